@@ -1,0 +1,47 @@
+# `make demo` and `make test` need nothing but Python 3.11+, make and git:
+# each sets up what it needs in .venv first.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: demo test test-all lint docs clean
+.DEFAULT_GOAL := test
+
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.exit("Nomos needs Python 3.11 or newer, found " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.demo: pyproject.toml | $(BIN)/python
+	$(PIP) install -e '.[onnx]'
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | $(BIN)/python
+	$(PIP) install -e '.[dev]'
+	@touch $@ $(VENV)/.demo
+
+$(VENV)/.all: pyproject.toml $(VENV)/.dev
+	$(PIP) install -e '.[dev,train]'
+	@touch $@
+
+demo: $(VENV)/.demo
+	$(BIN)/nomos check -v casestudies
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	PYTHONPATH=src $(BIN)/lint-imports
+
+test: lint
+	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+test-all: lint $(VENV)/.all
+	$(BIN)/python -m pytest -n 2
+	$(BIN)/mkdocs build --strict --site-dir build/site
+
+docs: $(VENV)/.dev
+	$(BIN)/mkdocs build --strict --site-dir build/site
+
+clean:
+	rm -rf $(VENV) build site .pytest_cache .mypy_cache .ruff_cache
