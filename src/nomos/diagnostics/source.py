@@ -1,0 +1,49 @@
+"""A text with a name, and places in it."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The characters from `start` up to `end` of a source."""
+
+    start: int
+    end: int
+
+    def to(self, other: Span) -> Span:
+        """Return the span from the start of this one to the end of `other`."""
+        return Span(self.start, other.end)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A named text, the name being what a reader would open."""
+
+    name: str
+    text: str
+
+    @cached_property
+    def line_starts(self) -> tuple[int, ...]:
+        """The offset at which each line starts."""
+        starts = [0]
+        starts.extend(i + 1 for i, char in enumerate(self.text) if char == "\n")
+        return tuple(starts)
+
+    def locate(self, offset: int) -> tuple[int, int]:
+        """Return the line and column of an offset, both counted from 1."""
+        line = bisect_right(self.line_starts, offset)
+        return line, offset - self.line_starts[line - 1] + 1
+
+    def line(self, number: int) -> str:
+        """Return a line, counted from 1, without its end."""
+        start = self.line_starts[number - 1]
+        end = self.text.find("\n", start)
+        return self.text[start : end if end >= 0 else None].rstrip("\r")
+
+    def slice(self, span: Span) -> str:
+        """Return the text of a span."""
+        return self.text[span.start : span.end]

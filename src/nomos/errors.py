@@ -1,0 +1,50 @@
+"""The few exceptions that cross the API.
+
+NomosError            what every caller may catch
+├── SpecError         a spec is wrong: carries the diagnostics
+├── DomainError       a domain file cannot be found, loaded or built
+├── ModelError        a model file or a model's answer is not what it must be
+└── StoreError        the store of campaigns and bugs cannot be read or written
+
+Discard is no error: a domain function raises it to say that a case has no meaning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from nomos.diagnostics.diagnostic import Diagnostic
+    from nomos.diagnostics.source import Source
+
+
+class NomosError(Exception):
+    """Anything that Nomos reports to its caller instead of a traceback."""
+
+
+class SpecError(NomosError):
+    """A spec with mistakes in it."""
+
+    def __init__(self, source: Source, diagnostics: Sequence[Diagnostic]) -> None:
+        self.source = source
+        self.diagnostics = tuple(diagnostics)
+        first = self.diagnostics[0].message if self.diagnostics else "no diagnostics"
+        more = f" (and {len(diagnostics) - 1} more)" if len(diagnostics) > 1 else ""
+        super().__init__(f"{source.name}: {first}{more}")
+
+
+class DomainError(NomosError):
+    """A domain that cannot be found, imported or constructed."""
+
+
+class ModelError(NomosError):
+    """A model that cannot be loaded, or whose answer breaks its contract."""
+
+
+class StoreError(NomosError):
+    """A store that cannot be read or written."""
+
+
+class Discard(Exception):
+    """Raised by a domain function for which the case has no meaning."""

@@ -1,0 +1,203 @@
+"""Check the Python block: its names, its outputs, its calls, and static k."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from nomos.diagnostics import Span, mistakes
+from nomos.lang import core, syntax
+from nomos.lang.block import PythonCode, walk_own_scope
+from nomos.lang.expressions import count_fits, label, resolve_call, signature
+from nomos.lang.flow import always_assigned, bound_names
+from nomos.lang.invocations import count_invocations
+from nomos.lang.scope import Kind, Scope
+from nomos.lang.straight import Straight
+from nomos.lang.types import BUILT_IN
+
+_PYTHON_NAMES = frozenset(dir(builtins))
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedBlock:
+    """The block and its static k."""
+
+    code: core.Code
+    k: int | None
+
+
+def check_block(
+    scope: Scope, block: syntax.Block, outputs: tuple[syntax.Output, ...]
+) -> CheckedBlock | None:
+    """Check the block; None where it is no valid Python."""
+    python = PythonCode(scope.source, block)
+    scope.diagnostics += python.diagnostics
+    if python.diagnostics:
+        return None
+    try:
+        return _Block(scope, python).check(outputs)
+    except RecursionError:
+        at = Span(block.span.start, block.span.start + 1)
+        scope.report(mistakes.python_syntax(at, "it is too deeply nested"))
+        return None
+
+
+class _Block:
+    """The block while it is checked."""
+
+    def __init__(self, scope: Scope, python: PythonCode) -> None:
+        self.scope = scope
+        self.python = python
+        self.own = bound_names(python.statements)
+        self.bound = frozenset(_bound_anywhere(python.statements))
+        symbols = scope.symbols.items()
+        self.imports = {name for name, s in symbols if s.kind is Kind.IMPORT}
+        self.values = {
+            name for name, s in symbols if s.kind in (Kind.INPUT, Kind.VAR)
+        } | scope.half_declared
+
+    def check(self, outputs: tuple[syntax.Output, ...]) -> CheckedBlock:
+        statements = self.python.statements
+        self._check_assignments(outputs)
+        self._check_names()
+        k = count_invocations(statements, self._is_model)
+        straight = Straight(
+            self.values, self.imports, self._straight_call, self.python.span
+        )
+        called = frozenset(
+            name
+            for node in _everywhere(statements)
+            if isinstance(node, ast.Call)
+            and (name := self._function_name(node.func)) is not None
+        )
+        lets = straight.lets(statements)
+        return CheckedBlock(core.Code(tuple(statements), lets, called), k)
+
+    def _check_assignments(self, outputs: tuple[syntax.Output, ...]) -> None:
+        always = always_assigned(self.python.statements)
+        for output in outputs:
+            name = output.name.name
+            if always is not None and name not in always:
+                self.scope.report(
+                    mistakes.output_not_assigned(
+                        output.name.span, name, name in self.own
+                    )
+                )
+        seen: set[str] = set()
+        for node in walk_own_scope(self.python.statements):
+            if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Store):
+                continue
+            symbol = self.scope.symbols.get(node.id)
+            if symbol is None or symbol.kind is Kind.OUTPUT or node.id in seen:
+                continue
+            seen.add(node.id)
+            at, kind = self.python.span(node), symbol.kind.value
+            self.scope.report(mistakes.assigned_twice(at, node.id, kind))
+
+    def _check_names(self) -> None:
+        calls = {
+            id(node.func): node
+            for node in _everywhere(self.python.statements)
+            if isinstance(node, ast.Call)
+        }
+        for node in _everywhere(self.python.statements):
+            match node:
+                case ast.Name(id=name, ctx=ast.Load()):
+                    self._check_name(node, name, calls.get(id(node)))
+                case ast.Attribute(value=ast.Name(id=module), attr=name) if (
+                    module in self.imports and id(node) in calls
+                ):
+                    self._check_call(calls[id(node)], name)
+
+    def _check_name(self, node: ast.Name, name: str, call: ast.Call | None) -> None:
+        outputs = self.scope.symbols.get(name)
+        if name in self.bound or name in self.values or name in self.imports or outputs:
+            return
+        if call is not None and signature(self.scope, name) is not None:
+            self._check_call(call, name)
+        elif name in _PYTHON_NAMES or name in BUILT_IN or name == "MAX_INT":
+            return
+        elif call is not None:
+            self._check_call(call, name)
+        elif self.scope.offer is None or name not in self.scope.offer.functions:
+            known = [*self.scope.values(), *self.own]
+            self.scope.report(
+                mistakes.undeclared_name(self.python.span(node), name, known)
+            )
+
+    def _check_call(self, call: ast.Call, name: str) -> None:
+        scope = self.scope
+        at = self.python.span(call.func)
+        if isinstance(call.func, ast.Attribute):
+            at = Span(at.end - len(name), at.end)
+        function = signature(scope, name)
+        if function is None:
+            if scope.offer is not None:
+                names = sorted({*scope.offer.functions, *BUILT_IN})
+                scope.report(mistakes.unknown_function(at, name, names))
+            return
+        plain = not call.keywords and not any(
+            isinstance(argument, ast.Starred) for argument in call.args
+        )
+        if plain and not count_fits(function, len(call.args)):
+            count = len(call.args)
+            scope.report(mistakes.wrong_argument_count(at, name, function.takes, count))
+            return
+        if function is BUILT_IN["label"] and plain:
+            self._check_label(call.args[0])
+
+    def _check_label(self, record: ast.expr) -> None:
+        """Only an item that was drawn has a label, in the block as elsewhere."""
+        if isinstance(record, ast.Name) and record.id in self.scope.symbols:
+            span = self.python.span(record)
+            label(self.scope, core.Variable(record.id, span=span), span)
+
+    def _function_name(self, function: ast.expr) -> str | None:
+        match function:
+            case ast.Name(id=name) if name not in self.bound:
+                return name
+            case ast.Attribute(value=ast.Name(id=module), attr=name) if (
+                module in self.imports
+            ):
+                return name
+            case _:
+                return None
+
+    def _is_model(self, function: ast.expr) -> bool:
+        """Tell whether a call counts for k: it calls a function of the domain."""
+        name = self._function_name(function)
+        if name is None or name in BUILT_IN:
+            return False
+        if self.scope.offer is not None:
+            return name in self.scope.offer.functions
+        return name not in _PYTHON_NAMES
+
+    def _straight_call(
+        self, name: str, arguments: tuple[core.Expr, ...], span: Span
+    ) -> core.Expr | None:
+        known = signature(self.scope, name)
+        if known is None or not count_fits(known, len(arguments)):
+            return None
+        node = syntax.Name(name, span=span)
+        # What is wrong here is reported by `_check_names`; this must stay silent.
+        silent = Scope(self.scope.source, self.scope.offer, self.scope.half_declared)
+        silent.symbols = self.scope.symbols
+        call = resolve_call(silent, node, arguments, span)
+        return None if silent.diagnostics else call
+
+
+def _everywhere(statements: list[ast.stmt]) -> Iterator[ast.AST]:
+    for statement in statements:
+        yield from ast.walk(statement)
+
+
+def _bound_anywhere(statements: list[ast.stmt]) -> Iterator[str]:
+    """Yield the names bound in the block or in any function inside it."""
+    for node in _everywhere(statements):
+        if isinstance(node, ast.arg):
+            yield node.arg
+        yield from bound_names([node]) if isinstance(node, ast.stmt) else ()
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id

@@ -1,0 +1,90 @@
+"""Static k: how many model invocations a block makes, where that is plain to see."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable
+
+from nomos.lang.flow import repetitions
+
+IsModel = Callable[[ast.expr], bool]
+
+
+class _Depends(Exception):
+    """The number depends on the run."""
+
+
+def count_invocations(statements: Iterable[ast.stmt], is_model: IsModel) -> int | None:
+    """Count the calls of model functions, or return None where it depends on the run.
+
+    `is_model` tells of a call's function expression whether it invokes the model.
+    """
+    try:
+        return sum(_count(statement, is_model) for statement in statements)
+    except _Depends:
+        return None
+
+
+def _count(node: ast.AST, is_model: IsModel) -> int:
+    def inside(nodes: Iterable[ast.AST]) -> int:
+        return sum(_count(child, is_model) for child in nodes)
+
+    match node:
+        case ast.For(iter=iterable, body=body, orelse=orelse):
+            return _times(inside(body), iterable, body) + inside([iterable, *orelse])
+        case ast.If(test=test, body=body, orelse=orelse):
+            return inside([test]) + _same(inside(body), inside(orelse))
+        case ast.IfExp(test=test, body=yes, orelse=no):
+            return inside([test]) + _same(inside([yes]), inside([no]))
+        case ast.BoolOp(values=[first, *rest]):
+            return inside([first]) + _same(inside(rest), 0)
+        case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp():
+            return _comprehension(node, inside)
+        case ast.Match(cases=cases, subject=subject):
+            counts = {inside(case.body) for case in cases} | {0}
+            return inside([subject]) + _same(*counts)
+        case ast.Try() | ast.TryStar():
+            _same(inside(node.handlers), 0)
+            return inside([*node.body, *node.orelse, *node.finalbody])
+        case ast.While() | ast.FunctionDef() | ast.Lambda() | ast.ClassDef():
+            return _same(inside(ast.iter_child_nodes(node)), 0)
+        case ast.Call(func=function):
+            here = 1 if is_model(function) else 0
+            return here + inside(ast.iter_child_nodes(node))
+        case _:
+            return inside(ast.iter_child_nodes(node))
+
+
+def _same(*counts: int) -> int:
+    if len(set(counts)) > 1:
+        raise _Depends
+    return counts[0]
+
+
+def _times(count: int, iterable: ast.expr, body: list[ast.stmt]) -> int:
+    if count == 0:
+        return 0
+    times = repetitions(iterable)
+    leaves = any(
+        isinstance(node, ast.Break | ast.Continue | ast.Raise)
+        for statement in body
+        for node in ast.walk(statement)
+    )
+    if times is None or leaves:
+        raise _Depends
+    return times * count
+
+
+def _comprehension(
+    node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp,
+    inside: Callable[[Iterable[ast.AST]], int],
+) -> int:
+    parts = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
+    count = inside(parts)
+    for generator in reversed(node.generators):
+        count += _same(inside(generator.ifs), 0)
+        if generator.ifs:
+            _same(count, 0)
+        count = _times(count, generator.iter, [])
+        count += inside([generator.iter])
+    return count

@@ -1,0 +1,41 @@
+"""From text to syntax tree.
+
+A spec that is right is read by the grammar in one go. One that is not is read again
+statement by statement (see recover.py), so that every mistake is reported at once.
+"""
+
+from __future__ import annotations
+
+from lark import UnexpectedInput
+
+from nomos.diagnostics import Source, Span
+from nomos.lang import syntax
+from nomos.lang.block import find_block_end
+from nomos.lang.recover import recover
+from nomos.lang.tree import (
+    Parsed,
+    Unreadable,
+    blank,
+    build_spec,
+    depth_exceeds,
+    find_block,
+    parse_text,
+)
+
+
+def parse(source: Source) -> Parsed:
+    """Read a spec; mistakes come back as diagnostics, never as exceptions."""
+    opening = find_block(source.text)
+    end = None if opening is None else find_block_end(source.text, opening)
+    if opening is None or end is None:
+        return recover(source, None)
+    span = Span(opening, end + 1)
+    block = syntax.Block(source.text[opening + 1 : end], span=span)
+    try:
+        sections = parse_text(blank(source.text, opening + 1, end), "spec")
+    except (UnexpectedInput, Unreadable):
+        return recover(source, block)
+    spec = build_spec(source, sections, block)
+    if any(depth_exceeds(node) for node in sections):
+        return recover(source, block)
+    return Parsed(spec, ())

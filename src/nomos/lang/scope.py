@@ -1,0 +1,90 @@
+"""The names of a spec while it is checked, and the diagnostics about them."""
+
+from __future__ import annotations
+
+import keyword
+from dataclasses import dataclass, field
+from enum import Enum
+
+from nomos.diagnostics import Diagnostic, Source, Span, mistakes
+from nomos.lang import syntax
+from nomos.lang.types import BUILT_IN, Offer, Type
+
+
+class Kind(Enum):
+    """What a declared name stands for; the value is how messages call it."""
+
+    IMPORT = "an import"
+    INPUT = "an input"
+    VAR = "a var"
+    OUTPUT = "an output"
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A declared name.
+
+    `drawn` names the input whose item this is, where it is one: only such a record has
+    a label. `from_model` says that the value depends on an output.
+    """
+
+    kind: Kind
+    type: Type
+    span: Span
+    drawn: str | None = None
+    from_model: bool = False
+
+
+@dataclass(slots=True)
+class Scope:
+    """What is known about a spec at some point of its checking."""
+
+    source: Source
+    offer: Offer | None
+    half_declared: frozenset[str]
+    symbols: dict[str, Symbol] = field(default_factory=dict)
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+    block_done: bool = False
+
+    def report(self, diagnostic: Diagnostic) -> None:
+        """Keep a diagnostic."""
+        self.diagnostics.append(diagnostic)
+
+    def declare(self, name: syntax.Name, symbol: Symbol) -> None:
+        """Add a name, reporting one that is taken."""
+        reason = self._reserved(name.name, symbol.kind)
+        if reason is not None:
+            self.report(mistakes.reserved_name(name.span, name.name, reason))
+        other = self.symbols.get(name.name)
+        if other is not None:
+            first, second = sorted((other.span, name.span), key=lambda span: span.start)
+            line, _ = self.source.locate(first.start)
+            self.report(mistakes.declared_twice(second, name.name, line))
+            return
+        self.symbols[name.name] = symbol
+
+    def _reserved(self, name: str, kind: Kind) -> str | None:
+        if name in BUILT_IN or name == "MAX_INT":
+            return "built into the language"
+        if keyword.iskeyword(name):
+            return "a keyword of Python"
+        if self.offer is not None and name in self.offer.functions:
+            return None if kind is Kind.IMPORT else "a function of the domain"
+        return None
+
+    def use(self, name: syntax.Name) -> Symbol | None:
+        """Look a name up where its value is needed, reporting one that has none."""
+        symbol = self.symbols.get(name.name)
+        if symbol is None or symbol.kind is Kind.IMPORT:
+            if name.name not in self.half_declared:
+                self.report(
+                    mistakes.undeclared_name(name.span, name.name, self.values())
+                )
+            return None
+        if symbol.kind is Kind.OUTPUT and not self.block_done:
+            self.report(mistakes.output_before_block(name.span, name.name))
+        return symbol
+
+    def values(self) -> list[str]:
+        """Return the names that have values."""
+        return [name for name, s in self.symbols.items() if s.kind is not Kind.IMPORT]

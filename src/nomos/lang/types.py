@@ -1,0 +1,74 @@
+"""The types of the language, and what a domain offers to a spec."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+MAX_INT = 2**32 - 1
+
+
+class Type(Enum):
+    """The type of an expression; `UNKNOWN` is what a domain function does not say."""
+
+    INT = "an integer"
+    REAL = "a real number"
+    BOOL = "a truth value"
+    STRING = "a string"
+    RECORD = "a record"
+    UNKNOWN = "a value of unknown type"
+
+
+NUMBERS = frozenset({Type.INT, Type.REAL})
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function of the language: how many arguments it takes, and what it gives."""
+
+    name: str
+    least: int
+    most: int | None  # None: any number
+    returns: Type = Type.UNKNOWN
+    draws: bool = False  # it is handed a generator
+
+    @property
+    def takes(self) -> str:
+        """The number of arguments, in words."""
+        if self.most is None:
+            return f"at least {self.least} arguments"
+        count = str(self.least)
+        if self.most != self.least:
+            count += f" to {self.most}"
+        return f"{count} argument{'' if count == '1' else 's'}"
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureType:
+    """A feature of the domain's records."""
+
+    name: str
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What an imported domain gives to a spec; the checker needs nothing else of it."""
+
+    functions: Mapping[str, Function] = field(default_factory=dict)
+    features: tuple[FeatureType, ...] | None = None  # None: the domain has no schema
+    input_type: Type = Type.RECORD
+    has_labels: bool = True
+
+
+BUILT_IN = {
+    function.name: function
+    for function in (
+        Function("getFeat", 2, 2),
+        Function("setFeat", 3, 3, Type.RECORD),
+        Function("label", 1, 1),
+        Function("randInt", 2, 2, Type.INT, draws=True),
+        Function("strConcat", 2, 2, Type.STRING),
+    )
+}
