@@ -1,0 +1,1 @@
+"""A campaign: from drawn cases to verdicts, bugs and what is kept of them."""
