@@ -1,0 +1,1 @@
+"""How the next cases, and the inputs they draw from, are chosen."""
