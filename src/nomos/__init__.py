@@ -1,3 +1,47 @@
 """Nomos: say what a model must do across several of its runs, and find out whether it does."""
 
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
 __version__ = "0.1.0.dev0"
+
+if TYPE_CHECKING:
+    from nomos.domain import Domain, Schema, batched, random
+    from nomos.errors import Discard, DomainError, ModelError, NomosError, SpecError
+    from nomos.models import load_model
+
+__all__ = [
+    "Discard",
+    "Domain",
+    "DomainError",
+    "ModelError",
+    "NomosError",
+    "Schema",
+    "SpecError",
+    "__version__",
+    "batched",
+    "load_model",
+    "random",
+]
+
+# Loaded when first asked for, so that `import nomos` and `nomos --help` cost nothing.
+_HOMES = {
+    "Discard": "nomos.errors",
+    "Domain": "nomos.domain",
+    "DomainError": "nomos.errors",
+    "ModelError": "nomos.errors",
+    "NomosError": "nomos.errors",
+    "Schema": "nomos.domain",
+    "SpecError": "nomos.errors",
+    "batched": "nomos.domain",
+    "load_model": "nomos.models",
+    "random": "nomos.domain",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'nomos' has no attribute {name!r}")

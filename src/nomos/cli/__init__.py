@@ -1,0 +1,85 @@
+"""The command line. A command's module is loaded only when the command is used."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import click
+
+from nomos import __version__
+
+# The first lines of the commands' help, here so that `--help` loads none of them.
+_COMMANDS = {
+    "check": "Report every mistake in specs; runs nothing.",
+    "fmt": "Give specs one canonical layout.",
+    "compile": "Write the standalone Python harness of a spec.",
+    "run": "Test a model against specs.",
+    "bugs": "List the bugs that campaigns found.",
+    "show": "Show one bug.",
+    "replay": "Run one bug again, alone.",
+    "explain": "Explain a diagnostic code.",
+}
+
+
+class _Commands(click.Group):
+    """The commands by name, each in `nomos.cli.NAME` as `command`."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        module = importlib.import_module(f"nomos.cli.{cmd_name}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(
+        self, ctx: click.Context, formatter: click.HelpFormatter
+    ) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_COMMANDS.items()))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and not args[0].startswith("-") and args[0] not in _COMMANDS:
+            from difflib import get_close_matches
+
+            nearest = get_close_matches(args[0], _COMMANDS, n=1)
+            hint = f" Did you mean `{nearest[0]}`?" if nearest else ""
+            ctx.fail(f"No such command '{args[0]}'.{hint}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, message="nomos %(version)s")
+def cli() -> None:
+    """Say what a model must do across several of its runs, and find out whether it does.
+
+    \b
+    nomos check specs/           are the specs right?
+    nomos run specs/             does the model do what they say?
+    nomos show ID                what does a bug look like?
+    """
+
+
+def main() -> None:
+    """Run the command line; what Nomos reports is one line, never a traceback."""
+    try:
+        cli(standalone_mode=True)
+    except Exception as error:
+        from nomos.errors import NomosError
+
+        if not isinstance(error, NomosError):
+            raise
+        click.echo(f"error: {error}", err=True)
+        sys.exit(exit_status(error))
+
+
+def exit_status(error: Exception) -> int:
+    """Return 2 for wrong usage or a bad spec, 3 where the outside world failed."""
+    from nomos.errors import DomainError, ModelError, StoreError
+
+    return 3 if isinstance(error, DomainError | ModelError | StoreError) else 2

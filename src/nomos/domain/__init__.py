@@ -1,0 +1,28 @@
+"""Domains: what the functions, inputs and features of a spec are."""
+
+from nomos.domain.domain import Domain
+from nomos.domain.functions import batched, random
+from nomos.domain.schema import (
+    Category,
+    Feature,
+    Flag,
+    Integer,
+    OneHot,
+    Ordinal,
+    Real,
+    Schema,
+)
+
+__all__ = [
+    "Category",
+    "Domain",
+    "Feature",
+    "Flag",
+    "Integer",
+    "OneHot",
+    "Ordinal",
+    "Real",
+    "Schema",
+    "batched",
+    "random",
+]

@@ -1,0 +1,91 @@
+"""The class that a domain file subclasses, and what such a class offers to specs."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+from nomos.domain.functions import batched
+from nomos.domain.schema import Schema
+from nomos.lang.types import Function, Offer, Type
+
+
+class Domain:
+    """What `import name;` gives to a spec: a source of inputs, and functions.
+
+    Every public method of a subclass is a function of the language. `inputs()` is what
+    `input x;` draws from; `labels()`, where there is one, says the label of each item.
+    `getFeat`, `setFeat` and `strConcat` may be overridden.
+    """
+
+    schema: ClassVar[Schema | None] = None
+
+    def inputs(self) -> Sequence[Any]:
+        """Return the items that an input is drawn from."""
+        raise TypeError(f"{type(self).__name__} has no method `inputs`")
+
+
+_NOT_FUNCTIONS = frozenset({"inputs", "labels", "schema"})
+_TYPES = {"int": Type.INT, "float": Type.REAL, "bool": Type.BOOL, "str": Type.STRING}
+
+
+def offer_of(domain: type[Domain]) -> Offer:
+    """Return what a domain offers, from its class alone: nothing is run."""
+    functions = {}
+    for name in dir(domain):
+        member = inspect.getattr_static(domain, name)
+        if name.startswith("_") or name in _NOT_FUNCTIONS:
+            continue
+        if isinstance(member, staticmethod):
+            functions[name] = signature(name, member.__func__, bound=False)
+        elif isinstance(member, batched):
+            functions[name] = signature(name, member.method, batch=True)
+        elif callable(member):
+            functions[name] = signature(name, member)
+    return Offer(
+        functions=functions,
+        features=None if domain.schema is None else domain.schema.types,
+        input_type=_input_type(domain),
+        has_labels=hasattr(domain, "labels") or "label" in functions,
+    )
+
+
+def signature(
+    name: str, function: Callable[..., Any], *, bound: bool = True, batch: bool = False
+) -> Function:
+    """Return how a function is called from a spec."""
+    draws = bool(getattr(function, "draws", False))
+    parameters = list(inspect.signature(function).parameters.values())[int(bound) :]
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    plain = [p for p in parameters if p.kind in kinds]
+    least = sum(p.default is inspect.Parameter.empty for p in plain)
+    many = any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters)
+    returns = (
+        Type.UNKNOWN if batch else _type(inspect.signature(function).return_annotation)
+    )
+    most = None if many else len(plain) - int(draws)
+    return Function(name, max(0, least - int(draws)), most, returns, draws)
+
+
+def _type(annotation: Any) -> Type:
+    word = (
+        annotation
+        if isinstance(annotation, str)
+        else getattr(annotation, "__name__", "")
+    )
+    return _TYPES.get(word, Type.UNKNOWN)
+
+
+def _input_type(domain: type[Domain]) -> Type:
+    """Return the type of the inputs, as far as the class says it."""
+    if domain.schema is not None:
+        return Type.RECORD
+    annotation = inspect.signature(domain.inputs).return_annotation
+    if domain.inputs is Domain.inputs or annotation is inspect.Signature.empty:
+        return Type.UNKNOWN
+    words = str(annotation)
+    inside = words[words.find("[") + 1 : words.rfind("]")] if "[" in words else words
+    if inside in ("Any", "object", "typing.Any"):
+        return Type.UNKNOWN
+    return _TYPES.get(inside, Type.RECORD)

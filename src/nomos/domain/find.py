@@ -1,0 +1,187 @@
+"""How `import name;` finds its file, and how a domain is loaded and built."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import sys
+import traceback
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from nomos.domain.domain import Domain, offer_of, signature
+from nomos.errors import DomainError, NomosError
+from nomos.lang.types import Offer
+
+_ROOT_MARKS = ("pyproject.toml", ".git")
+
+
+def find_root(folder: Path) -> Path:
+    """Return the project's root: the nearest folder with a pyproject.toml or .git."""
+    for candidate in (folder, *folder.parents):
+        if any((candidate / mark).exists() for mark in _ROOT_MARKS):
+            return candidate
+    return folder
+
+
+def find_file(name: str, spec: Path) -> Path:
+    """Return the file that `import name;` names in a spec.
+
+    Looked for beside the spec, then in its parent folders up to the project's root,
+    then on sys.path.
+    """
+    folder = spec.resolve().parent
+    root = find_root(folder)
+    tried = []
+    for candidate in (folder, *folder.parents):
+        tried.append(candidate / f"{name}.py")
+        if tried[-1].is_file():
+            return tried[-1]
+        if candidate == root:
+            break
+    for entry in sys.path:
+        path = Path(entry or ".") / f"{name}.py"
+        if path.is_file():
+            return path.resolve()
+    looked = ", ".join(str(path.parent) for path in tried)
+    raise DomainError(f"there is no `{name}.py` in {looked}, nor on Python's path")
+
+
+def load_module(path: Path) -> ModuleType:
+    """Import a domain file, once; its folder and its project's root can be imported from."""
+    path = path.resolve()
+    name = f"{path.stem}_{sha256(str(path).encode()).hexdigest()[:8]}"
+    if name in sys.modules:
+        return sys.modules[name]
+    for folder in (path.parent, find_root(path.parent)):
+        if str(folder) not in sys.path:
+            sys.path.append(str(folder))
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[name]
+        raise DomainError(_import_failure(path, error)) from error
+    return module
+
+
+def _import_failure(path: Path, error: Exception) -> str:
+    """Say at which line of which file an import failed."""
+    if isinstance(error, SyntaxError):
+        place = f"{error.filename}:{error.lineno}"
+    else:
+        own = [
+            f
+            for f in traceback.extract_tb(error.__traceback__)
+            if "importlib" not in f.filename
+        ]
+        place = f"{own[-1].filename}:{own[-1].lineno}" if own else str(path)
+    return (
+        f"the domain file cannot be imported: {place}: {type(error).__name__}: {error}"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What the imports of a spec name: one domain at most, and plain functions."""
+
+    domain: type[Domain] | None
+    functions: Mapping[str, Callable[..., Any]]
+    modules: Mapping[str, ModuleType]
+
+    @property
+    def offer(self) -> Offer:
+        """What the imports offer to the checker."""
+        offer = Offer() if self.domain is None else offer_of(self.domain)
+        plain = {n: signature(n, f, bound=False) for n, f in self.functions.items()}
+        return Offer(
+            functions={**plain, **offer.functions},
+            features=offer.features,
+            input_type=offer.input_type,
+            has_labels=offer.has_labels,
+        )
+
+
+def load_imports(names: Sequence[str], spec: Path) -> Imported:
+    """Import what a spec imports."""
+    modules = {name: load_module(find_file(name, spec)) for name in names}
+    domains: list[type[Domain]] = []
+    functions: dict[str, Callable[..., Any]] = {}
+    for module in modules.values():
+        own = [
+            value
+            for value in vars(module).values()
+            if inspect.isclass(value)
+            and issubclass(value, Domain)
+            and value.__module__ == module.__name__
+        ]
+        # A class that another one here builds on is not the domain itself.
+        own = [c for c in own if not any(c is not d and issubclass(d, c) for d in own)]
+        domains += own
+        if not own:
+            functions |= {
+                name: value
+                for name, value in vars(module).items()
+                if inspect.isfunction(value) and not name.startswith("_")
+            }
+    if len(domains) > 1:
+        classes = ", ".join(domain.__name__ for domain in domains)
+        raise DomainError(
+            f"a spec imports one domain, but these are several: {classes}"
+        )
+    return Imported(domains[0] if domains else None, functions, modules)
+
+
+def build(domain: type[Domain], settings: Mapping[str, str]) -> Domain:
+    """Construct a domain from the settings of the command line, by its annotations."""
+    parameters = inspect.signature(domain).parameters
+    hints = typing.get_type_hints(domain.__init__)
+    arguments: dict[str, Any] = {}
+    for name, text in settings.items():
+        if name not in parameters:
+            known = ", ".join(parameters) or "none"
+            raise DomainError(
+                f"{domain.__name__} has no setting `{name}`; its settings are: {known}"
+            )
+        arguments[name] = _convert(name, text, hints.get(name, str))
+    try:
+        return domain(**arguments)
+    except NomosError:
+        raise
+    except Exception as error:
+        raise DomainError(f"{domain.__name__} could not be set up: {error}") from error
+
+
+_TRUTHS = {
+    "true": True,
+    "yes": True,
+    "1": True,
+    "false": False,
+    "no": False,
+    "0": False,
+}
+
+
+def _convert(name: str, text: str, wanted: Any) -> Any:
+    """Turn a setting's text into the type that the constructor asks for."""
+    choices = typing.get_args(wanted) or (wanted,)
+    for kind in choices:
+        try:
+            if kind is bool:
+                return _TRUTHS[text.lower()]
+            if kind in (int, float, Path):
+                return kind(text)
+        except (ValueError, KeyError):
+            continue
+        if kind is str:
+            return text
+    raise DomainError(f"`{name}` takes {wanted}, but {text!r} was given")

@@ -1,0 +1,91 @@
+"""`@batched` and `@random`: functions written for many cases, and functions that draw."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+from greenlet import getcurrent
+
+from nomos.domain.records import Column, items, to_column
+from nomos.errors import ModelError
+
+Method = Callable[..., Any]
+_Marked = TypeVar("_Marked", bound=Any)
+
+
+class batched:  # noqa: N801 - a decorator, used as one
+    """A method written for many cases; a spec calls it for one.
+
+    Each argument arrives as a column: numbers, and arrays of one shape, as one numpy
+    array; anything else as a list. It returns one answer for each case.
+    """
+
+    def __init__(self, method: Method) -> None:
+        self.method = method
+        self.draws = bool(getattr(method, "draws", False))
+        self.__doc__ = method.__doc__
+        self.__wrapped__ = method
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.__name__ = name
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        if instance is None:
+            return self
+        return BoundBatched(self, instance)
+
+
+class BoundBatched:
+    """A batched method of one domain."""
+
+    __slots__ = ("function", "instance")
+
+    def __init__(self, function: batched, instance: Any) -> None:
+        self.function = function
+        self.instance = instance
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Answer for one case; inside a lane, together with the other lanes."""
+        ask = getattr(getcurrent(), "ask", None)
+        if ask is not None:
+            return ask(self, arguments)
+        return items(self.many(*([argument] for argument in arguments)))[0]
+
+    def many(self, *columns: Any) -> Column:
+        """Answer for many cases at once."""
+        made = [to_column(c) if isinstance(c, list) else c for c in columns]
+        return answers(
+            self.function.method(self.instance, *made), len(made[0]), self.function
+        )
+
+
+def answers(given: Any, count: int, function: batched) -> Column:
+    """Return what a batched function answered as a column, checking its length."""
+    name = function.__name__
+    if not isinstance(given, list | tuple | np.ndarray):
+        given = np.asarray(given)
+    if isinstance(given, np.ndarray) and given.ndim == 0:
+        raise ModelError(f"`{name}` gave one answer for {count} cases: {given!r}")
+    if len(given) != count:
+        raise ModelError(f"`{name}` gave {len(given)} answers for {count} cases")
+    if not isinstance(given, np.ndarray):
+        return to_column([v.item() if isinstance(v, np.generic) else v for v in given])
+    if given.ndim > 1 or given.dtype == object:
+        return given if given.dtype != object else to_column(given.tolist())
+    if (
+        given.dtype.kind in "iu"
+        and given.dtype.itemsize <= 8
+        and given.dtype != np.uint64
+    ):
+        return given.astype(np.int64, copy=False)
+    if given.dtype.kind == "f":
+        return given.astype(np.float64, copy=False)
+    return given if given.dtype.kind == "b" else given.tolist()
+
+
+def random(method: _Marked) -> _Marked:
+    """Mark a method that draws: it is handed a numpy Generator as its last argument."""
+    method.draws = True
+    return method

@@ -1,0 +1,132 @@
+"""Features of records of any kind: rows of a schema, dicts, tuples, dataclasses.
+
+`get_feature` and `set_feature` work on one record, the `..._many` forms on a column of
+them. A record is a value: setting a feature makes a copy.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from nomos.domain.schema import Array, Schema
+
+Column = Array | list[Any]
+
+
+def get_feature(record: Any, key: Any, schema: Schema | None) -> Any:
+    """Return a feature of a record, by name or by number."""
+    if isinstance(record, np.ndarray):
+        if schema is not None and record.ndim == 1:
+            feature, columns = schema.place(key)
+            return feature.read(record[columns])
+        value = record[key]
+        return value.item() if isinstance(value, np.generic) else value
+    if isinstance(record, Mapping):
+        return record[key] if key in record else record[list(record)[key]]
+    names = _field_names(record)
+    if names is not None:
+        return getattr(record, key if isinstance(key, str) else names[key])
+    return record[key]
+
+
+def set_feature(record: Any, key: Any, value: Any, schema: Schema | None) -> Any:
+    """Return a copy of a record in which one feature has another value."""
+    if isinstance(record, np.ndarray):
+        changed = record.copy()
+        if schema is not None and record.ndim == 1:
+            feature, columns = schema.place(key)
+            changed[columns] = feature.write(value)
+        else:
+            changed[key] = value
+        changed.flags.writeable = False
+        return changed
+    if isinstance(record, Mapping):
+        name = key if key in record else list(record)[key]
+        return {**record, name: value}
+    names = _field_names(record)
+    if names is not None:
+        name = key if isinstance(key, str) else names[key]
+        if name not in names:
+            raise KeyError(f"there is no feature {name!r}")
+        if dataclasses.is_dataclass(record):
+            return dataclasses.replace(record, **{name: value})  # type: ignore[type-var]  # an instance
+        return record._replace(**{name: value})
+    if isinstance(record, list | tuple):
+        items = list(record)
+        items[key] = value
+        return type(record)(items)
+    raise TypeError(f"a {type(record).__name__} has no features")
+
+
+def _field_names(record: Any) -> Sequence[str] | None:
+    if dataclasses.is_dataclass(record):
+        return [field.name for field in dataclasses.fields(record)]
+    return getattr(record, "_fields", None)
+
+
+def get_feature_many(records: Column, key: Any, schema: Schema | None) -> Column:
+    """Return a feature of each record of a column."""
+    if isinstance(records, np.ndarray) and records.ndim == 2 and schema is not None:
+        feature, columns = schema.place(key)
+        return feature.read_many(records[:, columns])
+    return to_column([get_feature(record, key, schema) for record in records])
+
+
+def set_feature_many(
+    records: Column, key: Any, values: Column, schema: Schema | None
+) -> Column:
+    """Return copies of the records of a column, each with its own new value."""
+    if isinstance(records, np.ndarray) and records.ndim == 2 and schema is not None:
+        feature, columns = schema.place(key)
+        changed = records.copy()
+        changed[:, columns] = feature.write_many(values)
+        return changed
+    pairs = zip(records, items(values), strict=True)
+    return to_column(
+        [set_feature(record, key, value, schema) for record, value in pairs]
+    )
+
+
+_SCALARS: dict[type, Any] = {int: np.int64, float: np.float64, bool: np.bool_}
+
+
+def to_column(values: list[Any]) -> Column:
+    """Return the column of one value per case: an array where they are alike."""
+    if not values:
+        return values
+    kind = type(values[0])
+    if kind in _SCALARS:
+        if all(type(value) is kind for value in values):
+            try:
+                return np.array(values, dtype=_SCALARS[kind])
+            except OverflowError:
+                return values
+        return values
+    if kind is np.ndarray:
+        first = values[0]
+        if all(
+            type(value) is np.ndarray
+            and value.shape == first.shape
+            and value.dtype == first.dtype
+            for value in values
+        ):
+            return np.stack(values)
+    return values
+
+
+def items(column: Column) -> list[Any]:
+    """Return the values of a column one by one, numbers as Python's own."""
+    if isinstance(column, np.ndarray):
+        return column.tolist() if column.ndim == 1 else list(column)
+    return column
+
+
+def take(column: Column, index: Array) -> Column:
+    """Return the column of the cases at these positions."""
+    if isinstance(column, np.ndarray):
+        return column[index]
+    return [column[i] for i in index.tolist()]

@@ -1,0 +1,272 @@
+"""The features of a domain's rows: their names, kinds and columns.
+
+A row is an array of numbers. A feature reads from its columns the value that a spec
+sees and writes such a value back, for one row or for many: the row is the last axis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from nomos.lang.types import FeatureType, Type
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """One named feature of a row."""
+
+    name: str
+
+    @property
+    def width(self) -> int:
+        """How many columns it takes."""
+        return 1
+
+    @property
+    def type(self) -> Type:
+        """The type that a spec sees."""
+        return Type.INT
+
+    def read(self, columns: Array) -> Any:
+        """Return the value held by one row's columns."""
+        value = float(columns[0])
+        return int(value) if value.is_integer() else value
+
+    def read_many(self, columns: Array) -> Array:
+        """Return the values held by the columns of many rows."""
+        values = columns[:, 0].astype(np.float64)
+        whole = np.isfinite(values).all() and (np.rint(values) == values).all()
+        return values.astype(np.int64) if whole else values
+
+    def write(self, value: Any) -> Any:
+        """Return what the columns hold for a value: a number, or one per column."""
+        return _number(self, value)
+
+    def write_many(self, values: Any) -> Any:
+        """Return what the columns of many rows hold, shape (rows, width)."""
+        if isinstance(values, np.ndarray) and values.dtype != object:
+            return values[:, None]
+        return np.array([self.write(value) for value in values]).reshape(-1, self.width)
+
+    def problems(self, columns: Array) -> Iterator[str]:
+        """Yield what is wrong with the data of this feature."""
+        if not np.isfinite(columns).all():
+            yield f"`{self.name}` holds values that are not finite"
+
+
+def _number(feature: Feature, value: Any) -> float | int:
+    if isinstance(value, bool | int | float | np.number | np.bool_):
+        return value  # type: ignore[return-value]  # numpy's numbers are numbers
+    raise TypeError(f"feature `{feature.name}` takes a number, not {value!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Integer(Feature):
+    """A whole number, normally from `low` to `high`."""
+
+    low: int
+    high: int
+
+    def problems(self, columns: Array) -> Iterator[str]:
+        """Yield what is wrong with the data of this feature."""
+        yield from Feature.problems(self, columns)
+        yield from _outside(self, columns, self.low, self.high)
+        if (np.rint(columns) != columns).any():
+            yield f"`{self.name}` holds numbers that are not whole"
+
+
+@dataclass(frozen=True, slots=True)
+class Real(Feature):
+    """A real number, normally from `low` to `high`."""
+
+    low: float
+    high: float
+
+    @property
+    def type(self) -> Type:
+        """The type that a spec sees."""
+        return Type.REAL
+
+    def read(self, columns: Array) -> float:
+        """Return the value held by one row's columns."""
+        return float(columns[0])
+
+    def read_many(self, columns: Array) -> Array:
+        """Return the values held by the columns of many rows."""
+        return columns[:, 0].astype(np.float64)
+
+    def problems(self, columns: Array) -> Iterator[str]:
+        """Yield what is wrong with the data of this feature."""
+        yield from Feature.problems(self, columns)
+        yield from _outside(self, columns, self.low, self.high)
+
+
+def _outside(
+    feature: Feature, columns: Array, low: float, high: float
+) -> Iterator[str]:
+    if columns.size and (columns.min() < low or columns.max() > high):
+        found = f"{columns.min():g} to {columns.max():g}"
+        yield f"`{feature.name}` ranges over {found}, outside {low:g} to {high:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Flag(Feature):
+    """0 or 1."""
+
+    def problems(self, columns: Array) -> Iterator[str]:
+        """Yield what is wrong with the data of this feature."""
+        if not np.isin(columns, (0, 1)).all():
+            yield f"`{self.name}` holds other values than 0 and 1"
+
+
+@dataclass(frozen=True, slots=True)
+class Ordinal(Feature):
+    """One of several levels, lowest first; a spec sees and sets its position."""
+
+    levels: tuple[str, ...]
+
+    def problems(self, columns: Array) -> Iterator[str]:
+        """Yield what is wrong with the data of this feature."""
+        if not np.isin(columns, range(len(self.levels))).all():
+            yield f"`{self.name}` holds other values than 0 to {len(self.levels) - 1}"
+
+
+def _position(feature: Category | OneHot, value: Any) -> int:
+    if value in feature.levels:
+        return feature.levels.index(value)
+    known = ", ".join(feature.levels)
+    raise ValueError(f"feature `{feature.name}` has no level {value!r}; it has {known}")
+
+
+@dataclass(frozen=True, slots=True)
+class Category(Feature):
+    """One of several names, held as its position."""
+
+    levels: tuple[str, ...]
+
+    @property
+    def type(self) -> Type:
+        """The type that a spec sees."""
+        return Type.STRING
+
+    def read(self, columns: Array) -> str:
+        """Return the value held by one row's columns."""
+        return self.levels[int(columns[0])]
+
+    def read_many(self, columns: Array) -> Array:
+        """Return the values held by the columns of many rows."""
+        return np.array(self.levels, dtype=object)[columns[:, 0].astype(np.int64)]
+
+    def write(self, value: Any) -> int:
+        """Return what the columns hold for a value."""
+        return _position(self, value)
+
+    def problems(self, columns: Array) -> Iterator[str]:
+        """Yield what is wrong with the data of this feature."""
+        if not np.isin(columns, range(len(self.levels))).all():
+            yield f"`{self.name}` holds other values than 0 to {len(self.levels) - 1}"
+
+
+@dataclass(frozen=True, slots=True)
+class OneHot(Feature):
+    """One of several names, held as one column for each; set as a whole."""
+
+    levels: tuple[str, ...]
+
+    @property
+    def width(self) -> int:
+        """How many columns it takes."""
+        return len(self.levels)
+
+    @property
+    def type(self) -> Type:
+        """The type that a spec sees."""
+        return Type.STRING
+
+    def read(self, columns: Array) -> str:
+        """Return the value held by one row's columns."""
+        return self.levels[int(columns.argmax())]
+
+    def read_many(self, columns: Array) -> Array:
+        """Return the values held by the columns of many rows."""
+        names: Array = np.array(self.levels, dtype=object)
+        return names[columns.argmax(axis=1)]
+
+    def write(self, value: Any) -> Array:
+        """Return what the columns hold for a value."""
+        row: Array = np.eye(len(self.levels))[_position(self, value)]
+        return row
+
+    def problems(self, columns: Array) -> Iterator[str]:
+        """Yield what is wrong with the data of this feature."""
+        if not (np.isin(columns, (0, 1)).all() and (columns.sum(axis=1) == 1).all()):
+            yield f"`{self.name}` has rows in which not exactly one level is set"
+
+
+class Schema:
+    """The features of a row, in the order of its columns."""
+
+    def __init__(self, *features: Feature) -> None:
+        names = [feature.name for feature in features]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ValueError(f"features named twice: {', '.join(twice)}")
+        self.features = features
+
+    @cached_property
+    def width(self) -> int:
+        """How many columns a row has."""
+        return sum(feature.width for feature in self.features)
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns; a one-hot group has one for each level."""
+        return tuple(
+            f"{feature.name}={level}" if isinstance(feature, OneHot) else feature.name
+            for feature in self.features
+            for level in (feature.levels if isinstance(feature, OneHot) else ("",))
+        )
+
+    @cached_property
+    def places(self) -> dict[str | int, tuple[Feature, slice]]:
+        """Each feature and its columns, by name and by number."""
+        places: dict[str | int, tuple[Feature, slice]] = {}
+        start = 0
+        for number, feature in enumerate(self.features):
+            place = feature, slice(start, start + feature.width)
+            places[feature.name] = places[number] = place
+            start += feature.width
+        return places
+
+    @cached_property
+    def types(self) -> tuple[FeatureType, ...]:
+        """What the checker needs to know of the features."""
+        return tuple(
+            FeatureType(feature.name, feature.type) for feature in self.features
+        )
+
+    def place(self, key: Any) -> tuple[Feature, slice]:
+        """Return a feature and its columns."""
+        try:
+            return self.places[key]
+        except (KeyError, TypeError):
+            raise KeyError(f"there is no feature {key!r}") from None
+
+    def problems(self, rows: Array) -> list[str]:
+        """Return what in the data contradicts the schema."""
+        if rows.ndim != 2 or rows.shape[1] != self.width:
+            return [
+                f"rows have shape {rows.shape[1:]}, the schema has {self.width} columns"
+            ]
+        return [
+            problem
+            for feature in self.features
+            for problem in feature.problems(rows[:, self.place(feature.name)[1]])
+        ]
