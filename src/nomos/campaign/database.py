@@ -1,0 +1,166 @@
+"""The SQLite file under the store: opening, migrations, transactions, what can fail."""
+
+import errno
+import json
+import sqlite3
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from nomos.errors import StoreError
+
+# A checkpoint takes milliseconds: who waits this long waits for a stopped process.
+BUSY_TIMEOUT_S = 30.0
+
+# One script per version, never edited once released; without `;` inside a statement.
+MIGRATIONS: tuple[str, ...] = (
+    """
+    CREATE TABLE campaigns (
+        id INTEGER PRIMARY KEY,
+        spec TEXT NOT NULL,
+        property TEXT NOT NULL,
+        domain TEXT NOT NULL,
+        model TEXT NOT NULL,
+        settings TEXT NOT NULL,
+        seed TEXT NOT NULL,
+        budget INTEGER NOT NULL,
+        search TEXT NOT NULL,
+        engine TEXT NOT NULL,
+        started TEXT NOT NULL,
+        finished TEXT,
+        verdict TEXT,
+        counts TEXT NOT NULL,
+        next_case INTEGER NOT NULL
+    );
+    CREATE TABLE bugs (
+        campaign INTEGER NOT NULL REFERENCES campaigns (id),
+        choices TEXT NOT NULL,
+        id TEXT NOT NULL,
+        number INTEGER NOT NULL,
+        inputs TEXT NOT NULL,
+        outputs TEXT NOT NULL,
+        failed TEXT NOT NULL,
+        seen INTEGER NOT NULL,
+        status TEXT NOT NULL,
+        PRIMARY KEY (campaign, choices)
+    );
+    CREATE INDEX bugs_by_id ON bugs (id, campaign)
+    """,
+)
+
+_MOVE = "move the file away; the next run makes a new one, and cases/ stays as it is"
+_FREE = "free some disk space and run again; what was committed is kept"
+_FOLDER = "make the folder writable, or choose another with --store FOLDER"
+_WAIT = "another process is writing: wait for it to end"
+_VALUE = "choose a smaller number, or a name that is valid Unicode"
+_REMEDIES = {
+    sqlite3.SQLITE_BUSY: _WAIT,
+    sqlite3.SQLITE_LOCKED: _WAIT,
+    sqlite3.SQLITE_FULL: _FREE,
+    sqlite3.SQLITE_IOERR: _FREE,
+    sqlite3.SQLITE_READONLY: _FOLDER,
+    sqlite3.SQLITE_CANTOPEN: _FOLDER,
+    sqlite3.SQLITE_PERM: _FOLDER,
+}
+
+
+_WORLD = (
+    OSError,
+    sqlite3.Error,
+    json.JSONDecodeError,
+    UnicodeEncodeError,
+    OverflowError,
+)
+
+
+def open_database(path: Path) -> sqlite3.Connection:
+    """Open the file, made if needed, and bring it up to the newest version."""
+    connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT_S, isolation_level=None)
+    try:
+        connection.row_factory = sqlite3.Row
+        _log_ahead(connection)
+        # Safe against a killed process; a power cut may cost the last commits.
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        migrate(connection, path, MIGRATIONS)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _log_ahead(connection: sqlite3.Connection) -> None:
+    """Let readers and a writer work at once, through a write-ahead log.
+
+    SQLite refuses the switch at once, whatever the timeout, while another process
+    writes to a file that has not switched yet: both are opening a new store.
+    """
+    deadline = time.monotonic() + BUSY_TIMEOUT_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            busy = error.sqlite_errorcode == sqlite3.SQLITE_BUSY
+            if not busy or time.monotonic() > deadline:
+                raise
+        time.sleep(0.01)
+
+
+def migrate(
+    connection: sqlite3.Connection, path: Path, migrations: Sequence[str]
+) -> None:
+    """Run the scripts that the file has not had yet, all or none of them."""
+    if _version(connection) == len(migrations):
+        return  # without the lock that a transaction takes
+    with transaction(connection):
+        version = _version(connection)
+        if version > len(migrations):
+            raise StoreError(
+                f"{path} has version {version}, this Nomos knows {len(migrations)}\n"
+                "help: upgrade Nomos, or choose another store with --store FOLDER"
+            )
+        for script in migrations[version:]:
+            for statement in script.split(";"):
+                connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {len(migrations)}")
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    return int(version)
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """Write all of what is inside, or nothing."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        # It fails only where SQLite has rolled back by itself, on a full disk.
+        with suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        raise
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Turn what SQLite or the disk refuses into a `StoreError` with a remedy."""
+    try:
+        yield
+    except (sqlite3.ProgrammingError, sqlite3.IntegrityError):
+        raise  # our mistakes, not the world's
+    except _WORLD as error:
+        raise StoreError(f"{path}: {error}\nhelp: {_remedy(error)}") from error
+
+
+def _remedy(error: Exception) -> str:
+    if isinstance(error, OSError):
+        return _FREE if error.errno in (errno.ENOSPC, errno.EDQUOT) else _FOLDER
+    if isinstance(error, UnicodeEncodeError | OverflowError):
+        return _VALUE
+    # The low byte is the kind of an extended code. No code: the text is no JSON.
+    return _REMEDIES.get(getattr(error, "sqlite_errorcode", 0) & 0xFF, _MOVE)
