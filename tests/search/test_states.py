@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from nomos.search.states import FuzzSettings, StatePool, grow, load_pool
+from nomos.search.states import FuzzSettings, StatePool, grow, load_pool, open_pool
 
 STEPS = ((1, 0), (-1, 0), (0, 1), (0, -1))
 
@@ -106,6 +106,18 @@ def test_what_is_new_agrees_with_measuring_every_distance():
     assert np.array_equal(pool.states, kept)
 
 
+def test_rounding_far_from_the_origin_does_not_decide_what_is_new():
+    rng = np.random.default_rng(1)
+    pool = StatePool(settings=FuzzSettings(threshold=0.5))
+    kept = []
+    for steps in rng.integers(-3, 4, size=(400, 3)):  # many are 0.5 apart, or nearly
+        view = 12345.678 + 0.5 * steps
+        is_new = all(((view - other) ** 2).sum() > 0.25 for other in kept)
+        assert pool.add_if_new(view, view) == is_new
+        if is_new:
+            kept.append(view)
+
+
 def test_a_state_exactly_at_the_threshold_is_not_new():
     pool = StatePool(settings=FuzzSettings(threshold=0.5))
     assert pool.add_if_new(np.zeros(2), np.array([1000.0, 0.0]))
@@ -161,6 +173,23 @@ def test_trials_start_where_the_pool_share_says(share, starts):
     assert set(seen[1:]) == starts  # the first start is always a fresh one
 
 
+def test_a_trial_takes_none_to_the_most_actions():
+    taken = []
+
+    class Counted(Walk):
+        def restore(self, state, *, seed):
+            taken.append(0)
+            return super().restore(state, seed=seed)
+
+        def step(self, action):
+            taken[-1] += 1
+            return super().step(action)
+
+    settings = FuzzSettings(threshold=50, most_actions=3, patience=200)
+    grow(StatePool(settings=settings), Counted(), actions=4, size=2)
+    assert set(taken) == {0, 1, 2, 3}
+
+
 def test_progress_is_told_every_thousand_trials_and_at_the_end():
     told = []
     grown(2, threshold=50, patience=2500, progress=lambda p: told.append(p.trial_count))
@@ -191,6 +220,31 @@ def test_a_saved_pool_keeps_its_settings_and_its_origin(tmp_path):
     loaded = load_pool(path)
     assert (loaded.settings, loaded.seed, loaded.origin) == (settings, 9, "a walk")
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_opening_goes_on_with_the_file_or_starts_anew(tmp_path):
+    path = tmp_path / "pool.npz"
+    making = {"settings": FuzzSettings(threshold=0.3), "seed": 2, "origin": "a walk"}
+    for size in (20, 50):
+        pool = open_pool(path, **making)
+        grow(pool, Walk(), actions=4, size=size).save(path)
+    assert same(open_pool(path, **making), grown(50, seed=2))
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [
+        ("settings", FuzzSettings(threshold=0.9)),
+        ("seed", 3),
+        ("origin", "another walk"),
+    ],
+)
+def test_opening_refuses_a_pool_that_was_made_otherwise(tmp_path, name, other):
+    path = tmp_path / "pool.npz"
+    making = {"settings": FuzzSettings(), "seed": 2, "origin": "a walk"}
+    open_pool(path, **making).save(path)
+    with pytest.raises(ValueError, match=f"was made with {name}"):
+        open_pool(path, **{**making, name: other})
 
 
 def test_a_pool_file_holds_arrays_alone(tmp_path):

@@ -187,6 +187,20 @@ def load_pool(path: Path) -> StatePool:
     return pool
 
 
+def open_pool(
+    path: Path, *, settings: FuzzSettings, seed: int, origin: str
+) -> StatePool:
+    """Load the pool at `path` to grow it on, or start one where there is no file."""
+    if not path.exists():
+        return StatePool(settings=settings, seed=seed, origin=origin)
+    pool = load_pool(path)
+    wanted = {"settings": settings, "seed": seed, "origin": origin}
+    for name, value in wanted.items():
+        if (made := getattr(pool, name)) != value:
+            raise ValueError(f"{path} was made with {name} {made}, not {value}")
+    return pool
+
+
 def grow(
     pool: StatePool,
     environment: Restorable,
