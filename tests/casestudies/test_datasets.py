@@ -202,7 +202,7 @@ def test_missing_data_says_what_was_tried_and_what_to_do(machine: Machine) -> No
     assert "people.csv from package crate==1.0: `pip download` failed" in message
     assert f"people.csv from {nowhere}: " in message
     assert "let `pip download --no-deps crate==1.0` reach an index" in message
-    assert f"put people.csv into {cache}" in message
+    assert f"put people.csv, from an address above, into {cache}" in message
     assert "set NOMOS_DATA to the folder that has demo/people.csv" in message
 
 
