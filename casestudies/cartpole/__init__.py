@@ -1,0 +1,1 @@
+"""Testing a balancing policy: CartPole with longer poles."""
