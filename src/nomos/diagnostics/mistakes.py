@@ -74,13 +74,16 @@ def invalid_string(at: Span, reason: str) -> Diagnostic:
     )
 
 
-def invalid_number(at: Span, text: str, reason: str) -> Diagnostic:
-    """Report a number that cannot be represented or is glued to a name."""
+def invalid_number(
+    at: Span, text: str, reason: str, help: str | None = None
+) -> Diagnostic:
+    """Report a number that cannot be represented, or is written as elsewhere."""
     shown = text if len(text) <= 24 else text[:21] + "..."
     return Diagnostic(
         code=Code.INVALID_NUMBER,
         message=f"`{shown}` is no number: {reason}",
         at=at,
+        help=help,
     )
 
 
@@ -198,23 +201,38 @@ def python_syntax(at: Span, reason: str) -> Diagnostic:
 
 
 def leaves_block(at: Span, word: str) -> Diagnostic:
-    """Report `return`, `yield` or `await` at the block's top level."""
+    """Report `return`, `yield`, `await` or `global` at the block's top level."""
     return Diagnostic(
         code=Code.LEAVES_BLOCK,
         message=f"`{word}` cannot be used at the top level of the block",
         at=at,
-        help="assign the outputs and let the block run to its end; "
+        help="remove it: what the block assigns is its own"
+        if word == "global"
+        else "assign the outputs and let the block run to its end; "
         "a function defined inside the block may use it",
     )
 
 
-def undeclared_name(at: Span, name: str, known: Iterable[str]) -> Diagnostic:
-    """Report a name that nothing declares."""
+def undeclared_name(
+    at: Span,
+    name: str,
+    known: Iterable[str],
+    *,
+    later_line: int | None = None,
+    help: str | None = None,
+) -> Diagnostic:
+    """Report a name that nothing declares, or only a later line."""
+    notes: tuple[str, ...] = ()
+    if later_line is not None:
+        notes = (f"it is declared further down, on line {later_line}",)
+        help = "move its declaration up"
+    remedy = help or _nearest(name, known)
     return Diagnostic(
         code=Code.UNDECLARED_NAME,
         message=f"`{name}` is not declared",
         at=at,
-        help=_nearest(name, known) or "declare it with `input`, `var` or `output`",
+        notes=notes,
+        help=remedy or "declare it with `input`, `var` or `output`",
     )
 
 
@@ -282,12 +300,15 @@ def unused_output(at: Span, name: str) -> Diagnostic:
     )
 
 
-def wrong_type(at: Span, what: str, wanted: str, got: str) -> Diagnostic:
+def wrong_type(
+    at: Span, what: str, wanted: str, got: str, help: str | None = None
+) -> Diagnostic:
     """Report a value of a type that its place cannot take."""
     return Diagnostic(
         code=Code.WRONG_TYPE,
         message=f"{what} takes {wanted}, but this is {got}",
         at=at,
+        help=help,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from typing import Any
 
 from nomos.diagnostics.diagnostic import Diagnostic, Severity
@@ -9,18 +10,19 @@ from nomos.diagnostics.source import Source
 
 _COLOURS = {Severity.ERROR: "31", Severity.WARNING: "33", Severity.INFO: "36"}
 _LONGEST_LINE = 160  # longer source lines are shown as a window around the mistake
+_BEFORE_MISTAKE = 40  # characters of such a line that are shown before the mistake
 
 
 def _paint(text: str, colour: str, enabled: bool) -> str:
     return f"\x1b[1;{colour}m{text}\x1b[0m" if enabled else text
 
 
-def _window(line: str, column: int, width: int) -> tuple[str, int]:
-    """Cut a very long line down to the part around the mistake."""
+def _window(line: str, column: int) -> tuple[str, int]:
+    """Cut a very long line down to the part around a column, counted from 0."""
     if len(line) <= _LONGEST_LINE:
         return line, column
-    start = max(0, min(column - 40, len(line) - _LONGEST_LINE))
-    return line[start : start + max(_LONGEST_LINE, width)], column - start
+    start = max(0, min(column - _BEFORE_MISTAKE, len(line) - _LONGEST_LINE))
+    return line[start : start + _LONGEST_LINE], column - start
 
 
 def _printable(text: str) -> str:
@@ -30,27 +32,31 @@ def _printable(text: str) -> str:
     )
 
 
+def _cells(text: str) -> int:
+    """Return how many cells of a terminal a printable text takes."""
+    wide = sum(unicodedata.east_asian_width(char) in "WF" for char in text)
+    marks = sum(unicodedata.combining(char) != 0 for char in text)
+    return len(text) + wide - marks
+
+
 def render(diagnostic: Diagnostic, source: Source, *, colour: bool = False) -> str:
     """Return the picture of a diagnostic: message, place, source line, notes, help."""
-    line_number, column = source.locate(diagnostic.at.start)
-    whole = source.line(line_number)
-    length = max(
-        1, min(diagnostic.at.end, diagnostic.at.start + len(whole) - column + 1)
-    )
-    length = max(1, length - diagnostic.at.start)
-    line, shown_column = _window(whole, column - 1, length)
-    length = max(1, min(length, len(line) - shown_column))
+    at = diagnostic.at
+    line_number, column = source.locate(at.start)
+    line, start = _window(source.line(line_number), column - 1)
+    line = _printable(line)
+    marked = line[start : start + max(1, at.end - at.start)]  # on its first line only
+    carets = " " * _cells(line[:start]) + "^" * max(1, _cells(marked))
     paint = _COLOURS[diagnostic.severity]
-    gutter = " " * len(str(line_number))
-    carets = " " * shown_column + "^" * length
     head = _paint(
         f"{diagnostic.severity.value}[{diagnostic.code.value}]", paint, colour
     )
+    gutter = " " * len(str(line_number))
     parts = [
         f"{head}: {_printable(diagnostic.message)}",
-        f"{gutter}--> {source.name}:{line_number}:{column}",
+        f"{gutter}--> {_printable(source.name)}:{line_number}:{column}",
         f"{gutter} |",
-        f"{line_number} | {_printable(line)}".rstrip(),
+        f"{line_number} | {line}".rstrip(),
         f"{gutter} | {_paint(carets, paint, colour)}",
     ]
     parts += [f"{gutter} = note: {_printable(note)}" for note in diagnostic.notes]
@@ -60,16 +66,19 @@ def render(diagnostic: Diagnostic, source: Source, *, colour: bool = False) -> s
 
 
 def to_json(diagnostic: Diagnostic, source: Source) -> dict[str, Any]:
-    """Return the same content as plain data, with the range as editors count it."""
-    start_line, start_column = source.locate(diagnostic.at.start)
-    end_line, end_column = source.locate(max(diagnostic.at.start, diagnostic.at.end))
+    """Return the same content as plain data.
+
+    `line` and `column` count from 1, in characters; `range` is what the Language Server
+    Protocol has: from 0, in UTF-16 units.
+    """
+    line, column = source.locate(diagnostic.at.start)
     return {
         "file": source.name,
-        "line": start_line,
-        "column": start_column,
-        "range": {  # zero-based, as the Language Server Protocol has it
-            "start": {"line": start_line - 1, "character": start_column - 1},
-            "end": {"line": end_line - 1, "character": end_column - 1},
+        "line": line,
+        "column": column,
+        "range": {
+            "start": _position(source, diagnostic.at.start),
+            "end": _position(source, max(diagnostic.at.start, diagnostic.at.end)),
         },
         "severity": diagnostic.severity.value,
         "code": diagnostic.code.value,
@@ -77,3 +86,10 @@ def to_json(diagnostic: Diagnostic, source: Source) -> dict[str, Any]:
         "notes": list(diagnostic.notes),
         "help": diagnostic.help,
     }
+
+
+def _position(source: Source, offset: int) -> dict[str, int]:
+    line, column = source.locate(offset)
+    before = source.line(line)[: column - 1]
+    units = len(before.encode("utf-16-le", "surrogatepass")) // 2
+    return {"line": line - 1, "character": units}

@@ -6,6 +6,8 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 
+_BYTE_ORDER_MARK = "\ufeff"
+
 
 @dataclass(frozen=True, slots=True)
 class Span:
@@ -21,10 +23,19 @@ class Span:
 
 @dataclass(frozen=True)
 class Source:
-    """A named text, the name being what a reader would open."""
+    r"""A named text, the name being what a reader would open.
+
+    Its lines end with `\n`, whatever ends they came with, and no byte order mark opens
+    it: so that every stage, and Python's own parser, counts lines in the same way.
+    """
 
     name: str
     text: str
+
+    def __post_init__(self) -> None:
+        text = self.text.removeprefix(_BYTE_ORDER_MARK)
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+        object.__setattr__(self, "text", text)
 
     @cached_property
     def line_starts(self) -> tuple[int, ...]:
@@ -42,7 +53,7 @@ class Source:
         """Return a line, counted from 1, without its end."""
         start = self.line_starts[number - 1]
         end = self.text.find("\n", start)
-        return self.text[start : end if end >= 0 else None].rstrip("\r")
+        return self.text[start : end if end >= 0 else None]
 
     def slice(self, span: Span) -> str:
         """Return the text of a span."""

@@ -8,6 +8,7 @@ from nomos.diagnostics import Diagnostic, Severity, Source, Span, mistakes
 from nomos.lang import core, syntax
 from nomos.lang.code import check_block
 from nomos.lang.expressions import condition, elaborate, symbol_of
+from nomos.lang.format import format_expr
 from nomos.lang.parse import parse
 from nomos.lang.scope import Kind, Scope, Symbol
 from nomos.lang.tree import Parsed
@@ -34,6 +35,8 @@ def check_parsed(
     """Check a spec that is parsed already."""
     tree = parsed.spec
     scope = Scope(source, offer, parsed.half_declared)
+    for var in (*tree.variables, *tree.later_variables):
+        scope.declared_later.setdefault(var.name.name, var.name.span)
     _declare(scope, tree)
     variables = _variables(scope, tree.variables)
     requires = _conditions(scope, tree.requires)
@@ -41,10 +44,10 @@ def check_parsed(
     scope.block_done = True
     later = _variables(scope, tree.later_variables)
     ensures = _conditions(scope, tree.ensures)
-    _check_outputs_matter(scope, tree, (*later, *ensures))
-    if not tree.ensures and not parsed.diagnostics:
-        at = Span(max(0, len(source.text.rstrip()) - 1), len(source.text.rstrip()))
-        scope.report(mistakes.no_ensures(at))
+    _check_outputs_matter(scope, parsed, (*later, *ensures))
+    if not tree.ensures and "ensures" not in parsed.unread:
+        end = len(source.text.rstrip())
+        scope.report(mistakes.no_ensures(Span(max(0, end - 1), end)))
     diagnostics = (*parsed.diagnostics, *scope.diagnostics)
     diagnostics = tuple(sorted(diagnostics, key=lambda d: (d.at.start, d.at.end)))
     if block is None or any(d.severity is Severity.ERROR for d in diagnostics):
@@ -101,30 +104,34 @@ def _conditions(
     for statement in statements:
         word = "requires" if isinstance(statement, syntax.Requires) else "ensures"
         test = condition(scope, statement.condition, f"`{word}`")
-        whole = scope.source.slice(statement.span).removeprefix(word).rstrip("; \n\t")
+        text = format_expr(statement.condition)
         line, _ = scope.source.locate(statement.span.start)
-        conditions.append(core.Condition(test, " ".join(whole.split()), line))
+        conditions.append(core.Condition(test, text, line))
     return tuple(conditions)
 
 
 def _check_outputs_matter(
-    scope: Scope, tree: syntax.Spec, after: tuple[core.Let | core.Condition, ...]
+    scope: Scope, parsed: Parsed, after: tuple[core.Let | core.Condition, ...]
 ) -> None:
     """Warn of outputs that nothing looks at, and of `ensures` that look at none."""
-    used: set[str] = set()
+    used = set(parsed.unread)
     for item in after:
         expr = item.value if isinstance(item, core.Let) else item.test
-        names = {
-            node.name for node in core.walk(expr) if isinstance(node, core.Variable)
-        }
+        names = {n.name for n in core.walk(expr) if isinstance(n, core.Variable)}
         used |= names
-        symbols = [scope.symbols[name] for name in names if name in scope.symbols]
-        if not isinstance(item, core.Condition) or names & scope.half_declared:
-            continue
-        if not any(symbol.from_model for symbol in symbols):
+        if isinstance(item, core.Condition) and not _model_matters(scope, expr, names):
             scope.report(mistakes.ensures_without_output(expr.span))
-    if not tree.ensures:
+    if not parsed.spec.ensures and "ensures" not in used:
         return  # that is reported, and every output would be unused
-    for output in tree.outputs:
+    for output in parsed.spec.outputs:
         if output.name.name not in used:
             scope.report(mistakes.unused_output(output.name.span, output.name.name))
+
+
+def _model_matters(scope: Scope, expr: core.Expr, names: set[str]) -> bool:
+    """Tell whether the model can decide an `ensures`, as far as one can see."""
+    if names & scope.half_declared or names - scope.symbols.keys():
+        return True  # there is no telling
+    if any(isinstance(node, core.Call) for node in core.walk(expr)):
+        return True  # a function of the domain may ask the model
+    return any(scope.symbols[name].from_model for name in names)

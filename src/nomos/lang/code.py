@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import cast
 
 from nomos.diagnostics import Span, mistakes
 from nomos.lang import core, syntax
-from nomos.lang.block import PythonCode, walk_own_scope
+from nomos.lang.block import PythonCode
 from nomos.lang.expressions import count_fits, label, resolve_call, signature
-from nomos.lang.flow import always_assigned, bound_names
+from nomos.lang.flow import always_assigned
 from nomos.lang.invocations import count_invocations
+from nomos.lang.names import bindings, bound_names, names_from_outside
 from nomos.lang.scope import Kind, Scope
 from nomos.lang.straight import Straight
 from nomos.lang.types import BUILT_IN
 
 _PYTHON_NAMES = frozenset(dir(builtins))
+_ALWAYS_KNOWN = _PYTHON_NAMES | {*BUILT_IN, "MAX_INT"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +55,9 @@ class _Block:
         self.scope = scope
         self.python = python
         self.own = bound_names(python.statements)
-        self.bound = frozenset(_bound_anywhere(python.statements))
+        self.outside = {
+            id(node): node for node in names_from_outside(python.statements)
+        }
         symbols = scope.symbols.items()
         self.imports = {name for name, s in symbols if s.kind is Kind.IMPORT}
         self.values = {
@@ -86,46 +92,50 @@ class _Block:
                     )
                 )
         seen: set[str] = set()
-        for node in walk_own_scope(self.python.statements):
-            if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Store):
+        for name, node in bindings(self.python.statements):
+            symbol = self.scope.symbols.get(name)
+            if symbol is None or symbol.kind is Kind.OUTPUT or name in seen:
                 continue
-            symbol = self.scope.symbols.get(node.id)
-            if symbol is None or symbol.kind is Kind.OUTPUT or node.id in seen:
-                continue
-            seen.add(node.id)
-            at, kind = self.python.span(node), symbol.kind.value
-            self.scope.report(mistakes.assigned_twice(at, node.id, kind))
+            seen.add(name)
+            at, kind = self._name_span(node, name), symbol.kind.value
+            self.scope.report(mistakes.assigned_twice(at, name, kind))
+
+    def _name_span(self, node: ast.AST, name: str) -> Span:
+        """Return where a node says the name that it binds."""
+        assert hasattr(node, "lineno")
+        whole = self.python.span(cast("ast.expr", node))
+        text = self.scope.source.slice(whole)
+        found = re.search(rf"\b{name}\b", text)
+        start = whole.start + (found.start() if found else 0)
+        return Span(start, start + len(name))
 
     def _check_names(self) -> None:
-        calls = {
-            id(node.func): node
-            for node in _everywhere(self.python.statements)
-            if isinstance(node, ast.Call)
-        }
+        calls: dict[int, ast.Call] = {}  # by the name in front of their bracket
         for node in _everywhere(self.python.statements):
             match node:
-                case ast.Name(id=name, ctx=ast.Load()):
-                    self._check_name(node, name, calls.get(id(node)))
-                case ast.Attribute(value=ast.Name(id=module), attr=name) if (
-                    module in self.imports and id(node) in calls
-                ):
-                    self._check_call(calls[id(node)], name)
+                case ast.Call(func=ast.Name() as name):
+                    calls[id(name)] = node
+                case ast.Call(func=ast.Attribute(value=ast.Name() as name)):
+                    calls[id(name)] = node
+                case _:
+                    pass
+        for key, name in self.outside.items():
+            self._check_name(name, calls.get(key))
 
-    def _check_name(self, node: ast.Name, name: str, call: ast.Call | None) -> None:
-        outputs = self.scope.symbols.get(name)
-        if name in self.bound or name in self.values or name in self.imports or outputs:
+    def _check_name(self, node: ast.Name, call: ast.Call | None) -> None:
+        name = node.id
+        if name in self.imports:
+            if call is not None and isinstance(call.func, ast.Attribute):
+                self._check_call(call, call.func.attr)
+        elif name in self.values or name in self.scope.symbols:
             return
-        if call is not None and signature(self.scope, name) is not None:
-            self._check_call(call, name)
-        elif name in _PYTHON_NAMES or name in BUILT_IN or name == "MAX_INT":
-            return
-        elif call is not None:
-            self._check_call(call, name)
-        elif self.scope.offer is None or name not in self.scope.offer.functions:
+        elif call is not None and call.func is node:
+            if name not in _ALWAYS_KNOWN or signature(self.scope, name) is not None:
+                self._check_call(call, name)
+        elif name not in _ALWAYS_KNOWN and signature(self.scope, name) is None:
             known = [*self.scope.values(), *self.own]
-            self.scope.report(
-                mistakes.undeclared_name(self.python.span(node), name, known)
-            )
+            at = self.python.span(node)
+            self.scope.report(mistakes.undeclared_name(at, name, known))
 
     def _check_call(self, call: ast.Call, name: str) -> None:
         scope = self.scope
@@ -155,11 +165,12 @@ class _Block:
             label(self.scope, core.Variable(record.id, span=span), span)
 
     def _function_name(self, function: ast.expr) -> str | None:
+        """Return the name of the function of the language that an expression names."""
         match function:
-            case ast.Name(id=name) if name not in self.bound:
+            case ast.Name(id=name) if id(function) in self.outside:
                 return name
-            case ast.Attribute(value=ast.Name(id=module), attr=name) if (
-                module in self.imports
+            case ast.Attribute(value=ast.Name(id=module) as place, attr=name) if (
+                module in self.imports and id(place) in self.outside
             ):
                 return name
             case _:
@@ -191,13 +202,3 @@ class _Block:
 def _everywhere(statements: list[ast.stmt]) -> Iterator[ast.AST]:
     for statement in statements:
         yield from ast.walk(statement)
-
-
-def _bound_anywhere(statements: list[ast.stmt]) -> Iterator[str]:
-    """Yield the names bound in the block or in any function inside it."""
-    for node in _everywhere(statements):
-        if isinstance(node, ast.arg):
-            yield node.arg
-        yield from bound_names([node]) if isinstance(node, ast.stmt) else ()
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.id

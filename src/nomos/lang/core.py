@@ -144,7 +144,7 @@ class Let:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A `requires` or an `ensures`, with its text as the author wrote it."""
+    """A `requires` or an `ensures`, with its text on one line."""
 
     test: Expr
     text: str

@@ -11,7 +11,7 @@ from nomos.lang.types import BUILT_IN, MAX_INT, NUMBERS, Function, Type
 
 _COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 _LOGIC = ("&&", "||", "==>")
-_ANY = frozenset(Type)
+_TRUTH = frozenset({Type.BOOL})
 
 
 def elaborate(scope: Scope, expr: syntax.Expr) -> core.Expr:
@@ -57,26 +57,31 @@ def expect(
     """Report an expression of a type that its place cannot take."""
     if expr.type is Type.UNKNOWN or expr.type in wanted:
         return True
-    scope.report(mistakes.wrong_type(expr.span, what, words, expr.type.value))
+    help = None
+    if wanted == _TRUTH and expr.type in NUMBERS:
+        help = "compare it with another number"
+    if what == "`+`" and expr.type is Type.STRING:
+        help = "join strings with `strConcat(a, b)`"
+    scope.report(mistakes.wrong_type(expr.span, what, words, expr.type.value, help))
     return False
 
 
 def condition(scope: Scope, expr: syntax.Expr, what: str) -> core.Expr:
     """Elaborate the expression of a `requires` or `ensures`."""
     test = elaborate(scope, expr)
-    expect(scope, test, what, frozenset({Type.BOOL}), "a truth value")
+    expect(scope, test, what, _TRUTH, "a truth value")
     return test
 
 
 def _unary(scope: Scope, operator: str, operand: core.Expr, span: Span) -> core.Expr:
     if operator == "!":
-        expect(scope, operand, "`!`", frozenset({Type.BOOL}), "a truth value")
+        expect(scope, operand, "`!`", _TRUTH, "a truth value")
         return core.Not(operand, span=span, type=Type.BOOL)
-    expect(scope, operand, "`-`", NUMBERS, "a number")
+    fits = expect(scope, operand, "`-`", NUMBERS, "a number")
     if isinstance(operand, core.Constant) and type(operand.value) in (int, float):
         number = cast("int | float", operand.value)
         return core.Constant(-number, span=span, type=operand.type)
-    return core.Negate(operand, span=span, type=operand.type)
+    return core.Negate(operand, span=span, type=operand.type if fits else Type.UNKNOWN)
 
 
 def _binary(scope: Scope, expr: syntax.Binary) -> core.Expr:
@@ -84,7 +89,7 @@ def _binary(scope: Scope, expr: syntax.Binary) -> core.Expr:
     operator, span = expr.operator, expr.span
     if operator in _LOGIC:
         for side in (left, right):
-            expect(scope, side, f"`{operator}`", frozenset({Type.BOOL}), "truth values")
+            expect(scope, side, f"`{operator}`", _TRUTH, "truth values")
         logic = cast('Literal["&&", "||", "==>"]', operator)
         return core.Logic(logic, left, right, span=span, type=Type.BOOL)
     if operator in _COMPARISONS:
@@ -133,8 +138,12 @@ def _call(scope: Scope, expr: syntax.Call) -> core.Expr:
     if qualifier is not None:
         symbol = scope.symbols.get(qualifier.name)
         if symbol is None or symbol.kind is not Kind.IMPORT:
+            imports = scope.names(Kind.IMPORT)
+            help = None if imports else f"import it: `import {qualifier.name};`"
             scope.report(
-                mistakes.undeclared_name(qualifier.span, qualifier.name, scope.values())
+                mistakes.undeclared_name(
+                    qualifier.span, qualifier.name, imports, help=help
+                )
             )
     arguments = tuple(elaborate(scope, argument) for argument in expr.arguments)
     return resolve_call(scope, expr.function, arguments, expr.span)

@@ -6,34 +6,12 @@ import ast
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from nomos.lang.block import walk_own_scope
+from nomos.lang.names import bound_names
+
+__all__ = ["always_assigned", "bound_names", "repetitions", "runs_at_least_once"]
 
 # The names assigned for sure at a point; None where no path arrives.
 _State = frozenset[str] | None
-
-
-def bound_names(nodes: Iterable[ast.AST]) -> frozenset[str]:
-    """Return every name that these nodes bind in the block's own scope."""
-    names: set[str] = set()
-    for node in walk_own_scope(list(nodes)):
-        match node:
-            case ast.Name(id=name, ctx=ast.Store()):
-                names.add(name)
-            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
-                names.add(name)
-            case ast.AsyncFunctionDef(name=name):
-                names.add(name)
-            case ast.alias(name=name, asname=other):
-                names.add(other or name.partition(".")[0])
-            case ast.ExceptHandler(name=str(name)):
-                names.add(name)
-            case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
-                names.add(name)
-            case ast.MatchMapping(rest=str(name)):
-                names.add(name)
-            case _:
-                pass
-    return frozenset(names)
 
 
 def always_assigned(statements: Iterable[ast.stmt]) -> frozenset[str] | None:
@@ -44,6 +22,28 @@ def always_assigned(statements: Iterable[ast.stmt]) -> frozenset[str] | None:
 def _join(*states: _State) -> _State:
     arriving = [state for state in states if state is not None]
     return frozenset.intersection(*arriving) if arriving else None
+
+
+def _surely_bound(*nodes: ast.AST) -> frozenset[str]:
+    """Return the names bound whenever these nodes are evaluated."""
+    names: frozenset[str] = frozenset()
+    for node in nodes:
+        match node:
+            case ast.BoolOp(values=[first, *_]):
+                names |= _surely_bound(first)
+            case ast.IfExp(test=test, body=yes, orelse=no):
+                names |= _surely_bound(test) | (_surely_bound(yes) & _surely_bound(no))
+            case ast.Compare(left=left, comparators=[first, *_]):
+                names |= _surely_bound(left, first)  # the others only if it holds
+            case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp():
+                names |= _surely_bound(node.generators[0].iter)
+            case ast.expr() if not isinstance(node, ast.Name | ast.Lambda):
+                names |= _surely_bound(*ast.iter_child_nodes(node))
+            case ast.Assign() | ast.AnnAssign() | ast.Expr() | ast.Assert():
+                names |= _surely_bound(*ast.iter_child_nodes(node))
+            case _:
+                names |= bound_names([node])
+    return names
 
 
 @dataclass(slots=True)
@@ -66,7 +66,7 @@ class _Flow:
     def _step(self, statement: ast.stmt, state: frozenset[str]) -> _State:
         match statement:
             case ast.If(test=test, body=body, orelse=orelse):
-                state |= bound_names([test])
+                state |= _surely_bound(test)
                 return _join(self.run(body, state), self.run(orelse, state))
             case ast.For():
                 return self._for(statement, state)
@@ -77,22 +77,25 @@ class _Flow:
             case ast.With(items=items, body=body):
                 return self.run(body, state | bound_names(items))
             case ast.Match(subject=subject, cases=cases):
-                return self._match(cases, state | bound_names([subject]))
-            case ast.Raise() | ast.Return():
+                return self._match(cases, state | _surely_bound(subject))
+            case ast.Raise():
                 return None
             case ast.Break() | ast.Continue():
-                if self.loops:
-                    loop = self.loops[-1]
-                    is_break = isinstance(statement, ast.Break)
-                    (loop.breaks if is_break else loop.continues).append(state)
+                self._jump(statement, state)
                 return None
             case ast.Delete():
-                deleted = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name)}
-                return state - deleted
+                return state - bound_names([statement])
+            case ast.AugAssign(value=value):
+                return state | _surely_bound(value)  # the target has a value already
             case ast.AnnAssign(value=None):
                 return state
             case _:
-                return state | bound_names([statement])
+                return state | _surely_bound(statement)
+
+    def _jump(self, statement: ast.Break | ast.Continue, state: _State) -> None:
+        loop = self.loops[-1]  # the block compiles, so there is one
+        is_break = isinstance(statement, ast.Break)
+        (loop.breaks if is_break else loop.continues).append(state)
 
     def _body(
         self, body: list[ast.stmt], state: frozenset[str]
@@ -103,30 +106,34 @@ class _Flow:
         return _join(after, *loop.continues), loop
 
     def _for(self, loop: ast.For, state: frozenset[str]) -> _State:
-        before = state | bound_names([loop.iter])
+        before = state | _surely_bound(loop.iter)
         after, jumps = self._body(loop.body, before | bound_names([loop.target]))
-        done = after if runs_at_least_once(loop.iter) else before
+        done = after if runs_at_least_once(loop.iter) else _join(before, after)
         return _join(self.run(loop.orelse, done), *jumps.breaks)
 
     def _while(self, loop: ast.While, state: frozenset[str]) -> _State:
-        before = state | bound_names([loop.test])
-        _, jumps = self._body(loop.body, before)
+        before = state | _surely_bound(loop.test)
+        after, jumps = self._body(loop.body, before)
         forever = isinstance(loop.test, ast.Constant) and bool(loop.test.value)
-        ended = None if forever else self.run(loop.orelse, before)
+        ended = None if forever else self.run(loop.orelse, _join(before, after))
         return _join(ended, *jumps.breaks)
 
     def _try(self, block: ast.Try | ast.TryStar, state: frozenset[str]) -> _State:
         tried = self.run(block.orelse, self.run(block.body, state))
-        handled = [
-            self.run(
-                handler.body, state | bound_names([handler]) & {handler.name or ""}
-            )
-            for handler in block.handlers
-        ]
-        joined = _join(tried, *handled)
-        if joined is None:
-            return None
-        return self.run(block.finalbody, joined)
+        deleted = frozenset(
+            name
+            for node in ast.walk(ast.Module(body=block.body, type_ignores=[]))
+            if isinstance(node, ast.Delete)
+            for name in bound_names([node])
+        )
+        ends = [tried]
+        for handler in block.handlers:
+            handled = self.run(handler.body, state - deleted)
+            # Python deletes the handler's name when it is left.
+            ends.append(None if handled is None else handled - {handler.name or ""})
+        joined = _join(*ends)
+        last = self.run(block.finalbody, state - deleted if joined is None else joined)
+        return None if joined is None else last
 
     def _match(self, cases: list[ast.match_case], state: frozenset[str]) -> _State:
         ends = [self.run(c.body, state | bound_names([c.pattern])) for c in cases]
@@ -143,19 +150,32 @@ def repetitions(iterable: ast.expr) -> int | None:
     """Return how often a loop over this runs, None where that is not plain to see."""
     match iterable:
         case ast.Call(func=ast.Name(id="range"), args=args, keywords=[]):
-            values = [a.value for a in args if isinstance(a, ast.Constant)]
-            if 1 <= len(values) == len(args) <= 3 and all(
-                type(v) is int for v in values
-            ):
-                try:
-                    return len(range(*values))  # type: ignore[arg-type]  # checked above
-                except (ValueError, OverflowError):
-                    return None
-            return None
+            return _length_of_range(args)
         case ast.List(elts=items) | ast.Tuple(elts=items):
-            return (
-                None if any(isinstance(i, ast.Starred) for i in items) else len(items)
-            )
+            starred = any(isinstance(item, ast.Starred) for item in items)
+            return None if starred else len(items)
+        case _:
+            return None
+
+
+def _length_of_range(arguments: list[ast.expr]) -> int | None:
+    bounds = [_whole_number(argument) for argument in arguments]
+    numbers = [bound for bound in bounds if bound is not None]
+    if len(numbers) < len(bounds) or not 1 <= len(numbers) <= 3:
+        return None
+    try:
+        return len(range(*numbers))
+    except (ValueError, OverflowError):
+        return None
+
+
+def _whole_number(node: ast.expr) -> int | None:
+    match node:
+        case ast.Constant(value=int(value)) if not isinstance(value, bool):
+            return value
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            number = _whole_number(operand)
+            return None if number is None else -number
         case _:
             return None
 

@@ -10,6 +10,8 @@ from nomos.diagnostics import Diagnostic, Source, Span, mistakes
 from nomos.lang import syntax
 from nomos.lang.types import BUILT_IN, Offer, Type
 
+_LITERALS = {"True": "true", "False": "false", "None": "null"}  # by Python's names
+
 
 class Kind(Enum):
     """What a declared name stands for; the value is how messages call it."""
@@ -43,6 +45,7 @@ class Scope:
     offer: Offer | None
     half_declared: frozenset[str]
     symbols: dict[str, Symbol] = field(default_factory=dict)
+    declared_later: dict[str, Span] = field(default_factory=dict)
     diagnostics: list[Diagnostic] = field(default_factory=list)
     block_done: bool = False
 
@@ -66,6 +69,8 @@ class Scope:
     def _reserved(self, name: str, kind: Kind) -> str | None:
         if name in BUILT_IN or name == "MAX_INT":
             return "built into the language"
+        if name in syntax.KEYWORDS or name in _LITERALS.values():
+            return "a word of the language"
         if keyword.iskeyword(name):
             return "a keyword of Python"
         if self.offer is not None and name in self.offer.functions:
@@ -77,14 +82,31 @@ class Scope:
         symbol = self.symbols.get(name.name)
         if symbol is None or symbol.kind is Kind.IMPORT:
             if name.name not in self.half_declared:
-                self.report(
-                    mistakes.undeclared_name(name.span, name.name, self.values())
-                )
+                self._report_undeclared(name)
             return None
         if symbol.kind is Kind.OUTPUT and not self.block_done:
             self.report(mistakes.output_before_block(name.span, name.name))
         return symbol
 
+    def _report_undeclared(self, name: syntax.Name) -> None:
+        later = self.declared_later.get(name.name)
+        literal = _LITERALS.get(name.name)
+        self.report(
+            mistakes.undeclared_name(
+                name.span,
+                name.name,
+                ["MAX_INT", *self.values()],
+                later_line=None
+                if later is None
+                else self.source.locate(later.start)[0],
+                help=None if literal is None else f"write `{literal}`",
+            )
+        )
+
     def values(self) -> list[str]:
         """Return the names that have values."""
-        return [name for name, s in self.symbols.items() if s.kind is not Kind.IMPORT]
+        return self.names(Kind.INPUT, Kind.VAR, Kind.OUTPUT)
+
+    def names(self, *kinds: Kind) -> list[str]:
+        """Return the declared names of some kinds."""
+        return [name for name, symbol in self.symbols.items() if symbol.kind in kinds]

@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 
 from nomos.diagnostics.source import Span
 
+# The words that statements start with.
+KEYWORDS = ("import", "input", "var", "requires", "output", "ensures")
+
 
 @dataclass(frozen=True, slots=True)
 class Node:
@@ -19,16 +22,18 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Number(Node):
-    """An integer or a decimal."""
+    """An integer or a decimal; `text` is how it is written."""
 
     value: int | float
+    text: str = field(default="", compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class String(Node):
-    """A string, without quotes and escapes."""
+    """A string without quotes and escapes; `text` is how it is written, with them."""
 
     value: str
+    text: str = field(default="", compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,10 +18,11 @@ from nomos.lang import syntax
 DEEPEST_NESTING = 100  # far beyond what a person writes, far below Python's own limit
 _LONGEST_NUMBER = 300  # digits; a decimal number of more is infinite anyway
 
-# What the search for the block's brace must step over, and the brace itself.
+# The grammar's comments and strings, for the searches that must step over them.
+COMMENT = r"\#[^\n]*|//[^\n]*|/\*.*?\*/"
+STRING = r""" "(?:\\[^\n]|[^"\\\n])*"|'(?:\\[^\n]|[^'\\\n])*' """.strip()
 _BEFORE_BLOCK = re.compile(
-    r"""#[^\n]*|//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|(\{)""",
-    re.DOTALL,
+    rf"(?P<comment>{COMMENT})|{STRING}|(?P<brace>\{{)", re.DOTALL
 )
 
 
@@ -37,17 +38,19 @@ class Parsed:
     """What could be read of a spec, and what is wrong with its syntax.
 
     `half_declared` are names whose declaration is broken: using them is no mistake.
+    `unread` are all words of the statements that could not be read.
     """
 
     spec: syntax.Spec
     diagnostics: tuple[Diagnostic, ...]
     half_declared: frozenset[str] = frozenset()
+    unread: frozenset[str] = frozenset()
 
 
 def find_block(text: str, start: int = 0) -> int | None:
     """Return the offset of the first `{` outside comments and strings."""
     for match in _BEFORE_BLOCK.finditer(text, start):
-        if match.group(1):
+        if match["brace"]:
             return match.start()
     return None
 
@@ -63,7 +66,7 @@ def comments(text: str) -> tuple[syntax.Comment, ...]:
     return tuple(
         syntax.Comment(match.group(), span=Span(match.start(), match.end()))
         for match in _BEFORE_BLOCK.finditer(text)
-        if match.group()[0] in "#/"
+        if match["comment"]
     )
 
 
@@ -248,11 +251,12 @@ class _Build(Transformer[Token, Any]):
     def number(self, token: Token) -> syntax.Number:
         span = token_span(token)
         if len(token) > _LONGEST_NUMBER:
-            raise Unreadable(mistakes.invalid_number(span, token, "it is too long"))
+            reason = f"it has more than {_LONGEST_NUMBER} characters"
+            raise Unreadable(mistakes.invalid_number(span, token, reason))
         value = int(token) if token.isdigit() else float(token)
         if value == float("inf"):
             raise Unreadable(mistakes.invalid_number(span, token, "it is too large"))
-        return syntax.Number(value, span=span)
+        return syntax.Number(value, str(token), span=span)
 
     def string(self, token: Token) -> syntax.String:
         span = token_span(token)
@@ -263,7 +267,7 @@ class _Build(Transformer[Token, Any]):
         except (SyntaxError, ValueError, Warning) as error:
             reason = getattr(error, "msg", None) or str(error)
             raise Unreadable(mistakes.invalid_string(span, reason)) from None
-        return syntax.String(value, span=span)
+        return syntax.String(value, str(token), span=span)
 
     def true(self, token: Token) -> syntax.Constant:
         return syntax.Constant(True, span=token_span(token))

@@ -1,0 +1,288 @@
+"""From a spec to its one canonical layout.
+
+What may be moved: white space, parentheses that change nothing, comments inside a
+statement, and the indentation of the Python block. What is said stays as it is.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import assert_never
+
+from nomos.diagnostics import Code, Source, Span
+from nomos.errors import SpecError
+from nomos.lang import syntax
+from nomos.lang.block import PythonCode, indentation, is_code
+from nomos.lang.layout import INDENT, Doc, Group, Line, Nest, lay_out
+from nomos.lang.parse import parse
+
+# How tightly each form binds, as in the grammar.
+_PRECEDENCE = {"==>": 1, "||": 2, "&&": 3}
+_PRECEDENCE |= dict.fromkeys(("==", "!=", "<", "<=", ">", ">="), 5)
+_PRECEDENCE |= {"+": 6, "-": 6, "*": 7, "/": 7, "%": 7}
+_IMPLIES, _NOT, _COMPARE, _SIGN, _POSTFIX = 1, 4, 5, 8, 9
+
+
+def format_spec(source: Source) -> str:
+    """Return a spec in its canonical layout; one that cannot be read is a SpecError."""
+    parsed = parse(source)
+    if parsed.diagnostics:
+        raise SpecError(source, parsed.diagnostics)
+    spec = parsed.spec
+    assert spec.block is not None  # or there would be diagnostics
+    python = PythonCode(source, spec.block)
+    broken = [d for d in python.diagnostics if d.code is Code.PYTHON_SYNTAX]
+    if broken:
+        raise SpecError(source, broken)
+    text = _Writer(source, spec).write(_format_block(source, spec.block, python))
+    again = parse(Source(source.name, text)).spec
+    assert _meaning(again) == _meaning(spec), "formatting must not change a spec"
+    return text
+
+
+def format_expr(expr: syntax.Expr) -> str:
+    """Return an expression on one line."""
+    return lay_out(_doc(expr), width=float("inf"))
+
+
+def _meaning(spec: syntax.Spec) -> tuple[object, ...]:
+    """Return what must stay the same; the block's code is compared by itself."""
+    others = [
+        node for node in syntax.statements(spec) if not isinstance(node, syntax.Block)
+    ]
+    return others, spec.description
+
+
+def _precedence(expr: syntax.Expr) -> int:
+    match expr:
+        case syntax.Binary(operator=operator):
+            return _PRECEDENCE[operator]
+        case syntax.Unary(operator=operator):
+            return _NOT if operator == "!" else _SIGN
+        case _:
+            return _POSTFIX
+
+
+def _inside(expr: syntax.Expr, least: int) -> Doc:
+    """Return an operand, in parentheses where it binds less than it has to."""
+    doc = _doc(expr)
+    return doc if _precedence(expr) >= least else _parenthesised(doc)
+
+
+def _parenthesised(doc: Doc) -> Doc:
+    return Group(("(", Nest((Line(""), doc)), Line(""), ")"))
+
+
+def _doc(expr: syntax.Expr) -> Doc:
+    match expr:
+        case syntax.Number(value=value, text=text):
+            return text or repr(value)
+        case syntax.String():
+            return _string(expr)
+        case syntax.Constant(value=truth):
+            return "null" if truth is None else str(truth).lower()
+        case syntax.Name(name=name):
+            return name
+        case syntax.Call():
+            return _call(expr)
+        case syntax.Feature(subject=subject, feature=feature):
+            return (_subject(subject), ".", feature.name)
+        case syntax.Update():
+            return _updates(expr)
+        case syntax.Unary(operator="!", operand=operand):
+            # Elsewhere `!` binds tightest: `!a == b` would be read as `(!a) == b`.
+            least = _SIGN if isinstance(operand, syntax.Binary) else _NOT
+            return ("!", _inside(operand, least))
+        case syntax.Unary(operator=operator, operand=operand):
+            return (operator, _inside(operand, _SIGN))
+        case syntax.Binary():
+            return _operation(expr)
+        case _:
+            assert_never(expr)
+
+
+def _string(string: syntax.String) -> str:
+    """Return a string in double quotes, as far as that needs no other escapes."""
+    text = string.text
+    if not text:
+        escaped = string.value.encode("unicode_escape").decode("ascii")
+        return '"' + escaped.replace('"', '\\"') + '"'
+    if text[0] == "'" and '"' not in text and "\\" not in text:
+        return f'"{text[1:-1]}"'
+    return text
+
+
+def _call(call: syntax.Call) -> Doc:
+    name = call.function.name
+    if call.qualifier is not None:
+        name = f"{call.qualifier.name}.{name}"
+    if not call.arguments:
+        return f"{name}()"
+    first, *others = call.arguments
+    arguments = [_doc(first), *((",", Line(" "), _doc(other)) for other in others)]
+    return Group((f"{name}(", Nest((Line(""), *arguments)), Line(""), ")"))
+
+
+def _subject(expr: syntax.Expr) -> Doc:
+    """Return what a feature is taken of; `1.x` would look like a decimal."""
+    if isinstance(expr, syntax.Number):
+        return _parenthesised(_doc(expr))
+    return _inside(expr, _POSTFIX)
+
+
+def _updates(expr: syntax.Update) -> Doc:
+    """Return a record and the updates behind it, side by side or one below the other."""
+    updates: list[Doc] = []
+    subject: syntax.Expr = expr
+    while isinstance(subject, syntax.Update):
+        updates.append((f"[{subject.feature.name} := ", _doc(subject.value), "]"))
+        subject = subject.subject
+    lines: list[Doc] = [(Line(""), update) for update in reversed(updates)]
+    return Group((_subject(subject), Nest(tuple(lines))))
+
+
+def _operation(expr: syntax.Binary) -> Doc:
+    """Return a chain of operators that bind alike, the operators leading the lines."""
+    level = _PRECEDENCE[expr.operator]
+    parts: list[tuple[str, Doc]] = []  # last operand first
+    rest: syntax.Expr = expr
+    if level == _IMPLIES:
+        return _implications(expr)
+    # Comparisons do not chain, so neither side may be one.
+    least = level + 1 if level == _COMPARE else level
+    while isinstance(rest, syntax.Binary) and _PRECEDENCE[rest.operator] == level:
+        parts.append((rest.operator, _inside(rest.right, level + 1)))
+        rest = rest.left
+        if level == _COMPARE:
+            break
+    parts.reverse()
+    return _chain(rest, _inside(rest, least), parts)
+
+
+def _implications(expr: syntax.Binary) -> Doc:
+    operands: list[syntax.Expr] = []
+    rest: syntax.Expr = expr
+    while isinstance(rest, syntax.Binary) and rest.operator == "==>":
+        operands.append(rest.left)
+        rest = rest.right
+    operands.append(rest)
+    first, *others = [_inside(operand, _IMPLIES + 1) for operand in operands]
+    return _chain(operands[0], first, [("==>", operand) for operand in others])
+
+
+def _chain(first: syntax.Expr, doc: Doc, others: list[tuple[str, Doc]]) -> Doc:
+    # Lines of a first operand that is a chain itself stand further in than ours.
+    head = Nest(doc) if isinstance(first, syntax.Binary) else doc
+    lines = [(Line(" "), f"{sign} ", operand) for sign, operand in others]
+    return Group((head, Nest(tuple(lines))))
+
+
+def _statement(statement: syntax.Statement) -> str:
+    match statement:
+        case syntax.Import(name=name):
+            return f"import {name.name};"
+        case syntax.Input(name=name):
+            return f"input {name.name};"
+        case syntax.Output(name=name):
+            return f"output {name.name};"
+        case syntax.Var(name=name, value=value):
+            return lay_out((f"var {name.name} := ", _doc(value), ";"))
+        case syntax.Requires(condition=condition):
+            return lay_out(("requires ", _doc(condition), ";"))
+        case syntax.Ensures(condition=condition):
+            return lay_out(("ensures ", _doc(condition), ";"))
+        case syntax.Block():
+            raise AssertionError("the block is laid out by itself")
+        case _:
+            assert_never(statement)
+
+
+class _Writer:
+    """Writes the statements of a spec with the comments that belong to them."""
+
+    def __init__(self, source: Source, spec: syntax.Spec) -> None:
+        self.text = source.text
+        self.statements = sorted(
+            syntax.statements(spec), key=lambda statement: statement.span.start
+        )
+        self.comments = list(spec.comments)[::-1]  # the next one is the last
+        self.lines: list[str] = []
+        self.end = 0  # up to where the source is written
+
+    def write(self, block: str) -> str:
+        for statement in self.statements:
+            for comment in self._comments_before(statement.span.start):
+                self._write(comment.text, comment.span)
+            is_block = isinstance(statement, syntax.Block)
+            self._write_statement(
+                block if is_block else _statement(statement),
+                statement.span,
+                first=statement is self.statements[0],
+            )
+        for comment in self._comments_before(len(self.text)):
+            self._write(comment.text, comment.span)
+        return "\n".join(self.lines) + "\n"
+
+    def _comments_before(self, offset: int) -> list[syntax.Comment]:
+        found = []
+        while self.comments and self.comments[-1].span.start < offset:
+            found.append(self.comments.pop())
+        return found
+
+    def _write(self, text: str, span: Span) -> None:
+        if self.lines and self.text.count("\n", self.end, span.start) > 1:
+            self.lines.append("")
+        self.lines += [line.rstrip() for line in text.split("\n")]
+        self.end = max(self.end, span.end)
+
+    def _write_statement(self, text: str, span: Span, *, first: bool) -> None:
+        inner = self._comments_before(span.end)
+        # Above the first statement they would become part of the description.
+        above, below = ([], inner) if first else (inner, [])
+        for comment in above:
+            self._write(comment.text, Span(span.start, span.start))
+        self._write(text, span)
+        while self._next_comment_is_on_the_line():
+            trailing = self.comments.pop()
+            self.lines[-1] += "  " + trailing.text.rstrip()
+            self.end = trailing.span.end
+        for comment in below:
+            self.lines += [line.rstrip() for line in comment.text.split("\n")]
+
+    def _next_comment_is_on_the_line(self) -> bool:
+        if not self.comments:
+            return False
+        return not self.text[self.end : self.comments[-1].span.start].strip(" \t\f")
+
+
+def _format_block(source: Source, block: syntax.Block, python: PythonCode) -> str:
+    """Return the block, its code indented by one step, where that changes nothing."""
+    opened = "{\n" + "".join(f"{line}\n" for line in _indented(python.lines)) + "}"
+    again = Source(source.name, opened)
+    span = Span(0, len(opened))
+    reread = PythonCode(again, syntax.Block(opened[1:-1], span=span))
+    if _dumps(reread.statements) == _dumps(python.statements) is not None:
+        return opened
+    return source.slice(block.span)  # strings of several lines would be changed
+
+
+def _indented(lines: tuple[str, ...]) -> list[str]:
+    base = next((indentation(line) for line in lines if is_code(line)), None)
+    out: list[str] = []
+    for line in lines:
+        if base is not None and line.startswith(base):
+            code = line.removeprefix(base).rstrip()
+        else:  # a comment, or a line inside brackets
+            code = line.strip()
+        if code:
+            out.append(" " * INDENT + code)
+        elif out and out[-1]:
+            out.append("")
+    return out if not out or out[-1] else out[:-1]
+
+
+def _dumps(statements: list[ast.stmt]) -> list[str] | None:
+    try:
+        return [ast.dump(statement) for statement in statements]
+    except RecursionError:
+        return None

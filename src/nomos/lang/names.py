@@ -1,0 +1,125 @@
+"""The names of the Python block: which it binds, and which it takes from outside."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+_Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
+
+
+def walk_own_scope(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """Yield the nodes that run in the block itself, not in functions defined there."""
+    todo = list(nodes)[::-1]
+    while todo:
+        node = todo.pop()
+        yield node
+        todo.extend(reversed(_evaluated_with(node)))
+
+
+def _evaluated_with(node: ast.AST) -> list[ast.AST]:
+    """Return the nodes below this one that belong to the same scope."""
+    match node:
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
+            return _outside_function(node)
+        case ast.ClassDef(decorator_list=decorators, bases=bases, keywords=keywords):
+            return [*decorators, *bases, *keywords]
+        case ast.comprehension(iter=iterable, ifs=conditions):
+            return [iterable, *conditions]  # its target is a name of its own
+        case _:
+            return list(ast.iter_child_nodes(node))
+
+
+def _outside_function(function: _Function) -> list[ast.AST]:
+    """Return what of a function is evaluated where it is defined."""
+    arguments = function.args
+    defaults = [*arguments.defaults, *(d for d in arguments.kw_defaults if d)]
+    if isinstance(function, ast.Lambda):
+        return [*defaults]
+    annotations = [p.annotation for p in _parameters(arguments) if p.annotation]
+    returns = [function.returns] if function.returns else []
+    return [*function.decorator_list, *defaults, *annotations, *returns]
+
+
+def _parameters(arguments: ast.arguments) -> list[ast.arg]:
+    plain = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    return [*plain, *(a for a in (arguments.vararg, arguments.kwarg) if a)]
+
+
+def bindings(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, ast.AST]]:
+    """Yield each name that these nodes bind in their own scope, with the node that does."""
+    for node in walk_own_scope(nodes):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
+                yield name, node
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                yield node.name, node
+            case ast.alias(name=name, asname=other):
+                yield other or name.partition(".")[0], node
+            case ast.ExceptHandler(name=str(name)):
+                yield name, node
+            case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+                yield name, node
+            case ast.MatchMapping(rest=str(name)):
+                yield name, node
+            case _:
+                pass
+
+
+def bound_names(nodes: Iterable[ast.AST]) -> frozenset[str]:
+    """Return the names that these nodes bind in their own scope."""
+    return frozenset(name for name, _ in bindings(nodes))
+
+
+def names_from_outside(statements: list[ast.stmt]) -> list[ast.Name]:
+    """Return the uses of names that neither the block nor a function in it binds."""
+    found: list[ast.Name] = []
+    _collect(statements, bound_names(statements), found)
+    return found
+
+
+def _collect(
+    nodes: Iterable[ast.AST], bound: frozenset[str], found: list[ast.Name]
+) -> None:
+    for node in nodes:
+        match node:
+            case ast.Name(id=name, ctx=ast.Load()):
+                if name not in bound:
+                    found.append(node)
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
+                _collect_function(node, bound, found)
+            case ast.ClassDef(body=body):
+                inside = bound | _type_parameters(node)
+                _collect(_evaluated_with(node), inside, found)
+                _collect(body, inside | bound_names(body), found)
+            case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp():
+                _collect_comprehension(node, bound, found)
+            case _:
+                _collect(ast.iter_child_nodes(node), bound, found)
+
+
+def _collect_function(
+    function: _Function, bound: frozenset[str], found: list[ast.Name]
+) -> None:
+    bound |= _type_parameters(function)
+    _collect(_outside_function(function), bound, found)
+    body = [function.body] if isinstance(function, ast.Lambda) else function.body
+    inside = {parameter.arg for parameter in _parameters(function.args)}
+    _collect(body, bound | inside | bound_names(body), found)
+
+
+def _collect_comprehension(
+    node: _Comprehension, bound: frozenset[str], found: list[ast.Name]
+) -> None:
+    for generator in node.generators:
+        _collect([generator.iter], bound, found)
+        bound |= bound_names([generator.target])
+        _collect([generator.target, *generator.ifs], bound, found)
+    parts = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
+    _collect(parts, bound, found)
+
+
+def _type_parameters(node: ast.AST) -> frozenset[str]:
+    """Return the names in the brackets of `def f[T](x: T)`, which Python 3.12 brought."""
+    return frozenset(parameter.name for parameter in getattr(node, "type_params", ()))
