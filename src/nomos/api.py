@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from glob import glob
 from pathlib import Path
 
 from nomos.diagnostics import Severity, Source, Span, mistakes
@@ -23,12 +22,18 @@ def find_specs(arguments: Sequence[str]) -> list[Path]:
         elif path.exists():
             specs = [path]
         else:
-            specs = sorted(Path(match) for match in glob(argument, recursive=True))
+            specs = sorted(_glob(argument))
         if not specs:
             what = "holds no .nom file" if path.is_dir() else "does not exist"
             raise NomosError(f"{argument} {what}")
         found |= dict.fromkeys(specs)
     return list(found)
+
+
+def _glob(pattern: str) -> list[Path]:
+    anchor = Path(Path(pattern).anchor)
+    relative = str(Path(pattern).relative_to(anchor))
+    return list(anchor.glob(relative))
 
 
 def read_source(path: Path) -> tuple[Source, str | None]:

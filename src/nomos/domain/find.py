@@ -21,19 +21,20 @@ from nomos.lang.types import Offer
 _ROOT_MARKS = ("pyproject.toml", ".git")
 
 
-def find_root(folder: Path) -> Path:
-    """Return the project's root: the nearest folder with a pyproject.toml or .git."""
-    for candidate in (folder, *folder.parents):
+def find_root(path: Path) -> Path | None:
+    """Return the nearest folder upwards with a pyproject.toml or .git, if there is one."""
+    path = path.resolve()
+    for candidate in (path, *path.parents):
         if any((candidate / mark).exists() for mark in _ROOT_MARKS):
             return candidate
-    return folder
+    return None
 
 
 def find_file(name: str, spec: Path) -> Path:
     """Return the file that `import name;` names in a spec.
 
-    Looked for beside the spec, then in its parent folders up to the project's root,
-    then on sys.path.
+    Looked for beside the spec, then in its parent folders up to the project's root
+    (all of them where there is no root), then on sys.path.
     """
     folder = spec.resolve().parent
     root = find_root(folder)
@@ -48,7 +49,7 @@ def find_file(name: str, spec: Path) -> Path:
         path = Path(entry or ".") / f"{name}.py"
         if path.is_file():
             return path.resolve()
-    looked = ", ".join(str(path.parent) for path in tried)
+    looked = ", ".join(str(path.parent) for path in tried[:3])
     raise DomainError(f"there is no `{name}.py` in {looked}, nor on Python's path")
 
 
@@ -58,8 +59,8 @@ def load_module(path: Path) -> ModuleType:
     name = f"{path.stem}_{sha256(str(path).encode()).hexdigest()[:8]}"
     if name in sys.modules:
         return sys.modules[name]
-    for folder in (path.parent, find_root(path.parent)):
-        if str(folder) not in sys.path:
+    for folder in (path.parent, find_root(path)):
+        if folder is not None and str(folder) not in sys.path:
             sys.path.append(str(folder))
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None

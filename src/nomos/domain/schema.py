@@ -196,8 +196,8 @@ class OneHot(Feature):
 
     def read_many(self, columns: Array) -> Array:
         """Return the values held by the columns of many rows."""
-        names: Array = np.array(self.levels, dtype=object)
-        return names[columns.argmax(axis=1)]
+        names: Array = np.array(self.levels, dtype=object)[columns.argmax(axis=1)]
+        return names
 
     def write(self, value: Any) -> Array:
         """Return what the columns hold for a value."""

@@ -1,0 +1,51 @@
+"""Values of a case as plain data: what JSON, the store and a reader can hold."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+
+from nomos.domain.records import get_feature
+from nomos.domain.schema import Schema
+
+_LARGEST_ARRAY = 64  # numbers; of larger arrays only the shape and a checksum are kept
+_LONGEST_REPR = 500
+
+
+def describe(value: Any, schema: Schema | None = None) -> Any:
+    """Return a value as data made of dicts, lists, strings, numbers and None."""
+    if isinstance(value, np.ndarray):
+        return _array(value, schema)
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): describe(inner) for key, inner in value.items()}
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        names = [field.name for field in dataclasses.fields(value)]
+        return {name: describe(getattr(value, name)) for name in names}
+    if hasattr(value, "_fields"):
+        return {name: describe(getattr(value, name)) for name in value._fields}
+    if isinstance(value, list | tuple):
+        return [describe(inner) for inner in value]
+    return repr(value)[:_LONGEST_REPR]
+
+
+def _array(value: np.ndarray[Any, Any], schema: Schema | None) -> Any:
+    if schema is not None and value.shape == (schema.width,):
+        return {
+            feature.name: describe(get_feature(value, feature.name, schema))
+            for feature in schema.features
+        }
+    if value.size <= _LARGEST_ARRAY:
+        return describe(value.tolist())
+    digest = sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
+    return {"shape": list(value.shape), "dtype": str(value.dtype), "sha256": digest}

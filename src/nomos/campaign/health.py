@@ -1,0 +1,35 @@
+"""When a campaign is starving: its `requires` let too few cases through."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+# One case in a thousand is little, but someone may mean it; twenty thousand draws show
+# it with certainty and take seconds even where each case is made by Python.
+LEAST_DISCARDS = 20_000
+MOST_DISCARDS_PER_TEST = 1_000
+
+
+def starves_at(tests: Array, discarded: Array) -> int | None:
+    """Return the first case after which discards outnumber what is allowed.
+
+    Both are running totals, case by case, so the answer does not depend on chunks.
+    """
+    starving = (discarded >= LEAST_DISCARDS) & (
+        discarded > MOST_DISCARDS_PER_TEST * tests
+    )
+    return int(np.argmax(starving)) if starving.any() else None
+
+
+def starvation(reasons: Counter[str], tests: int, discarded: int) -> str:
+    """Say which condition is at fault."""
+    reason, count = reasons.most_common(1)[0]
+    share = count / max(1, discarded)
+    return (
+        f"`{reason}` discarded {count} of {tests + discarded} cases ({share:.0%} of the"
+        f" discards) and only {tests} got past it: weaken it, or draw so that it holds"
+    )

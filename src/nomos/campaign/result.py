@@ -1,0 +1,123 @@
+"""What a campaign came to: its events gathered, and their JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from nomos.campaign.describe import describe
+from nomos.campaign.events import (
+    Bug,
+    BugFound,
+    Counts,
+    Crash,
+    Crashed,
+    Event,
+    Finished,
+    Progress,
+    Started,
+)
+from nomos.domain.schema import Schema
+from nomos.lang import core
+
+MOST_BUGS_KEPT = 10_000  # with their values; more are counted, and replayed by their id
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is tested: a property, and the model that must have it."""
+
+    spec: core.Spec
+    path: str
+    domain: str
+    model: str
+    settings: Mapping[str, str]
+    schema: Schema | None
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What became of the bugs that earlier campaigns had found."""
+
+    tried: int = 0
+    fixed: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Result:
+    """One campaign's outcome; complete once it has `finished`."""
+
+    subject: Subject
+    seed: int
+    budget: int
+    search: str = "random"
+    way: str = ""
+    counts: Counts = field(default_factory=Counts)
+    bugs: list[Bug] = field(default_factory=list)
+    crashes: list[Crash] = field(default_factory=list)
+    recorded: Recorded = field(default_factory=Recorded)
+    finished: Finished | None = None
+
+    def hear(self, event: Event) -> None:
+        """Take in an event."""
+        match event:
+            case Started(search=search, way=way):
+                self.search, self.way = search, way
+            case BugFound(bug=bug):
+                if len(self.bugs) < MOST_BUGS_KEPT:
+                    self.bugs.append(bug)
+            case Crashed(crash=crash):
+                self.crashes.append(crash)
+            case Progress(counts=counts):
+                self.counts = counts
+            case Finished(counts=counts):
+                self.counts, self.finished = counts, event
+
+    @property
+    def verdict(self) -> str:
+        """violated, none-found, holds or failed."""
+        return "failed" if self.finished is None else self.finished.verdict
+
+
+def bug_data(bug: Bug, subject: Subject) -> dict[str, Any]:
+    """Return a bug as plain data."""
+    spec = subject.spec
+    values = {name: describe(value, subject.schema) for name, value in bug.values.items()}
+    return {
+        "id": bug.id,
+        "case": bug.case,
+        "choices": list(bug.choices),
+        "inputs": {n: v for n, v in values.items() if n not in spec.outputs},
+        "outputs": {n: v for n, v in values.items() if n in spec.outputs},
+        "failed": bug.failed,
+        "shrunk": None,
+    }
+
+
+def result_data(result: Result) -> dict[str, Any]:
+    """Return a result as plain data, in the form that `--json` writes."""
+    subject, finished = result.subject, result.finished
+    rate = None if finished is None or finished.rate is None else asdict(finished.rate)
+    next_bug = None if finished is None else finished.next_bug
+    return {
+        "spec": subject.path,
+        "property": subject.spec.name,
+        "description": subject.spec.description,
+        "domain": subject.domain,
+        "model": subject.model,
+        "settings": dict(subject.settings),
+        "seed": result.seed,
+        "budget": result.budget,
+        "search": result.search,
+        "engine": result.way,
+        **asdict(result.counts),
+        "verdict": result.verdict,
+        "reason": "" if finished is None else finished.reason,
+        "problem": "" if finished is None else finished.problem,
+        "rate": rate,
+        "next_bug": None if next_bug is None else asdict(next_bug),
+        "recorded": {"tried": result.recorded.tried, "fixed": list(result.recorded.fixed)},
+        "crashes": [asdict(crash) for crash in result.crashes],
+        "bugs": [bug_data(bug, subject) for bug in result.bugs],
+    }

@@ -1,0 +1,137 @@
+"""Run one case by itself: the plain meaning of a spec, and the judge of last resort.
+
+The fast ways hand over what they cannot decide, and every violation they find is run
+again here before anybody believes it.
+"""
+
+from __future__ import annotations
+
+import builtins
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any
+
+from nomos.errors import Discard, ModelError
+from nomos.harness.choices import CaseDraws
+from nomos.harness.emit import Emitter, function_of
+from nomos.harness.program import Program, Running
+
+
+class Verdict(IntEnum):
+    """What became of a case."""
+
+    PASSED = 0
+    VIOLATED = 1
+    DISCARDED = 2
+    CRASHED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The verdict on one case, and what led to it.
+
+    `why` is the failed `ensures`, the reason of a discard, or the error; `values` are
+    the inputs, vars and outputs of a violated case; `accepted` says that the case got
+    past `requires`.
+    """
+
+    verdict: Verdict
+    choices: tuple[int, ...]
+    accepted: bool
+    why: str = ""
+    values: dict[str, Any] = field(default_factory=dict)
+    traceback: str = ""
+    calls: int = 0
+
+
+class Violated(Exception):
+    """An `ensures` that does not hold, with the values of the case."""
+
+    def __init__(self, why: str, values: dict[str, Any]) -> None:
+        super().__init__(why)
+        self.values = values
+
+
+class Case(Running):
+    """The `case` that the emitted statements talk to."""
+
+    accepted = False
+
+    def accept(self) -> None:
+        """Note that the case got past `requires`: it spends budget."""
+        self.accepted = True
+        self.calls = 0  # k counts the calls of the block
+
+    def discard(self, why: str) -> None:
+        """End the case: a `requires` does not hold."""
+        raise Discard(why)
+
+    def violate(self, why: str, values: dict[str, Any]) -> None:
+        """End the case: an `ensures` does not hold."""
+        raise Violated(why, values)
+
+    def outcome(self, error: BaseException | None) -> Outcome:
+        """Return the verdict, given how the case ended."""
+        choices, accepted = tuple(self.draws.choices), self.accepted
+        match error:
+            case None:
+                verdict, why = Verdict.PASSED, ""
+            case Violated():
+                names = self.program.names
+                values = {n: v for n, v in error.values.items() if n in names}
+                return Outcome(
+                    Verdict.VIOLATED, choices, True, str(error), values, "", self.calls
+                )
+            case Discard():
+                verdict, why = Verdict.DISCARDED, str(error)
+            case _:
+                why = f"{type(error).__name__}: {error}".strip().removesuffix(":")
+                shown = format_traceback(error, self.program.spec.source.name)
+                return Outcome(Verdict.CRASHED, choices, accepted, why, {}, shown)
+        return Outcome(verdict, choices, accepted, why, {}, "", self.calls)
+
+
+def format_traceback(error: BaseException, spec: str) -> str:
+    """Format a traceback from the spec's own line on."""
+    frames = traceback.extract_tb(error.__traceback__)
+    starts = [number for number, frame in enumerate(frames) if frame.filename == spec]
+    lines = ["Traceback (most recent call last):\n"]
+    lines += traceback.format_list(frames[starts[0] :] if starts else frames)
+    lines += traceback.format_exception_only(error)
+    return "".join(lines)
+
+
+class Alone:
+    """A spec compiled to a function that runs one case."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self._case: Case | None = None
+        emitter = Emitter(program.spec)
+        body = emitter.case()
+        module = function_of("run_case", [emitter.own("case")], body)
+        code = compile(module, program.spec.source.name, "exec")
+        names = program.namespace(self._current)
+        names |= {
+            a: names.get(n, getattr(builtins, n, None))
+            for a, n in emitter.aliases.items()
+        }
+        exec(code, names)
+        self._function: Callable[[Case], None] = names["run_case"]
+
+    def _current(self) -> Case:
+        assert self._case is not None
+        return self._case
+
+    def run(self, draws: CaseDraws) -> Outcome:
+        """Run the case of these draws; only an answer that breaks its contract raises."""
+        case = self._case = Case(self.program, draws)
+        try:
+            self._function(case)
+        except ModelError:
+            raise
+        except Exception as error:
+            return case.outcome(error)
+        return case.outcome(None)

@@ -1,0 +1,181 @@
+"""Draws that can be addressed, and the choices that they leave.
+
+Every draw is a function of (seed, property, case number, position of the draw in the
+case), so the same cases come for any batch size, and one case can be drawn alone. What
+was drawn is recorded: a case is its list of choices, and nothing else.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import Any, Protocol
+
+import numpy as np
+
+from nomos.errors import Discard
+
+Array = np.ndarray[Any, Any]
+_WORDS_PER_COUNTER = 4  # Philox gives four words for each value of its counter
+_BLOCK = 1024  # cases whose words are made together when cases run one by one
+_LOW_HALF = np.uint64(0xFFFFFFFF)
+_HALF = np.uint64(32)
+
+
+class NoSuchNumber(Discard):
+    """`randInt(a, b)` with a > b: there is no such number, so the case is discarded."""
+
+
+class EndlessRange(Exception):
+    """A draw from more values than can be tried one by one."""
+
+
+class Stream:
+    """The random words of a campaign: one for each case and position."""
+
+    def __init__(self, seed: int, name: str) -> None:
+        digest = blake2b(f"{seed}:{name}".encode(), digest_size=8).digest()
+        self._key = int.from_bytes(digest, "little")
+        self._blocks: dict[int, tuple[int, Array]] = {}
+
+    def words(self, position: int, first: int, count: int) -> Array:
+        """Return the words at a position of `count` cases from `first` on."""
+        bits = np.random.Philox(key=[self._key, position])
+        skipped = first % _WORDS_PER_COUNTER
+        if first >= _WORDS_PER_COUNTER:
+            bits.advance(first // _WORDS_PER_COUNTER)
+        words: Array = bits.random_raw(count + skipped)[skipped:]
+        return words
+
+    def word(self, position: int, case: int) -> int:
+        """Return one word."""
+        number, offset = divmod(case, _BLOCK)
+        block = self._blocks.get(position)
+        if block is None or block[0] != number:
+            block = number, self.words(position, number * _BLOCK, _BLOCK)
+            self._blocks[position] = block
+        return int(block[1][offset])
+
+
+def bounded(word: int, low: int, high: int) -> int:
+    """Map a word to low..high, both included."""
+    return low + (word * (high - low + 1) >> 64)
+
+
+def bounded_many(words: Array, low: Array, high: Array) -> Array:
+    """Map words to their own ranges; the same numbers as `bounded` gives."""
+    sizes = (high - low + 1).astype(np.uint64)
+    if sizes.size and int(sizes.max()) > 2**32:
+        pairs = zip(words.tolist(), low.tolist(), high.tolist(), strict=True)
+        return np.array([bounded(w, a, b) for w, a, b in pairs], dtype=np.int64)
+    upper = (words >> _HALF) * sizes + ((words & _LOW_HALF) * sizes >> _HALF)
+    return low + (upper >> _HALF).astype(np.int64)
+
+
+def seed_of(word: int) -> int:
+    """Return the recorded seed of a function that draws by itself (63 bits)."""
+    return word >> 1
+
+
+def generator(seed: int) -> np.random.Generator:
+    """Return the generator that a drawing function is handed."""
+    return np.random.Generator(np.random.Philox(key=seed))
+
+
+class CaseDraws(Protocol):
+    """The draws of one case, recorded as they are made."""
+
+    choices: list[int]
+
+    def integer(self, low: int, high: int) -> int:
+        """Draw from low..high, both included."""
+        ...
+
+    def generator(self) -> np.random.Generator:
+        """Draw a generator."""
+        ...
+
+
+class RandomCase:
+    """The draws of one case of a campaign."""
+
+    def __init__(self, stream: Stream, number: int) -> None:
+        self.stream = stream
+        self.number = number
+        self.choices: list[int] = []
+
+    def integer(self, low: int, high: int) -> int:
+        """Draw from low..high, both included."""
+        if low > high:
+            raise NoSuchNumber(f"randInt({low}, {high})")
+        value = bounded(self.stream.word(len(self.choices), self.number), low, high)
+        self.choices.append(value)
+        return value
+
+    def generator(self) -> np.random.Generator:
+        """Draw a generator."""
+        seed = seed_of(self.stream.word(len(self.choices), self.number))
+        self.choices.append(seed)
+        return generator(seed)
+
+
+class ReplayedCase:
+    """The draws of a case whose choices are known."""
+
+    def __init__(self, choices: tuple[int, ...]) -> None:
+        self.recorded = choices
+        self.choices: list[int] = []
+
+    def _next(self) -> int:
+        if len(self.choices) >= len(self.recorded):
+            raise LookupError(
+                "the recorded case made fewer draws: the spec has changed"
+            )
+        value = self.recorded[len(self.choices)]
+        self.choices.append(value)
+        return value
+
+    def integer(self, low: int, high: int) -> int:
+        """Return the recorded integer."""
+        if low > high:
+            raise NoSuchNumber(f"randInt({low}, {high})")
+        value = self._next()
+        if not low <= value <= high:
+            raise LookupError(f"the recorded {value} is not in {low}..{high} any more")
+        return value
+
+    def generator(self) -> np.random.Generator:
+        """Return the recorded generator."""
+        return generator(self._next())
+
+
+class Odometer:
+    """All cases there are, one after the other, in the order of their choices."""
+
+    def __init__(self) -> None:
+        self._wheels: list[tuple[int, int]] = []  # the value and the end of each draw
+        self.choices: list[int] = []
+
+    def integer(self, low: int, high: int) -> int:
+        """Return the value on the next wheel."""
+        if low > high:
+            raise NoSuchNumber(f"randInt({low}, {high})")
+        if len(self.choices) == len(self._wheels):
+            self._wheels.append((low, high))
+        value = self._wheels[len(self.choices)][0]
+        self.choices.append(value)
+        return value
+
+    def generator(self) -> np.random.Generator:
+        """Refuse: a generator has too many values."""
+        raise EndlessRange("a function that draws by itself")
+
+    def turn(self) -> bool:
+        """Go on to the next case; False when all have been seen."""
+        self._wheels = self._wheels[: len(self.choices)]
+        self.choices = []
+        while self._wheels:
+            value, end = self._wheels.pop()
+            if value < end:
+                self._wheels.append((value + 1, end))
+                return True
+        return False

@@ -1,0 +1,181 @@
+"""A chunk of cases under way: who is still here, their values, and their choices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+
+from nomos.domain.records import Column, take
+from nomos.harness.choices import generator
+from nomos.harness.drawing import ColumnDraws
+from nomos.harness.program import Program, Running
+from nomos.lang import core
+
+Array = np.ndarray[Any, Any]
+ABSENT = np.iinfo(np.int64).min  # the choice of a draw that a case did not make
+
+
+class Fate(IntEnum):
+    """Why a case left its chunk."""
+
+    STAYS = 0
+    DISCARDED = 1
+    HARD = 2  # only a run alone can judge it
+    WAITS = 3  # it needs a choice that has not been made
+
+
+class Cell:
+    """The values of one name for the cases still here."""
+
+    __slots__ = ("known", "later", "places", "roots", "value")
+
+    def __init__(self, value: Any, roots: frozenset[str] | None) -> None:
+        self.value = value
+        self.roots = roots  # the inputs that determine the value; None: draws do too
+        self.places: Array | None = None  # where in the source the items were drawn
+        self.later: tuple[core.Expr, dict[str, Cell]] | None = (
+            None  # not worked out yet
+        )
+        self.known: Array | None = None  # for which rows it has been worked out
+
+    def keep(self, index: Array) -> None:
+        """Forget the cases that left."""
+        if isinstance(self.value, np.ndarray | list):
+            self.value = take(self.value, index)
+        if self.places is not None:
+            self.places = self.places[index]
+        if self.known is not None:
+            self.known = self.known[index]
+
+
+class Chunk:
+    """Consecutive cases of a campaign, run together."""
+
+    def __init__(self, program: Program, draws: ColumnDraws, count: int) -> None:
+        self.program = program
+        self.draws = draws
+        self.rows: Array = np.arange(
+            count
+        )  # the places in the chunk of those still here
+        # One entry for each draw: a column, or the draws that each case's block made.
+        self.choices: list[Array | list[tuple[int, ...]]] = []
+        self.position: int | Array = 0  # how many draws each case has made
+        self.left: list[tuple[Array, Array, Array]] = []  # rows, fates, reasons
+        self.reasons: list[str] = []
+        self._fate = np.zeros(count, dtype=np.int8)
+        self._reason = np.zeros(count, dtype=np.int32)
+        self._cells: list[Cell] = []
+        self._names: dict[str, Any] | None = None
+
+    def count(self, at: Array | None) -> int:
+        """Return how many rows are meant; None means all."""
+        return len(self.rows) if at is None else len(at)
+
+    def cell(self, value: Any, roots: frozenset[str] | None) -> Cell:
+        """Make a cell that forgets cases as they leave."""
+        cell = Cell(value, roots)
+        self._cells.append(cell)
+        return cell
+
+    def function(self, name: str) -> Callable[..., Any]:
+        """Return a built-in function as a case alone would have it."""
+        if self._names is None:
+            self._names = self.program.namespace(_no_case)
+        found: Callable[..., Any] = self._names[name]
+        return found
+
+    def mark(
+        self, at: Array | None, where: Array | None, fate: Fate, reason: str
+    ) -> None:
+        """Let rows leave at the next `settle`; the first reason for a row stands."""
+        index = np.arange(len(self.rows)) if at is None else at
+        if where is not None:
+            index = index[where]
+        index = index[self._fate[index] == Fate.STAYS]
+        if not len(index):
+            return
+        if reason not in self.reasons:
+            self.reasons.append(reason)
+        self._fate[index] = fate
+        self._reason[index] = self.reasons.index(reason)
+
+    def settle(self) -> Array | None:
+        """Let the marked rows go; return the index of those that stay, None for all."""
+        gone = self._fate != Fate.STAYS
+        if not gone.any():
+            return None
+        reasons = self._reason[gone]
+        self.left.append((self.rows[gone], self._fate[gone], reasons))
+        index: Array = np.flatnonzero(~gone)
+        self.keep(index)
+        return index
+
+    def keep(self, index: Array) -> None:
+        """Forget all other rows."""
+        self.rows = self.rows[index]
+        self._fate, self._reason = self._fate[index], self._reason[index]
+        if not isinstance(self.position, int):
+            self.position = self.position[index]
+        self.choices = [take(column, index) for column in self.choices]
+        for cell in self._cells:
+            cell.keep(index)
+
+    def draw(self, at: Array | None, low: Array, high: Array) -> Array:
+        """Draw an integer for each row and record it."""
+        rows, position = self._addresses(at)
+        values, waiting = self.draws.integers(rows, position, low, high)
+        if waiting is not None:
+            self.mark(at, waiting, Fate.WAITS, "")
+        self._record(at, values)
+        return values
+
+    def draw_generators(self, at: Array | None) -> list[np.random.Generator]:
+        """Draw a generator for each row and record its seed."""
+        seeds = self.draws.seeds(*self._addresses(at))
+        self._record(at, seeds)
+        return [generator(seed) for seed in seeds.tolist()]
+
+    def _addresses(self, at: Array | None) -> tuple[Array, Array | int]:
+        if at is None:
+            return self.rows, self.position
+        if isinstance(self.position, int):
+            return self.rows[at], self.position
+        return self.rows[at], self.position[at]
+
+    def _record(self, at: Array | None, values: Array) -> None:
+        if at is None:
+            self.choices.append(values)
+            self.position = self.position + 1
+            return
+        column = np.full(len(self.rows), ABSENT, dtype=np.int64)
+        column[at] = values
+        self.choices.append(column)
+        if isinstance(self.position, int):
+            self.position = np.full(len(self.rows), self.position, dtype=np.int64)
+        self.position[at] += 1
+
+    def choices_of(self, index: Array) -> list[tuple[int, ...]]:
+        """Return the choices of rows, each as the list that a run alone would record."""
+        columns: list[Column] = [
+            column[index].tolist()
+            if isinstance(column, np.ndarray)
+            else [column[i] for i in index.tolist()]
+            for column in self.choices
+        ]
+        cases = []
+        for row in zip(*columns, strict=True) if columns else [()] * len(index):
+            choices: list[int] = []
+            for entry in row:
+                if isinstance(entry, tuple):
+                    choices.extend(entry)
+                elif entry != ABSENT:
+                    choices.append(entry)
+            cases.append(tuple(choices))
+        return cases
+
+
+def _no_case() -> Running:
+    raise LookupError("draws and labels belong to a case")

@@ -1,0 +1,225 @@
+"""Run and judge a chunk of cases by one of the ways, and resolve what is hard alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from nomos.harness.alone import Alone, Outcome, Verdict
+from nomos.harness.choices import (
+    CaseDraws,
+    EndlessRange,
+    RandomCase,
+    ReplayedCase,
+    Stream,
+)
+from nomos.harness.chunk import Chunk, Fate
+from nomos.harness.columns import Answers, Columns
+from nomos.harness.drawing import ColumnDraws, RandomDraws, ReplayedDraws
+from nomos.harness.lanes import Lanes
+from nomos.harness.program import Program
+
+Array = np.ndarray[Any, Any]
+Way = Literal["columns", "lanes", "rows"]
+
+
+class Cases(Protocol):
+    """Consecutive cases: their draws all at once, or one case's alone."""
+
+    @property
+    def count(self) -> int:
+        """How many cases there are."""
+        ...
+
+    def draws(self) -> ColumnDraws:
+        """Return the draws of all cases."""
+        ...
+
+    def alone(self, row: int) -> CaseDraws:
+        """Return the draws of one case."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RandomCases:
+    """`count` cases of a campaign from case number `first` on."""
+
+    stream: Stream
+    first: int
+    count: int
+
+    def draws(self) -> ColumnDraws:
+        """Return the draws of all cases."""
+        return RandomDraws(self.stream, self.first, self.count)
+
+    def alone(self, row: int) -> CaseDraws:
+        """Return the draws of one case."""
+        return RandomCase(self.stream, self.first + row)
+
+
+@dataclass(frozen=True, slots=True)
+class ListedCases:
+    """Cases whose choices are known, one row each."""
+
+    known: Array
+
+    @property
+    def count(self) -> int:
+        """How many cases there are."""
+        return len(self.known)
+
+    def draws(self) -> ColumnDraws:
+        """Return the draws of all cases."""
+        return ReplayedDraws(self.known)
+
+    def alone(self, row: int) -> CaseDraws:
+        """Return the draws of one case."""
+        return ReplayedCase(tuple(self.known[row].tolist()))
+
+
+@dataclass(slots=True)
+class Judged:
+    """The verdicts on the first cases of a chunk, in their order.
+
+    `violations` are the choices of the violated cases, by row. `discards` counts the
+    reasons. Crashed cases have their outcome in `crashes`.
+    """
+
+    verdicts: Array
+    tests: int = 0
+    violations: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    crashes: dict[int, Outcome] = field(default_factory=dict)
+    discards: Counter[str] = field(default_factory=Counter)
+    k: int = 0
+
+
+class Engine:
+    """A program and a way to run it."""
+
+    def __init__(self, program: Program, way: Way | None = None) -> None:
+        self.program = program
+        straight = program.spec.code.straight is not None
+        if way == "columns" and not straight:
+            raise ValueError("the block is not straight-line code: it runs in lanes")
+        self.way: Way = way or ("columns" if straight else "lanes")
+        self.alone = Alone(program)
+        self._lanes = Lanes(program) if self.way == "lanes" else None
+        self.answers = Answers(len(program.source))
+
+    def forget(self) -> None:
+        """Start a campaign afresh: no answers remembered, no rows counted."""
+        self.answers = Answers(len(self.program.source))
+
+    def run(self, cases: Cases, *, tests: int, crashes: int) -> Judged:
+        """Judge cases in order until so many tests were made or so many crashed."""
+        columns = Columns(Chunk(self.program, cases.draws(), cases.count), self.answers)
+        resolved: dict[int, Outcome] = {}
+        with np.errstate(all="ignore"):
+            columns.generate()
+            end = self._resolve(columns.chunk, cases, resolved, cases.count, crashes)
+            end = self._cut(columns.chunk, resolved, end, tests)
+            k = self._block(columns)
+        chunk = columns.chunk
+        end = self._resolve(chunk, cases, resolved, end, crashes)
+        return self._collect(columns, resolved, end, k)
+
+    def _block(self, columns: Columns) -> int:
+        chunk = columns.chunk
+        if self.way == "rows":
+            chunk.mark(None, None, Fate.HARD, "")
+            chunk.settle()
+            columns.failed = np.empty(0, dtype=np.int64)
+            return 0
+        if self._lanes is not None:
+            k = self._lanes.run(columns, self.answers)
+        else:
+            columns.block()
+            k = self.program.spec.k or 0
+        columns.judge()
+        return k
+
+    def _resolve(
+        self,
+        chunk: Chunk,
+        cases: Cases,
+        resolved: dict[int, Outcome],
+        end: int,
+        crashes: int,
+    ) -> int:
+        """Run the hard cases alone, in order; return where to stop for crashes."""
+        hard: list[int] = sorted(
+            row
+            for rows, fates, _ in chunk.left
+            for row in rows[fates == Fate.HARD].tolist()
+            if row < end and row not in resolved
+        )
+        if any((fates == Fate.WAITS).any() for _, fates, _ in chunk.left):
+            raise EndlessRange("a draw inside the block")
+        crashed = 0
+        for row in hard:
+            outcome = resolved[row] = self.alone.run(cases.alone(row))
+            self.answers.rows_sent += outcome.calls
+            crashed += int(outcome.verdict is Verdict.CRASHED)
+            if crashed >= crashes:
+                return row + 1
+        return end
+
+    def _cut(
+        self, chunk: Chunk, resolved: dict[int, Outcome], end: int, tests: int
+    ) -> int:
+        """Drop the cases behind the last one that the budget covers."""
+        early = [row for row, outcome in resolved.items() if _is_test(outcome)]
+        here = chunk.rows[chunk.rows < end]
+        counted = np.sort(np.concatenate([here, np.array(early, dtype=here.dtype)]))
+        if len(counted) > tests:
+            end = min(end, int(counted[tests - 1]) + 1)
+        if len(chunk.rows) and int(chunk.rows[-1]) >= end:
+            chunk.keep(np.flatnonzero(chunk.rows < end))
+        return end
+
+    def _collect(
+        self, columns: Columns, resolved: dict[int, Outcome], end: int, k: int
+    ) -> Judged:
+        chunk = columns.chunk
+        verdicts = np.full(end, Verdict.DISCARDED, dtype=np.int8)
+        judged = Judged(verdicts)
+        here = chunk.rows < end
+        rows, failed = chunk.rows[here], columns.failed[here]
+        verdicts[rows] = np.where(failed >= 0, Verdict.VIOLATED, Verdict.PASSED)
+        judged.tests = len(rows)
+        violated = np.flatnonzero(here)[failed >= 0]
+        judged.violations = dict(
+            zip(chunk.rows[violated].tolist(), chunk.choices_of(violated), strict=True)
+        )
+        judged.k = k
+        for gone, fates, reasons in chunk.left:
+            out = (gone < end) & (fates == Fate.DISCARDED)
+            for number, count in zip(
+                *np.unique(reasons[out], return_counts=True), strict=True
+            ):
+                judged.discards[chunk.reasons[number]] += int(count)
+        for row, outcome in resolved.items():
+            if row < end:
+                self._add(judged, row, outcome)
+        return judged
+
+    def _add(self, judged: Judged, row: int, outcome: Outcome) -> None:
+        judged.verdicts[row] = outcome.verdict
+        judged.tests += _is_test(outcome)
+        judged.k = max(judged.k, outcome.calls)
+        match outcome.verdict:
+            case Verdict.VIOLATED:
+                judged.violations[row] = outcome.choices
+            case Verdict.CRASHED:
+                judged.crashes[row] = outcome
+            case Verdict.DISCARDED:
+                judged.discards[outcome.why] += 1
+            case Verdict.PASSED:
+                pass
+
+
+def _is_test(outcome: Outcome) -> bool:
+    return outcome.accepted and outcome.verdict is not Verdict.DISCARDED

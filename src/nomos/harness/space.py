@@ -1,0 +1,84 @@
+"""All the cases there are: the choices of a spec listed, level by level of its draws."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from nomos.harness.choices import EndlessRange
+from nomos.harness.chunk import Chunk, Fate
+from nomos.harness.columns import Answers, Columns
+from nomos.harness.drawing import ReplayedDraws
+from nomos.harness.program import Program
+
+Array = np.ndarray[Any, Any]
+_CHUNK = 8192
+
+
+def listed_cases(program: Program) -> Iterator[Array]:
+    """Yield the choices of every case, in order, as arrays of one case per row.
+
+    Only what comes before the block is run. Raises EndlessRange where a draw has too
+    many values to be listed.
+    """
+    if _block_draws(program):
+        raise EndlessRange("a draw inside the block")
+    size, inputs = len(program.source), len(program.spec.inputs)
+    total = size**inputs
+    for first in range(0, total, _CHUNK):
+        numbers = np.arange(first, min(total, first + _CHUNK), dtype=np.int64)
+        digits = [numbers // size ** (inputs - 1 - i) % size for i in range(inputs)]
+        yield from _expand(program, np.stack(digits, axis=1))
+
+
+def _block_draws(program: Program) -> bool:
+    drawing = {"randInt"}
+    for name in program.spec.code.called:
+        function = program.function(name)
+        marked = getattr(function, "function", function)
+        if getattr(marked, "draws", False):
+            drawing.add(name)
+    return bool(drawing & program.spec.code.called)
+
+
+def _expand(program: Program, known: Array) -> Iterator[Array]:
+    """Add the next choice to cases that wait for one; yield those that need no more."""
+    draws = ReplayedDraws(known)
+    chunk = Chunk(program, draws, len(known))
+    with np.errstate(all="ignore"):
+        Columns(chunk, Answers(len(program.source))).generate()
+    waits = np.zeros(len(known), dtype=bool)
+    for rows, fates, _ in chunk.left:
+        waits[rows[fates == Fate.WAITS]] = True
+    if not waits.all():
+        yield known[~waits]
+    waiting = np.flatnonzero(waits)
+    sizes = draws.high[waiting] - draws.low[waiting] + 1
+    while len(waiting):
+        # As many of the waiting cases as fill a chunk, but at least one.
+        count = max(1, int(np.searchsorted(np.cumsum(sizes), _CHUNK)))
+        part, widths = waiting[:count], sizes[:count]
+        starts = np.repeat(np.cumsum(widths) - widths, widths)
+        values = np.repeat(draws.low[part], widths) + np.arange(widths.sum()) - starts
+        longer = np.column_stack([known[np.repeat(part, widths)], values])
+        yield from _expand(program, longer)
+        waiting, sizes = waiting[count:], sizes[count:]
+
+
+def space_within(program: Program, limit: int) -> list[Array] | None:
+    """Return all cases where there are at most `limit` of them, else None."""
+    if len(program.source) ** len(program.spec.inputs) > limit:
+        return None
+    found: list[Array] = []
+    count = 0
+    try:
+        for cases in listed_cases(program):
+            count += len(cases)
+            if count > limit:
+                return None
+            found.append(cases)
+    except EndlessRange:
+        return None
+    return found

@@ -1,0 +1,129 @@
+"""Operators on columns: the same results as Python's on each row, all rows at once.
+
+A value is a column or one Python scalar that holds for every row. An operation that
+cannot be done on whole columns with Python's exact result returns None; it is then
+done row by row. The second result marks the rows on which Python would raise.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+Result = tuple[Array, Array | None]
+_EXACT_IN_FLOAT = 2**53
+_LARGEST = 2**63 - 1
+
+
+def _numeric(value: Any) -> Any | None:
+    """Return a number or a column of numbers in a form that numpy reckons with."""
+    if isinstance(value, np.ndarray):
+        if value.ndim != 1 or value.dtype.kind not in "ifb":
+            return None
+        return value.astype(np.int64) if value.dtype.kind == "b" else value
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, int):
+        return value if abs(value) <= _LARGEST else None
+    return value if isinstance(value, float) else None
+
+
+def _is_float(value: Any) -> bool:
+    return isinstance(value, float) or getattr(value, "dtype", None) == np.float64
+
+
+def _largest(value: Any) -> int:
+    """Return the largest magnitude of an integer value."""
+    if not isinstance(value, np.ndarray):
+        return abs(value)  # type: ignore[no-any-return]  # an int
+    if not value.size:
+        return 0
+    return max(abs(int(value.min())), abs(int(value.max())))
+
+
+def _fits_float(*values: Any) -> bool:
+    return all(_is_float(v) or _largest(v) <= _EXACT_IN_FLOAT for v in values)
+
+
+def arithmetic(operator: str, left: Any, right: Any) -> Result | None:
+    """Calculate with columns."""
+    a, b = _numeric(left), _numeric(right)
+    if a is None or b is None:
+        return None
+    if operator in "/%":
+        return _divide(operator, a, b)
+    floats = _is_float(a) or _is_float(b)
+    if floats and not _fits_float(a, b):
+        return None
+    if not floats:
+        x, y = _largest(a), _largest(b)
+        if (x * y if operator == "*" else x + y) > _LARGEST:
+            return None
+    with np.errstate(all="ignore"):
+        match operator:
+            case "+":
+                return np.asarray(a + b), None
+            case "-":
+                return np.asarray(a - b), None
+            case _:
+                return np.asarray(a * b), None
+
+
+def _divide(operator: str, a: Any, b: Any) -> Result | None:
+    if not _fits_float(a, b):
+        return None
+    zero = np.asarray(b == 0)
+    bad = np.broadcast_to(zero, np.broadcast(a, b).shape) if zero.any() else None
+    with np.errstate(all="ignore"):
+        result = np.true_divide(a, b) if operator == "/" else np.remainder(a, b)
+    return np.asarray(result), bad
+
+
+def negate(value: Any) -> Array | None:
+    """Change the sign of a column."""
+    number = _numeric(value)
+    return None if number is None else np.asarray(-number)
+
+
+_COMPARE = {
+    "==": np.equal,
+    "!=": np.not_equal,
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+}
+
+
+def compare(operator: str, left: Any, right: Any) -> Array | None:
+    """Compare columns; a comparison with NaN does not hold."""
+    a, b = _numeric(left), _numeric(right)
+    if a is None or b is None:
+        return _compare_arrays(operator, left, right)
+    if _is_float(a) != _is_float(b) and not _fits_float(a, b):
+        return None
+    result = np.asarray(_COMPARE[operator](a, b))
+    if operator == "!=" and (_is_float(a) or _is_float(b)):
+        result = result & ~(np.isnan(a) | np.isnan(b))
+    return result
+
+
+def _compare_arrays(operator: str, left: Any, right: Any) -> Array | None:
+    """Compare records that are arrays of one shape, element by element."""
+    if operator not in ("==", "!="):
+        return None
+    if not isinstance(left, np.ndarray) or not isinstance(right, np.ndarray):
+        return None
+    if left.ndim < 2 or left.shape != right.shape:
+        return None
+    same: Array = (left == right).reshape(len(left), -1).all(axis=1)
+    return same if operator == "==" else ~same
+
+
+def truth(value: Any) -> Array | None:
+    """Return the truth of each row, as `bool` would give it."""
+    if isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind in "ifb":
+        return value if value.dtype.kind == "b" else value != 0
+    return None
