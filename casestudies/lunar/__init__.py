@@ -1,0 +1,1 @@
+"""Testing a landing policy: relaxed and unrelaxed games of LunarLander."""
