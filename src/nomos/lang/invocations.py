@@ -88,3 +88,8 @@ def _comprehension(
         count = _times(count, generator.iter, [])
         count += inside([generator.iter])
     return count
+
+
+def safety(k: int | None) -> str:
+    """Return what kind of property a number of model invocations makes."""
+    return "k depends on the run" if k is None else f"{k}-safety"

@@ -1,0 +1,39 @@
+"""`nomos explain`: what a diagnostic code means, with a wrong and a right example."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+import click
+
+from nomos.diagnostics import Code
+from nomos.diagnostics.pages import page, title
+
+
+@click.command()
+@click.argument("code", required=False, metavar="[CODE]")
+def command(code: str | None) -> None:
+    r"""Explain a diagnostic code; without one, list them all.
+
+    The code is what stands in brackets in a diagnostic: `error[unknown-feature]`.
+
+    \b
+    nomos explain unknown-feature
+    nomos explain
+    """
+    codes = {known.value: known for known in Code}
+    if code is None:
+        width = max(map(len, codes))
+        for name, known in codes.items():
+            click.echo(f"{name:<{width}}  {title(known)}")
+        click.echo("\n`nomos explain CODE` tells more.")
+        return
+    # Taken from a message as it stands: error[unknown-feature].
+    wanted = code.partition("[")[2].rstrip("]:") if "[" in code else code
+    if wanted not in codes:
+        nearest = get_close_matches(wanted, codes, n=1)
+        hint = (
+            f"did you mean `{nearest[0]}`?" if nearest else "`nomos explain` lists all"
+        )
+        raise click.UsageError(f"there is no code `{wanted}`; {hint}")
+    click.echo(page(codes[wanted]), nl=False)
