@@ -57,7 +57,12 @@ class CartPole(Domain):
         """Give the states of the pool that `fuzz.py` grew."""
         from nomos.search.states import load_pool
 
-        return [PoleState(*row.tolist()) for row in load_pool(Path(self.pool)).states]
+        try:
+            return [
+                PoleState(*row.tolist()) for row in load_pool(Path(self.pool)).states
+            ]
+        except (OSError, TypeError, ValueError) as error:
+            raise DomainError(f"no pool of states: {error}") from error
 
     @random
     def relax(self, state: PoleState, rng: np.random.Generator) -> PoleState:

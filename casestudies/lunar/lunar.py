@@ -56,7 +56,10 @@ class Lunar(Domain):
         """Give the states of the pool that `fuzz.py` grew."""
         from nomos.search.states import load_pool
 
-        return [from_row(row) for row in load_pool(Path(self.pool)).states]
+        try:
+            return [from_row(row) for row in load_pool(Path(self.pool)).states]
+        except (OSError, ValueError) as error:
+            raise DomainError(f"no pool of states: {error}") from error
 
     @random
     def relax(self, state: LanderState, rng: np.random.Generator) -> LanderState:

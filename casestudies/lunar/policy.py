@@ -8,18 +8,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nomos import ModelError, load_model
+
 Scores = Callable[[NDArray[np.float32]], NDArray[np.float32]]
 
 
 def load_policy(path: str | Path) -> Scores:
     """Load a policy from ONNX, or from the zip file that SB3's `save` writes."""
-    if Path(path).suffix == ".zip":
+    if Path(path).suffix != ".zip":
+        return load_model(str(path)).scores
+    if not Path(path).is_file():
+        raise ModelError(f"there is no model file {path}")
+    try:
         from stable_baselines3 import PPO
-
-        return torch_scores(PPO.load(path, device="cpu").policy)
-    from nomos import load_model
-
-    return load_model(str(path)).scores
+    except ImportError as error:
+        raise ModelError(
+            f"SB3's policies need it: pip install 'nomos-ml[lunar-train]' ({error})"
+        ) from error
+    return torch_scores(PPO.load(path, device="cpu").policy)
 
 
 def torch_scores(policy: Any) -> Scores:

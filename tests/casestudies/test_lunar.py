@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from casestudies.lunar import lunar
+from casestudies.lunar.policy import load_policy, sampling
 from casestudies.lunar.state import (
     CLEARANCE,
     CORNER_X,
@@ -25,7 +26,7 @@ from casestudies.lunar.state import (
     to_row,
     with_pad,
 )
-from nomos import Discard, api
+from nomos import Discard, DomainError, ModelError, api
 from nomos.harness.choices import Stream
 from nomos.harness.engine import Engine, RandomCases
 from nomos.harness.program import Program
@@ -133,6 +134,16 @@ def test_unrelax_is_discarded_where_there_is_no_room(domain, states):
 @needs_game
 def test_the_inputs_are_the_pools_states(domain, states):
     assert domain.inputs() == states
+
+
+@needs_game
+def test_a_pool_of_another_game_is_refused(tmp_path):
+    pool = StatePool()
+    pool.add_if_new(np.zeros(5), np.zeros(4))
+    pool.save(tmp_path / "poles.npz")
+    for name in ("poles.npz", "nowhere.npz"):
+        with pytest.raises(DomainError, match="no pool of states"):
+            lunar.Lunar(pool=str(tmp_path / name)).inputs()
 
 
 @needs_game
@@ -256,7 +267,6 @@ def test_the_domain_can_be_imported_with_numpy_alone():
 
 @needs_game
 def test_the_policies_reach_the_rewards_of_their_card():
-    from casestudies.lunar.policy import load_policy
     from casestudies.lunar.train import evaluate
 
     rewards = {
@@ -267,12 +277,16 @@ def test_the_policies_reach_the_rewards_of_their_card():
     assert rewards["early"] < rewards["paper"] < rewards["ppo"]
 
 
+def test_an_sb3_policy_that_is_not_there_is_named():
+    with pytest.raises(ModelError, match=r"no model file .*nowhere\.zip"):
+        load_policy("nowhere.zip")
+
+
 @needs_game
 @pytest.mark.slow
 def test_a_policy_saved_by_sb3_and_its_export_choose_the_same_actions(tmp_path):
     pytest.importorskip("stable_baselines3", reason="needs 'nomos-ml[lunar-train]'")
     pytest.importorskip("onnx", reason="needs 'nomos-ml[lunar-train]'")
-    from casestudies.lunar.policy import load_policy
     from casestudies.lunar.train import export, make_learner
 
     learner = make_learner(seed=3)
@@ -302,7 +316,6 @@ def test_the_pools_file_is_small():
 @needs_game
 def test_the_pools_seed_grows_the_same_pool_again():
     from casestudies.lunar.fuzz import LanderRows
-    from casestudies.lunar.policy import load_policy, sampling
 
     kept = load_pool(FOLDER / "pool.npz")
     again = StatePool(settings=kept.settings, seed=kept.seed)

@@ -265,6 +265,21 @@ def test_a_file_that_is_no_pool_is_named(tmp_path):
         load_pool(path)
 
 
+@pytest.mark.parametrize("content", [b"", b"nonsense", b"PK\x03\x04 cut short"])
+def test_a_broken_file_is_named(tmp_path, content):
+    path = tmp_path / "broken.npz"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"broken\.npz is not a pool of states"):
+        load_pool(path)
+
+
+def test_a_single_array_is_no_pool(tmp_path):
+    path = tmp_path / "rows.npy"
+    np.save(path, np.zeros(3))
+    with pytest.raises(ValueError, match=r"rows\.npy is not a pool of states"):
+        load_pool(path)
+
+
 def test_a_pool_of_another_format_is_refused(tmp_path):
     path = tmp_path / "newer.npz"
     np.savez(path, states=[], observations=[], about=np.array('{"format": 99}'))

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -166,10 +167,10 @@ class StatePool:
 def load_pool(path: Path) -> StatePool:
     """Read a pool that `StatePool.save` wrote."""
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
             about = json.loads(str(file["about"]))
             states, observations = file["states"], file["observations"]
-    except (KeyError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, EOFError, BadZipFile) as error:
         raise ValueError(f"{path} is not a pool of states: {error}") from error
     if about["format"] != FILE_FORMAT:
         raise ValueError(f"{path} has format {about['format']}, not {FILE_FORMAT}")
