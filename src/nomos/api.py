@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from nomos.diagnostics import Severity, Source, Span, mistakes
-from nomos.domain.find import Imported, load_imports
-from nomos.errors import DomainError, NomosError
+from nomos.domain.find import Imported, find_root, load_imports
+from nomos.errors import DomainError, NomosError, SpecError
+from nomos.lang import core
 from nomos.lang.check import Checked, check_parsed
 from nomos.lang.parse import parse
+
+if TYPE_CHECKING:  # checking a spec needs none of these, so it does not wait for them
+    from nomos.campaign.events import Event
+    from nomos.campaign.result import Result
+    from nomos.campaign.session import Prepared, Session
 
 
 def find_specs(arguments: Sequence[str]) -> list[Path]:
@@ -82,3 +90,94 @@ def check_with_imports(path: Path) -> tuple[Checked, Imported | None]:
 def is_clean(checked: Checked) -> bool:
     """Tell whether a spec has neither errors nor warnings."""
     return all(d.severity is Severity.INFO for d in checked.diagnostics)
+
+
+def load_spec(path: Path) -> tuple[core.Spec, Imported]:
+    """Return a spec that can be run, with what it imports; raises where it cannot."""
+    checked, imported = check_with_imports(path)
+    errors = [d for d in checked.diagnostics if d.severity is Severity.ERROR]
+    if checked.spec is None:
+        raise SpecError(checked.source, errors)
+    if imported is None:
+        reasons = [
+            d.message for d in checked.diagnostics if d.severity is Severity.INFO
+        ]
+        why = reasons[0] if reasons else "it imports no domain"
+        raise DomainError(f"{path} cannot be run: {why}")
+    return checked.spec, imported
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A spec and the settings of its domain, `model` among them."""
+
+    path: Path
+    settings: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A job that could not even begin."""
+
+    job: Job
+    error: NomosError
+
+
+class Run:
+    """Campaigns for jobs and seeds, one after the other; results as far as they are."""
+
+    def __init__(
+        self, session: Session, jobs: Sequence[Job], seeds: Sequence[int]
+    ) -> None:
+        self.session = session
+        self.jobs = jobs
+        self.seeds = seeds
+        self.results: list[Result] = []
+        self.failures: list[Failure] = []
+        self.interrupted = False
+
+    def events(self) -> Generator[tuple[Result, Event], None, None]:
+        """Run everything; Ctrl-C ends the campaign under way and the run."""
+        from nomos.campaign.result import Result
+
+        for job in self.jobs:
+            prepared = self._prepare(job)
+            if prepared is None:
+                continue
+            for seed in self.seeds:
+                budget = self.session.options.budget.cases
+                result = Result(prepared.subject, seed, budget)
+                self.results.append(result)
+                yield from self._campaign(prepared, seed, result)
+                if self.interrupted:
+                    return
+
+    def _prepare(self, job: Job) -> Prepared | None:
+        try:
+            spec, imported = load_spec(job.path)
+            return self.session.prepare(spec, imported, job.path, job.settings)
+        except NomosError as error:
+            self.failures.append(Failure(job, error))
+            return None
+
+    def _campaign(
+        self, prepared: Prepared, seed: int, result: Result
+    ) -> Generator[tuple[Result, Event], None, None]:
+        from nomos.campaign.events import Finished
+
+        campaign = self.session.run(prepared, seed, result)
+        event = next(campaign, None)
+        while event is not None:
+            if isinstance(event, Finished):
+                self.interrupted = event.reason == "interrupted"
+            try:
+                yield result, event
+            except KeyboardInterrupt as interrupt:
+                event = campaign.throw(interrupt)
+            else:
+                event = next(campaign, None)
+
+
+def project_root(path: Path) -> Path:
+    """Return where a spec's project begins: its root, else the spec's own folder."""
+    return find_root(path.parent) or path.resolve().parent

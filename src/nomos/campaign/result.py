@@ -83,7 +83,9 @@ class Result:
 def bug_data(bug: Bug, subject: Subject) -> dict[str, Any]:
     """Return a bug as plain data."""
     spec = subject.spec
-    values = {name: describe(value, subject.schema) for name, value in bug.values.items()}
+    values = {
+        name: describe(value, subject.schema) for name, value in bug.values.items()
+    }
     return {
         "id": bug.id,
         "case": bug.case,
@@ -117,7 +119,10 @@ def result_data(result: Result) -> dict[str, Any]:
         "problem": "" if finished is None else finished.problem,
         "rate": rate,
         "next_bug": None if next_bug is None else asdict(next_bug),
-        "recorded": {"tried": result.recorded.tried, "fixed": list(result.recorded.fixed)},
+        "recorded": {
+            "tried": result.recorded.tried,
+            "fixed": list(result.recorded.fixed),
+        },
         "crashes": [asdict(crash) for crash in result.crashes],
         "bugs": [bug_data(bug, subject) for bug in result.bugs],
     }

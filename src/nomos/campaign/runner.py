@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -78,7 +78,7 @@ class Campaign:
     _began: float = field(init=False, default=0.0)
     _crash_kinds: set[str] = field(init=False, default_factory=set)
 
-    def run(self) -> Iterator[Event]:
+    def run(self) -> Generator[Event, None, None]:
         """Yield the campaign's events, ending with exactly one `Finished`.
 
         Ctrl-C ends it as a used-up budget would: what was found is kept.

@@ -1,0 +1,176 @@
+"""The end of a run as a reader wants it: a line for each property, and one bug."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from nomos.campaign.result import Result, bug_data
+from nomos.campaign.statistics import Spread, describe_rate, spread
+from nomos.report.bug import compare, show_bug
+
+_STYLE = {"violated": "bold red", "holds": "bold green", "failed": "bold magenta"}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What is said of one property and one model, over all seeds."""
+
+    results: tuple[Result, ...]
+
+    @property
+    def first(self) -> Result:
+        """The result of the first seed."""
+        return self.results[0]
+
+    @property
+    def verdict(self) -> str:
+        """The worst verdict among the seeds."""
+        order = ("violated", "failed", "none-found", "holds")
+        return min((r.verdict for r in self.results), key=order.index)
+
+    @property
+    def bugs(self) -> Spread:
+        """Unique bugs over the seeds."""
+        return spread([r.counts.unique_bugs for r in self.results])
+
+    def rate(self) -> str:
+        """Return the rate of violations in words, over all seeds together."""
+        if self.first.search == "exhaustive":
+            return f"exact: {self.first.counts.violations} of {self.first.counts.tests}"
+        tests = sum(r.counts.tests for r in self.results)
+        violations = sum(r.counts.violations for r in self.results)
+        return describe_rate(violations, tests) if tests else "no cases"
+
+
+def lines_of(results: Sequence[Result]) -> list[Line]:
+    """Group results by property and model."""
+    groups: dict[tuple[str, str], list[Result]] = {}
+    for result in results:
+        groups.setdefault((result.subject.path, result.subject.model), []).append(
+            result
+        )
+    return [Line(tuple(group)) for group in groups.values()]
+
+
+def k_safety(k: int | None) -> str:
+    """Return k as people call the property."""
+    return f"{k}-safety" if k else "?"
+
+
+def summary_table(results: Sequence[Result]) -> Table:
+    """Return the table that ends a run."""
+    lines = lines_of(results)
+    models = len({line.first.subject.model for line in lines}) > 1
+    seeds = max((len(line.results) for line in lines), default=1)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("property", overflow="fold")
+    if models:
+        table.add_column("model")
+    table.add_column("k", justify="right")
+    table.add_column("verdict")
+    table.add_column(
+        "unique bugs" + (f" (mean of {seeds})" if seeds > 1 else ""), justify="right"
+    )
+    table.add_column("violations", overflow="fold")
+    for line in lines:
+        subject, counts = line.first.subject, line.first.counts
+        cells = [subject.spec.name]
+        if models:
+            cells.append(PurePath(subject.model).name)
+        cells.append(str(subject.spec.k or counts.k or "?"))
+        verdict = Text(
+            line.verdict.replace("-", " "), style=_STYLE.get(line.verdict, "")
+        )
+        table.add_row(*cells, verdict, _bugs(line), line.rate())
+    return table
+
+
+def _bugs(line: Line) -> str:
+    found = line.bugs
+    if found.deviation is None:
+        return str(line.first.counts.unique_bugs)
+    return f"{found.mean:.1f} ± {found.deviation:.1f}"
+
+
+def remarks(results: Sequence[Result]) -> list[str]:
+    """Return what else must be said: problems, unstable cases, recorded bugs, chances."""
+    said: list[str] = []
+    for line in lines_of(results):
+        result, name = line.first, line.first.subject.spec.name
+        finished = result.finished
+        if finished is not None and finished.problem:
+            said.append(f"{name}: {finished.problem}")
+        if result.crashes:
+            crash = result.crashes[0]
+            said.append(
+                f"{name}: case {crash.case} crashed\n{crash.traceback.rstrip()}"
+            )
+        if result.counts.unstable:
+            said.append(
+                f"{name}: {result.counts.unstable} violations did not come back when run"
+                " alone; they are not counted as bugs"
+            )
+        if result.recorded.tried:
+            fixed = len(result.recorded.fixed)
+            left = result.recorded.tried - fixed
+            said.append(
+                f"{name}: of the bugs known before, {left} are left, {fixed} fixed"
+            )
+        if finished is not None and finished.reason == "interrupted":
+            said.append(f"{name}: interrupted after {result.counts.tests} cases")
+    return said
+
+
+def chances(result: Result) -> str | None:
+    """Say how likely the next case shows a new bug, and under which assumption."""
+    finished = result.finished
+    if finished is None or finished.next_bug is None:
+        return None
+    estimate = finished.next_bug
+    return (
+        f"the next case shows a new bug with a chance of about {estimate.value:.2%}"
+        f" (at most {estimate.interval.high:.2%} at {estimate.interval.confidence:.0%},"
+        " cases being drawn independently)"
+    )
+
+
+def example(results: Sequence[Result]) -> Text | None:
+    """Return one bug, the clearest of the first property that has any."""
+    for result in results:
+        if not result.bugs:
+            continue
+        subject = result.subject
+        data = [bug_data(bug, subject) for bug in result.bugs[:50]]
+        clearest = min(data, key=lambda bug: _changes(bug["inputs"]))
+        text = Text()
+        text.append(f"{subject.spec.name}", style="bold")
+        text.append(f"  bug {clearest['id']}", style="bold red")
+        text.append(f"   `{clearest['failed']}` does not hold\n")
+        if subject.spec.description:
+            text.append(f"  {subject.spec.description}\n", style="italic")
+        text.append(show_bug(clearest["inputs"], clearest["outputs"]))
+        return text
+    return None
+
+
+def _changes(inputs: dict[str, object]) -> int:
+    compared = compare(inputs)
+    return 0 if compared is None else len(compared.changed)
+
+
+def next_steps(results: Sequence[Result]) -> list[str]:
+    """Return the commands that a reader will want next."""
+    bug = next((result.bugs[0] for result in results if result.bugs), None)
+    if bug is None:
+        return []
+    return [
+        f"nomos show {bug.id}      the bug in full",
+        f"nomos replay {bug.id}    run it again, alone",
+        "nomos bugs               all bugs",
+    ]
