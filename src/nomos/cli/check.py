@@ -75,8 +75,7 @@ def _introduce(checked: Checked) -> None:
     assert spec is not None
     click.echo(f"{spec.name}: {safety(spec.k)}")
     if spec.description:
-        indent = {"initial_indent": "  ", "subsequent_indent": "  "}
-        click.echo(click.wrap_text(spec.description, width=88, **indent))
+        click.echo(click.wrap_text(spec.description, 88, "  ", "  "))
 
 
 def _summary(checked: Sequence[Checked]) -> str:
@@ -108,13 +107,11 @@ def _document(checked: Sequence[Checked]) -> dict[str, Any]:
 
 def _entry(checked: Checked) -> dict[str, Any]:
     spec = checked.spec
-    known = {"name": None, "description": None, "k": None, "safety": None}
-    if spec is not None:
-        known = {
-            "name": spec.name,
-            "description": spec.description,
-            "k": spec.k,
-            "safety": safety(spec.k),
-        }
-    mistakes = [to_json(d, checked.source) for d in checked.diagnostics]
-    return {"file": checked.source.name, **known, "diagnostics": mistakes}
+    return {
+        "file": checked.source.name,
+        "name": None if spec is None else spec.name,
+        "description": None if spec is None else spec.description,
+        "k": None if spec is None else spec.k,
+        "safety": None if spec is None else safety(spec.k),
+        "diagnostics": [to_json(d, checked.source) for d in checked.diagnostics],
+    }

@@ -131,6 +131,7 @@ class Engine:
         if self.way == "rows":
             chunk.mark(None, None, Fate.HARD, "")
             chunk.settle()
+        if not len(chunk.rows):
             columns.failed = np.empty(0, dtype=np.int64)
             return 0
         if self._lanes is not None:

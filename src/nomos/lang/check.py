@@ -12,7 +12,7 @@ from nomos.lang.format import format_expr
 from nomos.lang.parse import parse
 from nomos.lang.scope import Kind, Scope, Symbol
 from nomos.lang.tree import Parsed
-from nomos.lang.types import Offer, Type
+from nomos.lang.types import BUILT_IN, Offer, Type
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +132,7 @@ def _model_matters(scope: Scope, expr: core.Expr, names: set[str]) -> bool:
     """Tell whether the model can decide an `ensures`, as far as one can see."""
     if names & scope.half_declared or names - scope.symbols.keys():
         return True  # there is no telling
-    if any(isinstance(node, core.Call) for node in core.walk(expr)):
+    calls = {n.function for n in core.walk(expr) if isinstance(n, core.Call)}
+    if calls - BUILT_IN.keys():
         return True  # a function of the domain may ask the model
     return any(scope.symbols[name].from_model for name in names)

@@ -113,9 +113,6 @@ def _explain_character(text: str, chunk: Span, offset: int) -> Diagnostic:
         return mistakes.syntax_error(at, f"`{character}`", f"`{double}`", help)
     if character == ":":
         return mistakes.syntax_error(at, "`:`", "`:=`", "write `:=`")
-    if character == "}":
-        help = "the block ended before: look for a `}` too many"
-        return mistakes.syntax_error(at, "`}`", "a statement", help)
     return mistakes.unknown_character(at, character)
 
 

@@ -33,6 +33,7 @@ _PIECE = re.compile(
       | (?P<string>{STRING})
       | (?P<word>[A-Za-z_]\w*)
       | (?P<end>;)
+      | (?P<brace>\}})
       | (?P<open_comment>/\*)
       | (?P<open_string>["'][^\n]*)
       | (?P<other>.)""",
@@ -108,6 +109,13 @@ def _chunks(state: _Recovery) -> Iterator[Span]:
             start = None
             if kind == "open_comment":
                 return
+            continue
+        if start is None and kind == "brace":
+            at = Span(match.start(), match.end())
+            help = "remove it, or look for a `}` above that ended the block too soon"
+            state.diagnostics.append(
+                mistakes.syntax_error(at, "`}`", "a statement", help)
+            )
             continue
         if start is not None and kind == "word" and _starts_statement(state, match):
             at = Span(last_end - 1, last_end)
