@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nomos.diagnostics import Severity, Source, Span, mistakes
-from nomos.domain.find import Imported, find_root, load_imports
+from nomos.domain.find import Imported, load_imports
 from nomos.errors import DomainError, NomosError, SpecError
 from nomos.lang import core
 from nomos.lang.check import Checked, check_parsed
@@ -176,8 +176,3 @@ class Run:
                 event = campaign.throw(interrupt)
             else:
                 event = next(campaign, None)
-
-
-def project_root(path: Path) -> Path:
-    """Return where a spec's project begins: its root, else the spec's own folder."""
-    return find_root(path.parent) or path.resolve().parent

@@ -80,6 +80,13 @@ class Result:
         return "failed" if self.finished is None else self.finished.verdict
 
 
+def count_words(counts: Counts) -> str:
+    """Return the counts of verdicts and bugs as one line, by their names."""
+    names = ("tests", "passed", "violations", "unique_bugs", "bug_inputs", "discarded")
+    shown = {name: getattr(counts, name) for name in (*names, "crashed", "unstable")}
+    return " ".join(f"{name}={count}" for name, count in shown.items())
+
+
 def bug_data(bug: Bug, subject: Subject) -> dict[str, Any]:
     """Return a bug as plain data."""
     spec = subject.spec

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import time
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field, replace
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from nomos.campaign.events import Event
+from nomos.campaign.naming import model_name, relative
 from nomos.campaign.recording import Recording
 from nomos.campaign.result import Recorded, Result, Subject
 from nomos.campaign.runner import Budget, Campaign, bug_namer
@@ -87,9 +87,9 @@ class Session:
         others = {name: value for name, value in settings.items() if name != "model"}
         subject = Subject(
             spec=spec,
-            path=self._relative(str(path)),
+            path=relative(str(path), self.root),
             domain=imported.domain.__name__,
-            model=self._model(imported.domain, settings),
+            model=model_name(imported.domain, settings, self.root),
             settings=others,
             schema=domain.schema,
         )
@@ -100,26 +100,6 @@ class Session:
         if key not in self._domains:
             self._domains[key] = build(domain, settings)
         return self._domains[key]
-
-    def _model(self, domain: type[Domain], settings: Mapping[str, str]) -> str:
-        """Return the model's name: as given, or the domain's default."""
-        given = settings.get("model")
-        if given is None:
-            parameter = inspect.signature(domain).parameters.get("model")
-            default = None if parameter is None else parameter.default
-            if not isinstance(default, str | Path):
-                return ""
-            given = str(default)
-        return self._relative(given)
-
-    def _relative(self, path: str) -> str:
-        """Write a path from the project's root, so that it is the same everywhere."""
-        if not Path(path).exists():
-            return path
-        try:
-            return Path(path).resolve().relative_to(self.root.resolve()).as_posix()
-        except ValueError:
-            return path
 
     def run(
         self, prepared: Prepared, seed: int, result: Result

@@ -110,6 +110,7 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     Exit status: 0 no violation, 1 violations, 2 wrong usage or a bad spec, 3 a model,
     its data or some cases failed, 130 interrupted.
     """
+    from nomos.campaign.naming import project_root
     from nomos.campaign.session import Session
     from nomos.report.console import RunConsole
 
@@ -121,18 +122,18 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
         for path in paths
         for settings in _settings(options["models"], options["settings"])
     ]
-    root = api.project_root(paths[0])
+    root = project_root(paths[0])
     seeds = range(options["seed"], options["seed"] + options["seeds"])
     with RunConsole(quiet=options["quiet"]) as console:
         store = _store(root, options, console.warn)
         session = Session(root, _options(options), store, console.warn)
         run = api.Run(session, jobs, seeds)
         _drive(run, console)
+    if options["json_file"] is not None:
+        _write_json(options["json_file"], run)
     console.finish(run.results)
     for failure in run.failures:
         click.echo(f"error: {failure.job.path}: {failure.error}", err=True)
-    if options["json_file"] is not None:
-        _write_json(options["json_file"], run)
     sys.exit(_exit_status(run))
 
 

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from nomos.campaign import events
-from nomos.campaign.result import Result
+from nomos.campaign.result import Result, count_words
 from nomos.report import summary
 
 _LINES_KEPT_FREE = 6  # of the terminal's height, around the bars
@@ -96,8 +96,7 @@ class RunConsole:
         speed = f"{counts.tests / counts.seconds:,.0f}" if counts.seconds else "-"
         return (
             f"{result.verdict:<10} {subject.spec.name} model={subject.model or '-'}"
-            f" seed={result.seed} tests={counts.tests} unique_bugs={counts.unique_bugs}"
-            f" discarded={counts.discarded} crashed={counts.crashed}"
+            f" seed={result.seed} {count_words(counts)}"
             f" way={result.way} search={result.search} cases/s={speed}"
         )
 

@@ -1,0 +1,37 @@
+"""What specs and models are called: from the project's root, the same everywhere."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from pathlib import Path
+
+from nomos.domain.domain import Domain
+from nomos.domain.find import find_root
+
+
+def project_root(path: Path) -> Path:
+    """Return where a file's project begins: its root, else the file's own folder."""
+    return find_root(path.parent) or path.resolve().parent
+
+
+def relative(path: str, root: Path) -> str:
+    """Write a path from the project's root where it lies in it."""
+    if not Path(path).exists():
+        return path
+    try:
+        return Path(path).resolve().relative_to(root.resolve()).as_posix()
+    except ValueError:
+        return path
+
+
+def model_name(domain: type[Domain], settings: Mapping[str, str], root: Path) -> str:
+    """Return the model's name: as given, or the domain's default."""
+    given = settings.get("model")
+    if given is None:
+        parameter = inspect.signature(domain).parameters.get("model")
+        default = None if parameter is None else parameter.default
+        if not isinstance(default, str | Path):
+            return ""
+        given = str(default)
+    return relative(given, root)

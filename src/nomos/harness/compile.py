@@ -1,0 +1,108 @@
+"""Write a spec as a readable Python program that tests a model by itself.
+
+The program has the shape of the paper's figure: a loop that spends the budget, and in
+it the test generator, the precondition, the code, and the oracle.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping
+
+from nomos.harness.emit import Emitter
+from nomos.lang import core
+from nomos.lang.types import BUILT_IN, Function
+
+_RUNTIME = ("case", "locals", "bool")  # Python's own, and what the loop gives
+_COMMENT = re.compile(r"^( *)(['\"])(# [a-z ]+)\2$", re.MULTILINE)
+
+_PARAGRAPH = re.compile(r"\n(harness = |while |harness\.report)")
+
+
+def compile_harness(spec: core.Spec, path: str, offered: Mapping[str, Function]) -> str:
+    """Return the program; `path` is the spec's, as seen from the program's folder.
+
+    `offered` are the domain's functions. Where the block calls one that draws, the
+    cases there are cannot be listed.
+    """
+    emitter = Emitter(spec)
+    body = emitter.case()
+    known = {**BUILT_IN, **offered}
+    functions = _functions(spec, emitter, known)
+    listable = not any(name in known and known[name].draws for name in spec.code.called)
+    lets = (*spec.variables, *spec.later_variables)
+    values = (*spec.inputs, *(let.name for let in lets), *spec.outputs)
+    module = ast.parse(_FRAME)
+    opening = module.body[1]
+    assert isinstance(opening, ast.Assign)
+    opening.value = ast.Call(
+        ast.Name("Harness"),
+        [_constant(path), ast.Name("__file__")],
+        [
+            ast.keyword("imports", _constant(spec.imports)),
+            ast.keyword("inputs", _constant(spec.inputs)),
+            ast.keyword("values", _constant(values)),
+            ast.keyword("listable", _constant(listable)),
+        ],
+    )
+    naming = module.body[2]
+    assert isinstance(naming, ast.Assign)
+    naming.targets = [ast.Tuple([ast.Name(alias, ast.Store()) for alias in functions])]
+    naming.value = ast.Call(
+        ast.Attribute(ast.Name("harness"), "functions"),
+        [_constant(name) for name in functions.values()],
+        [],
+    )
+    if not functions:
+        module.body.remove(naming)
+    loop = module.body[-2]
+    assert isinstance(loop, ast.While)
+    attempt = loop.body[0]
+    assert isinstance(attempt, ast.With)
+    attempt.items[0].optional_vars = ast.Name(emitter.own("case"), ast.Store())
+    attempt.body = body
+    ast.fix_missing_locations(module)
+    text = _COMMENT.sub(r"\n\1\3", ast.unparse(module))
+    text = _PARAGRAPH.sub(r"\n\n\1", text)
+    return f"{_docstring(spec)}{text}\n"
+
+
+_FRAME = """
+from nomos.campaign.standalone import Harness
+harness = Harness()
+functions = harness.functions()
+while harness.budget > 0:
+    with harness.case() as case:
+        pass
+harness.report()
+"""
+
+
+def _constant(value: object) -> ast.expr:
+    return ast.parse(repr(value), mode="eval").body
+
+
+def _functions(
+    spec: core.Spec, emitter: Emitter, known: Mapping[str, Function]
+) -> dict[str, str]:
+    """Return the functions that the program uses: what it calls them, and their names."""
+    used = {a: n for a, n in emitter.aliases.items() if n not in _RUNTIME}
+    used |= {name: name for name in spec.code.called if name in known}
+    mentioned = {
+        node.id
+        for statement in spec.code.statements
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Name)
+    }
+    used |= {name: name for name in (*spec.imports, "MAX_INT") if name in mentioned}
+    return dict(sorted(used.items()))
+
+
+def _docstring(spec: core.Spec) -> str:
+    about = f"Harness of the property {spec.name}, compiled by Nomos."
+    if spec.description:
+        about += f"\n\n{spec.description}"
+    about = about.replace("\\", "\\\\").replace('"""', "'''")
+    usage = "    python THIS_FILE --seed 0 --budget 5000 --model MODEL"
+    return f'"""{about}\n\n{usage}\n"""\n\n'
