@@ -102,8 +102,7 @@ class _Block:
 
     def _name_span(self, node: ast.AST, name: str) -> Span:
         """Return where a node says the name that it binds."""
-        assert hasattr(node, "lineno")
-        whole = self.python.span(cast("ast.expr", node))
+        whole = self.python.span(cast("ast.expr", node))  # all these have places
         text = self.scope.source.slice(whole)
         found = re.search(rf"\b{name}\b", text)
         start = whole.start + (found.start() if found else 0)

@@ -8,6 +8,18 @@ from collections.abc import Callable, Iterable
 from nomos.lang.flow import repetitions
 
 IsModel = Callable[[ast.expr], bool]
+# Functions of Python that take all that a generator has to give.
+_CONSUMERS = {
+    "dict",
+    "frozenset",
+    "list",
+    "max",
+    "min",
+    "set",
+    "sorted",
+    "sum",
+    "tuple",
+}
 
 
 class _Depends(Exception):
@@ -38,15 +50,28 @@ def _count(node: ast.AST, is_model: IsModel) -> int:
             return inside([test]) + _same(inside([yes]), inside([no]))
         case ast.BoolOp(values=[first, *rest]):
             return inside([first]) + _same(inside(rest), 0)
-        case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp():
+        case ast.Compare(left=left, comparators=[first, *rest]):
+            return inside([left, first]) + _same(inside(rest), 0)
+        case ast.ListComp() | ast.SetComp() | ast.DictComp():
             return _comprehension(node, inside)
+        case ast.Call(
+            func=ast.Name(id=name), args=[ast.GeneratorExp() as all_of_it]
+        ) if name in _CONSUMERS:
+            return _comprehension(all_of_it, inside)
         case ast.Match(cases=cases, subject=subject):
-            counts = {inside(case.body) for case in cases} | {0}
+            guards = [case.guard for case in cases if case.guard]
+            counts = [inside(case.body) for case in cases] + [inside(guards), 0]
             return inside([subject]) + _same(*counts)
         case ast.Try() | ast.TryStar():
             _same(inside(node.handlers), 0)
             return inside([*node.body, *node.orelse, *node.finalbody])
-        case ast.While() | ast.FunctionDef() | ast.Lambda() | ast.ClassDef():
+        case (
+            ast.While()
+            | ast.FunctionDef()
+            | ast.Lambda()
+            | ast.ClassDef()
+            | ast.GeneratorExp()
+        ):
             return _same(inside(ast.iter_child_nodes(node)), 0)
         case ast.Call(func=function):
             here = 1 if is_model(function) else 0

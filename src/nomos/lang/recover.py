@@ -111,16 +111,10 @@ def _chunks(state: _Recovery) -> Iterator[Span]:
                 return
             continue
         if start is None and kind == "brace":
-            at = Span(match.start(), match.end())
-            help = "remove it, or look for a `}` above that ended the block too soon"
-            state.diagnostics.append(
-                mistakes.syntax_error(at, "`}`", "a statement", help)
-            )
+            _report_brace(state, match.start())
             continue
         if start is not None and kind == "word" and _starts_statement(state, match):
-            at = Span(last_end - 1, last_end)
-            state.diagnostics.append(mistakes.missing_semicolon(at))
-            yield Span(start, last_end)
+            yield _unended(state, start, last_end)
             start = None
         if start is None:
             start = match.start()
@@ -129,9 +123,18 @@ def _chunks(state: _Recovery) -> Iterator[Span]:
             yield Span(start, last_end)
             start = None
     if start is not None:
-        at = Span(last_end - 1, last_end)
-        state.diagnostics.append(mistakes.missing_semicolon(at))
-        yield Span(start, last_end)
+        yield _unended(state, start, last_end)
+
+
+def _unended(state: _Recovery, start: int, end: int) -> Span:
+    state.diagnostics.append(mistakes.missing_semicolon(Span(end - 1, end)))
+    return Span(start, end)
+
+
+def _report_brace(state: _Recovery, start: int) -> None:
+    help = "remove it, or look for a `}` above that ended the block too soon"
+    at = Span(start, start + 1)
+    state.diagnostics.append(mistakes.syntax_error(at, "`}`", "a statement", help))
 
 
 def _starts_statement(state: _Recovery, match: re.Match[str]) -> bool:
