@@ -59,19 +59,17 @@ class Harness:
         values: Sequence[str],
         listable: bool,
     ) -> None:
-        options = _arguments(property)
+        path = (Path(file).parent / spec).resolve()
+        self.property = path.stem
+        options = _arguments(self.property)
+        stub = _stub(self.property, file, tuple(inputs), tuple(values))
         try:
-            self.program = _program(
-                property, spec, file, imports, inputs, values, options
-            )
+            self.program = _program(stub, path, imports, options.settings)
         except NomosError as error:
             sys.exit(f"error: {error}")
-        path = (Path(file).parent / spec).resolve()
-        root = project_root(path)
         domain = type(self.program.domain)
-        self.model = model_name(domain, options.settings, root)
+        self.model = model_name(domain, options.settings, project_root(path))
         self.settings = {n: v for n, v in options.settings.items() if n != "model"}
-        self.property = property
         self.budget = options.budget
         self.options = options
         self.tally = Tally(len(inputs))
