@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING
 
 from nomos.diagnostics import Severity, Source, Span, mistakes
 from nomos.domain.find import Imported, load_imports
-from nomos.errors import DomainError, NomosError, SpecError
+from nomos.errors import DomainError, NomosError, SpecError, StoreError
 from nomos.lang import core
 from nomos.lang.check import Checked, check_parsed
 from nomos.lang.parse import parse
 
 if TYPE_CHECKING:  # checking a spec needs none of these, so it does not wait for them
     from nomos.campaign.events import Event
+    from nomos.campaign.records import BugRecord
     from nomos.campaign.result import Result
     from nomos.campaign.session import Prepared, Session
+    from nomos.campaign.store import Store
 
 
 def find_specs(arguments: Sequence[str]) -> list[Path]:
@@ -176,3 +178,34 @@ class Run:
                 event = campaign.throw(interrupt)
             else:
                 event = next(campaign, None)
+
+
+def open_store(folder: Path | None) -> Store:
+    """Open a store that exists: the one named, else the nearest `.nomos` upwards."""
+    from nomos.campaign.store import FOLDER, Store
+
+    if folder is None:
+        here = Path.cwd()
+        folders = [candidate / FOLDER for candidate in (here, *here.parents)]
+        folder = next((f for f in folders if f.is_dir()), None)
+        if folder is None:
+            raise StoreError(
+                f"there is no {FOLDER} here or in a folder above\n"
+                "help: `nomos run` makes one; name another with --store"
+            )
+    return Store.open(folder, create=False)
+
+
+def reopen(bug: BugRecord, root: Path) -> Prepared:
+    """Prepare the spec and the model of a recorded bug; `root` is its project's."""
+    from nomos.campaign.session import Options, Session
+
+    path = root / bug.spec
+    if not path.exists():
+        raise NomosError(f"the bug's spec {bug.spec} is not there any more")
+    spec, imported = load_spec(path)
+    settings = {name: str(value) for name, value in bug.settings.items()}
+    if bug.model:
+        here = root / bug.model
+        settings["model"] = str(here) if here.exists() else bug.model
+    return Session(root, Options()).prepare(spec, imported, path, settings)

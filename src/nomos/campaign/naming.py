@@ -11,8 +11,13 @@ from nomos.domain.find import find_root
 
 
 def project_root(path: Path) -> Path:
-    """Return where a file's project begins: its root, else the file's own folder."""
-    return find_root(path.parent) or path.resolve().parent
+    """Return where a file's project begins.
+
+    That is its root; without one, the current folder if the file is below it, else
+    the file's own folder.
+    """
+    here, folder = Path.cwd(), path.resolve().parent
+    return find_root(folder) or (here if folder.is_relative_to(here) else folder)
 
 
 def relative(path: str, root: Path) -> str:

@@ -8,6 +8,8 @@ from typing import Any
 
 from rich.text import Text
 
+from nomos.campaign.records import BugRecord
+
 _LONGEST_VALUE = 48
 _CHANGED = "bold yellow"
 
@@ -39,6 +41,19 @@ def compare(data: Mapping[str, Any]) -> Comparison | None:
     alike = {n: v for n, v in records.items() if list(v) == features}
     rows = tuple((f, tuple(record[f] for record in alike.values())) for f in features)
     return Comparison(tuple(alike), rows)
+
+
+def describe_bug(bug: BugRecord) -> Text:
+    """Return a recorded bug in full."""
+    text = Text()
+    text.append(bug.property, style="bold")
+    text.append(f"  bug {bug.id}", style="bold red")
+    text.append(f"   {bug.status}   `{bug.failed}` does not hold\n")
+    origin = f"  {bug.spec}  model {bug.model or '-'}  seed {bug.seed}  case {bug.case}"
+    text.append(f"{origin}  choices {list(bug.choices)}\n", style="dim")
+    text.append(show_bug(bug.inputs, bug.outputs, everything=True))
+    text.append(f"  nomos replay {bug.id}\n", style="dim")
+    return text
 
 
 def show_bug(
