@@ -1,0 +1,51 @@
+"""Handwritten digits: the test images of MNIST and a network that reads them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from casestudies.mnist.data import Digits, load_digits
+from nomos import Domain, batched, load_model
+
+HERE = Path(__file__).parent
+
+
+class Mnist(Domain):
+    """Images of 28x28 float32 in 0..1, and a network that says which digit is shown."""
+
+    def __init__(self, model: str = str(HERE / "models" / "nn.onnx")) -> None:
+        self._digits: Digits = load_digits("test")
+        self._model = load_model(model)
+
+    def inputs(self) -> np.ndarray:
+        """Return the 10,000 test images."""
+        return self._digits.images
+
+    def labels(self) -> np.ndarray:
+        """Return the digit that each image shows."""
+        return self._digits.labels
+
+    @batched
+    def predict(self, images):
+        """Return the digit that the network sees."""
+        return self._model.predict(images)
+
+    @batched
+    def blur(self, images):
+        """Replace every pixel by the mean of the 3x3 pixels around it.
+
+        Beyond the border there is empty paper, so a pixel there counts as 0.
+        """
+        return box_blur(images)
+
+
+def box_blur(images: np.ndarray) -> np.ndarray:
+    """Blur images (n, height, width) with a 3x3 box, 0 beyond the border.
+
+    The sum over a box is a sum over columns of sums over rows: 4 additions, not 8.
+    """
+    padded = np.pad(images, ((0, 0), (1, 1), (1, 1)))
+    rows = padded[:, :-2] + padded[:, 1:-1] + padded[:, 2:]
+    return (rows[:, :, :-2] + rows[:, :, 1:-1] + rows[:, :, 2:]) / np.float32(9)
