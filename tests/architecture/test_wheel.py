@@ -1,0 +1,49 @@
+"""What is installed: a wheel with everything that the program reads at run time."""
+
+import subprocess
+import sys
+import zipfile
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from nomos.diagnostics import Code
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--quiet"]
+    command += ["--disable-pip-version-check", "--wheel-dir", str(folder), str(ROOT)]
+    if find_spec("hatchling") is not None:  # else pip fetches it for the build
+        command.append("--no-build-isolation")
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    (built,) = folder.glob("*.whl")
+    return zipfile.ZipFile(built)
+
+
+def test_wheel_has_the_name_that_pip_installs(wheel: zipfile.ZipFile) -> None:
+    assert Path(str(wheel.filename)).name.startswith("nomos_ml-")
+
+
+def test_wheel_holds_the_grammar_and_the_mark_of_types(wheel: zipfile.ZipFile) -> None:
+    assert {"nomos/lang/grammar.lark", "nomos/py.typed"} <= set(wheel.namelist())
+
+
+def test_wheel_holds_the_page_of_every_code(wheel: zipfile.ZipFile) -> None:
+    pages = {f"nomos/diagnostics/pages/{code.value}.md" for code in Code}
+    assert pages - set(wheel.namelist()) == set()
+
+
+def test_wheel_holds_every_module_and_nothing_beside_the_package(
+    wheel: zipfile.ZipFile,
+) -> None:
+    source = ROOT / "src"
+    modules = {str(path.relative_to(source)) for path in source.rglob("*.py")}
+    tops = {name.partition("/")[0] for name in wheel.namelist()}
+    assert modules - set(wheel.namelist()) == set()
+    assert {top for top in tops if not top.endswith(".dist-info")} == {"nomos"}
