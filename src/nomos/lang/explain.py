@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from difflib import get_close_matches
 from typing import cast
@@ -49,8 +48,6 @@ def _explain_start(text: str, at: Span) -> Diagnostic:
     word = text[at.start : at.end]
     nearest = get_close_matches(word, KEYWORDS, n=1)
     help = f"did you mean `{nearest[0]}`?" if nearest else None
-    if word == ";":
-        help = "remove it"
     expected = "a statement (import, input, var, requires, output or ensures)"
     return mistakes.syntax_error(at, f"`{word}`", expected, help)
 
@@ -74,11 +71,12 @@ def _instead(shown: str) -> str | None:
     """Return what a number of Python's notation is in this one."""
     if len(shown) > _LONGEST_SHOWN:
         return None
-    try:
-        value: object = ast.literal_eval(shown)
-    except (SyntaxError, ValueError):
-        return None
-    return f"write `{value}`" if isinstance(value, int | float) else None
+    for read in (lambda text: int(text, 0), float):
+        try:
+            return f"write `{read(shown)}`"
+        except ValueError:
+            continue
+    return None
 
 
 def _help(text: str, chunk: Span, at: Span, kind: str) -> str | None:

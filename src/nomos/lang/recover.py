@@ -87,8 +87,7 @@ def _report_missing_block(state: _Recovery) -> None:
     opening = find_block(state.text)
     if opening is None:
         end = len(state.text.rstrip())
-        at = Span(max(0, end - 1), max(1, end))
-        state.diagnostics.append(mistakes.missing_block(at))
+        state.diagnostics.append(mistakes.missing_block(Span(max(0, end - 1), end)))
         return
     state.diagnostics.append(mistakes.unclosed_block(Span(opening, opening + 1)))
     match = _AFTER_BLOCK.search(state.text, opening)
@@ -100,6 +99,7 @@ def _chunks(state: _Recovery) -> Iterator[Span]:
     """Yield the stretches that should be one statement each, their `;` included."""
     start: int | None = None
     last_end = 0
+    after_stray = False
     for match in _PIECE.finditer(state.text):
         kind = match.lastgroup
         if kind == "skip":
@@ -110,9 +110,12 @@ def _chunks(state: _Recovery) -> Iterator[Span]:
             if kind == "open_comment":
                 return
             continue
-        if start is None and kind == "brace":
-            _report_brace(state, match.start())
+        if start is None and kind in ("brace", "end"):
+            if not after_stray:
+                _report_stray(state, match.start())
+            after_stray = True
             continue
+        after_stray = False
         if start is not None and kind == "word" and _starts_statement(state, match):
             yield _unended(state, start, last_end)
             start = None
@@ -131,10 +134,16 @@ def _unended(state: _Recovery, start: int, end: int) -> Span:
     return Span(start, end)
 
 
-def _report_brace(state: _Recovery, start: int) -> None:
-    help = "remove it, or look for a `}` above that ended the block too soon"
+def _report_stray(state: _Recovery, start: int) -> None:
+    """Report a `;` or `}` that ends nothing; of several in a row, the first."""
+    sign = state.text[start]
+    help = "remove it"
+    if sign == "}":
+        help += ", or look for a `}` above that ended the block too soon"
     at = Span(start, start + 1)
-    state.diagnostics.append(mistakes.syntax_error(at, "`}`", "a statement", help))
+    state.diagnostics.append(
+        mistakes.syntax_error(at, f"`{sign}`", "a statement", help)
+    )
 
 
 def _starts_statement(state: _Recovery, match: re.Match[str]) -> bool:

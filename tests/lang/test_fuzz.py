@@ -1,0 +1,285 @@
+"""Random and mutated specs: only diagnostics come back, and they come soon."""
+
+import json
+import statistics
+from collections.abc import Callable
+from pathlib import Path
+from time import process_time
+
+import numpy as np
+import pytest
+
+from nomos.diagnostics import Severity, Source
+from nomos.diagnostics.render import render, to_json
+from nomos.errors import SpecError
+from nomos.lang.check import check
+from nomos.lang.format import format_spec
+
+LONGEST = 1024  # characters
+SLOWEST_S = 0.1
+BATCH = 500  # specs per test
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+
+Mutation = Callable[[str, np.random.Generator], str]
+
+# What has broken parsers before, and what could break this one.
+PIECES = [
+    *"(){}[];,.:=<>!&|+-*/%#'\"\\ \t\n\r\f\v\x00@$?~^`_0",
+    *(
+        "\r\n",
+        "\ufeff",
+        "\ud800",
+        "\u2028",
+        "\xa0",
+        "é",
+        "\uff19",
+        "\U0001d7d8",
+        "\U0001f600",
+        "\x1b",
+    ),
+    *(":=", "==", "==>", "=>", "<=", "!=", "&&", "||", "//", "/*", "*/", "**", "->"),
+    *(
+        "import ",
+        "input ",
+        "var v := ",
+        "requires ",
+        "output ",
+        "ensures ",
+        "true",
+        "null",
+    ),
+    *(
+        "x1",
+        "d1",
+        "getFeat(x1, ",
+        "setFeat(",
+        "label(",
+        "randInt(1,",
+        "x1[age := ",
+        ".age",
+    ),
+    *("1", "1.5", "1e9", "1e999", "0x1f", "1_0", ".5", "5.", "9" * 400),
+    *(
+        '"a"',
+        "'b'",
+        '"""',
+        "'''",
+        'f"{',
+        "f'{x!r:>{y}}'",
+        "rb'",
+        '"\\N{DASH}"',
+        '"\\ud800"',
+    ),
+    *(
+        "if x:\n",
+        "else:\n",
+        "for _ in range(3):\n  ",
+        "while True: ",
+        "return ",
+        "yield ",
+    ),
+    *(
+        "lambda x: ",
+        "def f(x): ",
+        "class A: ",
+        "async ",
+        "await ",
+        "global d1\n",
+        "del x1\n",
+    ),
+    *(
+        "match x:\n  case ",
+        "try:\n  ",
+        "except* E:\n  ",
+        "with a as b: ",
+        "@d\n",
+        "d1 = ",
+    ),
+    *(
+        "[i for i in ",
+        "(i := ",
+        "import os\n",
+        "from a import *\n",
+        "\\\n",
+        "  \t",
+        "#!\n",
+    ),
+]
+
+
+def corpus() -> list[str]:
+    specs = [
+        p.read_text("utf-8") for p in sorted(ROOT.glob("casestudies/*/specs/*.nom"))
+    ]
+    pages = [p.read_text("utf-8") for p in sorted((HERE / "check/cases").glob("*.md"))]
+    cases = [
+        part.split("\n```")[0] for page in pages for part in page.split("```nom\n")[1:]
+    ]
+    return specs + cases
+
+
+def drop(text: str, rng: np.random.Generator) -> str:
+    start = rng.integers(len(text) + 1)
+    return text[:start] + text[start + rng.integers(1, 20) :]
+
+
+def insert(text: str, rng: np.random.Generator) -> str:
+    at = rng.integers(len(text) + 1)
+    return text[:at] + PIECES[rng.integers(len(PIECES))] + text[at:]
+
+
+def repeat(text: str, rng: np.random.Generator) -> str:
+    at = rng.integers(len(text) + 1)
+    return (
+        text[:at] + PIECES[rng.integers(len(PIECES))] * rng.integers(2, 300) + text[at:]
+    )
+
+
+def replace(text: str, rng: np.random.Generator) -> str:
+    at = rng.integers(len(text) + 1)
+    return text[:at] + PIECES[rng.integers(len(PIECES))] + text[at + 1 :]
+
+
+def move(text: str, rng: np.random.Generator) -> str:
+    start, at = rng.integers(len(text) + 1, size=2)
+    piece = text[start : start + rng.integers(1, 60)]
+    return text[:at] + piece + text[at:]
+
+
+def swap_lines(text: str, rng: np.random.Generator) -> str:
+    lines = text.split("\n")
+    one, other = rng.integers(len(lines), size=2)
+    lines[one], lines[other] = lines[other], lines[one]
+    return "\n".join(lines)
+
+
+def cut(text: str, rng: np.random.Generator) -> str:
+    return text[: rng.integers(len(text) + 1)]
+
+
+MUTATIONS: list[Mutation] = [drop, insert, repeat, replace, move, swap_lines, cut]
+
+
+def fuzzed(rng: np.random.Generator, specs: list[str]) -> str:
+    kind = rng.integers(10)
+    if kind == 0:
+        picks = rng.integers(len(PIECES), size=rng.integers(1, 120))
+        return "".join(PIECES[i] for i in picks)[:LONGEST]
+    text = specs[rng.integers(len(specs))]
+    if kind == 1:
+        other = specs[rng.integers(len(specs))]
+        text = text[: rng.integers(len(text))] + other[rng.integers(len(other)) :]
+    for _ in range(rng.integers(1, 8)):
+        text = MUTATIONS[rng.integers(len(MUTATIONS))](text, rng)
+    return text[:LONGEST]
+
+
+def work(source: Source, offer) -> tuple[float, str | None]:
+    """Parse, check and format a spec; return the CPU time and the formatted text."""
+    start = process_time()
+    checked = check(source, "fuzz", offer)
+    try:
+        text = format_spec(source)
+    except SpecError:
+        text = None
+    taken = process_time() - start
+    errors = [d for d in checked.diagnostics if d.severity is Severity.ERROR]
+    assert (checked.spec is None) == bool(errors)
+    for diagnostic in checked.diagnostics:
+        assert render(diagnostic, source)
+        assert json.dumps(to_json(diagnostic, source))
+        assert 0 <= diagnostic.at.start <= diagnostic.at.end <= len(source.text)
+    return taken, text
+
+
+def survive(text: str, offer) -> None:
+    source = Source("fuzz.nom", text)
+    taken, formatted = work(source, offer)
+    if taken > SLOWEST_S:  # another process may have been in the way
+        taken = statistics.median(work(source, offer)[0] for _ in range(3))
+    assert taken <= SLOWEST_S, f"{taken:.3f} s for {text!r}"
+    if formatted is not None:
+        again = format_spec(Source("fuzz.nom", formatted))
+        assert again == formatted, f"formatting {text!r} does not settle"
+
+
+def fuzz(seed: int, offer) -> None:
+    rng = np.random.default_rng(seed)
+    specs = corpus()
+    for number in range(BATCH):
+        text = fuzzed(rng, specs)
+        try:
+            survive(text, offer if number % 2 else None)
+        except Exception as error:
+            error.add_note(f"seed {seed}, spec {number}: {text!r}")
+            raise
+
+
+@pytest.fixture(scope="module", autouse=True)
+def warm(offer) -> None:
+    """Build the grammar's parser before anything is timed."""
+    work(Source("warm.nom", "input x1; output d1; { d1 = 1 } ensures d1 == 1;"), offer)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_fuzzed_specs_get_diagnostics(seed: int, offer) -> None:
+    fuzz(seed, offer)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(100, 140))
+def test_many_fuzzed_specs_get_diagnostics(seed: int, offer) -> None:
+    fuzz(seed, offer)
+
+
+FRAMES = {
+    "alone": "%s",
+    "in an expression": "input x1;\noutput d1;\n{ d1 = predict(x1) }\nensures %s;\n",
+    "in the block": "input x1;\noutput d1;\n{\n  d1 = %s\n}\nensures d1 == 1;\n",
+    "as a statement": "input x1;\n%s\noutput d1;\n{ d1 = predict(x1) }\nensures d1 == 1;\n",
+    "never ending": "input x1; output d1; { d1 = %s",
+}
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_no_piece_is_too_much_when_it_is_repeated(frame: str, offer) -> None:
+    room = LONGEST - len(FRAMES[frame])
+    for piece in PIECES:
+        survive(FRAMES[frame].replace("%s", (piece * room)[:room]), offer)
+        survive(FRAMES[frame].replace("%s", (f"{piece} " * room)[:room]), offer)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "input x1; output d1; { d1 = 1 } ensures "
+        + "(" * 480
+        + "d1"
+        + ")" * 480
+        + " == 1;",
+        "input x1; output d1; { d1 = 1 } ensures " + "!" * 900 + "true;",
+        "input x1; output d1; { d1 = 1 } ensures " + "d1+" * 300 + "1 == 1;",
+        "input x1; output d1; { d1 = 1 } ensures x1" + "[a := 1]" * 100 + " == 1;",
+        "input x1; output d1; { d1 = 1 } ensures " + "f(" * 300 + ")" * 300 + ";",
+        "input x1; output d1; { d1 = " + "(" * 400 + ")" * 400 + " } ensures d1 == 1;",
+        "input x1; output d1; { d1 = " + "-" * 900 + "1 } ensures d1 == 1;",
+        "input x1; output d1; { d1 = " + "lambda:" * 130 + "1 } ensures d1 == 1;",
+        "input x1; output d1; { d1 = x" + ".a" * 450 + " } ensures d1 == 1;",
+        "input x1; output d1; { d1 = "
+        + "{1:" * 150
+        + "1"
+        + "}" * 150
+        + " } ensures d1 == 1;",
+        "input x1; output d1; {"
+        + "".join(f"\n{' ' * i}if x:" for i in range(40))
+        + "\n}",
+        "".join(f"input a{i};" for i in range(60)) + "requires " + "b == " * 80 + "1;",
+        "".join(f"var a{i} := b{i};\n" for i in range(60)),
+        "{}" * 500,
+        "/*" * 500,
+        '"' * 1001,
+    ],
+)
+def test_deep_and_wide_specs_come_back_soon(text: str, offer) -> None:
+    survive(text, offer)
