@@ -28,8 +28,8 @@ def starves_at(tests: Array, discarded: Array) -> int | None:
 def starvation(reasons: Counter[str], tests: int, discarded: int) -> str:
     """Say which condition is at fault."""
     reason, count = reasons.most_common(1)[0]
-    share = count / max(1, discarded)
+    share = min(1.0, count / max(1, discarded))
     return (
-        f"`{reason}` discarded {count} of {tests + discarded} cases ({share:.0%} of the"
-        f" discards) and only {tests} got past it: weaken it, or draw so that it holds"
+        f"only {tests} of {tests + discarded} cases got past `requires`: {share:.0%} of"
+        f" the discards are due to `{reason}`; weaken it, or draw so that it holds"
     )

@@ -252,8 +252,8 @@ class Campaign:
             )
         if counts.crashed and not self._problem:
             self._problem = f"{counts.crashed} cases crashed"
-        if not counts.tests and not self._problem:
-            self._problem = "no case got past `requires`"
+        if not counts.tests and tally.discarded and not self._problem:
+            self._problem = starvation(tally.reasons, 0, tally.discarded)
         verdict = self._verdict(exact)
         return Finished(counts, verdict, self._stop, rate, next_bug, self._problem)
 

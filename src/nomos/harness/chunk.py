@@ -44,7 +44,10 @@ class Cell:
     def keep(self, index: Array) -> None:
         """Forget the cases that left."""
         if isinstance(self.value, np.ndarray | list):
+            frozen = isinstance(self.value, np.ndarray) and not self.value.flags.writeable
             self.value = take(self.value, index)
+            if frozen:
+                self.value.flags.writeable = False
         if self.places is not None:
             self.places = self.places[index]
         if self.known is not None:

@@ -14,10 +14,11 @@ from nomos.harness.emit import Emitter
 from nomos.lang import core
 from nomos.lang.types import BUILT_IN, Function
 
-_RUNTIME = ("case", "locals", "bool")  # Python's own, and what the loop gives
+_OURS = ("case", "harness")  # what the program itself defines
+_PYTHONS = ("locals", "bool")  # at hand, unless the spec took the name
 _COMMENT = re.compile(r"^( *)(['\"])(# [a-z ]+)\2$", re.MULTILINE)
 
-_PARAGRAPH = re.compile(r"\n(harness = |while |harness\.report)")
+_PARAGRAPH = re.compile(r"\n(harness_* = |while |harness_*\.report)")
 
 
 def compile_harness(spec: core.Spec, path: str, offered: Mapping[str, Function]) -> str:
@@ -33,7 +34,8 @@ def compile_harness(spec: core.Spec, path: str, offered: Mapping[str, Function])
     listable = not any(name in known and known[name].draws for name in spec.code.called)
     lets = (*spec.variables, *spec.later_variables)
     values = (*spec.inputs, *(let.name for let in lets), *spec.outputs)
-    module = ast.parse(_FRAME)
+    harness = emitter.own("harness")
+    module = ast.parse(_FRAME.format(harness=harness))
     opening = module.body[1]
     assert isinstance(opening, ast.Assign)
     opening.value = ast.Call(
@@ -50,7 +52,7 @@ def compile_harness(spec: core.Spec, path: str, offered: Mapping[str, Function])
     assert isinstance(naming, ast.Assign)
     naming.targets = [ast.Tuple([ast.Name(alias, ast.Store()) for alias in functions])]
     naming.value = ast.Call(
-        ast.Attribute(ast.Name("harness"), "functions"),
+        ast.Attribute(ast.Name(harness), "functions"),
         [_constant(name) for name in functions.values()],
         [],
     )
@@ -70,12 +72,12 @@ def compile_harness(spec: core.Spec, path: str, offered: Mapping[str, Function])
 
 _FRAME = """
 from nomos.campaign.standalone import Harness
-harness = Harness()
-functions = harness.functions()
-while harness.budget > 0:
-    with harness.case() as case:
+{harness} = Harness()
+functions = {harness}.functions()
+while {harness}.budget > 0:
+    with {harness}.case() as case:
         pass
-harness.report()
+{harness}.report()
 """
 
 
@@ -87,7 +89,11 @@ def _functions(
     spec: core.Spec, emitter: Emitter, known: Mapping[str, Function]
 ) -> dict[str, str]:
     """Return the functions that the program uses: what it calls them, and their names."""
-    used = {a: n for a, n in emitter.aliases.items() if n not in _RUNTIME}
+    used = {
+        alias: name
+        for alias, name in emitter.aliases.items()
+        if name not in _OURS and (name not in _PYTHONS or alias != name)
+    }
     used |= {name: name for name in spec.code.called if name in known}
     mentioned = {
         node.id

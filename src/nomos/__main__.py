@@ -1,0 +1,5 @@
+"""`python -m nomos`."""
+
+from nomos.cli import main
+
+main()

@@ -1,0 +1,134 @@
+"""A small project that tests can run: rows of a schema, and a model with known bugs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+DOMAIN = '''
+import numpy as np
+
+from nomos import Domain, Schema, batched, random
+from nomos.domain import Flag, Integer, OneHot, Real
+
+
+class Loans(Domain):
+    """Applicants, and a model that grants a loan (1) or refuses it (0)."""
+
+    schema = Schema(
+        Integer("income", 0, 100),
+        Integer("debts", 0, 20),
+        Real("share", 0, 1),
+        Flag("member"),
+        OneHot("town", ("Aix", "Bern", "Cork")),
+    )
+
+    def __init__(self, model: str = "bumpy", people: int = 40, fail_at: int = -1) -> None:
+        rng = np.random.default_rng(7)
+        rows = np.column_stack([
+            rng.integers(0, 100, people),
+            rng.integers(0, 20, people),
+            rng.random(people),
+            rng.integers(0, 2, people),
+            np.eye(3)[rng.integers(0, 3, people)],
+        ])
+        self.rows = rows.astype(np.float32)
+        self.model = model
+        self.fail_at = fail_at
+
+    def inputs(self):
+        return self.rows
+
+    def labels(self):
+        return (self.rows[:, 0] > 50).astype(int)
+
+    @batched
+    def predict(self, rows):
+        income = rows[:, 0]
+        if (income == self.fail_at).any():
+            raise ValueError("no answer for this income")
+        granted = income >= 30
+        if self.model == "bumpy":  # refuses incomes from 60 to 64
+            granted &= ~((income >= 60) & (income < 65))
+        if self.model == "nan":
+            return np.where(granted, np.nan, 0.0)
+        if self.model == "short":
+            return granted[:-1].astype(int)
+        return granted.astype(int)
+
+    def is_rich(self, row) -> bool:
+        return bool(row[0] > 80)
+
+    @random
+    def jitter(self, row, rng):
+        changed = row.copy()
+        changed[2] = rng.random()
+        return changed
+'''
+
+INCOME = """\
+# If the income rises, a granted loan stays granted.
+import loans;
+input x1;
+var v1 := x1.income;
+var v2 := v1 + randInt(1, 10);
+var x2 := x1[income := v2];
+requires v2 <= 100;
+output d1;
+output d2;
+{
+  d1 = predict(x1)
+  d2 = predict(x2)
+}
+ensures d1 <= d2;
+"""
+
+
+class Project:
+    """A folder with a domain and specs."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        (folder / "pyproject.toml").write_text("")
+        (folder / "loans.py").write_text(DOMAIN)
+        (folder / "specs").mkdir()
+        self.spec("income", INCOME)
+
+    def spec(self, name: str, text: str) -> Path:
+        """Write a spec and return its path."""
+        path = self.folder / "specs" / f"{name}.nom"
+        path.write_text(dedent(text))
+        return path
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    monkeypatch.chdir(tmp_path)
+    return Project(tmp_path)
+
+
+@pytest.fixture
+def exact_income_bugs() -> Callable[[str], int]:
+    """Count the bugs of the spec `income` by a plain loop, without Nomos."""
+
+    def count(model: str) -> int:
+        import numpy as np
+
+        rng = np.random.default_rng(7)
+        incomes = rng.integers(0, 100, 40)
+
+        def granted(income: int) -> bool:
+            bump = model == "bumpy" and 60 <= income < 65
+            return income >= 30 and not bump
+
+        return sum(
+            granted(income) and not granted(income + rise)
+            for income in incomes.tolist()
+            for rise in range(1, 11)
+            if income + rise <= 100
+        )
+
+    return count
