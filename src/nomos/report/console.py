@@ -19,11 +19,21 @@ _LINES_KEPT_FREE = 6  # of the terminal's height, around the bars
 _REFRESH_S = 0.1
 
 
+_PIPE_WIDTH = 120  # of tables where no terminal says how wide it is
+
+
+def _console() -> Console:
+    console = Console(highlight=False)
+    return (
+        console if console.is_terminal else Console(highlight=False, width=_PIPE_WIDTH)
+    )
+
+
 class RunConsole:
     """Shows campaigns while they run, and what they came to."""
 
     def __init__(self, *, quiet: bool = False, console: Console | None = None) -> None:
-        self.console = console or Console(highlight=False)
+        self.console = console or _console()
         self.quiet = quiet
         self.live = not quiet and self.console.is_terminal
         self._progress = Progress(

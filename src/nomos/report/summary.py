@@ -68,15 +68,16 @@ def summary_table(results: Sequence[Result]) -> Table:
     lines = lines_of(results)
     models = len({line.first.subject.model for line in lines}) > 1
     seeds = max((len(line.results) for line in lines), default=1)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    caption = (
+        f"unique bugs: mean and deviation over {seeds} seeds" if seeds > 1 else None
+    )
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, caption=caption)
     table.add_column("property", overflow="fold")
     if models:
         table.add_column("model")
     table.add_column("k", justify="right")
     table.add_column("verdict")
-    table.add_column(
-        "unique bugs" + (f" (mean of {seeds})" if seeds > 1 else ""), justify="right"
-    )
+    table.add_column("unique bugs", justify="right")
     table.add_column("violations", overflow="fold")
     for line in lines:
         subject, counts = line.first.subject, line.first.counts
@@ -134,10 +135,15 @@ def chances(result: Result) -> str | None:
         return None
     estimate = finished.next_bug
     return (
-        f"the next case shows a new bug with a chance of about {estimate.value:.2%}"
-        f" (at most {estimate.interval.high:.2%} at {estimate.interval.confidence:.0%},"
-        " cases being drawn independently)"
+        f"the next case shows a new bug with a chance of about {percent(estimate.value)}"
+        f" (at most {percent(estimate.interval.high)}"
+        f" at {estimate.interval.confidence:.0%}, cases being drawn independently)"
     )
+
+
+def percent(share: float) -> str:
+    """Return a share in per cent with two digits that say something."""
+    return f"{100 * share:.2g} %"
 
 
 def example(results: Sequence[Result]) -> Text | None:

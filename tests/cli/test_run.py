@@ -1,0 +1,242 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from nomos.cli import cli, exit_status
+from nomos.errors import NomosError
+
+
+def nomos(*arguments: str) -> Result:
+    """Run a command as `main` would, in this process."""
+    runner = CliRunner()
+    result = runner.invoke(cli, list(arguments))
+    if isinstance(result.exception, NomosError):
+        result.exit_code = exit_status(result.exception)
+        result.stderr_bytes += f"error: {result.exception}".encode()
+    return result
+
+
+def process(*arguments: str, folder: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "nomos", *arguments],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    )
+
+
+class TestExitStatus:
+    def test_violations_give_1(self, project):
+        assert nomos("run", "specs").exit_code == 1
+
+    def test_a_clean_run_gives_0(self, project):
+        assert nomos("run", "specs", "--model", "smooth").exit_code == 0
+
+    def test_a_bad_spec_gives_2_and_nothing_runs(self, project):
+        project.spec("bad", "import loans;\ninput x;\nensures d == 1;\n")
+        result = nomos("run", "specs")
+        assert result.exit_code == 2
+        assert "error[missing-block]" in result.stderr
+        assert "income" not in result.stdout
+
+    def test_an_unknown_spec_or_option_gives_2(self, project):
+        assert nomos("run", "nowhere.nom").exit_code == 2
+        assert nomos("run", "specs", "--set", "people").exit_code == 2
+
+    def test_a_setting_that_the_domain_lacks_gives_3_and_names_those_it_has(
+        self, project
+    ):
+        result = nomos("run", "specs", "--set", "size=3")
+        assert result.exit_code == 3
+        assert "`size`; its settings are: model, people, fail_at" in result.stderr
+
+    def test_crashes_give_3_and_show_the_line_of_the_spec(self, project):
+        result = nomos("run", "specs", "--set", "fail_at=62", "--search", "random")
+        assert result.exit_code == 3
+        assert "income.nom\", line 1" in result.stdout
+        assert " = predict(x" in result.stdout
+        assert "ValueError: no answer for this income" in result.stdout
+        assert "unique_bugs=" in result.stdout
+
+    def test_a_model_that_breaks_its_contract_gives_3(self, project):
+        result = nomos("run", "specs", "--model", "short")
+        assert result.exit_code == 3
+        assert "`predict` gave" in result.stdout
+
+    def test_a_domain_with_a_syntax_error_gives_3_and_its_place(self, project):
+        (project.folder / "odd.py").write_text("class Odd(:\n")
+        project.spec(
+            "odd",
+            "import odd;\ninput x;\noutput d;\n{ d = predict(x) }\nensures d == 1;\n",
+        )
+        result = nomos("run", "specs")
+        assert result.exit_code == 3
+        assert "odd.py:1: SyntaxError" in result.stderr
+        assert "violated   income" in result.stdout  # the others are run all the same
+
+
+class TestOutput:
+    def test_a_pipe_gets_a_line_for_each_campaign_and_the_example(self, project):
+        out = nomos("run", "specs").stdout
+        assert out.startswith("violated   income model=bumpy seed=0 tests=")
+        assert "* income" in out
+        assert "If the income rises, a granted loan stays granted." in out
+        assert "nomos show " in out
+
+    def test_quiet_prints_nothing(self, project):
+        result = nomos("run", "specs", "--quiet")
+        assert result.stdout == result.stderr == ""
+
+    def test_several_models_and_seeds_make_one_table(self, project):
+        out = nomos(
+            *("run", "specs", "--model", "bumpy", "--model", "smooth", "--seeds", "3"),
+            *("--budget", "200", "--search", "random"),
+        ).stdout
+        assert "mean and deviation over 3 seeds" in out
+        assert out.count("income model=bumpy") == 3
+        assert out.count("income model=smooth") == 3
+        assert "±" in out
+
+    def test_json_has_the_designed_fields(self, project):
+        nomos("run", "specs", "--json", "out.json", "--search", "random")
+        document = json.loads(Path("out.json").read_text())
+        assert document["schema"] == 1
+        (run,) = document["runs"]
+        wanted = {
+            *("spec", "description", "domain", "model", "seed", "budget", "search"),
+            *("engine", "tests", "passed", "violations", "unique_bugs", "bug_inputs"),
+            *("discarded", "crashed", "unstable", "model_calls", "k", "seconds"),
+            *("verdict", "rate", "bugs"),
+        }
+        assert wanted <= set(run)
+        assert run["spec"] == "specs/income.nom"
+        assert set(run["rate"]) == {"low", "high", "confidence"}
+        bug = run["bugs"][0]
+        assert {"id", "choices", "inputs", "outputs", "failed", "shrunk"} <= set(bug)
+        assert bug["inputs"]["x2"]["income"] == bug["inputs"]["v2"]
+        assert bug["outputs"] == {"d1": 1, "d2": 0}
+        assert bug["failed"] == "d1 <= d2"
+
+
+class TestBugs:
+    @pytest.fixture
+    def bug(self, project) -> str:
+        nomos("run", "specs", "--json", "out.json")
+        return json.loads(Path("out.json").read_text())["runs"][0]["bugs"][0]["id"]
+
+    def test_bugs_are_listed(self, bug):
+        assert bug in nomos("bugs").stdout
+        assert bug in nomos("bugs", "income", "--status", "open").stdout
+        assert nomos("bugs", "other").stdout == "no bugs\n"
+        assert json.loads(nomos("bugs", "--format", "json").stdout)[0]["id"] == bug
+
+    def test_show_puts_the_records_side_by_side_and_marks_what_differs(self, bug):
+        out = nomos("show", bug[:6]).stdout
+        assert "* income" in out
+        assert "    town" in out
+        assert "outputs  d1 = 1   d2 = 0" in out
+
+    def test_replay_says_that_a_bug_is_still_there(self, bug):
+        result = nomos("replay", bug)
+        assert result.exit_code == 1
+        assert "still there, `d1 <= d2` does not hold" in result.stdout
+
+    def test_replay_says_that_a_bug_is_gone(self, bug, project):
+        text = (project.folder / "loans.py").read_text()
+        (project.folder / "loans.py").write_text(text.replace("< 65", "< 60"))
+        done = process("replay", bug, folder=project.folder)
+        out, _ = done.communicate(timeout=60)
+        assert done.returncode == 0
+        assert "gone" in out
+
+    def test_an_unknown_bug_is_answered_with_what_to_do(self, bug):
+        result = nomos("show", "nothing")
+        assert result.exit_code == 3
+        assert "`nomos bugs` lists them" in result.stderr
+
+    def test_without_a_store_there_is_a_remedy(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        result = nomos("bugs")
+        assert result.exit_code == 3
+        assert "`nomos run` makes one" in result.stderr
+
+
+class TestInterruption:
+    def test_ctrl_c_prints_and_stores_what_was_found_and_gives_130(self, project):
+        running = process(
+            *("run", "specs", "--search", "random", "--budget", "1000000000"),
+            folder=project.folder,
+        )
+        database = project.folder / ".nomos" / "nomos.db"
+        deadline = time.monotonic() + 60
+        while not database.exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        time.sleep(2)
+        running.send_signal(signal.SIGINT)
+        out, _ = running.communicate(timeout=60)
+        assert running.returncode == 130
+        assert "interrupted after" in out
+        assert "violated" in out
+        assert "income" in nomos("bugs").stdout
+
+    def test_a_killed_campaign_resumes_to_the_result_of_one_that_was_not(self, project):
+        arguments = ["run", "specs", "--search", "random", "--budget", "3000000"]
+        running = process(*arguments, folder=project.folder)
+        time.sleep(3)
+        running.kill()
+        running.communicate(timeout=60)
+        ends = {}
+        for name, extra in {"resumed": ["--resume"], "whole": ["--no-store"]}.items():
+            out = f"{name}.json"
+            nomos(*arguments, "--quiet", "--json", out, *extra)
+            run = json.loads(Path(out).read_text())["runs"][0]
+            ends[name] = {
+                count: run[count]
+                for count in (
+                    "tests",
+                    "passed",
+                    "violations",
+                    "unique_bugs",
+                    "discarded",
+                )
+            }
+        assert ends["resumed"] == ends["whole"]
+
+
+class TestCompile:
+    def test_the_harness_is_printed_or_written(self, project):
+        printed = nomos("compile", "specs/income.nom").stdout
+        assert nomos("compile", "specs/income.nom", "-o", "harness.py").exit_code == 0
+        assert Path("harness.py").read_text() == printed
+        assert "harness = Harness('specs/income.nom'" in printed
+
+    def test_a_spec_that_cannot_run_is_refused(self, project):
+        project.spec(
+            "alone", "input x;\noutput d;\n{ d = predict(x) }\nensures d == 1;\n"
+        )
+        result = nomos("compile", "specs/alone.nom")
+        assert result.exit_code == 3
+        assert "imports no domain" in result.stderr
+
+
+def test_the_help_of_every_command_has_an_example(project):
+    for name in ("run", "compile", "bugs", "show", "replay"):
+        out = nomos(name, "--help").stdout
+        assert f"nomos {name}" in out
+
+
+def test_a_mistyped_command_gets_a_suggestion(project):
+    result = nomos("rum")
+    assert result.exit_code == 2
+    assert "Did you mean `run`?" in result.stderr
