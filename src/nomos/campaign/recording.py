@@ -43,7 +43,7 @@ class Recording:
         record = CampaignRecord(
             spec=subject.path,
             property=subject.spec.name,
-            domain=subject.domain,
+            domain=type(subject.domain).__name__,
             model=subject.model,
             settings=dict(subject.settings),
             seed=campaign.seed,

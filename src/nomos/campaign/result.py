@@ -18,7 +18,7 @@ from nomos.campaign.events import (
     Progress,
     Started,
 )
-from nomos.domain.schema import Schema
+from nomos.domain.domain import Domain
 from nomos.lang import core
 
 MOST_BUGS_KEPT = 10_000  # with their values; more are counted, and replayed by their id
@@ -30,10 +30,9 @@ class Subject:
 
     spec: core.Spec
     path: str
-    domain: str
+    domain: Domain
     model: str
     settings: Mapping[str, str]
-    schema: Schema | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +89,8 @@ def count_words(counts: Counts) -> str:
 def bug_data(bug: Bug, subject: Subject) -> dict[str, Any]:
     """Return a bug as plain data."""
     spec = subject.spec
-    values = {
-        name: describe(value, subject.schema) for name, value in bug.values.items()
-    }
+    schema = subject.domain.schema
+    values = {name: describe(value, schema) for name, value in bug.values.items()}
     return {
         "id": bug.id,
         "case": bug.case,
@@ -113,7 +111,7 @@ def result_data(result: Result) -> dict[str, Any]:
         "spec": subject.path,
         "property": subject.spec.name,
         "description": subject.spec.description,
-        "domain": subject.domain,
+        "domain": type(subject.domain).__name__,
         "model": subject.model,
         "settings": dict(subject.settings),
         "seed": result.seed,

@@ -88,10 +88,9 @@ class Session:
         subject = Subject(
             spec=spec,
             path=relative(str(path), self.root),
-            domain=imported.domain.__name__,
+            domain=domain,
             model=model_name(imported.domain, settings, self.root),
             settings=others,
-            schema=domain.schema,
         )
         return Prepared(subject, engine)
 

@@ -131,7 +131,7 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
         _drive(run, console)
     if options["json_file"] is not None:
         _write_json(options["json_file"], run)
-    console.finish(run.results)
+    console.finish(run.results, stored=store is not None)
     for failure in run.failures:
         click.echo(f"error: {failure.job.path}: {failure.error}", err=True)
     sys.exit(_exit_status(run))

@@ -12,20 +12,54 @@ from nomos import api
 @click.command("show")
 @click.argument("bug")
 @click.option(
+    "-o",
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Write the records to files in this folder: PNG, WAV, TXT.",
+)
+@click.option(
     "--store",
     type=click.Path(file_okay=False, path_type=Path),
     help="The store.  [default: the nearest .nomos]",
 )
-def command(bug: str, store: Path | None) -> None:
+def command(bug: str, output: Path | None, store: Path | None) -> None:
     r"""Show BUG, given by its id or the beginning of it: records, vars and outputs.
 
     \b
     nomos show 3f2a
+    nomos show 3f2a -o bug/
+
+    The case is run again to show it; where that cannot be done, what was recorded of
+    it is shown.
     """
     from rich.console import Console
 
-    from nomos.report.bug import describe_bug
+    from nomos.campaign.session import replay
+    from nomos.errors import NomosError
+    from nomos.report.bug import heading, picture, show_bug, write_files
 
+    console = Console(highlight=False)
     with api.open_store(store) as opened:
         record = opened.bug(bug)
-    Console(highlight=False).print(describe_bug(record), soft_wrap=True, end="")
+        root = opened.path.parent.parent
+    console.print(heading(record), soft_wrap=True, end="")
+    try:
+        prepared = api.reopen(record, root)
+        outcome = replay(prepared, record.choices)
+    except NomosError as error:
+        click.echo(f"warning: shown as recorded: {error}", err=True)
+        values = None
+    else:
+        values = outcome.values
+    if not values:
+        recorded = show_bug(record.inputs, record.outputs, everything=True)
+        console.print(recorded, soft_wrap=True, end="")
+        return
+    outputs, domain = prepared.subject.spec.outputs, prepared.engine.program.domain
+    colour = console.is_terminal and not console.no_color
+    console.print(
+        picture(values, outputs, domain, colour=colour), soft_wrap=True, end=""
+    )
+    if output is not None:
+        for path in write_files(values, outputs, domain, output):
+            click.echo(f"wrote {path}")

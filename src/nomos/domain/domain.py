@@ -16,7 +16,8 @@ class Domain:
 
     Every public method of a subclass is a function of the language. `inputs()` is what
     `input x;` draws from; `labels()`, where there is one, says the label of each item.
-    `getFeat`, `setFeat` and `strConcat` may be overridden.
+    `getFeat`, `setFeat` and `strConcat` may be overridden. `show(record)` may say what
+    a record looks like (see nomos.domain.show).
     """
 
     schema: ClassVar[Schema | None] = None
@@ -26,7 +27,7 @@ class Domain:
         raise TypeError(f"{type(self).__name__} has no method `inputs`")
 
 
-_NOT_FUNCTIONS = frozenset({"inputs", "labels", "schema"})
+NOT_FUNCTIONS = frozenset({"inputs", "labels", "schema", "show"})
 _TYPES = {"int": Type.INT, "float": Type.REAL, "bool": Type.BOOL, "str": Type.STRING}
 
 
@@ -35,7 +36,7 @@ def offer_of(domain: type[Domain]) -> Offer:
     functions = {}
     for name in dir(domain):
         member = inspect.getattr_static(domain, name)
-        if name.startswith("_") or name in _NOT_FUNCTIONS:
+        if name.startswith("_") or name in NOT_FUNCTIONS:
             continue
         if isinstance(member, staticmethod):
             functions[name] = signature(name, member.__func__, bound=False)

@@ -382,7 +382,7 @@ class Columns:
             return call_batch(function, arguments, self.chunk.count(rows))
 
         roots = self._call_roots(expr, scope)
-        if roots is None or len(roots) != 1:
+        if not counted or roots is None or len(roots) != 1:
             values, failed = ask(at)
             if failed.any():
                 self.chunk.mark(at, failed, Fate.HARD, "")

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from nomos.domain.domain import Domain
+from nomos.domain.domain import NOT_FUNCTIONS, Domain
 from nomos.domain.functions import BoundBatched
 from nomos.domain.records import get_feature, set_feature
 from nomos.domain.schema import Schema
@@ -89,7 +89,7 @@ class Program:
 
     def function(self, name: str) -> Callable[..., Any] | None:
         """Return a function of the domain or of a plain import, None if unknown."""
-        if not name.startswith("_") and name not in ("inputs", "labels", "schema"):
+        if not name.startswith("_") and name not in NOT_FUNCTIONS:
             found = getattr(self.domain, name, None)
             if callable(found):
                 return found  # type: ignore[no-any-return]  # checked

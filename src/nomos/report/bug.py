@@ -1,17 +1,25 @@
-"""One bug as text: its records side by side, what differs marked, and the outputs."""
+"""One bug as a person sees it: its records side by side, what differs marked."""
 
 from __future__ import annotations
 
+import difflib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.text import Text
 
+from nomos.campaign.describe import describe
 from nomos.campaign.records import BugRecord
+from nomos.domain.show import Fields, Image, Shown, Sound, Words, shown
+from nomos.report.pictures import blocks, png, spectrogram, write_wav
 
 _LONGEST_VALUE = 48
 _CHANGED = "bold yellow"
+_PIXELS_A_SIDE = 280  # of a picture written to a file, about
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,23 +51,21 @@ def compare(data: Mapping[str, Any]) -> Comparison | None:
     return Comparison(tuple(alike), rows)
 
 
-def describe_bug(bug: BugRecord) -> Text:
-    """Return a recorded bug in full."""
+def heading(bug: BugRecord) -> Text:
+    """Return the lines that say which bug this is."""
     text = Text()
     text.append(bug.property, style="bold")
     text.append(f"  bug {bug.id}", style="bold red")
     text.append(f"   {bug.status}   `{bug.failed}` does not hold\n")
     origin = f"  {bug.spec}  model {bug.model or '-'}  seed {bug.seed}  case {bug.case}"
     text.append(f"{origin}  choices {list(bug.choices)}\n", style="dim")
-    text.append(show_bug(bug.inputs, bug.outputs, everything=True))
-    text.append(f"  nomos replay {bug.id}\n", style="dim")
     return text
 
 
 def show_bug(
     inputs: Mapping[str, Any], outputs: Mapping[str, Any], *, everything: bool = False
 ) -> Text:
-    """Return the picture of a bug; without `everything`, only what differs."""
+    """Return the picture of a described bug; without `everything`, only what differs."""
     text = Text()
     compared = compare(inputs)
     if compared is not None:
@@ -67,16 +73,140 @@ def show_bug(
     scalars = {n: v for n, v in inputs.items() if not isinstance(v, Mapping)}
     for title, values in (("vars", scalars), ("outputs", outputs)):
         if values:
-            shown = "   ".join(f"{name} = {_short(v)}" for name, v in values.items())
+            line = "   ".join(f"{name} = {_short(v)}" for name, v in values.items())
             text.append(f"  {title:<8} ", style="dim")
-            text.append(shown + "\n", style="bold" if title == "outputs" else "")
+            text.append(line + "\n", style="bold" if title == "outputs" else "")
     return text
+
+
+def picture(
+    values: Mapping[str, Any],
+    outputs: tuple[str, ...],
+    domain: Any,
+    *,
+    colour: bool,
+    everything: bool = True,
+) -> Text:
+    """Return a bug's values as its domain shows them: tables, texts, images, sounds."""
+    looks = _looks(values, outputs, domain)
+    text = Text()
+    images = {n: look for n, look in looks.items() if isinstance(look, Image | Sound)}
+    if images:
+        text.append(_images(images, colour=colour))
+    texts = {n: look.text for n, look in looks.items() if isinstance(look, Words)}
+    first: str | None = None
+    for name, words in texts.items():
+        text.append(f"  {name}: ", style="dim")
+        text.append(
+            Text(_printable(words)) if first is None else text_change(first, words)
+        )
+        text.append("\n")
+        first = words if first is None else first
+    drawn = {*images, *texts}
+    data = {
+        name: describe(dict(look.values))
+        if isinstance(look, Fields)
+        else describe(value)
+        for name, value in values.items()
+        if name not in drawn
+        for look in [looks.get(name)]
+    }
+    given = {name: value for name, value in data.items() if name not in outputs}
+    results = {name: data[name] for name in outputs if name in data}
+    text.append(show_bug(given, results, everything=everything))
+    return text
+
+
+def _looks(
+    values: Mapping[str, Any], outputs: tuple[str, ...], domain: Any
+) -> dict[str, Shown]:
+    schema = getattr(domain, "schema", None)
+    looks = {
+        name: shown(value, domain, schema)
+        for name, value in values.items()
+        if name not in outputs
+    }
+    return {name: look for name, look in looks.items() if look is not None}
+
+
+def _images(looks: Mapping[str, Image | Sound], *, colour: bool) -> Text:
+    pictures = {
+        name: look if isinstance(look, Image) else spectrogram(look)
+        for name, look in looks.items()
+    }
+    first, *others = pictures.values()
+    if others and others[0].pixels.shape == first.pixels.shape:
+        change = np.abs(others[0].pixels - first.pixels)
+        pictures["difference"] = Image(change)
+    drawn = {name: blocks(image, colour=colour) for name, image in pictures.items()}
+    text = Text()
+    for name, lines in drawn.items():
+        text.append(f"  {name}".ljust(len(lines[0]) + 2)[: len(lines[0]) + 2])
+    text.append("\n")
+    for number in range(max(map(len, drawn.values()))):
+        for lines in drawn.values():
+            blank = Text(" " * len(lines[0]))
+            text.append("  ")
+            text.append(lines[number] if number < len(lines) else blank)
+        text.append("\n")
+    return text
+
+
+def text_change(before: str, after: str) -> Text:
+    """Return a text with what was added and removed marked, word by word."""
+    old, new = (re.findall(r"\S+|\s+", _printable(text)) for text in (before, after))
+    text = Text()
+    for kind, a, b, c, d in difflib.SequenceMatcher(
+        None, old, new, False
+    ).get_opcodes():
+        if kind == "equal":
+            text.append("".join(new[c:d]))
+            continue
+        if b > a:
+            text.append("[-" + "".join(old[a:b]) + "-]", style="red strike")
+        if d > c:
+            text.append("{+" + "".join(new[c:d]) + "+}", style="bold green")
+    return text
+
+
+def write_files(
+    values: Mapping[str, Any], outputs: tuple[str, ...], domain: Any, folder: Path
+) -> list[Path]:
+    """Write a bug's images, sounds and texts as files; return which."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for name, look in _looks(values, outputs, domain).items():
+        match look:
+            case Image(pixels=pixels):
+                path = folder / f"{name}.png"
+                scale = max(1, _PIXELS_A_SIDE // max(pixels.shape))
+                path.write_bytes(png(pixels, scale=scale))
+            case Sound():
+                path = folder / f"{name}.wav"
+                write_wav(path, look)
+                written.append(path)
+                path = folder / f"{name}.png"
+                path.write_bytes(png(spectrogram(look).pixels, scale=3))
+            case Words(text=text):
+                path = folder / f"{name}.txt"
+                path.write_text(text, encoding="utf-8")
+            case Fields(values=fields):
+                path = folder / f"{name}.txt"
+                lines = [f"{field}: {value}" for field, value in fields.items()]
+                path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        written.append(path)
+    return written
 
 
 def _side_by_side(compared: Comparison, *, everything: bool) -> Text:
     changed = set(compared.changed)
     rows = [row for row in compared.rows if everything or row[0] in changed]
     hidden = len(compared.rows) - len(rows)
+    long = any(
+        isinstance(v, str) and len(v) > _LONGEST_VALUE for _, vs in rows for v in vs
+    )
+    if long:
+        return _one_below_the_other(compared, rows)
     table = [("", compared.names)]
     table += [(feature, tuple(_short(v) for v in values)) for feature, values in rows]
     widths = [max(len(row[1][i]) for row in table) for i in range(len(compared.names))]
@@ -93,9 +223,31 @@ def _side_by_side(compared: Comparison, *, everything: bool) -> Text:
     return text
 
 
+def _one_below_the_other(
+    compared: Comparison, rows: list[tuple[str, tuple[Any, ...]]]
+) -> Text:
+    """Show long texts whole, each against the first."""
+    text = Text()
+    for feature, values in rows:
+        for name, value in zip(compared.names, values, strict=True):
+            text.append(f"    {name}.{feature}: ", style="dim")
+            same = value == values[0] or not isinstance(value, str)
+            text.append(
+                Text(_printable(str(value))) if same else text_change(values[0], value)
+            )
+            text.append("\n")
+    return text
+
+
+def _printable(text: str) -> str:
+    """Replace what a terminal would act on."""
+    return "".join(char if char.isprintable() or char == "\n" else "�" for char in text)
+
+
 def _short(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:g}"
-    shown = value if isinstance(value, str) else repr(value)
-    shown = "".join(char if char.isprintable() else "�" for char in shown)
-    return shown if len(shown) <= _LONGEST_VALUE else shown[: _LONGEST_VALUE - 1] + "…"
+    text = _printable(value if isinstance(value, str) else repr(value)).replace(
+        "\n", " "
+    )
+    return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 1] + "…"

@@ -114,18 +114,19 @@ class RunConsole:
         """Show something that went wrong beside the campaigns."""
         Console(stderr=True, highlight=False).print(f"warning: {message}", markup=False)
 
-    def finish(self, results: Sequence[Result]) -> None:
-        """Show what the campaigns came to."""
+    def finish(self, results: Sequence[Result], *, stored: bool = True) -> None:
+        """Show what the campaigns came to, and what to type next where it is stored."""
         if self.quiet or not results:
             return
         out = self.console
         out.print(summary.summary_table(results))
         for remark in summary.remarks(results):
             out.print(remark, markup=False, soft_wrap=True)
-        example = summary.example(results)
+        colour = out.is_terminal and not out.no_color
+        example = summary.example(results, colour=colour)
         if example is not None:
             out.print(example, soft_wrap=True)
         if len(results) == 1 and (chance := summary.chances(results[0])) is not None:
             out.print(chance, markup=False, soft_wrap=True)
-        for step in summary.next_steps(results):
+        for step in summary.next_steps(results) if stored else []:
             out.print(step, markup=False)

@@ -10,9 +10,10 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from nomos.campaign.result import Result, bug_data
+from nomos.campaign.events import Bug
+from nomos.campaign.result import Result, Subject, bug_data
 from nomos.campaign.statistics import Spread, describe_rate, spread
-from nomos.report.bug import compare, show_bug
+from nomos.report.bug import compare, picture
 
 _STYLE = {"violated": "bold red", "holds": "bold green", "failed": "bold magenta"}
 
@@ -146,27 +147,29 @@ def percent(share: float) -> str:
     return f"{100 * share:.2g} %"
 
 
-def example(results: Sequence[Result]) -> Text | None:
+def example(results: Sequence[Result], *, colour: bool = False) -> Text | None:
     """Return one bug, the clearest of the first property that has any."""
     for result in results:
         if not result.bugs:
             continue
         subject = result.subject
-        data = [bug_data(bug, subject) for bug in result.bugs[:50]]
-        clearest = min(data, key=lambda bug: _changes(bug["inputs"]))
+        bug = min(result.bugs[:50], key=lambda bug: _changes(bug, subject))
         text = Text()
         text.append(f"{subject.spec.name}", style="bold")
-        text.append(f"  bug {clearest['id']}", style="bold red")
-        text.append(f"   `{clearest['failed']}` does not hold\n")
+        text.append(f"  bug {bug.id}", style="bold red")
+        text.append(f"   `{bug.failed}` does not hold\n")
         if subject.spec.description:
             text.append(f"  {subject.spec.description}\n", style="italic")
-        text.append(show_bug(clearest["inputs"], clearest["outputs"]))
+        outputs, domain = subject.spec.outputs, subject.domain
+        text.append(
+            picture(bug.values, outputs, domain, colour=colour, everything=False)
+        )
         return text
     return None
 
 
-def _changes(inputs: dict[str, object]) -> int:
-    compared = compare(inputs)
+def _changes(bug: Bug, subject: Subject) -> int:
+    compared = compare(bug_data(bug, subject)["inputs"])
     return 0 if compared is None else len(compared.changed)
 
 

@@ -1,0 +1,83 @@
+"""What a record looks like: a domain's own word in `show(record)`, or a default by type.
+
+A domain's `show` returns one of these; a report knows how to draw each of them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nomos.domain.records import get_feature
+from nomos.domain.schema import Schema
+
+Array = np.ndarray[Any, Any]
+_SMALLEST_PICTURE = 8  # pixels a side; smaller arrays are numbers to read
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """Named values, to be compared one by one."""
+
+    values: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """Grey pixels (height, width), 0 black to 1 white."""
+
+    pixels: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Sound:
+    """Samples from -1 to 1, so many a second."""
+
+    samples: Array
+    rate: int
+
+
+Shown = Fields | Words | Image | Sound
+
+
+def shown(
+    record: Any, domain: Any = None, schema: Schema | None = None
+) -> Shown | None:
+    """Return how a record is shown; None for what is no record but a plain value."""
+    own = getattr(domain, "show", None)
+    if own is not None:
+        given = own(record)
+        if isinstance(given, Shown):
+            return given
+    if isinstance(record, np.ndarray):
+        return _array(record, schema)
+    if isinstance(record, str):
+        return Words(record)
+    if isinstance(record, Mapping):
+        return Fields({str(name): value for name, value in record.items()})
+    if dataclasses.is_dataclass(record) and not isinstance(record, type):
+        names = [field.name for field in dataclasses.fields(record)]
+        return Fields({name: getattr(record, name) for name in names})
+    if hasattr(record, "_fields"):
+        return Fields({name: getattr(record, name) for name in record._fields})
+    return None
+
+
+def _array(record: Array, schema: Schema | None) -> Shown | None:
+    if schema is not None and record.shape == (schema.width,):
+        features = schema.features
+        return Fields({f.name: get_feature(record, f.name, schema) for f in features})
+    if record.ndim == 2 and min(record.shape) >= _SMALLEST_PICTURE:
+        return Image(record)
+    return None

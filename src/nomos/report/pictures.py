@@ -1,0 +1,104 @@
+"""Pictures without a library: PNG files, blocks for a terminal, spectrograms."""
+
+from __future__ import annotations
+
+import struct
+import wave
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.style import Style
+from rich.text import Text
+
+from nomos.domain.show import Image, Sound
+
+Array = np.ndarray[Any, Any]
+_SHADES = " ░▒▓█"
+_WIDEST = 60  # columns of a terminal that one picture may take
+_FRAME, _STEP = 256, 128  # samples; about 16 ms at 16 kHz
+
+
+def grey(pixels: Array) -> Array:
+    """Return pixels as bytes, whatever their range: 0..1 as it is, others stretched."""
+    values = np.asarray(pixels, dtype=np.float64)
+    low, high = float(values.min()), float(values.max())
+    if low < 0 or high > 1:
+        values = (values - low) / ((high - low) or 1.0)
+    return np.rint(values * 255).astype(np.uint8)
+
+
+def png(pixels: Array, *, scale: int = 1) -> bytes:
+    """Return a grey picture as a PNG file."""
+    rows = np.kron(grey(pixels), np.ones((scale, scale), dtype=np.uint8))
+    height, width = rows.shape
+    filtered = np.zeros((height, width + 1), dtype=np.uint8)  # 0: each row as it is
+    filtered[:, 1:] = rows
+    header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    chunks = [(b"IHDR", header), (b"IDAT", zlib.compress(filtered.tobytes(), 9))]
+    body = b"".join(_chunk(kind, data) for kind, data in [*chunks, (b"IEND", b"")])
+    return b"\x89PNG\r\n\x1a\n" + body
+
+
+def _chunk(kind: bytes, data: bytes) -> bytes:
+    checksum = zlib.crc32(kind + data)
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", checksum)
+
+
+def write_wav(path: Path, sound: Sound) -> None:
+    """Write a sound as a WAV file of 16 bits."""
+    samples = np.clip(np.asarray(sound.samples, dtype=np.float64), -1, 1)
+    with wave.open(str(path), "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(sound.rate)
+        file.writeframes((samples * 32767).astype("<i2").tobytes())
+
+
+def spectrogram(sound: Sound) -> Image:
+    """Return how loud each frequency is over time, low frequencies at the bottom."""
+    samples = np.asarray(sound.samples, dtype=np.float64)
+    if len(samples) < _FRAME:
+        samples = np.pad(samples, (0, _FRAME - len(samples)))
+    windows = np.lib.stride_tricks.sliding_window_view(samples, _FRAME)[::_STEP]
+    power = np.abs(np.fft.rfft(windows * np.hanning(_FRAME), axis=1)).T[::-1]
+    loud = np.log10(power + 1e-4)
+    return Image((loud - loud.min()) / ((loud.max() - loud.min()) or 1.0))
+
+
+def blocks(image: Image, *, colour: bool) -> list[Text]:
+    """Return a picture as lines of text; each character stands for two pixels."""
+    pixels = _fit(grey(image.pixels))
+    if len(pixels) % 2:
+        pixels = np.vstack([pixels, np.zeros((1, pixels.shape[1]), dtype=np.uint8)])
+    upper, lower = pixels[::2], pixels[1::2]
+    if colour:
+        return [_half_blocks(a, b) for a, b in zip(upper, lower, strict=True)]
+    mean = (upper.astype(int) + lower) // 2
+    shade = np.minimum(mean * len(_SHADES) // 256, len(_SHADES) - 1)
+    return [Text("".join(_SHADES[s] for s in row)) for row in shade]
+
+
+def _fit(pixels: Array) -> Array:
+    """Make a picture small enough for a terminal, by means over boxes."""
+    height, width = pixels.shape
+    columns = min(width, _WIDEST)
+    rows = max(2, min(height, round(height * columns / width)))
+    if width > _WIDEST:
+        rows = min(rows, 32)
+    across = np.linspace(0, width, columns + 1).astype(int)
+    down = np.linspace(0, height, rows + 1).astype(int)
+    sums = np.add.reduceat(
+        np.add.reduceat(pixels.astype(float), down[:-1]), across[:-1], 1
+    )
+    means: Array = sums / np.outer(np.diff(down), np.diff(across))
+    return np.rint(means).astype(np.uint8)
+
+
+def _half_blocks(upper: Array, lower: Array) -> Text:
+    line = Text()
+    for a, b in zip(upper.tolist(), lower.tolist(), strict=True):
+        style = Style(color=f"rgb({a},{a},{a})", bgcolor=f"rgb({b},{b},{b})")
+        line.append("▀", style)
+    return line
