@@ -1,6 +1,9 @@
-"""What a record looks like: a domain's own word in `show(record)`, or a default by type.
+"""What a record looks like: a domain's own word, or a default by type.
 
-A domain's `show` returns one of these; a report knows how to draw each of them.
+A domain may have `show(record)`, which returns one of the kinds below, and
+`show_case(values, choices)`, which returns several of them by name where a record says
+too little by itself (a game must be played to be seen). A report knows how to draw
+each kind, and nothing of domains.
 """
 
 from __future__ import annotations
@@ -48,7 +51,22 @@ class Sound:
     rate: int
 
 
-Shown = Fields | Words | Image | Sound
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A drawing over time, y upwards: lines that stay, and a body that moves.
+
+    `lines` are polylines (points, 2); `path` is the body's place at each step, and its
+    angle (steps, 3); `caption` says how it ended.
+    """
+
+    width: float
+    height: float
+    lines: tuple[Array, ...]
+    path: Array
+    caption: str = ""
+
+
+Shown = Fields | Words | Image | Sound | Scene
 
 
 def shown(
@@ -72,6 +90,17 @@ def shown(
     if hasattr(record, "_fields"):
         return Fields({name: getattr(record, name) for name in record._fields})
     return None
+
+
+def looks(
+    values: Mapping[str, Any], domain: Any, choices: tuple[int, ...] = ()
+) -> dict[str, Shown]:
+    """Return how the values of a case are shown, those that are records."""
+    schema = getattr(domain, "schema", None)
+    found = {name: shown(value, domain, schema) for name, value in values.items()}
+    known = {name: look for name, look in found.items() if look is not None}
+    whole = getattr(domain, "show_case", None)
+    return known if whole is None else {**known, **whole(values, choices)}
 
 
 def _array(record: Array, schema: Schema | None) -> Shown | None:

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from nomos.campaign.describe import describe
 from nomos.campaign.records import BugRecord
-from nomos.domain.show import Fields, Image, Shown, Sound, Words, shown
+from nomos.domain.show import Fields, Image, Scene, Sound, Words, looks
 from nomos.report.pictures import blocks, png, spectrogram, write_wav
 
 _LONGEST_VALUE = 48
@@ -88,12 +88,13 @@ def picture(
     everything: bool = True,
 ) -> Text:
     """Return a bug's values as its domain shows them: tables, texts, images, sounds."""
-    looks = _looks(values, outputs, domain)
+    given = {name: value for name, value in values.items() if name not in outputs}
+    kinds = looks(given, domain)
     text = Text()
-    images = {n: look for n, look in looks.items() if isinstance(look, Image | Sound)}
+    images = {n: look for n, look in kinds.items() if isinstance(look, Image | Sound)}
     if images:
         text.append(_images(images, colour=colour))
-    texts = {n: look.text for n, look in looks.items() if isinstance(look, Words)}
+    texts = {n: look.text for n, look in kinds.items() if isinstance(look, Words)}
     first: str | None = None
     for name, words in texts.items():
         text.append(f"  {name}: ", style="dim")
@@ -109,24 +110,12 @@ def picture(
         else describe(value)
         for name, value in values.items()
         if name not in drawn
-        for look in [looks.get(name)]
+        for look in [kinds.get(name)]
     }
-    given = {name: value for name, value in data.items() if name not in outputs}
+    inputs = {name: value for name, value in data.items() if name not in outputs}
     results = {name: data[name] for name in outputs if name in data}
-    text.append(show_bug(given, results, everything=everything))
+    text.append(show_bug(inputs, results, everything=everything))
     return text
-
-
-def _looks(
-    values: Mapping[str, Any], outputs: tuple[str, ...], domain: Any
-) -> dict[str, Shown]:
-    schema = getattr(domain, "schema", None)
-    looks = {
-        name: shown(value, domain, schema)
-        for name, value in values.items()
-        if name not in outputs
-    }
-    return {name: look for name, look in looks.items() if look is not None}
 
 
 def _images(looks: Mapping[str, Image | Sound], *, colour: bool) -> Text:
@@ -175,7 +164,8 @@ def write_files(
     """Write a bug's images, sounds and texts as files; return which."""
     folder.mkdir(parents=True, exist_ok=True)
     written = []
-    for name, look in _looks(values, outputs, domain).items():
+    given = {name: value for name, value in values.items() if name not in outputs}
+    for name, look in looks(given, domain).items():
         match look:
             case Image(pixels=pixels):
                 path = folder / f"{name}.png"
@@ -190,6 +180,9 @@ def write_files(
             case Words(text=text):
                 path = folder / f"{name}.txt"
                 path.write_text(text, encoding="utf-8")
+            case Scene(caption=caption):
+                path = folder / f"{name}.txt"
+                path.write_text(caption + "\n", encoding="utf-8")
             case Fields(values=fields):
                 path = folder / f"{name}.txt"
                 lines = [f"{field}: {value}" for field, value in fields.items()]

@@ -1,0 +1,62 @@
+"""`[tool.nomos]` in a project's pyproject.toml: how its specs are run by default."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from nomos.errors import NomosError
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """What a project says about its campaigns; `models` are by folder, from the root."""
+
+    budget: int = 5000
+    seed: int = 0
+    models: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def models_for(self, spec: Path, root: Path) -> tuple[str, ...]:
+        """Return the models of the nearest folder above a spec; none: the domain's own."""
+        folders = [parent.resolve() for parent in spec.resolve().parents]
+        named = {(root / name).resolve(): models for name, models in self.models.items()}
+        for folder in folders:
+            if folder in named:
+                return tuple(_from_root(model, root) for model in named[folder])
+        return ()
+
+
+def _from_root(model: str, root: Path) -> str:
+    path = root / model
+    return str(path) if path.exists() else model
+
+
+def load_config(root: Path) -> Config:
+    """Read a project's configuration; without one, the defaults."""
+    path = root / "pyproject.toml"
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return Config()
+    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise NomosError(f"{path} cannot be read: {error}") from None
+    table = document.get("tool", {}).get("nomos", {})
+    return _checked(path, table)
+
+
+def _checked(path: Path, table: Any) -> Config:
+    known = {"budget", "seed", "models"}
+    if not isinstance(table, dict) or set(table) - known:
+        names = ", ".join(sorted(known))
+        raise NomosError(f"{path}: [tool.nomos] has the settings {names} and no others")
+    budget, seed = table.get("budget", 5000), table.get("seed", 0)
+    if type(budget) is not int or budget < 1 or type(seed) is not int:
+        raise NomosError(f"{path}: [tool.nomos] takes whole numbers as budget and seed")
+    models = table.get("models", {})
+    if not isinstance(models, dict):
+        raise NomosError(f"{path}: [tool.nomos.models] maps folders to models")
+    listed = {n: (m,) if isinstance(m, str) else tuple(m) for n, m in models.items()}
+    return Config(budget, seed, listed)
