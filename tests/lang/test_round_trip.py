@@ -1,0 +1,225 @@
+"""Generated trees and texts: formatting loses nothing and settles at once."""
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from nomos.diagnostics import Source, Span
+from nomos.lang import syntax
+from nomos.lang.format import format_expr, format_spec
+from nomos.lang.parse import parse
+
+ROOT = Path(__file__).parents[2]
+HERE = Span(0, 0)
+# The same examples in every run, and no clock: a test must not fail by chance.
+steady = settings(
+    derandomize=True,
+    deadline=None,
+    database=None,
+    phases=(Phase.generate, Phase.shrink),
+    suppress_health_check=list(HealthCheck),
+)
+
+
+def node(kind, *parts):
+    return kind(*parts, span=HERE)
+
+
+words = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,20}", fullmatch=True)
+names = words.filter(lambda word: word not in ("true", "false", "null")).map(
+    lambda word: node(syntax.Name, word)
+)
+numbers = st.one_of(
+    st.integers(0, 10**30), st.floats(0, allow_infinity=False, allow_nan=False)
+).map(lambda value: node(syntax.Number, value))
+strings = st.text(st.characters(), max_size=20).map(lambda t: node(syntax.String, t))
+constants = st.sampled_from([True, False, None]).map(lambda v: node(syntax.Constant, v))
+operators = st.sampled_from(
+    ["==>", "||", "&&", "==", "!=", "<", "<=", ">", ">=", *"+-*/%"]
+)
+
+
+def larger(smaller):
+    arguments = st.lists(smaller, max_size=4).map(tuple)
+    qualifiers = st.none() | names
+    return st.one_of(
+        st.builds(lambda s, f: node(syntax.Feature, s, f), smaller, names),
+        st.builds(
+            lambda s, f, v: node(syntax.Update, s, f, v), smaller, names, smaller
+        ),
+        st.builds(
+            lambda f, a, q: node(syntax.Call, f, a, q), names, arguments, qualifiers
+        ),
+        st.builds(
+            lambda o, e: node(syntax.Unary, o, e), st.sampled_from("!-"), smaller
+        ),
+        st.builds(
+            lambda o, a, b: node(syntax.Binary, o, a, b), operators, smaller, smaller
+        ),
+    )
+
+
+expressions = st.recursive(
+    st.one_of(names, numbers, strings, constants), larger, max_leaves=25
+)
+
+
+def declarations(kind, least=0):
+    made = names.map(lambda name: node(kind, name))
+    return st.lists(made, min_size=least, max_size=3).map(tuple)
+
+
+def lines_of(kind, *parts):
+    made = st.builds(lambda *p: node(kind, *p), *parts)
+    return st.lists(made, max_size=3).map(tuple)
+
+
+codes = st.sampled_from(
+    ["\n  d1 = predict(x1)\n", "\n", "\n  d = {1: '}'}\n\n  # }\n  if d:\n    e = 2\n"]
+)
+specs = st.builds(
+    lambda *sections: node(syntax.Spec, *sections),
+    declarations(syntax.Import),
+    declarations(syntax.Input, least=1),
+    lines_of(syntax.Var, names, expressions),
+    lines_of(syntax.Requires, expressions),
+    declarations(syntax.Output),
+    codes.map(lambda code: node(syntax.Block, code)),
+    lines_of(syntax.Var, names, expressions),
+    lines_of(syntax.Ensures, expressions),
+)
+
+
+def text_of(spec: syntax.Spec) -> str:
+    """Write a spec plainly, each expression by the formatter."""
+    lines = []
+    for statement in syntax.statements(spec):
+        word = type(statement).__name__.lower()
+        match statement:
+            case syntax.Block(code=code):
+                lines.append(f"{{{code}}}")
+            case syntax.Var(name=name, value=value):
+                lines.append(f"var {name.name} := {format_expr(value)};")
+            case syntax.Requires(condition=e) | syntax.Ensures(condition=e):
+                lines.append(f"{word} {format_expr(e)};")
+            case _:
+                lines.append(f"{word} {statement.name.name};")
+    return "\n".join(lines) + "\n"
+
+
+def read(text: str) -> syntax.Spec:
+    parsed = parse(Source("test.nom", text))
+    assert parsed.diagnostics == ()
+    return parsed.spec
+
+
+@settings(steady, max_examples=300)
+@given(expressions)
+def test_an_expression_is_read_back_as_it_was_written(expr) -> None:
+    text = f"input x; {{}} ensures {format_expr(expr)};"
+    assert read(text).ensures[0].condition == expr
+
+
+@settings(steady, max_examples=80)
+@given(specs)
+def test_a_spec_is_read_back_as_it_was_written(spec) -> None:
+    check_spec(spec)
+
+
+@pytest.mark.slow
+@settings(steady, max_examples=1000)
+@given(specs)
+def test_many_specs_are_read_back_as_they_were_written(spec) -> None:
+    check_spec(spec)
+
+
+def check_spec(spec: syntax.Spec) -> None:
+    text = text_of(spec)
+    assert read(text) == spec
+    formatted = format_spec(Source("test.nom", text))
+    assert read(formatted) == spec
+    assert format_spec(Source("test.nom", formatted)) == formatted
+
+
+TOKEN = re.compile(
+    r"""\{.*?\n\}|"(?:\\.|[^"\\])*"|\d+(?:\.\d+)?(?:e[+-]\d+)?|\w+|==>|[<>=!:]=|&&|\|\||\S""",
+    re.DOTALL,
+)
+gaps = st.sampled_from(
+    [
+        " ",
+        "\n",
+        "\n\n\n",
+        "\t",
+        " # one\n",
+        "\n// two\n\n",
+        " /* three */ ",
+        " /* four\n  b */\n",
+    ]
+)
+
+
+@settings(steady, max_examples=80)
+@given(specs, st.data())
+def test_comments_and_white_space_anywhere_change_nothing_and_are_kept(
+    spec, data
+) -> None:
+    check_spaced(spec, data)
+
+
+@pytest.mark.slow
+@settings(steady, max_examples=1000)
+@given(specs, st.data())
+def test_many_comments_and_much_white_space_change_nothing(spec, data) -> None:
+    check_spaced(spec, data)
+
+
+def check_spaced(spec: syntax.Spec, data: st.DataObject) -> None:
+    tokens = TOKEN.findall(text_of(spec))
+    chosen = data.draw(st.lists(gaps, min_size=1, max_size=40))
+    pieces = [data.draw(gaps)]
+    for i, token in enumerate(tokens):
+        pieces += [token, chosen[i % len(chosen)]]
+    text = "".join(pieces)
+    assert read(text) == spec
+    formatted = format_spec(Source("test.nom", text))
+    assert without_code(read(formatted)) == without_code(spec)
+    assert read(formatted).description == read(text).description
+    assert sorted(comments(formatted)) == sorted(comments(text))
+    assert format_spec(Source("test.nom", formatted)) == formatted
+    assert "\n\n\n" not in formatted
+    assert not re.search(r"[ \t]$", formatted, re.MULTILINE)
+
+
+def without_code(spec: syntax.Spec) -> list[syntax.Statement]:
+    return [s for s in syntax.statements(spec) if not isinstance(s, syntax.Block)]
+
+
+def comments(text: str) -> list[str]:
+    return [
+        "\n".join(line.rstrip() for line in comment.text.split("\n"))
+        for comment in read(text).comments
+    ]
+
+
+@pytest.mark.parametrize(
+    "path",
+    sorted(ROOT.glob("casestudies/*/specs/*.nom")),
+    ids=lambda p: f"{p.parts[-3]}/{p.stem}",
+)
+def test_the_specs_of_the_case_studies_are_canonical(path: Path) -> None:
+    text = path.read_text("utf-8")
+    assert format_spec(Source(path.name, text)) == text
+
+
+def test_formatting_settles_on_every_accepted_case(case) -> None:
+    source = Source("case.nom", case.text)
+    if parse(source).diagnostics or any(
+        code == "python-syntax" for *_, code in case.marks
+    ):
+        return
+    once = format_spec(source)
+    assert format_spec(Source("case.nom", once)) == once
