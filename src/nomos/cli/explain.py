@@ -7,12 +7,15 @@ from difflib import get_close_matches
 import click
 
 from nomos.diagnostics import Code
-from nomos.diagnostics.pages import page, title
+from nomos.diagnostics.pages import all_pages, page, title
 
 
 @click.command()
 @click.argument("code", required=False, metavar="[CODE]")
-def command(code: str | None) -> None:
+@click.option(
+    "--all", "everything", is_flag=True, help="Explain all codes, in Markdown."
+)
+def command(code: str | None, everything: bool) -> None:
     r"""Explain a diagnostic code; without one, list them all.
 
     The code is what stands in brackets in a diagnostic: `error[unknown-feature]`.
@@ -21,6 +24,9 @@ def command(code: str | None) -> None:
     nomos explain unknown-feature
     nomos explain
     """
+    if everything:
+        click.echo(all_pages(), nl=False)
+        return
     codes = {known.value: known for known in Code}
     if code is None:
         width = max(map(len, codes))

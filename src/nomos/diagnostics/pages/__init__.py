@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from importlib import resources
 
 from nomos.diagnostics.diagnostic import Code
+
+_OPENING = """\
+# Diagnostics
+
+Every mistake that `nomos check` reports has a code, which stands in brackets behind
+`error`, `warning` or `info`. `nomos explain CODE` shows what is written here.
+"""
 
 
 def page(code: Code) -> str:
@@ -15,3 +23,13 @@ def page(code: Code) -> str:
 def title(code: Code) -> str:
     """Return the one line that says what a code means."""
     return page(code).split("\n")[2]
+
+
+def all_pages() -> str:
+    """Return all pages as one document, a section for each code."""
+    parts = [_OPENING]
+    for code in Code:
+        # A page's own sections would fill the table of contents: they become bold words.
+        text = re.sub(r"^## (\w+)$", r"**\1**", page(code), flags=re.MULTILINE)
+        parts.append(f"#{text}")
+    return "\n".join(parts)
