@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
+    from nomos.api import assert_holds
     from nomos.domain import Domain, Schema, batched, random
     from nomos.errors import Discard, DomainError, ModelError, NomosError, SpecError
     from nomos.models import load_model
@@ -21,6 +22,7 @@ __all__ = [
     "Schema",
     "SpecError",
     "__version__",
+    "assert_holds",
     "batched",
     "load_model",
     "random",
@@ -35,6 +37,7 @@ _HOMES = {
     "NomosError": "nomos.errors",
     "Schema": "nomos.domain",
     "SpecError": "nomos.errors",
+    "assert_holds": "nomos.api",
     "batched": "nomos.domain",
     "load_model": "nomos.models",
     "random": "nomos.domain",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nomos.diagnostics import Severity, Source, Span, mistakes
 from nomos.domain.find import Imported, load_imports
@@ -178,6 +178,52 @@ class Run:
                 event = campaign.throw(interrupt)
             else:
                 event = next(campaign, None)
+
+
+def run_spec(
+    path: Path | str,
+    *,
+    model: str | None = None,
+    settings: Mapping[str, str] | None = None,
+    budget: int = 5000,
+    seed: int = 0,
+    store: bool = True,
+) -> Result:
+    """Run one campaign and return what it came to; bugs are stored for `nomos replay`."""
+    from nomos.campaign.naming import project_root
+    from nomos.campaign.result import Result
+    from nomos.campaign.runner import Budget
+    from nomos.campaign.session import Options, Session
+    from nomos.campaign.store import FOLDER, Store
+
+    path = Path(path)
+    root = project_root(path)
+    spec, imported = load_spec(path)
+    options = Options(budget=Budget(cases=budget))
+    session = Session(root, options, Store.open(root / FOLDER) if store else None)
+    given = dict(settings or {}) | ({} if model is None else {"model": model})
+    try:
+        prepared = session.prepare(spec, imported, path, given)
+        result = Result(prepared.subject, seed, budget)
+        for _ in session.run(prepared, seed, result):
+            pass
+    finally:
+        if session.store is not None:
+            session.store.close()
+    return result
+
+
+def assert_holds(path: Path | str, **options: Any) -> None:
+    """Assert, in a test or a notebook, that a campaign finds no violation.
+
+    Takes what `run_spec` takes. "No violation found" is no proof: see the verdict.
+    """
+    from nomos.report.summary import failure_text
+
+    __tracebackhide__ = True  # pytest then shows the caller's line
+    result = run_spec(path, **options)
+    if result.verdict in ("violated", "failed"):
+        raise AssertionError(failure_text(result))
 
 
 def open_store(folder: Path | None) -> Store:

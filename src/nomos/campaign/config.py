@@ -22,7 +22,9 @@ class Config:
     def models_for(self, spec: Path, root: Path) -> tuple[str, ...]:
         """Return the models of the nearest folder above a spec; none: the domain's own."""
         folders = [parent.resolve() for parent in spec.resolve().parents]
-        named = {(root / name).resolve(): models for name, models in self.models.items()}
+        named = {
+            (root / name).resolve(): models for name, models in self.models.items()
+        }
         for folder in folders:
             if folder in named:
                 return tuple(_from_root(model, root) for model in named[folder])

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, replace
 
+from nomos.campaign.baseline import add_known, case_name
 from nomos.campaign.events import Bug, BugFound, Event, Finished, Progress
 from nomos.campaign.records import BugRecord, CampaignRecord
 from nomos.campaign.regression import save_cases
@@ -26,11 +27,14 @@ class Recording:
         subject: Subject,
         campaign: Campaign,
         warn: Callable[[str], None],
+        *,
+        accept: bool = True,
     ) -> None:
         self.store = store
         self.subject = subject
         self.campaign = campaign
         self.warn = warn
+        self.accept = accept  # whether the bugs found become known ones
         self.id: int | None = None
         self.bugs: dict[str, BugRecord] = {}
         self.seen: dict[str, int] = {}  # met since the last checkpoint, and how often
@@ -97,10 +101,18 @@ class Recording:
                 self._checkpoint(id, asdict(counts))
                 if reason != "interrupted":  # such a campaign can be resumed
                     self.store.finish(id, verdict, asdict(counts))
-                if self.bugs:
-                    save_cases(self.store.path.parent, list(self.bugs.values()))
+                if self.accept and self.bugs:
+                    self._accept()
             case _:
                 pass
+
+    def _accept(self) -> None:
+        """Keep the bugs in the files that go into the repository."""
+        folder, spec = self.store.path.parent, self.subject.spec
+        save_cases(folder, list(self.bugs.values()))
+        settings = self.subject.settings
+        names = [case_name(spec.name, settings, b.choices) for b in self.bugs.values()]
+        add_known(folder, spec.name, names)
 
     def _checkpoint(self, id: int, counts: dict[str, int | float]) -> None:
         touched = [

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from nomos.campaign.baseline import case_name
 from nomos.campaign.describe import describe
 from nomos.campaign.events import (
     Bug,
@@ -56,6 +57,8 @@ class Result:
     bugs: list[Bug] = field(default_factory=list)
     crashes: list[Crash] = field(default_factory=list)
     recorded: Recorded = field(default_factory=Recorded)
+    known: frozenset[str] = frozenset()  # the names of the cases known to be bugs
+    seen: dict[str, int] = field(default_factory=dict)  # how often each bug was met
     finished: Finished | None = None
 
     def hear(self, event: Event) -> None:
@@ -68,10 +71,21 @@ class Result:
                     self.bugs.append(bug)
             case Crashed(crash=crash):
                 self.crashes.append(crash)
-            case Progress(counts=counts):
+            case Progress(counts=counts, seen=seen):
                 self.counts = counts
+                self.seen |= seen
             case Finished(counts=counts):
                 self.counts, self.finished = counts, event
+
+    @property
+    def new_bugs(self) -> list[Bug]:
+        """The bugs that nobody knew of."""
+        name, settings = self.subject.spec.name, self.subject.settings
+        return [
+            bug
+            for bug in self.bugs
+            if case_name(name, settings, bug.choices) not in self.known
+        ]
 
     @property
     def verdict(self) -> str:

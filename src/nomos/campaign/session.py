@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
+from nomos.campaign.baseline import load_known
 from nomos.campaign.events import Event
 from nomos.campaign.naming import model_name, relative
 from nomos.campaign.recording import Recording
@@ -38,6 +39,7 @@ class Options:
     search: Search = "auto"
     batch: int | None = None
     resume: bool = False
+    accept: bool = True  # whether the bugs found become known ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +110,17 @@ class Session:
         listeners = [result.hear]
         if self.store is not None:
             result.recorded = self._retry(prepared)
-            resume = self.options.resume
-            recording = Recording(self.store, prepared.subject, campaign, self.warn)
-            recording.begin(resume=resume)
+            result.known = load_known(
+                self.store.path.parent, prepared.subject.spec.name
+            )
+            recording = Recording(
+                self.store,
+                prepared.subject,
+                campaign,
+                self.warn,
+                accept=self.options.accept,
+            )
+            recording.begin(resume=self.options.resume)
             listeners.append(recording.hear)
         events = campaign.run()
         event = next(events)

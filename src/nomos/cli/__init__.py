@@ -15,6 +15,7 @@ _COMMANDS = {
     "fmt": "Give specs one canonical layout.",
     "compile": "Write the standalone Python harness of a spec.",
     "run": "Test a model against specs.",
+    "compare": "Run the same cases on an old and a new model.",
     "bugs": "List the bugs that campaigns found.",
     "show": "Show one bug.",
     "replay": "Run one bug again, alone.",

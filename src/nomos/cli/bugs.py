@@ -9,6 +9,7 @@ from pathlib import Path, PurePath
 import click
 
 from nomos import api
+from nomos.cli.options import store_option
 
 
 @click.command("bugs")
@@ -21,11 +22,7 @@ from nomos import api
     type=click.IntRange(1),
     help="List at most so many.",
 )
-@click.option(
-    "--store",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="The store.  [default: the nearest .nomos]",
-)
+@store_option
 @click.option(
     "--format",
     "form",

@@ -8,15 +8,12 @@ from pathlib import Path
 import click
 
 from nomos import api
+from nomos.cli.options import store_option
 
 
 @click.command("replay")
 @click.argument("bug")
-@click.option(
-    "--store",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="The store.  [default: the nearest .nomos]",
-)
+@store_option
 def command(bug: str, store: Path | None) -> None:
     r"""Run BUG again, alone, with its model as it is now.
 

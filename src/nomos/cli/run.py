@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,16 @@ import click
 
 from nomos import api
 from nomos.cli import exit_status
+from nomos.cli.options import (
+    campaign_options,
+    drive,
+    parse_settings,
+    session_options,
+    stop_at_bad_specs,
+    write_text,
+)
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
 
 
 @click.command("run")
@@ -24,32 +34,8 @@ from nomos.cli import exit_status
     metavar="MODEL",
     help="The model under test: what the domain's `model` setting takes. May be given several times.",
 )
-@click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="Another setting of the domain's constructor.",
-)
-@click.option(
-    "--budget",
-    default=5000,
-    show_default=True,
-    type=click.IntRange(1),
-    help="Cases that get past `requires`.",
-)
-@click.option(
-    "--time",
-    "seconds",
-    type=click.FloatRange(0, min_open=True),
-    metavar="S",
-    help="Stop after so many seconds.",
-)
-@click.option(
-    "--calls", type=click.IntRange(1), help="Stop after so many rows sent to the model."
-)
+@campaign_options
 @click.option("--until-bug", is_flag=True, help="Stop at the first bug.")
-@click.option("--seed", default=0, show_default=True, help="Same seed, same cases.")
 @click.option(
     "--seeds",
     default=1,
@@ -58,28 +44,11 @@ from nomos.cli import exit_status
     help="Run so many seeds, from --seed on; gives mean and spread.",
 )
 @click.option(
-    "--search",
-    type=click.Choice(["auto", "random", "exhaustive"]),
-    default="auto",
+    "--fail-on",
+    type=click.Choice(["any", "new"]),
+    default="any",
     show_default=True,
-    help="auto: every case where the budget covers them all, else at random.",
-)
-@click.option(
-    "--way",
-    type=click.Choice(["columns", "lanes", "rows"]),
-    help="Force one way of running cases; the verdicts are the same.",
-)
-@click.option(
-    "--batch",
-    type=click.IntRange(1),
-    help="The most cases to run at once; the verdicts are the same.",
-)
-@click.option(
-    "--max-crashes",
-    default=100,
-    show_default=True,
-    type=click.IntRange(1),
-    help="Give up after so many crashed cases.",
+    help="new: exit 1 only for bugs that .nomos/cases does not list as known.",
 )
 @click.option(
     "--store",
@@ -92,13 +61,16 @@ from nomos.cli import exit_status
     is_flag=True,
     help="Go on where the same campaign was killed or interrupted.",
 )
+@click.option("--json", "json_file", type=_FILE, help="Write the results to a file.")
+@click.option("--html", "html_file", type=_FILE, help="Write a page to read and send.")
+@click.option("--junit", "junit_file", type=_FILE, help="Write JUnit XML for CI.")
+@click.option("--sarif", "sarif_file", type=_FILE, help="Write SARIF for code hosts.")
 @click.option(
-    "--json",
-    "json_file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the results to a file.",
+    "--events",
+    "events_file",
+    type=_FILE,
+    help="Write each event as a line of JSON, as it happens.",
 )
-@click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
 def command(specs: tuple[str, ...], **options: Any) -> None:
     r"""Test a model against SPECS: files, folders or globs.
 
@@ -106,84 +78,42 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     nomos run specs/
     nomos run specs/income.nom --model new.onnx --budget 100000
     nomos run specs/ --seeds 10 --json results.json
+    nomos run specs/ --fail-on new --junit nomos.xml
 
     Exit status: 0 no violation, 1 violations, 2 wrong usage or a bad spec, 3 a model,
     its data or some cases failed, 130 interrupted.
     """
+    from nomos.campaign.config import load_config
     from nomos.campaign.naming import project_root
     from nomos.campaign.session import Session
     from nomos.report.console import RunConsole
 
     paths = api.find_specs(specs)
-    if _report_bad_specs(paths):
-        sys.exit(2)
-    jobs = [
-        api.Job(path, settings)
-        for path in paths
-        for settings in _settings(options["models"], options["settings"])
-    ]
+    stop_at_bad_specs(paths)
     root = project_root(paths[0])
-    seeds = range(options["seed"], options["seed"] + options["seeds"])
-    with RunConsole(quiet=options["quiet"]) as console:
+    config = load_config(root)
+    settings = parse_settings(options["settings"])
+    jobs = [
+        api.Job(path, settings | ({} if model is None else {"model": model}))
+        for path in paths
+        for model in options["models"] or config.models_for(path, root) or [None]
+    ]
+    seed = config.seed if options["seed"] is None else options["seed"]
+    with ExitStack() as stack:
+        console = stack.enter_context(RunConsole(quiet=options["quiet"]))
         store = _store(root, options, console.warn)
-        session = Session(root, _options(options), store, console.warn)
-        run = api.Run(session, jobs, seeds)
-        _drive(run, console)
-    if options["json_file"] is not None:
-        _write_json(options["json_file"], run)
+        budget = session_options(options, config.budget)
+        session = Session(root, budget, store, console.warn)
+        run = api.Run(session, jobs, range(seed, seed + options["seeds"]))
+        drive(run, console.hear, *_event_file(options["events_file"], stack))
+    _write_reports(run, options)
     console.finish(run.results, stored=store is not None)
     for failure in run.failures:
         click.echo(f"error: {failure.job.path}: {failure.error}", err=True)
-    sys.exit(_exit_status(run))
+    sys.exit(_exit_status(run, fail_on=options["fail_on"]))
 
 
-def _report_bad_specs(paths: Sequence[Path]) -> bool:
-    """Show the mistakes of specs that have any; nothing is run then."""
-    from nomos.diagnostics import Severity
-    from nomos.diagnostics.render import render
-
-    bad = False
-    for path in paths:
-        checked = api.check(path)
-        for diagnostic in checked.diagnostics:
-            if diagnostic.severity is not Severity.INFO:
-                colour = sys.stderr.isatty() and "NO_COLOR" not in os.environ
-                click.echo(render(diagnostic, checked.source, colour=colour), err=True)
-        bad |= checked.spec is None
-    return bad
-
-
-def _settings(models: Sequence[str], pairs: Sequence[str]) -> list[dict[str, str]]:
-    settings: dict[str, str] = {}
-    for pair in pairs:
-        name, equals, value = pair.partition("=")
-        if not equals or not name:
-            raise click.BadParameter(f"{pair!r} is not NAME=VALUE", param_hint="--set")
-        settings[name] = value
-    return [{**settings, "model": model} for model in models] or [settings]
-
-
-def _options(options: dict[str, Any]) -> Any:
-    from nomos.campaign.runner import Budget
-    from nomos.campaign.session import Options
-
-    budget = Budget(
-        cases=options["budget"],
-        seconds=options["seconds"],
-        calls=options["calls"],
-        until_bug=options["until_bug"],
-        crashes=options["max_crashes"],
-    )
-    return Options(
-        budget=budget,
-        way=options["way"],
-        search=options["search"],
-        batch=options["batch"],
-        resume=options["resume"],
-    )
-
-
-def _store(root: Path, options: dict[str, Any], warn: Any) -> Any:
+def _store(root: Path, options: dict[str, Any], warn: Callable[[str], None]) -> Any:
     from nomos.campaign.store import FOLDER, Store
     from nomos.errors import StoreError
 
@@ -196,27 +126,36 @@ def _store(root: Path, options: dict[str, Any], warn: Any) -> Any:
         return None
 
 
-def _drive(run: api.Run, console: Any) -> None:
-    events = run.events()
-    told = next(events, None)
-    while told is not None:
-        try:
-            console.hear(*told)
-            told = next(events, None)
-        except KeyboardInterrupt as interrupt:
-            told = events.throw(interrupt)
+def _event_file(path: Path | None, stack: ExitStack) -> list[Callable[..., None]]:
+    from nomos.report.stream import EventStream
+
+    if path is None:
+        return []
+    return [EventStream(stack.enter_context(path.open("w", encoding="utf-8"))).hear]
 
 
-def _write_json(path: Path, run: api.Run) -> None:
+def _write_reports(run: api.Run, options: dict[str, Any]) -> None:
     from nomos.campaign.result import result_data
 
-    document = {"schema": 1, "runs": [result_data(result) for result in run.results]}
-    unfinished = path.with_name(path.name + ".tmp")
-    unfinished.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    unfinished.replace(path)
+    results = run.results
+    if options["json_file"] is not None:
+        document = {"schema": 1, "runs": [result_data(result) for result in results]}
+        write_text(options["json_file"], json.dumps(document, indent=1) + "\n")
+    if options["junit_file"] is not None:
+        from nomos.report.junit import junit
+
+        write_text(options["junit_file"], junit(results))
+    if options["sarif_file"] is not None:
+        from nomos.report.sarif import sarif
+
+        write_text(options["sarif_file"], json.dumps(sarif(results), indent=1) + "\n")
+    if options["html_file"] is not None:
+        from nomos.report.html import write_html
+
+        write_html(results, options["html_file"])
 
 
-def _exit_status(run: api.Run) -> int:
+def _exit_status(run: api.Run, *, fail_on: str) -> int:
     if run.interrupted:
         return 130
     statuses = {exit_status(failure.error) for failure in run.failures}
@@ -224,5 +163,5 @@ def _exit_status(run: api.Run) -> int:
         if result.verdict == "failed" or result.counts.crashed:
             statuses.add(3)
         elif result.verdict == "violated":
-            statuses.add(1)
+            statuses.add(1 if fail_on == "any" or result.new_bugs else 0)
     return max(statuses, default=0)

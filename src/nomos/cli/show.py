@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from nomos import api
+from nomos.cli.options import store_option
 
 
 @click.command("show")
@@ -17,11 +18,7 @@ from nomos import api
     type=click.Path(file_okay=False, path_type=Path),
     help="Write the records to files in this folder: PNG, WAV, TXT.",
 )
-@click.option(
-    "--store",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="The store.  [default: the nearest .nomos]",
-)
+@store_option
 def command(bug: str, output: Path | None, store: Path | None) -> None:
     r"""Show BUG, given by its id or the beginning of it: records, vars and outputs.
 

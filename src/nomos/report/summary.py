@@ -183,3 +183,13 @@ def next_steps(results: Sequence[Result]) -> list[str]:
         f"nomos replay {bug.id}    run it again, alone",
         "nomos bugs               all bugs",
     ]
+
+
+def failure_text(result: Result) -> str:
+    """Return what a red test says: how often, the clearest bug, and how to replay it."""
+    lines = [Line((result,)).rate(), *remarks([result])]
+    shown = example([result])
+    if shown is not None:
+        lines.append(shown.plain.rstrip())
+        lines.append(f"nomos replay {result.bugs[0].id}")
+    return "\n".join(lines)

@@ -1,0 +1,64 @@
+"""Two models on the same cases: which bugs are fixed, which are kept, which are new."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+
+from nomos.campaign.events import Bug
+from nomos.campaign.result import Result
+from nomos.campaign.statistics import Interval
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How the rate of violations changed from the old model to the new one."""
+
+    value: float
+    interval: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class ModelComparison:
+    """One property, an old and a new model."""
+
+    old: Result
+    new: Result
+    fixed: tuple[Bug, ...]
+    kept: tuple[Bug, ...]
+    added: tuple[Bug, ...]
+    difference: Difference | None  # None where there is nothing to compare
+
+
+def compare_results(old: Result, new: Result) -> ModelComparison:
+    """Compare two results of one property, seed and budget."""
+    before = {bug.choices: bug for bug in old.bugs}
+    after = {bug.choices: bug for bug in new.bugs}
+    fixed = tuple(bug for choices, bug in before.items() if choices not in after)
+    kept = tuple(bug for choices, bug in after.items() if choices in before)
+    added = tuple(bug for choices, bug in after.items() if choices not in before)
+    tests = min(old.counts.tests, new.counts.tests)
+    only_old = sum(old.seen.get(bug.id, 1) for bug in fixed)
+    only_new = sum(new.seen.get(bug.id, 1) for bug in added)
+    found = paired_difference(only_old, only_new, tests) if tests else None
+    return ModelComparison(old, new, fixed, kept, added, found)
+
+
+def paired_difference(
+    only_old: int, only_new: int, tests: int, *, confidence: float = 0.95
+) -> Difference:
+    """Return the change of a rate measured twice on the same cases.
+
+    Only cases on which the models differ matter. The interval is Bonett and Price's
+    adjusted Wald interval for paired proportions (2012), which keeps its level for
+    small counts.
+    """
+    z = NormalDist().inv_cdf(0.5 + confidence / 2)
+    lost, gained = (only_old + 1) / (tests + 2), (only_new + 1) / (tests + 2)
+    centre = gained - lost
+    spread = z * math.sqrt((lost + gained - centre**2) / (tests + 2))
+    interval = Interval(
+        max(-1.0, centre - spread), min(1.0, centre + spread), confidence
+    )
+    return Difference((only_new - only_old) / tests, interval)

@@ -1,0 +1,158 @@
+"""Options that several commands share, and what is made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from nomos import api
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def store_option(command: _Command) -> _Command:
+    """Add --store for commands that read an existing store."""
+    return click.option(
+        "--store",
+        type=click.Path(file_okay=False, path_type=Path),
+        help="The store.  [default: the nearest .nomos]",
+    )(command)
+
+
+def campaign_options(command: _Command) -> _Command:
+    """Add the options that say which cases are run, and how."""
+    options = [
+        click.option(
+            "--set",
+            "settings",
+            multiple=True,
+            metavar="NAME=VALUE",
+            help="Another setting of the domain's constructor.",
+        ),
+        click.option(
+            "--budget",
+            type=click.IntRange(1),
+            help="Cases that get past `requires`.  [default: 5000, or [tool.nomos]]",
+        ),
+        click.option(
+            "--time",
+            "seconds",
+            type=click.FloatRange(0, min_open=True),
+            metavar="S",
+            help="Stop after so many seconds.",
+        ),
+        click.option(
+            "--calls",
+            type=click.IntRange(1),
+            help="Stop after so many rows sent to the model.",
+        ),
+        click.option(
+            "--seed",
+            type=int,
+            help="Same seed, same cases.  [default: 0, or [tool.nomos]]",
+        ),
+        click.option(
+            "--search",
+            type=click.Choice(["auto", "random", "exhaustive"]),
+            default="auto",
+            show_default=True,
+            help="auto: every case where the budget covers them all, else at random.",
+        ),
+        click.option(
+            "--way",
+            type=click.Choice(["columns", "lanes", "rows"]),
+            help="Force one way of running cases; the verdicts are the same.",
+        ),
+        click.option(
+            "--batch",
+            type=click.IntRange(1),
+            help="The most cases to run at once; the verdicts are the same.",
+        ),
+        click.option(
+            "--max-crashes",
+            default=100,
+            show_default=True,
+            type=click.IntRange(1),
+            help="Give up after so many crashed cases.",
+        ),
+        click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def session_options(options: dict[str, Any], default_budget: int) -> Any:
+    """Return how campaigns are run, from the command line's options."""
+    from nomos.campaign.runner import Budget
+    from nomos.campaign.session import Options
+
+    budget = Budget(
+        cases=options["budget"] or default_budget,
+        seconds=options["seconds"],
+        calls=options["calls"],
+        until_bug=options.get("until_bug", False),
+        crashes=options["max_crashes"],
+    )
+    return Options(
+        budget=budget,
+        way=options["way"],
+        search=options["search"],
+        batch=options["batch"],
+        resume=options.get("resume", False),
+        accept=options.get("fail_on", "any") == "any",
+    )
+
+
+def parse_settings(pairs: Sequence[str]) -> dict[str, str]:
+    """Return the settings of --set NAME=VALUE."""
+    settings: dict[str, str] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not name:
+            raise click.BadParameter(f"{pair!r} is not NAME=VALUE", param_hint="--set")
+        settings[name] = value
+    return settings
+
+
+def stop_at_bad_specs(paths: Sequence[Path]) -> None:
+    """Show the mistakes of specs that have any, and end: nothing is run then."""
+    import os
+    import sys
+
+    from nomos.diagnostics import Severity
+    from nomos.diagnostics.render import render
+
+    bad = False
+    for path in paths:
+        checked = api.check(path)
+        for diagnostic in checked.diagnostics:
+            if diagnostic.severity is not Severity.INFO:
+                colour = sys.stderr.isatty() and "NO_COLOR" not in os.environ
+                click.echo(render(diagnostic, checked.source, colour=colour), err=True)
+        bad |= checked.spec is None
+    if bad:
+        sys.exit(2)
+
+
+def drive(run: api.Run, *listeners: Callable[..., None]) -> None:
+    """Run everything and tell the listeners; Ctrl-C ends it in good order."""
+    events = run.events()
+    told = next(events, None)
+    while told is not None:
+        try:
+            for listener in listeners:
+                listener(*told)
+            told = next(events, None)
+        except KeyboardInterrupt as interrupt:
+            told = events.throw(interrupt)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    unfinished = path.with_name(path.name + ".tmp")
+    unfinished.write_text(text, encoding="utf-8")
+    unfinished.replace(path)

@@ -1,0 +1,113 @@
+"""`.nom` files as pytest tests: a property that is violated is a red test.
+
+Imports of Nomos wait until a spec is collected, so that other test suites pay nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options of the plugin."""
+    group = parser.getgroup("nomos", "properties of models (.nom files)")
+    group.addoption(
+        "--nomos-model",
+        action="append",
+        default=[],
+        metavar="MODEL",
+        help="the model under test; may be given several times",
+    )
+    group.addoption(
+        "--nomos-budget", type=int, metavar="N", help="cases for each property"
+    )
+    group.addoption("--nomos-seed", type=int, metavar="N", help="same seed, same cases")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the marker that the tests carry."""
+    config.addinivalue_line("markers", "nomos: a property of a model, from a .nom file")
+
+
+def pytest_collect_file(
+    file_path: Path, parent: pytest.Collector
+) -> pytest.Collector | None:
+    """Collect specs."""
+    if file_path.suffix != ".nom":
+        return None
+    return SpecFile.from_parent(parent, path=file_path)
+
+
+class PropertyViolated(Exception):
+    """A violated or failed property, told in its own words."""
+
+
+class SpecFile(pytest.File):
+    """One spec: a test for each model."""
+
+    def collect(self) -> Iterable[pytest.Item]:
+        """Return the tests of this spec."""
+        from nomos.campaign.config import load_config
+        from nomos.campaign.naming import project_root
+
+        root = project_root(self.path)
+        config = load_config(root)
+        given = self.config.getoption("--nomos-model")
+        models = given or config.models_for(self.path, root) or [None]
+        for model in models:
+            name = (
+                self.path.stem
+                if model is None
+                else f"{self.path.stem}[{Path(model).stem}]"
+            )
+            yield SpecItem.from_parent(self, name=name, model=model)
+
+
+class SpecItem(pytest.Item):
+    """One property of one model."""
+
+    def __init__(self, *, model: str | None, **options: Any) -> None:
+        super().__init__(**options)
+        self.model = model
+        self.add_marker("nomos")
+
+    def runtest(self) -> None:
+        """Run the campaign."""
+        from nomos import api
+        from nomos.campaign.config import load_config
+        from nomos.campaign.naming import project_root
+        from nomos.report.summary import failure_text
+
+        config = load_config(project_root(self.path))
+        budget = self.config.getoption("--nomos-budget")
+        seed = self.config.getoption("--nomos-seed")
+        result = api.run_spec(
+            self.path,
+            model=self.model,
+            budget=config.budget if budget is None else budget,
+            seed=config.seed if seed is None else seed,
+        )
+        if result.verdict in ("violated", "failed"):
+            raise PropertyViolated(failure_text(result))
+
+    def repr_failure(
+        self, excinfo: pytest.ExceptionInfo[BaseException], *args: Any
+    ) -> Any:
+        """Show the bug or the mistake, not our own stack."""
+        from nomos.diagnostics.render import render
+        from nomos.errors import NomosError, SpecError
+
+        error = excinfo.value
+        if isinstance(error, SpecError):
+            return "\n".join(render(d, error.source) for d in error.diagnostics)
+        if isinstance(error, PropertyViolated | NomosError):
+            return str(error)
+        return super().repr_failure(excinfo, *args)
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        """Return what heads the failure."""
+        return self.path, None, f"property {self.name}"

@@ -1,0 +1,108 @@
+"""Specs as tests, seen from a project that uses the plugin."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import nomos
+from nomos.errors import NomosError
+
+
+def run_pytest(folder: Path, *arguments: str) -> tuple[int, str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "COLUMNS": "120"},
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_a_violated_property_is_red_and_shows_its_bug(project):
+    status, out = run_pytest(project.folder, "specs")
+    assert status == 1
+    assert "1 failed" in out
+    assert "* income" in out
+    assert "nomos replay" in out
+    assert "runner.py" not in out  # not our own stack
+
+
+def test_a_model_can_be_named_and_a_clean_one_is_green(project):
+    status, out = run_pytest(project.folder, "specs", "--nomos-model", "smooth")
+    assert (status, "1 passed" in out) == (0, True)
+    _, out = run_pytest(
+        project.folder,
+        "specs",
+        "--nomos-model",
+        "smooth",
+        "--nomos-model",
+        "bumpy",
+        "-vv",
+    )
+    assert "income[smooth] PASSED" in out
+    assert "income[bumpy] FAILED" in out
+
+
+def test_the_project_configures_models_and_budget(project):
+    (project.folder / "pyproject.toml").write_text(
+        '[tool.nomos]\nbudget = 50\n[tool.nomos.models]\nspecs = ["smooth", "bumpy"]\n'
+    )
+    status, out = run_pytest(project.folder, "specs")
+    assert status == 1
+    assert "1 failed, 1 passed" in out
+
+
+def test_selection_works_as_for_other_tests(project):
+    project.spec(
+        "other",
+        "import loans;\ninput x;\noutput d;\n{ d = predict(x) }\nensures d >= 0;\n",
+    )
+    _, out = run_pytest(project.folder, "specs", "-k", "other")
+    assert "1 passed, 1 deselected" in out
+    _, out = run_pytest(project.folder, "specs", "-m", "not nomos")
+    assert "2 deselected" in out
+    _, out = run_pytest(project.folder, "specs", "-x", "-vv")
+    assert out.count("PASSED") == 0
+
+
+def test_xdist_gives_the_same_results(project):
+    status, out = run_pytest(
+        project.folder,
+        *("specs", "-n", "2", "--nomos-model", "smooth", "--nomos-model", "bumpy"),
+    )
+    assert status == 1
+    assert "1 failed, 1 passed" in out
+
+
+def test_a_wrong_spec_shows_its_mistake(project):
+    project.spec("wrong", "import loans;\ninput x;\noutput d;\n{ d = 1 }\nensures e;\n")
+    status, out = run_pytest(project.folder, "specs/wrong.nom")
+    assert status == 1
+    assert "error[undeclared-name]: `e` is not declared" in out
+
+
+def test_assert_holds_fails_like_an_assertion(project):
+    with pytest.raises(AssertionError, match="nomos replay"):
+        nomos.assert_holds("specs/income.nom")
+    nomos.assert_holds("specs/income.nom", model="smooth", store=False)
+
+
+def test_a_wrong_configuration_is_refused(project):
+    from nomos.campaign.config import load_config
+
+    for text in (
+        "[tool.nomos]\nbudjet = 3\n",
+        "[tool.nomos]\nbudget = 0\n",
+        "[tool.nomos]\nmodels = 3\n",
+        "[tool",
+    ):
+        (project.folder / "pyproject.toml").write_text(text)
+        with pytest.raises(NomosError, match=r"pyproject\.toml"):
+            load_config(project.folder)
