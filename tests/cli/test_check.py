@@ -1,0 +1,201 @@
+"""`nomos check`."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from nomos.cli import cli
+from nomos.errors import NomosError
+
+GOOD = """\
+# Older people are no riskier.
+input x1;
+output d1;
+output d2;
+{
+  d1 = predict(x1)
+  d2 = predict(x1[0:3])
+}
+ensures d1 <= d2;
+"""
+LOOP = GOOD.replace("  d2 =", "  for _ in range(19): d2 = 0\n  while d1: d2 =")
+WRONG = GOOD.replace("d1 <= d2;", "d1 <= d2\n").replace("predict(x1)", "predict(x3)")
+WARNED = GOOD.replace("d1 <= d2", "d1 <= 2")
+
+
+@pytest.fixture
+def specs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "specs"
+    folder.mkdir()
+    (folder / "good.nom").write_text(GOOD)
+    return folder
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, ["check", *arguments])
+
+
+def test_a_clean_spec_is_one_line_and_status_0(specs: Path) -> None:
+    result = run("specs/good.nom")
+    assert (result.exit_code, result.output) == (0, "1 spec, no mistakes\n")
+
+
+def test_folders_and_patterns_name_all_their_specs_once(specs: Path) -> None:
+    (specs / "deep").mkdir()
+    (specs / "deep" / "other.nom").write_text(GOOD)
+    assert run("specs").output == "2 specs, no mistakes\n"
+    assert (
+        run("specs", "specs/good.nom", "specs/*.nom").output == "2 specs, no mistakes\n"
+    )
+    assert run("specs/**/o*.nom").output == "1 spec, no mistakes\n"
+
+
+def test_all_mistakes_are_shown_and_the_status_is_2(specs: Path) -> None:
+    (specs / "wrong.nom").write_text(WRONG)
+    result = run("specs")
+    assert result.exit_code == 2
+    assert (
+        result.output
+        == """\
+error[undeclared-name]: `x3` is not declared
+ --> specs/wrong.nom:6:16
+  |
+6 |   d1 = predict(x3)
+  |                ^^
+  = help: declare it with `input`, `var` or `output`
+
+error[missing-semicolon]: this statement does not end with `;`
+ --> specs/wrong.nom:9:16
+  |
+9 | ensures d1 <= d2
+  |                ^
+  = help: put a `;` here
+
+2 specs, 2 errors
+"""
+    )
+
+
+def test_a_warning_alone_has_status_2_too(specs: Path) -> None:
+    (specs / "warned.nom").write_text(WARNED)
+    result = run("specs/warned.nom")
+    assert result.exit_code == 2
+    assert result.output.startswith("warning[unused-output]: the output `d2` is never")
+    assert result.output.endswith("\n1 spec, 1 warning\n")
+
+
+def test_errors_and_warnings_are_counted_apart(specs: Path) -> None:
+    (specs / "warned.nom").write_text(WARNED)
+    (specs / "wrong.nom").write_text(WRONG)
+    assert run("specs").output.endswith("\n3 specs, 2 errors and 1 warning\n")
+
+
+def test_an_info_alone_is_no_mistake(specs: Path) -> None:
+    (specs / "lost.nom").write_text("import no_such_domain;\n" + GOOD)
+    result = run("specs/lost.nom")
+    assert result.exit_code == 0
+    assert result.output.startswith("info[domain-unavailable]: ")
+    assert result.output.endswith("\n1 spec, no mistakes\n")
+
+
+def test_verbose_shows_name_k_and_description(specs: Path) -> None:
+    (specs / "loop.nom").write_text(LOOP)
+    (specs / "plain.nom").write_text(GOOD.partition("\n")[2])
+    assert (
+        run("-v", "specs").output
+        == """\
+good: 2-safety
+  Older people are no riskier.
+loop: k depends on the run
+  Older people are no riskier.
+plain: 2-safety
+3 specs, no mistakes
+"""
+    )
+
+
+def test_verbose_says_nothing_of_a_spec_that_cannot_be_run(specs: Path) -> None:
+    (specs / "wrong.nom").write_text(WRONG)
+    assert run("-v", "specs/wrong.nom").output.startswith("error[undeclared-name]")
+
+
+def test_json_has_the_specs_and_their_diagnostics(specs: Path) -> None:
+    (specs / "wrong.nom").write_text(WRONG)
+    result = run("--format", "json", "specs")
+    assert result.exit_code == 2
+    content = json.loads(result.output)
+    assert (content["schema"], content["errors"], content["warnings"]) == (1, 2, 0)
+    good, wrong = content["specs"]
+    assert good == {
+        "file": "specs/good.nom",
+        "name": "good",
+        "description": "Older people are no riskier.",
+        "k": 2,
+        "safety": "2-safety",
+        "diagnostics": [],
+    }
+    assert (wrong["name"], wrong["k"], wrong["safety"]) == (None, None, None)
+    assert [d["code"] for d in wrong["diagnostics"]] == [
+        "undeclared-name",
+        "missing-semicolon",
+    ]
+    assert wrong["diagnostics"][0]["line"] == 6
+
+
+def test_a_file_that_is_no_text_is_a_diagnostic(specs: Path) -> None:
+    (specs / "latin.nom").write_bytes(GOOD.replace("Older", "Ältere").encode("latin-1"))
+    result = run("specs/latin.nom")
+    assert result.exit_code == 2
+    assert result.output.startswith("error[not-utf8]: the file is not UTF-8 text")
+
+
+def test_a_byte_order_mark_and_windows_line_ends_do_no_harm(specs: Path) -> None:
+    text = "\ufeff" + GOOD.replace("\n", "\r\n")
+    (specs / "windows.nom").write_bytes(text.encode())
+    assert run("specs").output == "2 specs, no mistakes\n"
+
+
+@pytest.mark.parametrize("argument", ["nowhere.nom", "empty", "specs/*.txt"])
+def test_an_argument_that_names_nothing_is_wrong_usage(
+    specs: Path, argument: str
+) -> None:
+    (specs.parent / "empty").mkdir()
+    result = run(argument)
+    assert isinstance(result.exception, NomosError)
+    assert argument in str(result.exception)
+
+
+def test_without_arguments_it_is_wrong_usage() -> None:
+    assert run().exit_code == 2
+
+
+def test_the_help_teaches_by_example() -> None:
+    assert "nomos check -v casestudies" in run("--help").output
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+@pytest.mark.parametrize(("no_colour", "painted"), [("", True), ("1", False)])
+def test_colours_go_to_terminals_unless_NO_COLOR_says_no(  # noqa: N802 - its name
+    specs: Path, no_colour: str, painted: bool
+) -> None:
+    import pty
+
+    (specs / "wrong.nom").write_text(WRONG)
+    master, slave = pty.openpty()
+    command = [sys.executable, "-c", "from nomos.cli import main; main()"]
+    subprocess.run(
+        [*command, "check", "specs/wrong.nom"],
+        stdout=slave,
+        env={**os.environ, "NO_COLOR": no_colour},
+        check=False,
+    )
+    os.close(slave)
+    shown = os.read(master, 10_000)
+    os.close(master)
+    assert (b"\x1b[1;31merror" in shown) == painted
