@@ -1,0 +1,99 @@
+"""Spoken commands: the test clips of Speech Commands and a network that knows 8 words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from casestudies.speech_command.data import LENGTH, WORDS, Clips, load_clips
+from casestudies.speech_command.spectrogram import spectrogram
+from nomos import Domain, ModelError, batched, load_model, random
+
+HERE = Path(__file__).parent
+SPECTROGRAM_SHAPE = (124, 129)
+# A spectrogram with what leads to it is 0.4 MB; this many stay near the processor.
+BLOCK = 64
+
+
+class SpeechCommand(Domain):
+    """Waveforms of one second at 16 kHz, and a network that hears one of eight words.
+
+    Setting: `snr_db`, how many decibels the noise is below the clip.
+    """
+
+    def __init__(
+        self,
+        model: str = str(HERE / "models" / "cnn.onnx"),
+        snr_db: float = 20.0,
+    ) -> None:
+        self._clips: Clips = load_clips("test")
+        self._model = load_model(model)
+        self._snr_db = snr_db
+
+    def inputs(self) -> np.ndarray:
+        """Return the 16,000 samples of each clip of the official test split."""
+        return self._clips.waveforms
+
+    def labels(self) -> np.ndarray:
+        """Return the number of each clip's word."""
+        return self._clips.labels
+
+    @batched
+    def predict(self, sounds):
+        """Return the number of the word that the network hears.
+
+        A sound is a waveform or a spectrogram; one of another shape is an error.
+        """
+        if isinstance(sounds, np.ndarray):
+            return self._predict_alike(sounds)
+        return np.concatenate([self._predict_alike(sound[None]) for sound in sounds])
+
+    def word(self, number: int) -> str:
+        """Return the word of a number, as people write it."""
+        return WORDS[number]
+
+    @random
+    def wNoise(self, waveform, rng):
+        """Return the waveform with white noise, cut where no recording could go."""
+        return np.clip(waveform + white_noise(waveform, self._snr_db, rng), -1, 1)
+
+    @random
+    def sNoise(self, waveform, rng):
+        """Return the waveform's spectrogram with white noise; no magnitude below 0."""
+        clean = spectrogram(waveform[None])[0]
+        return np.maximum(clean + white_noise(clean, self._snr_db, rng), 0)
+
+    def _predict_alike(self, sounds: np.ndarray) -> np.ndarray:
+        """Answer for sounds of one shape, a block at a time."""
+        answers = []
+        for start in range(0, len(sounds), BLOCK):
+            block = to_spectrograms(sounds[start : start + BLOCK])
+            answers.append(self._model.predict(block))
+        return np.concatenate(answers)
+
+
+def to_spectrograms(sounds: np.ndarray) -> np.ndarray:
+    """Return what the network reads, of waveforms or of spectrograms."""
+    shape = sounds.shape[1:]
+    if shape == (LENGTH,):
+        return spectrogram(sounds)
+    if shape == SPECTROGRAM_SHAPE:
+        return sounds
+    raise ModelError(
+        f"a sound is {LENGTH} samples or a spectrogram of {SPECTROGRAM_SHAPE}, "
+        f"and not of shape {shape}"
+    )
+
+
+def white_noise(
+    signal: np.ndarray, snr_db: float, rng: np.random.Generator
+) -> np.ndarray:
+    """Draw normal noise that is `snr_db` decibels below the signal's mean power.
+
+    On silence there is none.
+    """
+    loudness = np.sqrt(np.mean(signal * signal))
+    noise = rng.standard_normal(signal.shape, dtype=np.float32)
+    noise *= loudness * np.float32(10 ** (-snr_db / 20))
+    return noise
