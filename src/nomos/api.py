@@ -166,6 +166,7 @@ class Run:
         self, prepared: Prepared, seed: int, result: Result
     ) -> Generator[tuple[Result, Event], None, None]:
         from nomos.campaign.events import Finished
+        from nomos.campaign.runner import TimeUp
 
         campaign = self.session.run(prepared, seed, result)
         event = next(campaign, None)
@@ -174,7 +175,7 @@ class Run:
                 self.interrupted = event.reason == "interrupted"
             try:
                 yield result, event
-            except KeyboardInterrupt as interrupt:
+            except (KeyboardInterrupt, TimeUp) as interrupt:
                 event = campaign.throw(interrupt)
             else:
                 event = next(campaign, None)

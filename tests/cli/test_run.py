@@ -64,7 +64,7 @@ class TestExitStatus:
     def test_crashes_give_3_and_show_the_line_of_the_spec(self, project):
         result = nomos("run", "specs", "--set", "fail_at=62", "--search", "random")
         assert result.exit_code == 3
-        assert "income.nom\", line 1" in result.stdout
+        assert 'income.nom", line 1' in result.stdout
         assert " = predict(x" in result.stdout
         assert "ValueError: no answer for this income" in result.stdout
         assert "unique_bugs=" in result.stdout
@@ -212,6 +212,20 @@ class TestInterruption:
                 )
             }
         assert ends["resumed"] == ends["whole"]
+
+
+def test_a_model_that_hangs_is_ended_by_the_time_and_what_was_found_is_kept(project):
+    text = (project.folder / "loans.py").read_text()
+    hang = "        if (income == 99).any():\n            while True:\n                pass\n"
+    text = text.replace(
+        "        granted = income >= 30\n", hang + "        granted = income >= 30\n"
+    )
+    (project.folder / "loans.py").write_text(text)
+    arguments = ["run", "specs", "--search", "random", "--batch", "1", "--time", "2"]
+    running = process(*arguments, "--budget", "100000", folder=project.folder)
+    out, _ = running.communicate(timeout=60)
+    assert running.returncode in (1, 3)
+    assert "the model did not return in time" in out
 
 
 class TestCompile:

@@ -35,6 +35,10 @@ _LONGEST_CHUNK_S = 0.5  # a chunk should be over by then, so that progress shows
 _DISTINCT_CRASHES = 20  # tracebacks told; more of them only repeat
 
 
+class TimeUp(BaseException):
+    """Raised from outside into a campaign whose model does not return in time."""
+
+
 @dataclass(frozen=True, slots=True)
 class Budget:
     """When a campaign ends; whichever comes first."""
@@ -96,6 +100,9 @@ class Campaign:
                 yield from events
         except KeyboardInterrupt:
             self._stop = "interrupted"
+        except TimeUp:
+            self._stop = "the time is up"
+            self._problem = "the model did not return in time"
         except ModelError as error:
             self._stop, self._problem = "the model failed", str(error)
         yield self._finish()

@@ -13,7 +13,7 @@ from nomos.campaign.events import Event
 from nomos.campaign.naming import model_name, relative
 from nomos.campaign.recording import Recording
 from nomos.campaign.result import Recorded, Result, Subject
-from nomos.campaign.runner import Budget, Campaign, bug_namer
+from nomos.campaign.runner import Budget, Campaign, TimeUp, bug_namer
 from nomos.campaign.store import Store
 from nomos.domain.domain import Domain
 from nomos.domain.find import Imported, build
@@ -129,7 +129,10 @@ class Session:
                 listener(event)
             try:
                 yield event
-            except KeyboardInterrupt as interrupt:  # while someone else had the word
+            except (
+                KeyboardInterrupt,
+                TimeUp,
+            ) as interrupt:  # while another had the word
                 event = events.throw(interrupt)
                 continue
             try:

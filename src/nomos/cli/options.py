@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -120,9 +125,6 @@ def parse_settings(pairs: Sequence[str]) -> dict[str, str]:
 
 def stop_at_bad_specs(paths: Sequence[Path]) -> None:
     """Show the mistakes of specs that have any, and end: nothing is run then."""
-    import os
-    import sys
-
     from nomos.diagnostics import Severity
     from nomos.diagnostics.render import render
 
@@ -140,15 +142,49 @@ def stop_at_bad_specs(paths: Sequence[Path]) -> None:
 
 def drive(run: api.Run, *listeners: Callable[..., None]) -> None:
     """Run everything and tell the listeners; Ctrl-C ends it in good order."""
+    from nomos.campaign.runner import TimeUp
+
     events = run.events()
     told = next(events, None)
-    while told is not None:
-        try:
-            for listener in listeners:
-                listener(*told)
-            told = next(events, None)
-        except KeyboardInterrupt as interrupt:
-            told = events.throw(interrupt)
+    with _alarm(run.session.options.budget.seconds) as listen:
+        while told is not None:
+            try:
+                for listener in (listen, *listeners):
+                    listener(*told)
+                told = next(events, None)
+            except (KeyboardInterrupt, TimeUp) as interrupt:
+                told = events.throw(interrupt)
+
+
+@contextmanager
+def _alarm(seconds: float | None) -> Iterator[Callable[..., None]]:
+    """End a campaign whose model hangs, a second after its time is up.
+
+    A campaign looks at the clock between chunks; a model that never returns has to be
+    interrupted. Where there are no alarms (Windows, threads), Ctrl-C is left.
+    """
+    from nomos.campaign.events import Finished, Started
+    from nomos.campaign.runner import TimeUp
+
+    def ring(*_: object) -> None:
+        raise TimeUp
+
+    def listen(_: object, event: object) -> None:
+        if isinstance(event, Started) and seconds is not None:
+            signal.setitimer(signal.ITIMER_REAL, seconds + 1)
+        elif isinstance(event, Finished):
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
+    on_main = threading.current_thread() is threading.main_thread()
+    if seconds is None or not hasattr(signal, "SIGALRM") or not on_main:
+        yield lambda *_: None
+        return
+    before = signal.signal(signal.SIGALRM, ring)
+    try:
+        yield listen
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def write_text(path: Path, text: str) -> None:
