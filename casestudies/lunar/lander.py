@@ -42,7 +42,6 @@ X_UNIT = original.VIEWPORT_W / SCALE / 2
 Y_UNIT = original.VIEWPORT_H / SCALE / 2
 LEG_HEIGHT = original.LEG_DOWN / SCALE
 MAIN_ENGINE_BELOW = original.MAIN_ENGINE_Y_LOCATION / SCALE
-NO_INFO: dict[str, Any] = {}
 
 # Box2D copies a fixture's definition and shape, so that one serves every world.
 LANDER_FIXTURE = Box2D.b2FixtureDef(
@@ -118,7 +117,7 @@ class Lander(original.LunarLander):
         if not self.lander.awake:
             terminated = True
             reward = 100.0
-        return np.array(values, dtype=np.float32), reward, terminated, False, NO_INFO
+        return np.array(values, dtype=np.float32), reward, terminated, False, {}
 
     def snapshot(self) -> LanderState:
         """Take the present moment of the game."""

@@ -145,3 +145,12 @@ def test_restoring_many_times_keeps_no_memory(states):
     for seed in range(4000):
         game.restore(states[0], seed=seed)
     assert pages_in_memory() - before < 300  # of 4096 bytes
+
+
+def test_what_a_wrapper_notes_about_one_step_reaches_no_other_step():
+    from casestudies.lunar.lander import Lander
+
+    game = Lander()
+    game.reset(seed=0)
+    game.step(0)[4]["episode"] = "noted"
+    assert game.step(0)[4] == {}
