@@ -2,6 +2,7 @@
 
 import json
 import statistics
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from time import process_time
@@ -196,9 +197,10 @@ def work(source: Source, offer) -> tuple[float, str | None]:
 def survive(text: str, offer) -> None:
     source = Source("fuzz.nom", text)
     taken, formatted = work(source, offer)
-    if taken > SLOWEST_S:  # another process may have been in the way
+    if taken > SLOWEST_S:  # other processes may have been in the way
         taken = statistics.median(work(source, offer)[0] for _ in range(3))
-    assert taken <= SLOWEST_S, f"{taken:.3f} s for {text!r}"
+    traced = sys.gettrace() is not None  # measuring coverage takes most of the time
+    assert taken <= SLOWEST_S or traced, f"{taken:.3f} s for {text!r}"
     if formatted is not None:
         again = format_spec(Source("fuzz.nom", formatted))
         assert again == formatted, f"formatting {text!r} does not settle"

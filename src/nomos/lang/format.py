@@ -177,7 +177,7 @@ def _chain(first: syntax.Expr, doc: Doc, others: list[tuple[str, Doc]]) -> Doc:
     return Group((head, Nest(tuple(lines))))
 
 
-def _statement(statement: syntax.Statement) -> str:
+def _statement(statement: syntax.Statement, block: str) -> str:
     match statement:
         case syntax.Import(name=name):
             return f"import {name.name};"
@@ -192,7 +192,7 @@ def _statement(statement: syntax.Statement) -> str:
         case syntax.Ensures(condition=condition):
             return lay_out(("ensures ", _doc(condition), ";"))
         case syntax.Block():
-            raise AssertionError("the block is laid out by itself")
+            return block
         case _:
             assert_never(statement)
 
@@ -213,12 +213,8 @@ class _Writer:
         for statement in self.statements:
             for comment in self._comments_before(statement.span.start):
                 self._write(comment.text, comment.span)
-            is_block = isinstance(statement, syntax.Block)
-            self._write_statement(
-                block if is_block else _statement(statement),
-                statement.span,
-                first=statement is self.statements[0],
-            )
+            first = statement is self.statements[0]
+            self._write_statement(_statement(statement, block), statement.span, first)
         for comment in self._comments_before(len(self.text)):
             self._write(comment.text, comment.span)
         return "\n".join(self.lines) + "\n"
@@ -235,7 +231,7 @@ class _Writer:
         self.lines += [line.rstrip() for line in text.split("\n")]
         self.end = max(self.end, span.end)
 
-    def _write_statement(self, text: str, span: Span, *, first: bool) -> None:
+    def _write_statement(self, text: str, span: Span, first: bool) -> None:
         inner = self._comments_before(span.end)
         # Above the first statement they would become part of the description.
         above, below = ([], inner) if first else (inner, [])

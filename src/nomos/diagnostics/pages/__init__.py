@@ -13,6 +13,8 @@ _OPENING = """\
 Every mistake that `nomos check` reports has a code, which stands in brackets behind
 `error`, `warning` or `info`. `nomos explain CODE` shows what is written here.
 """
+# What runs the code blocks of the docs leaves these out.
+_EXAMPLES = "<!-- not run: the tests of the diagnostics run these examples -->"
 
 
 def page(code: Code) -> str:
@@ -31,5 +33,5 @@ def all_pages() -> str:
     for code in Code:
         # A page's own sections would fill the table of contents: they become bold words.
         text = re.sub(r"^## (\w+)$", r"**\1**", page(code), flags=re.MULTILINE)
-        parts.append(f"#{text}")
+        parts.append("#" + text.replace("```nom", f"{_EXAMPLES}\n```nom"))
     return "\n".join(parts)
