@@ -9,6 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 FRAME, STEP, TRANSFORM = 255, 128, 256
+SHAPE = (124, 129)  # of one second at 16 kHz
+# A spectrogram with what leads to it is 0.4 MB; this many stay near the processor.
+BLOCK = 64
 WINDOW = (0.5 - 0.5 * np.cos(2 * np.pi * np.arange(FRAME) / FRAME)).astype(np.float32)
 
 

@@ -7,13 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from casestudies.speech_command.data import LENGTH, WORDS, Clips, load_clips
-from casestudies.speech_command.spectrogram import spectrogram
+from casestudies.speech_command.spectrogram import BLOCK, SHAPE, spectrogram
 from nomos import Domain, ModelError, batched, load_model, random
 
 HERE = Path(__file__).parent
-SPECTROGRAM_SHAPE = (124, 129)
-# A spectrogram with what leads to it is 0.4 MB; this many stay near the processor.
-BLOCK = 64
 
 
 class SpeechCommand(Domain):
@@ -78,10 +75,10 @@ def to_spectrograms(sounds: np.ndarray) -> np.ndarray:
     shape = sounds.shape[1:]
     if shape == (LENGTH,):
         return spectrogram(sounds)
-    if shape == SPECTROGRAM_SHAPE:
+    if shape == SHAPE:
         return sounds
     raise ModelError(
-        f"a sound is {LENGTH} samples or a spectrogram of {SPECTROGRAM_SHAPE}, "
+        f"a sound is {LENGTH} samples or a spectrogram of {SHAPE}, "
         f"and not of shape {shape}"
     )
 

@@ -25,8 +25,7 @@ from casestudies.mnist.training import (
     write_card,
 )
 from casestudies.speech_command.data import LENGTH, WORDS, find_archive, load_clips
-from casestudies.speech_command.spectrogram import spectrogram
-from casestudies.speech_command.speech_command import BLOCK, SPECTROGRAM_SHAPE
+from casestudies.speech_command.spectrogram import BLOCK, SHAPE, spectrogram
 
 MODELS = Path(__file__).parent / "models"
 RECIPE = Recipe(epochs=30, batch=64, learning_rate=2e-3, weight_decay=1e-5)
@@ -46,7 +45,7 @@ class Pixels(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        shape = tuple(side // POOL for side in SPECTROGRAM_SHAPE)
+        shape = tuple(side // POOL for side in SHAPE)
         self.register_buffer("mean", torch.zeros(shape))
         self.register_buffer("deviation", torch.ones(shape))
 
@@ -125,7 +124,7 @@ def main() -> None:
     network = build_network(train.waveforms)
     fit(network, epoch, RECIPE, steps=steps, device=device)
     path = MODELS / "cnn.onnx"
-    example = np.zeros((1, *SPECTROGRAM_SHAPE), dtype=np.float32)
+    example = np.zeros((1, *SHAPE), dtype=np.float32)
     path.write_bytes(to_onnx(network, example))
     measured, rows = {}, {"train": len(train.labels)}
     for split in ("validation", "test"):

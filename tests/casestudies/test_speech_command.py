@@ -27,10 +27,15 @@ from casestudies.speech_command.data import (
     to_int16,
     to_one_second,
 )
-from casestudies.speech_command.spectrogram import FRAME, STEP, WINDOW, spectrogram
+from casestudies.speech_command.spectrogram import (
+    FRAME,
+    SHAPE,
+    STEP,
+    WINDOW,
+    spectrogram,
+)
 from casestudies.speech_command.speech_command import (
     HERE,
-    SPECTROGRAM_SHAPE,
     SpeechCommand,
     to_spectrograms,
     white_noise,
@@ -184,7 +189,7 @@ def test_without_data_one_sentence_says_what_to_do(
 
 def test_a_tone_is_loudest_at_its_own_frequency_all_the_time() -> None:
     magnitudes = spectrogram(tone(1000)[None])
-    assert magnitudes.shape == (1, *SPECTROGRAM_SHAPE)
+    assert magnitudes.shape == (1, *SHAPE)
     assert magnitudes.dtype == np.float32
     assert (magnitudes[0].argmax(axis=1) == 1000 / 62.5).all()
 
@@ -312,7 +317,7 @@ def test_noise_on_the_spectrogram_makes_no_negative_magnitudes(
     domain: SpeechCommand,
 ) -> None:
     noisy = domain.sNoise(domain.inputs()[0], np.random.default_rng(0))
-    assert noisy.shape == SPECTROGRAM_SHAPE
+    assert noisy.shape == SHAPE
     assert noisy.dtype == np.float32
     assert noisy.min() == 0
     assert domain.predict(noisy) in range(len(WORDS))
