@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test test-all lint docs clean
+.PHONY: demo paper test test-all lint docs clean
 .DEFAULT_GOAL := test
 
 $(BIN)/python:
@@ -24,8 +24,13 @@ $(VENV)/.all: pyproject.toml $(VENV)/.dev
 	$(PIP) install -e '.[dev,train]'
 	@touch $@
 
+# Both tabular case studies with both models, at the paper's setting.
 demo: $(VENV)/.demo
-	$(BIN)/nomos check -v casestudies
+	$(BIN)/python -m casestudies.paper compas german_credit --exact 1000000
+
+# Any case studies: make paper CASES="compas mnist" PAPER="--seeds 3 --json out.json"
+paper: $(VENV)/.demo
+	$(BIN)/python -m casestudies.paper $(CASES) $(PAPER)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -1,0 +1,209 @@
+"""Measure why our numbers differ from the paper's, for the tabular case studies.
+
+    python -m casestudies.paper compas german_credit --explain
+
+Every figure is over all cases there are, so there is no chance in it, except where the
+models are trained anew (`paper_retrained`).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from casestudies.paper_runs import ROOT, Bench, prepare
+from casestudies.paper_tables import Grid
+from casestudies.published import COMPAS, GERMAN_CREDIT, CaseStudy
+from nomos import api
+from nomos.campaign.session import Options, Session
+from nomos.diagnostics import Source
+from nomos.domain.find import Imported
+from nomos.errors import NomosError
+from nomos.harness.chunk import Chunk
+from nomos.harness.columns import Answers, Columns
+from nomos.harness.drawing import ReplayedDraws
+from nomos.harness.program import Program
+from nomos.harness.space import listed_cases
+from nomos.lang import check, core
+
+# The comment of a `requires` that keeps a changed person possible.
+POSSIBLE = "a violent recidivist is a recidivist"
+
+
+@dataclass(frozen=True, slots=True)
+class Influence:
+    """What changing a feature does to the predictions, over all cases."""
+
+    cases: int
+    against: int  # the prediction changes as the property forbids
+    along: int  # it changes the other way
+
+    def __str__(self) -> str:
+        return f"{self.along:,} / {self.against:,} of {self.cases:,}"
+
+
+def main(cases: Sequence[CaseStudy], page: Path | None) -> int:
+    """Print all measurements; write them into a page as well if one is given."""
+    from casestudies.paper import write_part
+
+    grids: list[Grid] = []
+    complete = True
+    for told in measurements(cases):
+        if isinstance(told, Grid):
+            print(told.as_text(), end="\n\n", flush=True)
+            grids.append(told)
+        else:
+            print(f"not measured: {told}", file=sys.stderr)
+            complete = False
+    if page is not None and not complete:
+        print(f"{page} is left as it is, or it would lose tables", file=sys.stderr)
+        return 3
+    if page is not None:
+        text = "\n\n".join(grid.as_markdown() for grid in grids)
+        write_part(page, "measurements", text)
+    return 0
+
+
+def measurements(cases: Sequence[CaseStudy]) -> Iterator[Grid | str]:
+    """Yield the tables that explain the tabular case studies."""
+    from casestudies import paper_first, paper_retrained
+
+    for case in (COMPAS, GERMAN_CREDIT):
+        steps = [
+            lambda case: [influence_table(case)],
+            lambda case: [impossible_table() if case is COMPAS else history_table()],
+            lambda case: [paper_first.columns_table(case)],
+            paper_first.tables,
+            paper_retrained.tables,
+        ]
+        for step in steps if case in cases else ():
+            try:
+                yield from step(case)
+            except NomosError as error:
+                yield f"{case.title}: {error}"
+
+
+def influence_table(case: CaseStudy) -> Grid:
+    """Say in how many of all cases a property's feature changes the prediction."""
+    rows = []
+    for name, title in case.properties.items():
+        cells = [str(influence(program)) for program in programs(case, name)]
+        rows.append((title, *cells))
+    header = ("Property", *(f"{model.kind}: along / against" for model in case.models))
+    return Grid(
+        f"{case.title}: does the feature matter?",
+        header,
+        tuple(rows),
+        note="In how many of all cases the change of the feature changes the "
+        "prediction: along the property, and against it, which is a bug.",
+    )
+
+
+def programs(case: CaseStudy, name: str, leave_out: str = "") -> Iterator[Program]:
+    """Yield a property ready to run for each model; without lines that have a text."""
+    bench = Bench()
+    session = Session(ROOT, Options())
+    path = bench.spec(case, name)
+    for model in case.models:
+        settings = bench.settings(case, model)
+        if leave_out:
+            spec, imported = without(path, leave_out)
+            yield session.prepare(spec, imported, path, settings).engine.program
+        else:
+            yield prepare(session, path, settings).engine.program
+
+
+def without(path: Path, text: str) -> tuple[core.Spec, Imported]:
+    """Return a spec as it is without the lines that have a text in them."""
+    spec, imported = api.load_spec(path)
+    lines = [line for line in spec.source.text.splitlines() if text not in line]
+    source = Source(f"{path} without {text!r}", "\n".join(lines) + "\n")
+    changed = check.check(source, spec.name, imported.offer).spec
+    assert changed is not None
+    assert len(changed.requires) == len(spec.requires) - 1
+    return changed, imported
+
+
+def influence(program: Program) -> Influence:
+    """Run every case and count how the prediction changes."""
+    total = Influence(0, 0, 0)
+    for columns in every_case(program):
+        columns.block()
+        columns.judge()
+        changed = np.asarray(columns.column("d1")) != np.asarray(columns.column("d2"))
+        against = columns.failed >= 0
+        total = Influence(
+            total.cases + len(changed),
+            total.against + int((changed & against).sum()),
+            total.along + int((changed & ~against).sum()),
+        )
+    return total
+
+
+def every_case(program: Program) -> Iterator[Columns]:
+    """Yield all cases there are, drawn and past `requires`, some thousand at a time."""
+    answers = Answers(len(program.source))
+    for known in listed_cases(program):
+        columns = Columns(Chunk(program, ReplayedDraws(known), len(known)), answers)
+        columns.generate()
+        if len(columns.chunk.rows):
+            yield columns
+
+
+def impossible_table() -> Grid:
+    """Say what the two specs would find if they made people that cannot exist."""
+    rows = []
+    for name in ("is_recid_unset", "is_v_recid_set"):
+        title = COMPAS.properties[name]
+        for leave_out in ("", POSSIBLE):
+            found = [influence(p) for p in programs(COMPAS, name, leave_out)]
+            cells = [f"{one.against:,} of {one.cases:,}" for one in found]
+            rows.append(
+                (title, "all people" if leave_out else "possible people", *cells)
+            )
+    header = ("Property", "Changed into", *(f"{m.kind}: bugs" for m in COMPAS.models))
+    return Grid(
+        "COMPAS: people who cannot exist",
+        header,
+        tuple(rows),
+        names=2,
+        note="Bugs among all cases, with and without cases that make a violent "
+        "recidivist who is no recidivist; the specs leave these out.",
+    )
+
+
+def history_table() -> Grid:
+    """Say how credits with each code of the history turned out, and are decided."""
+    from casestudies.german_credit.data import LEVELS, load_applicants
+
+    parts = [load_applicants(part) for part in ("train", "test")]
+    rows = np.concatenate([part.rows for part in parts])
+    granted = np.concatenate([part.granted for part in parts])
+    domain_programs = list(programs(GERMAN_CREDIT, "crdt_hist_inc"))
+    schema = domain_programs[0].schema
+    assert schema is not None
+    column = schema.place("credit_history")[1]
+    lines = []
+    for position, (code, words) in enumerate(LEVELS["credit_history"].items()):
+        has = rows[:, column].reshape(-1) == position
+        cells = [f"{has.sum()}", f"{granted[has].mean():.0%}"]
+        for program in domain_programs:
+            everyone = np.array(program.source)
+            everyone[:, column] = position
+            predict = program.batched("predict")
+            assert predict is not None
+            cells.append(f"{np.mean(predict.many(everyone)):.0%}")
+        lines.append((f"{code} {words}", *cells))
+    header = ("History, best to worst by german.doc", "applicants", "good credits")
+    header += tuple(f"{m.kind}: granted" for m in GERMAN_CREDIT.models)
+    return Grid(
+        "German Credit: what the history says",
+        header,
+        tuple(lines),
+        note="How many of all applicants with each history had a good credit, and to "
+        "how many test applicants a model would grant one if all had that history.",
+    )
