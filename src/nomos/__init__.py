@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from nomos.api import assert_holds
     from nomos.domain import Domain, Schema, batched, random
     from nomos.errors import Discard, DomainError, ModelError, NomosError, SpecError
+    from nomos.inline import run, spec
     from nomos.models import load_model
 
 __all__ = [
@@ -26,6 +27,8 @@ __all__ = [
     "batched",
     "load_model",
     "random",
+    "run",
+    "spec",
 ]
 
 # Loaded when first asked for, so that `import nomos` and `nomos --help` cost nothing.
@@ -41,6 +44,8 @@ _HOMES = {
     "batched": "nomos.domain",
     "load_model": "nomos.models",
     "random": "nomos.domain",
+    "run": "nomos.inline",
+    "spec": "nomos.inline",
 }
 
 

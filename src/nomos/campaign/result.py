@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from html import escape
 from typing import Any
 
 from nomos.campaign.baseline import case_name
@@ -22,6 +24,8 @@ from nomos.campaign.events import (
 from nomos.domain.domain import Domain
 from nomos.lang import core
 
+_BUGS_IN_NOTEBOOK = 5
+_LONGEST_CELL = 300
 MOST_BUGS_KEPT = 10_000  # with their values; more are counted, and replayed by their id
 
 
@@ -44,7 +48,7 @@ class Recorded:
     fixed: tuple[str, ...] = ()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Result:
     """One campaign's outcome; complete once it has `finished`."""
 
@@ -91,6 +95,35 @@ class Result:
     def verdict(self) -> str:
         """violated, none-found, holds or failed."""
         return "failed" if self.finished is None else self.finished.verdict
+
+    def __repr__(self) -> str:
+        name, model = self.subject.spec.name, self.subject.model
+        of = f" of {model}" if model else ""
+        return f"<{name}{of}: {self.verdict}; {count_words(self.counts)}>"
+
+    def _repr_html_(self) -> str:
+        """Show the result in a notebook: the verdict, the counts, and the first bugs."""
+        spec, counts = self.subject.spec, self.counts
+        head = f"<b>{escape(spec.name)}: {escape(self.verdict)}</b>"
+        about = f"<br><i>{escape(spec.description)}</i>" if spec.description else ""
+        facts = f"<br>{escape(count_words(counts))}"
+        rows = "".join(
+            f"<tr><td><code>{bug.id}</code></td><td>{_cell(data['inputs'])}</td>"
+            f"<td>{_cell(data['outputs'])}</td></tr>"
+            for bug in self.bugs[:_BUGS_IN_NOTEBOOK]
+            for data in [bug_data(bug, self.subject)]
+        )
+        titles = "<tr><th>bug</th><th>inputs and vars</th><th>outputs</th></tr>"
+        table = f"<table>{titles}{rows}</table>" if rows else ""
+        return f"<div>{head}{about}{facts}{table}</div>"
+
+
+def _cell(values: Mapping[str, Any]) -> str:
+    lines = (
+        f"{name} = {json.dumps(value)}"[:_LONGEST_CELL]
+        for name, value in values.items()
+    )
+    return "<br>".join(escape(line) for line in lines)
 
 
 def count_words(counts: Counts) -> str:

@@ -1,0 +1,117 @@
+"""Any table as rows of a schema: arrays, and data frames of pandas or polars.
+
+A table is held as an array of numbers; categories are held as the position of their
+level. `original` gives rows back in the form in which the table came, with its column
+names and types, for a model that was trained on such tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nomos.domain.schema import Category, Feature, Flag, Integer, Real, Schema
+from nomos.errors import DomainError
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows, their schema, and the way back to what they were."""
+
+    rows: Array
+    schema: Schema
+    original: Callable[[Array], Any]
+
+
+def read_table(data: Any) -> Table | None:
+    """Return data as a table; None where it is no table but a sequence of records."""
+    if isinstance(data, np.ndarray):
+        return _array(data) if data.ndim == 2 and data.dtype.kind in "iufb" else None
+    if hasattr(data, "columns") and hasattr(data, "__getitem__"):
+        return _frame(data)
+    return None
+
+
+def _array(data: Array) -> Table:
+    """Name the columns of an array f0, f1 and so on; they can be used by number too."""
+    features = [infer_feature(f"f{i}", data[:, i]) for i in range(data.shape[1])]
+    kind = data.dtype
+    # Numbers as they are, unless the array cannot hold what a spec may set.
+    rows = data if kind.kind == "f" else data.astype(np.float64)
+    return Table(rows, Schema(*features), lambda rows: rows.astype(kind, copy=False))
+
+
+def _frame(data: Any) -> Table:
+    names = [str(name) for name in data.columns]
+    columns = [_values(data[name]) for name in data.columns]
+    features = [infer_feature(n, c) for n, c in zip(names, columns, strict=True)]
+    held = [_held(f, c) for f, c in zip(features, columns, strict=True)]
+    rows = np.column_stack(held) if held else np.empty((len(data), 0))
+    kinds = [column.dtype for column in columns]
+    empty = data[:0]
+
+    def original(rows: Array) -> Any:
+        made = {
+            name: _restored(feature, rows[:, i], kinds[i])
+            for i, (name, feature) in enumerate(
+                zip(data.columns, features, strict=True)
+            )
+        }
+        frame = type(data)(made)
+        if hasattr(empty, "dtypes") and hasattr(frame, "astype"):  # pandas
+            return frame.astype(dict(empty.dtypes), errors="ignore")
+        return frame
+
+    return Table(rows.astype(np.float64), Schema(*features), original)
+
+
+def _values(column: Any) -> Array:
+    """Return a column as an array; what is no number becomes text."""
+    values = np.asarray(column)
+    if values.dtype.kind in "iufb":
+        return values
+    if values.dtype.kind in "mM":
+        raise DomainError(
+            f"the column `{getattr(column, 'name', '?')}` holds dates: turn it into"
+            " numbers first (days since some day, or a year)"
+        )
+    return np.array(
+        ["" if v is None or v != v else str(v) for v in values], dtype=object
+    )
+
+
+def infer_feature(name: str, values: Array) -> Feature:
+    """Return what kind of feature a column of data is."""
+    if values.dtype == object:
+        return Category(name, tuple(sorted(set(values.tolist()))))
+    numbers = values[np.isfinite(values)] if values.dtype.kind == "f" else values
+    if not numbers.size:
+        return Real(name, -np.inf, np.inf)
+    low, high = float(numbers.min()), float(numbers.max())
+    if low >= 0 and high <= 1 and np.isin(numbers, (0, 1)).all():
+        return Flag(name)
+    if values.dtype.kind in "iub" or bool((numbers == np.rint(numbers)).all()):
+        return Integer(name, int(low), int(high))
+    return Real(name, low, high)
+
+
+def _held(feature: Feature, values: Array) -> Array:
+    if isinstance(feature, Category):
+        position = {level: number for number, level in enumerate(feature.levels)}
+        return np.array(
+            [position[value] for value in values.tolist()], dtype=np.float64
+        )
+    return values.astype(np.float64)
+
+
+def _restored(feature: Feature, column: Array, kind: Any) -> Any:
+    if isinstance(feature, Category):
+        return [feature.levels[int(place)] for place in column]
+    if kind.kind in "iub" and np.isfinite(column).all():
+        return np.rint(column).astype(kind)
+    return column.astype(kind if kind.kind == "f" else np.float64)

@@ -1,0 +1,168 @@
+"""Specs and models without files."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import nomos
+from nomos.domain.table import infer_feature, read_table
+
+MONOTONE = """
+    # A higher income never loses the loan.
+    input x1;
+    var x2 := x1[income := x1.income + randInt(1, 9)];
+    output d1;
+    output d2;
+    {
+      d1 = predict(x1)
+      d2 = predict(x2)
+    }
+    ensures d1 <= d2;
+"""
+
+
+@pytest.fixture
+def frame() -> pd.DataFrame:
+    rng = np.random.default_rng(1)
+    return pd.DataFrame(
+        {
+            "income": rng.integers(0, 100, 60),
+            "share": rng.random(60),
+            "town": rng.choice(["Aix", "Bern", "Cork"], 60),
+            "member": rng.random(60) < 0.5,
+        }
+    )
+
+
+def bump(income):
+    return ((income >= 30) & ~((income >= 60) & (income < 65))).astype(int)
+
+
+def test_a_frame_comes_to_the_model_as_it_was(frame):
+    seen = []
+
+    def predict(rows):
+        seen.append(rows)
+        return bump(rows["income"])
+
+    result = nomos.run(MONOTONE, inputs=frame, predict=predict)
+    assert result.verdict == "violated"
+    assert all(list(rows.columns) == list(frame.columns) for rows in seen)
+    assert all((rows.dtypes == frame.dtypes).all() for rows in seen)
+    assert set(seen[0]["town"]) <= {"Aix", "Bern", "Cork"}
+    bug = result.bugs[0]
+    assert bug.values["d1"] == 1
+    assert bug.values["d2"] == 0
+
+
+def test_an_array_has_features_by_number_and_as_f0_f1(frame):
+    rows = frame[["income", "share"]].to_numpy(dtype=np.float32)
+    text = MONOTONE.replace("x1.income", "getFeat(x1, 0)").replace("income :=", "f0 :=")
+    result = nomos.run(text, inputs=rows, predict=lambda rows: bump(rows[:, 0]))
+    by_name = nomos.run(MONOTONE, inputs=frame, predict=lambda f: bump(f["income"]))
+    assert [b.choices for b in result.bugs] == [b.choices for b in by_name.bugs]
+
+
+def test_records_can_be_dicts(frame):
+    records = frame.to_dict("records")
+    result = nomos.run(
+        MONOTONE,
+        inputs=records,
+        predict=lambda people: [int(bump(np.array(p["income"]))) for p in people],
+    )
+    by_frame = nomos.run(MONOTONE, inputs=frame, predict=lambda f: bump(f["income"]))
+    assert [b.choices for b in result.bugs] == [b.choices for b in by_frame.bugs]
+
+
+def test_labels_and_texts_need_no_table():
+    result = nomos.run(
+        """
+        input x;
+        var y := strConcat(x, "!");
+        output a;
+        output b;
+        { a = score(x)
+          b = score(y) }
+        ensures a == label(x) ==> b == label(x);
+        """,
+        inputs=["good", "bad!", "fine"],
+        labels=[0, 1, 0],
+        score=lambda texts: [t.count("!") for t in texts],
+    )
+    assert result.counts.unique_bugs == 3
+    assert result.verdict == "violated"
+
+
+def test_a_wrong_spec_raises_with_its_diagnostics(frame):
+    with pytest.raises(nomos.SpecError, match="`incom`") as caught:
+        nomos.run(
+            MONOTONE.replace("x1.income", "x1.incom"),
+            inputs=frame,
+            predict=lambda f: bump(f["income"]),
+        )
+    assert caught.value.diagnostics[0].help == "did you mean `income`?"
+
+
+def test_what_is_no_sequence_and_what_has_no_function_is_refused(frame):
+    with pytest.raises(nomos.NomosError, match="a table or a sequence"):
+        nomos.run(MONOTONE, inputs=7, predict=len)
+    with pytest.raises(nomos.NomosError, match="at least one function"):
+        nomos.run(MONOTONE, inputs=frame)
+
+
+def test_a_spec_can_be_kept_under_a_name_or_read_from_a_file(frame, tmp_path):
+    kept = nomos.spec(MONOTONE, name="monotone")
+    path = tmp_path / "monotone.nom"
+    path.write_text(kept.text)
+    results = [
+        nomos.run(given, inputs=frame, predict=lambda f: bump(f["income"]))
+        for given in (kept, path, str(path))
+    ]
+    assert {r.subject.spec.name for r in results} == {"monotone"}
+    assert len({tuple(b.id for b in r.bugs) for r in results}) == 1
+
+
+def test_a_notebook_shows_the_result_with_everything_escaped():
+    result = nomos.run(
+        "# <b>bold</b>\ninput x;\noutput d;\n{ d = f(x) }\nensures d == 1;\n",
+        inputs=["<script>alert(1)</script>"],
+        f=lambda texts: [0] * len(texts),
+    )
+    html = result._repr_html_()
+    assert "<script>" not in html
+    assert "&lt;script&gt;" in html
+    assert "<b>bold" not in html
+    assert "violated" in repr(result)
+
+
+class TestTables:
+    def test_kinds_are_inferred_from_the_values(self):
+        kinds = {
+            "Flag": [0, 1, 1],
+            "Integer": [0, 1, 2],
+            "Real": [0.5, 1.0, 2.0],
+            "Category": np.array(["a", "b"], dtype=object),
+        }
+        for kind, values in kinds.items():
+            assert type(infer_feature("f", np.asarray(values))).__name__ == kind
+
+    def test_missing_numbers_stay_missing(self):
+        table = read_table(pd.DataFrame({"a": [1.5, np.nan], "b": ["x", None]}))
+        back = table.original(table.rows)
+        assert np.isnan(back["a"][1])
+        assert back["b"].tolist() == ["x", ""]
+
+    def test_dates_are_refused_with_a_remedy(self):
+        dates = pd.DataFrame({"day": pd.to_datetime(["2020-01-01", "2021-01-01"])})
+        with pytest.raises(nomos.DomainError, match="holds dates"):
+            read_table(dates)
+
+    def test_rows_come_back_exactly(self, frame):
+        table = read_table(frame)
+        pd.testing.assert_frame_equal(
+            table.original(table.rows),
+            frame.astype({"town": object}),
+            check_dtype=False,
+        )
