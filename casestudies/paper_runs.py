@@ -62,6 +62,7 @@ class ModelReport:
     case: CaseStudy
     model: Model
     setting: Setting
+    inputs: int
     accuracy: float | None
     properties: tuple[PropertyReport, ...]
     seconds: float
@@ -118,13 +119,14 @@ class Bench:
     def _model(
         self, session: Session, case: CaseStudy, model: Model, setting: Setting
     ) -> ModelReport:
-        rows, seconds, accuracy = [], 0.0, None
+        rows, seconds, accuracy, inputs = [], 0.0, None, 0
         for name in case.properties:
             prepared = prepare(
                 session, self.spec(case, name), self.settings(case, model)
             )
             if not rows:
-                accuracy = share_right(prepared.engine.program)
+                program = prepared.engine.program
+                inputs, accuracy = len(program.source), share_right(program)
             results = [
                 self._campaign(session, prepared, seed, setting.budget)
                 for seed in range(setting.seeds)
@@ -133,7 +135,7 @@ class Bench:
             exact = self._exact(prepared, case)
             rows.append(property_report(case, model, name, results, exact))
             self.examples += [result for result in results if result.bugs][:1]
-        return ModelReport(case, model, setting, accuracy, tuple(rows), seconds)
+        return ModelReport(case, model, setting, inputs, accuracy, tuple(rows), seconds)
 
     def spec(self, case: CaseStudy, name: str) -> Path:
         """Return a property's file; a case study that is not there is an error."""

@@ -116,12 +116,11 @@ def remarks(
     reports: Sequence[ModelReport], missing: Sequence[Missing]
 ) -> Iterator[str]:
     """Yield what the tables do not say: settings, failures, what could not be run."""
-    settings = {report.case.name: report.setting for report in reports}
-    for setting in dict.fromkeys(settings.values()):
-        names = ", ".join(name for name, own in settings.items() if own == setting)
+    for case, group in groupby(reports, key=lambda report: report.case):
+        first = next(group)
         yield (
-            f"{names}: {setting.budget} tests with each of {setting.seeds} seeds,"
-            " drawn at random."
+            f"{case.title}: {first.setting.budget} tests with each of"
+            f" {first.setting.seeds} seeds, drawn at random from {first.inputs:,} inputs."
         )
     yield (
         "Ours: mean ± standard deviation over the seeds. All cases: every case there is"
@@ -173,6 +172,7 @@ def model_data(report: ModelReport) -> dict[str, Any]:
         "search": "random",
         "budget": report.setting.budget,
         "seeds": report.setting.seeds,
+        "inputs": report.inputs,
         "specified": len(report.properties),
         "paper": paper,
         "ours": {

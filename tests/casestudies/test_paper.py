@@ -104,7 +104,7 @@ def report(
         )
         for name, title in case.properties.items()
     ]
-    whole = ModelReport(case, model, Setting(5000, 2), 0.975, tuple(rows), 1.5)
+    whole = ModelReport(case, model, Setting(5000, 2), 99, 0.975, tuple(rows), 1.5)
     return replace(whole, **changes)  # type: ignore[arg-type]
 
 
@@ -167,6 +167,7 @@ def test_text_and_page_say_what_is_missing_and_what_failed() -> None:
         assert "German Credit is missing: no german.data to be had" in said
         assert "MNIST NN Blur: 3 cases crashed" in said
         assert "5000 tests with each of 2 seeds" in said
+        assert "99 inputs" in said
 
 
 def test_without_any_result_only_the_gaps_are_told() -> None:
