@@ -99,6 +99,10 @@ def _help(text: str, chunk: Span, at: Span, kind: str) -> str | None:
 
 
 def _explain_character(text: str, chunk: Span, offset: int) -> Diagnostic:
+    if offset == chunk.start:
+        word = re.compile(r"\w*").match(text, offset)
+        if word and word.group():
+            return _explain_start(text, Span(offset, word.end()))
     at = Span(offset, offset + 1)
     character = text[offset]
     if character == "=":

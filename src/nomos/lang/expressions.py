@@ -55,14 +55,16 @@ def expect(
     scope: Scope, expr: core.Expr, what: str, wanted: frozenset[Type], words: str
 ) -> bool:
     """Report an expression of a type that its place cannot take."""
-    if expr.type is Type.UNKNOWN or expr.type in wanted:
+    is_null = isinstance(expr, core.Constant) and expr.value is None
+    if expr.type in wanted or (expr.type is Type.UNKNOWN and not is_null):
         return True
     help = None
     if wanted == _TRUTH and expr.type in NUMBERS:
         help = "compare it with another number"
     if what == "`+`" and expr.type is Type.STRING:
         help = "join strings with `strConcat(a, b)`"
-    scope.report(mistakes.wrong_type(expr.span, what, words, expr.type.value, help))
+    got = "`null`" if is_null else expr.type.value
+    scope.report(mistakes.wrong_type(expr.span, what, words, got, help))
     return False
 
 

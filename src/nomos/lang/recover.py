@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 
 from lark import UnexpectedInput
 
@@ -182,7 +183,16 @@ def _parse_statement(state: _Recovery, chunk: Span) -> None:
             return
         at = Span(chunk.start, chunk.start + 1)
         state.diagnostics.append(mistakes.nested_too_deeply(at, DEEPEST_NESTING))
-    state.unread.append(text)
+    state.unread.append(_as_meant(text))
+
+
+def _as_meant(text: str) -> str:
+    """Return a statement with the keyword that its first word was meant to be."""
+    word = _WORD.match(text)
+    if word is None or word.group() in syntax.KEYWORDS:
+        return text
+    nearest = get_close_matches(word.group(), syntax.KEYWORDS, n=1)
+    return nearest[0] + text[word.end() :] if nearest else text
 
 
 _WHERE = {

@@ -36,12 +36,11 @@ class Function:
     @property
     def takes(self) -> str:
         """The number of arguments, in words."""
-        if self.most is None:
-            return f"at least {self.least} arguments"
         count = str(self.least)
-        if self.most != self.least:
+        if self.most is not None and self.most != self.least:
             count += f" to {self.most}"
-        return f"{count} argument{'' if count == '1' else 's'}"
+        words = f"{count} argument{'' if count == '1' else 's'}"
+        return f"at least {words}" if self.most is None else words
 
 
 @dataclass(frozen=True, slots=True)
