@@ -3,8 +3,8 @@
 A fenced block ```` ```nom ```` is one case; the heading above it is its name. A mark is
 `# error: [code]` (or warning, info) at the end of the line where the diagnostic starts;
 further codes on the line follow in brackets of their own. Words behind `nom` choose what
-surrounds the case: `unlabelled` a domain without labels, `file` a real file, `latin-1`
-a real file in that encoding.
+surrounds the case: `unlabelled` a domain without labels, `schemaless` one that does not
+name its features, `file` a real file, `latin-1` a real file in that encoding.
 """
 
 import re

@@ -1,6 +1,10 @@
 """Generated trees and texts: formatting loses nothing and settles at once."""
 
+import ast
+import io
 import re
+import textwrap
+import tokenize
 from pathlib import Path
 
 import pytest
@@ -9,6 +13,7 @@ from hypothesis import strategies as st
 
 from nomos.diagnostics import Source, Span
 from nomos.lang import syntax
+from nomos.lang.block import PythonCode
 from nomos.lang.format import format_expr, format_spec
 from nomos.lang.parse import parse
 
@@ -213,6 +218,38 @@ def comments(text: str) -> list[str]:
 def test_the_specs_of_the_case_studies_are_canonical(path: Path) -> None:
     text = path.read_text("utf-8")
     assert format_spec(Source(path.name, text)) == text
+
+
+@pytest.mark.parametrize(
+    "indent", ["", "      ", "\t"], ids=["margin", "spaces", "tabs"]
+)
+@pytest.mark.parametrize(
+    "path", sorted(ROOT.glob("src/nomos/lang/*.py")), ids=lambda path: path.stem
+)
+def test_python_code_keeps_its_meaning_and_its_comments(
+    path: Path, indent: str
+) -> None:
+    code = path.read_text("utf-8").replace("from __future__ import annotations", "pass")
+    text = f"input x;\n{{\n{textwrap.indent(code, indent)}}}\nensures x == 1;\n"
+    formatted = format_spec(Source("test.nom", text))
+    assert dump(formatted) == dump(text)
+    assert remarks(formatted) == remarks(text)
+    assert bool(remarks(text)) == (" # " in code or "\n#" in code)
+    assert format_spec(Source("test.nom", formatted)) == formatted
+
+
+def dump(text: str) -> list[str]:
+    source = Source("test.nom", text)
+    block = parse(source).spec.block
+    assert block is not None
+    return [ast.dump(node) for node in PythonCode(source, block).statements]
+
+
+def remarks(text: str) -> list[str]:
+    """Return the comments of the block's code, which is read without indentation."""
+    lines = io.StringIO(text.partition("{")[2].rpartition("}")[0])
+    tokens = tokenize.generate_tokens(lambda: lines.readline().lstrip(" \t"))
+    return [token.string for token in tokens if token.type == tokenize.COMMENT]
 
 
 def test_formatting_settles_on_every_accepted_case(case) -> None:

@@ -17,6 +17,8 @@ def check_case(case, offer, folder: Path) -> Checked:
         return api.check(path)
     if "unlabelled" in case.words:
         offer = replace(offer, has_labels=False)
+    if "schemaless" in case.words:
+        offer = replace(offer, features=None)
     source = Source("case.nom", case.text)
     parsed = parse(source)
     # A spec without imports knows nothing of any domain.
