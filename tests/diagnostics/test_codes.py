@@ -157,6 +157,12 @@ def test_the_nearest_name_is_suggested_and_else_a_remedy() -> None:
     assert literal.help == "write `true`"
 
 
+def test_a_feature_by_number_gets_the_numbers_that_there_are() -> None:
+    assert mistakes.unknown_feature(HERE, "-1", ["a", "b"]).help == (
+        "features are numbered from 0 to 1"
+    )
+
+
 def test_long_lists_and_long_numbers_are_cut() -> None:
     features = mistakes.unknown_feature(HERE, "a", [f"f{i}" for i in range(20)])
     assert features.notes[0].endswith("f11, … (20 in all)")

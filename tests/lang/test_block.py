@@ -101,6 +101,26 @@ def test_python_mistakes_are_placed_in_the_spec(text: str, place: str) -> None:
     assert source.text[diagnostic.at.start :] == place
 
 
+@pytest.mark.parametrize(
+    ("code_", "reason"),
+    [
+        ("if a:\n  b = 1", "expected an indented block after 'if' statement on line 4"),
+        (
+            "a = (1,\n  2]",
+            "closing parenthesis ']' does not match opening parenthesis '(' on line 4",
+        ),
+        ("a = '''b", "unterminated triple-quoted string literal"),
+    ],
+)
+def test_the_lines_in_pythons_own_words_are_lines_of_the_spec(
+    code_: str, reason: str
+) -> None:
+    _, python = code(f"input x1;\noutput d1;\n{{\n  {code_}\n}}\n")
+    assert [d.message for d in python.diagnostics] == [
+        f"the Python code does not compile: {reason}"
+    ]
+
+
 def test_code_that_is_too_much_for_python_is_a_diagnostic() -> None:
     _, python = code("{ a = " + "-" * 100_000 + "1 }")
     assert [d.code.value for d in python.diagnostics] == ["python-syntax"]

@@ -113,7 +113,7 @@ def single_equals(at: Span, in_declaration: bool) -> Diagnostic:
         code=Code.SINGLE_EQUALS,
         message="`=` is no operator of the language",
         at=at,
-        help="write `:=` to give a variable its value"
+        help="write `:=` to give a value"
         if in_declaration
         else "write `==` to compare, `==>` for implication",
     )
@@ -247,11 +247,11 @@ def declared_twice(at: Span, name: str, line: int) -> Diagnostic:
     )
 
 
-def assigned_twice(at: Span, name: str, kind: str) -> Diagnostic:
-    """Report a block that assigns an input or a var."""
+def assigned_twice(at: Span, name: str, kind: str, verb: str = "assigns") -> Diagnostic:
+    """Report a block that assigns an input or a var, or deletes it."""
     return Diagnostic(
         code=Code.ASSIGNED_TWICE,
-        message=f"the block assigns `{name}`, which has its value already as {kind}",
+        message=f"the block {verb} `{name}`, which has its value already as {kind}",
         at=at,
         help="inputs and vars are values; use another name in the block",
     )
@@ -339,7 +339,9 @@ def unknown_feature(at: Span, name: str, known: Sequence[str]) -> Diagnostic:
         message=f"the inputs have no feature `{name}`",
         at=at,
         notes=(f"known features: {_listing(known)}",),
-        help=_nearest(name, known),
+        help=f"features are numbered from 0 to {len(known) - 1}"
+        if name.lstrip("-").isdigit()
+        else _nearest(name, known),
     )
 
 

@@ -153,6 +153,16 @@ def _parse(layout: _Layout) -> list[ast.stmt]:
     return head.body
 
 
+def _move(error: SyntaxError, lines: int) -> None:
+    """Make the lines that an error names lines of the spec."""
+    if error.lineno is not None:
+        error.lineno += lines
+    message = re.sub(r" \(detected at line \d+\)", "", error.msg)
+    error.msg = re.sub(
+        r"\bon line (\d+)", lambda match: f"on line {int(match[1]) + lines}", message
+    )
+
+
 class PythonCode:
     """The block's statements, with a way from their nodes back to the spec."""
 
@@ -188,8 +198,8 @@ class PythonCode:
                 self._compile(layout)
             return
         layout, failure = failures[0]
-        if isinstance(failure, SyntaxError) and failure.lineno is not None:
-            failure.lineno += layout.line_shift
+        if isinstance(failure, SyntaxError):
+            _move(failure, layout.line_shift)
         self._report(layout, failure)
 
     def _compile(self, layout: _Layout) -> None:

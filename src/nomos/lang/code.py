@@ -55,6 +55,7 @@ class _Block:
         self.scope = scope
         self.python = python
         self.own = bound_names(python.statements)
+        scope.block_names = self.own
         self.outside = {
             id(node): node for node in names_from_outside(python.statements)
         }
@@ -98,7 +99,9 @@ class _Block:
                 continue
             seen.add(name)
             at, kind = self._name_span(node, name), symbol.kind.value
-            self.scope.report(mistakes.assigned_twice(at, name, kind))
+            deletes = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del)
+            verb = "deletes" if deletes else "assigns"
+            self.scope.report(mistakes.assigned_twice(at, name, kind, verb))
 
     def _name_span(self, node: ast.AST, name: str) -> Span:
         """Return where a node says the name that it binds."""

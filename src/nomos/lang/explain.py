@@ -58,7 +58,7 @@ def _number_before(text: str, chunk: Span, at: Span) -> Diagnostic | None:
         reached = match.start() <= at.start and not text[match.end() : at.start].strip()
         if reached:
             shown, span = match.group(), Span(match.start(), match.end())
-            reason = "letters follow its digits"
+            reason = "letters and `_` have no place in it"
             if shown.startswith("."):
                 reason = "there is no digit before its point"
             elif shown.endswith("."):

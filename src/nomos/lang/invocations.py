@@ -20,6 +20,14 @@ _CONSUMERS = {
     "sum",
     "tuple",
 }
+_RUN_ANY_NUMBER_OF_TIMES = (
+    ast.While,
+    ast.FunctionDef,
+    ast.AsyncFunctionDef,
+    ast.Lambda,
+    ast.ClassDef,
+    ast.GeneratorExp,
+)
 
 
 class _Depends(Exception):
@@ -54,10 +62,10 @@ def _count(node: ast.AST, is_model: IsModel) -> int:
             return inside([left, first]) + _same(inside(rest), 0)
         case ast.ListComp() | ast.SetComp() | ast.DictComp():
             return _comprehension(node, inside)
-        case ast.Call(
-            func=ast.Name(id=name), args=[ast.GeneratorExp() as all_of_it]
-        ) if name in _CONSUMERS:
-            return _comprehension(all_of_it, inside)
+        case ast.Call(func=ast.Name(id=taker), args=[ast.GeneratorExp() as given]) if (
+            taker in _CONSUMERS
+        ):
+            return _comprehension(given, inside)
         case ast.Match(cases=cases, subject=subject):
             guards = [case.guard for case in cases if case.guard]
             counts = [inside(case.body) for case in cases] + [inside(guards), 0]
@@ -65,17 +73,11 @@ def _count(node: ast.AST, is_model: IsModel) -> int:
         case ast.Try() | ast.TryStar():
             _same(inside(node.handlers), 0)
             return inside([*node.body, *node.orelse, *node.finalbody])
-        case (
-            ast.While()
-            | ast.FunctionDef()
-            | ast.Lambda()
-            | ast.ClassDef()
-            | ast.GeneratorExp()
-        ):
-            return _same(inside(ast.iter_child_nodes(node)), 0)
         case ast.Call(func=function):
             here = 1 if is_model(function) else 0
             return here + inside(ast.iter_child_nodes(node))
+        case _ if isinstance(node, _RUN_ANY_NUMBER_OF_TIMES):
+            return _same(inside(ast.iter_child_nodes(node)), 0)
         case _:
             return inside(ast.iter_child_nodes(node))
 

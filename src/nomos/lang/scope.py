@@ -46,6 +46,7 @@ class Scope:
     half_declared: frozenset[str]
     symbols: dict[str, Symbol] = field(default_factory=dict)
     declared_later: dict[str, Span] = field(default_factory=dict)
+    block_names: frozenset[str] = frozenset()
     diagnostics: list[Diagnostic] = field(default_factory=list)
     block_done: bool = False
 
@@ -90,7 +91,6 @@ class Scope:
 
     def _report_undeclared(self, name: syntax.Name) -> None:
         later = self.declared_later.get(name.name)
-        literal = _LITERALS.get(name.name)
         self.report(
             mistakes.undeclared_name(
                 name.span,
@@ -99,9 +99,19 @@ class Scope:
                 later_line=None
                 if later is None
                 else self.source.locate(later.start)[0],
-                help=None if literal is None else f"write `{literal}`",
+                help=self._remedy(name.name),
             )
         )
+
+    def _remedy(self, name: str) -> str | None:
+        """Return what to do about a name without a value, where that is known."""
+        if name in self.symbols:
+            return f"it is imported; call its functions: `{name}.predict(x1)`"
+        if name in _LITERALS:
+            return f"write `{_LITERALS[name]}`"
+        if name in self.block_names:
+            return f"only the block knows it; make it an output: `output {name};`"
+        return None
 
     def values(self) -> list[str]:
         """Return the names that have values."""

@@ -266,6 +266,8 @@ class _Build(Transformer[Token, Any]):
                 value = ast.literal_eval(str(token))
         except (SyntaxError, ValueError, Warning) as error:
             reason = getattr(error, "msg", None) or str(error)
+            if reason.startswith("(unicode error)"):
+                reason = reason.rpartition(": ")[2]  # before it, Python names a codec
             raise Unreadable(mistakes.invalid_string(span, reason)) from None
         return syntax.String(value, str(token), span=span)
 
