@@ -132,7 +132,9 @@ def _layouts(source: Source, block: Block) -> Iterator[_Layout]:
     # Code behind the brace has no indentation of its own: it is that of a later line.
     body = first.lstrip(" \t")
     column = brace_column + len(first) - len(body)  # of the code, counted from 0
-    later = sorted({indentation(line) for line in code_lines}, key=len)
+    later = sorted(
+        {indentation(line) for line in code_lines}, key=lambda i: (len(i), i)
+    )
     for indent in dict.fromkeys([*later[:_MOST_LAYOUTS], " " * column]):
         lines = (indent + body, *rest)
         yield _Layout(lines, bool(indent), brace_line, column - len(indent))
