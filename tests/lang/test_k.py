@@ -1,5 +1,7 @@
 """Static k: how many model invocations a case makes."""
 
+from dataclasses import replace
+
 import pytest
 
 from nomos.diagnostics import Source
@@ -77,6 +79,18 @@ def test_elsewhere_k_depends_on_the_run(code: str) -> None:
 def test_only_functions_of_a_known_domain_count(offer) -> None:
     code = "import math\nd1 = predict(x1) + compas.distance(x1, x2) + math.sqrt(2)"
     assert k(code, offer, "import compas;\n") == 2
+
+
+def test_where_models_are_called_other_functions_of_the_domain_do_not_count(
+    offer,
+) -> None:
+    predict = replace(offer.functions["predict"], batched=True)
+    known = replace(offer, functions={**offer.functions, "predict": predict})
+    code = (
+        "if is_adult(x1): d1 = distance(x1, x2)\nd1 = predict(x1) - predict(older(x2))"
+    )
+    assert k(code, known, "import compas;\n") == 2
+    assert k("d1 = distance(x1, x2)", known, "import compas;\n") == 1
 
 
 def test_k_in_words() -> None:

@@ -69,18 +69,37 @@ class _Block:
         statements = self.python.statements
         self._check_assignments(outputs)
         self._check_names()
-        k = count_invocations(statements, self._is_model)
-        straight = Straight(
-            self.values, self.imports, self._straight_call, self.python.span
-        )
         called = frozenset(
             name
             for node in _everywhere(statements)
             if isinstance(node, ast.Call)
             and (name := self._function_name(node.func)) is not None
         )
+        models = self._models(called)
+        k = count_invocations(
+            statements, lambda function: self._function_name(function) in models
+        )
+        straight = Straight(
+            self.values, self.imports, self._straight_call, self.python.span
+        )
         lets = straight.lets(statements)
         return CheckedBlock(core.Code(tuple(statements), lets, called), k)
+
+    def _models(self, called: frozenset[str]) -> frozenset[str]:
+        """Return the functions whose calls count for k.
+
+        Those written for many cases are models. Where the block calls none of them, a
+        model is asked inside what it calls, as in a game: the domain's functions count.
+        """
+        if self.scope.offer is None:
+            return called - BUILT_IN.keys() - _PYTHON_NAMES
+        domains = {
+            name: function
+            for name, function in self.scope.offer.functions.items()
+            if name in called and name not in BUILT_IN
+        }
+        batched = frozenset(name for name, f in domains.items() if f.batched)
+        return batched or frozenset(domains)
 
     def _check_assignments(self, outputs: tuple[syntax.Output, ...]) -> None:
         always = always_assigned(self.python.statements)
@@ -177,15 +196,6 @@ class _Block:
                 return name
             case _:
                 return None
-
-    def _is_model(self, function: ast.expr) -> bool:
-        """Tell whether a call counts for k: it calls a function of the domain."""
-        name = self._function_name(function)
-        if name is None or name in BUILT_IN:
-            return False
-        if self.scope.offer is not None:
-            return name in self.scope.offer.functions
-        return name not in _PYTHON_NAMES
 
     def _straight_call(
         self, name: str, arguments: tuple[core.Expr, ...], span: Span

@@ -32,6 +32,7 @@ class Function:
     most: int | None  # None: any number
     returns: Type = Type.UNKNOWN
     draws: bool = False  # it is handed a generator
+    batched: bool = False  # it is written for many cases, as models are
 
     @property
     def takes(self) -> str:
