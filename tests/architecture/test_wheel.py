@@ -39,11 +39,14 @@ def test_wheel_holds_the_page_of_every_code(wheel: zipfile.ZipFile) -> None:
     assert pages - set(wheel.namelist()) == set()
 
 
-def test_wheel_holds_every_module_and_nothing_beside_the_package(
+def test_wheel_holds_every_file_of_the_package_and_nothing_beside_it(
     wheel: zipfile.ZipFile,
 ) -> None:
     source = ROOT / "src"
-    modules = {str(path.relative_to(source)) for path in source.rglob("*.py")}
-    tops = {name.partition("/")[0] for name in wheel.namelist()}
-    assert modules - set(wheel.namelist()) == set()
-    assert {top for top in tops if not top.endswith(".dist-info")} == {"nomos"}
+    files = {
+        path.relative_to(source).as_posix()
+        for path in (source / "nomos").rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    packed = {name for name in wheel.namelist() if ".dist-info/" not in name}
+    assert packed == files
