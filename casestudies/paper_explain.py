@@ -204,6 +204,6 @@ def history_table() -> Grid:
         "German Credit: what the history says",
         header,
         tuple(lines),
-        note="How many of all applicants with each history had a good credit, and to "
-        "how many test applicants a model would grant one if all had that history.",
+        note="The share of good credits among all applicants with each history, and "
+        "of test applicants to whom a model would grant one if all had that history.",
     )

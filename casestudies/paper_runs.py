@@ -145,11 +145,12 @@ class Bench:
         return path
 
     def settings(self, case: CaseStudy, model: Model) -> dict[str, str]:
-        """Return what the domain is told: the model's file, if the paper's has one."""
-        if model.file is None:
-            return {}
-        path = self.folder / case.name / "models" / model.file
-        return {"model": str(path)}
+        """Return what the domain is told: the model's file, if named, and the rest."""
+        settings = dict(model.settings)
+        if model.file is not None:
+            path = self.folder / case.name / "models" / model.file
+            settings["model"] = str(path)
+        return settings
 
     def _campaign(
         self, session: Session, prepared: Prepared, seed: int, budget: int

@@ -303,6 +303,13 @@ def test_a_case_study_is_sampled_and_counted(
     assert found.violated == 1
 
 
+def test_a_model_brings_its_own_settings() -> None:
+    [model] = CASE_STUDIES["hotel_review"].models
+    settings = Bench().settings(CASE_STUDIES["hotel_review"], model)
+    assert settings["encoding"] == "joined"
+    assert settings["model"].endswith("hotel_review/models/joined.onnx")
+
+
 def test_more_cases_than_the_limit_are_not_counted(
     tmp_path: Path, small_study: CaseStudy
 ) -> None:
