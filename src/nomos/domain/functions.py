@@ -1,14 +1,15 @@
-"""`@batched` and `@random`: functions written for many cases, and functions that draw."""
+"""`@batched`, `@random`, `@total`: what a domain says of its functions."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
 from greenlet import getcurrent
 
-from nomos.domain.records import Column, items, to_column
+from nomos.domain.records import Column, items, numbers, plain, to_column
 from nomos.errors import ModelError
 
 Method = Callable[..., Any]
@@ -25,8 +26,12 @@ class batched:  # noqa: N801 - a decorator, used as one
     def __init__(self, method: Method) -> None:
         self.method = method
         self.draws = bool(getattr(method, "draws", False))
+        self.total = bool(getattr(method, "total", False))
         self.__doc__ = method.__doc__
         self.__wrapped__ = method
+        if len(inspect.signature(method).parameters) < 2:
+            name = getattr(method, "__name__", "a method")
+            raise TypeError(f"`{name}` is batched, so it must take a column to answer")
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.__name__ = name
@@ -56,36 +61,36 @@ class BoundBatched:
     def many(self, *columns: Any) -> Column:
         """Answer for many cases at once."""
         made = [to_column(c) if isinstance(c, list) else c for c in columns]
-        return answers(
-            self.function.method(self.instance, *made), len(made[0]), self.function
-        )
+        given = self.function.method(self.instance, *made)
+        return answers(given, len(made[0]), self.function.__name__)
 
 
-def answers(given: Any, count: int, function: batched) -> Column:
+def answers(given: Any, count: int, name: str) -> Column:
     """Return what a batched function answered as a column, checking its length."""
-    name = function.__name__
     if not isinstance(given, list | tuple | np.ndarray):
         given = np.asarray(given)
     if isinstance(given, np.ndarray) and given.ndim == 0:
-        raise ModelError(f"`{name}` gave one answer for {count} cases: {given!r}")
+        raise ModelError(
+            f"`{name}` must give one answer for each of {count} cases, "
+            f"but it gave {given.item()!r}"
+        )
     if len(given) != count:
         raise ModelError(f"`{name}` gave {len(given)} answers for {count} cases")
     if not isinstance(given, np.ndarray):
-        return to_column([v.item() if isinstance(v, np.generic) else v for v in given])
-    if given.ndim > 1 or given.dtype == object:
-        return given if given.dtype != object else to_column(given.tolist())
-    if (
-        given.dtype.kind in "iu"
-        and given.dtype.itemsize <= 8
-        and given.dtype != np.uint64
-    ):
-        return given.astype(np.int64, copy=False)
-    if given.dtype.kind == "f":
-        return given.astype(np.float64, copy=False)
-    return given if given.dtype.kind == "b" else given.tolist()
+        return to_column([plain(value) for value in given])
+    return numbers(given) if given.ndim == 1 else given
 
 
 def random(method: _Marked) -> _Marked:
     """Mark a method that draws: it is handed a numpy Generator as its last argument."""
     method.draws = True
+    return method
+
+
+def total(method: _Marked) -> _Marked:
+    """Mark a batched method that has an answer for every record: it never raises.
+
+    Where nothing in the spec needs its answer, it is then not called at all.
+    """
+    method.total = True
     return method

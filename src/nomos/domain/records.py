@@ -1,7 +1,8 @@
 """Features of records of any kind: rows of a schema, dicts, tuples, dataclasses.
 
 `get_feature` and `set_feature` work on one record, the `..._many` forms on a column of
-them. A record is a value: setting a feature makes a copy.
+them. A record is a value: setting a feature makes a copy. Numbers come out as Python's
+own, whatever held them, so that every way of running a spec reckons alike.
 """
 
 from __future__ import annotations
@@ -17,20 +18,24 @@ from nomos.domain.schema import Array, Schema
 Column = Array | list[Any]
 
 
+def plain(value: Any) -> Any:
+    """Return numpy's numbers as Python's; anything else as it is."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def get_feature(record: Any, key: Any, schema: Schema | None) -> Any:
     """Return a feature of a record, by name or by number."""
     if isinstance(record, np.ndarray):
         if schema is not None and record.ndim == 1:
             feature, columns = schema.place(key)
             return feature.read(record[columns])
-        value = record[key]
-        return value.item() if isinstance(value, np.generic) else value
+        return plain(record[key])
     if isinstance(record, Mapping):
-        return record[key] if key in record else record[list(record)[key]]
+        return plain(record[_name_in(record, key)])
     names = _field_names(record)
     if names is not None:
-        return getattr(record, key if isinstance(key, str) else names[key])
-    return record[key]
+        return plain(getattr(record, key if isinstance(key, str) else names[key]))
+    return plain(record[key])
 
 
 def set_feature(record: Any, key: Any, value: Any, schema: Schema | None) -> Any:
@@ -45,8 +50,7 @@ def set_feature(record: Any, key: Any, value: Any, schema: Schema | None) -> Any
         changed.flags.writeable = False
         return changed
     if isinstance(record, Mapping):
-        name = key if key in record else list(record)[key]
-        return {**record, name: value}
+        return {**record, _name_in(record, key): value}
     names = _field_names(record)
     if names is not None:
         name = key if isinstance(key, str) else names[key]
@@ -56,10 +60,17 @@ def set_feature(record: Any, key: Any, value: Any, schema: Schema | None) -> Any
             return dataclasses.replace(record, **{name: value})  # type: ignore[type-var]  # an instance
         return record._replace(**{name: value})
     if isinstance(record, list | tuple):
-        items = list(record)
-        items[key] = value
-        return type(record)(items)
+        parts = list(record)
+        parts[key] = value
+        return type(record)(parts)
     raise TypeError(f"a {type(record).__name__} has no features")
+
+
+def _name_in(record: Mapping[Any, Any], key: Any) -> Any:
+    """Return the key that is meant: the key itself, or the one at that position."""
+    if key in record or not isinstance(key, int):
+        return key
+    return list(record)[key]
 
 
 def _field_names(record: Any) -> Sequence[str] | None:
@@ -70,10 +81,13 @@ def _field_names(record: Any) -> Sequence[str] | None:
 
 def get_feature_many(records: Column, key: Any, schema: Schema | None) -> Column:
     """Return a feature of each record of a column."""
-    if isinstance(records, np.ndarray) and records.ndim == 2 and schema is not None:
-        feature, columns = schema.place(key)
-        return feature.read_many(records[:, columns])
-    return to_column([get_feature(record, key, schema) for record in records])
+    if isinstance(records, np.ndarray) and records.ndim == 2:
+        if schema is not None:
+            feature, columns = schema.place(key)
+            return feature.read_many(records[:, columns])
+        if isinstance(key, int):
+            return numbers(records[:, key])
+    return to_column([get_feature(record, key, schema) for record in items(records)])
 
 
 def set_feature_many(
@@ -83,12 +97,20 @@ def set_feature_many(
     if isinstance(records, np.ndarray) and records.ndim == 2 and schema is not None:
         feature, columns = schema.place(key)
         changed = records.copy()
-        changed[:, columns] = feature.write_many(values)
+        changed[:, columns] = written(feature.write_many(values), records.dtype)
         return changed
-    pairs = zip(records, items(values), strict=True)
+    pairs = zip(items(records), items(values), strict=True)
     return to_column(
         [set_feature(record, key, value, schema) for record, value in pairs]
     )
+
+
+def written(values: Array, dtype: np.dtype[Any]) -> Array:
+    """Return values as rows of a type hold them."""
+    if dtype.kind == "f" and values.dtype.kind == "i":
+        # Python's integers go into a row by way of a double; so do numpy's, then.
+        values = values.astype(np.float64)
+    return values.astype(dtype)
 
 
 _SCALARS: dict[type, Any] = {int: np.int64, float: np.float64, bool: np.bool_}
@@ -106,7 +128,7 @@ def to_column(values: list[Any]) -> Column:
             except OverflowError:
                 return values
         return values
-    if kind is np.ndarray:
+    if kind is np.ndarray and values[0].ndim:
         first = values[0]
         if all(
             type(value) is np.ndarray
@@ -116,6 +138,18 @@ def to_column(values: list[Any]) -> Column:
         ):
             return np.stack(values)
     return values
+
+
+def numbers(values: Array) -> Column:
+    """Return a one-dimensional array as a column: 64-bit numbers, or a list."""
+    kind = values.dtype.kind
+    if kind == "b":
+        return values
+    if kind == "i" or (kind == "u" and values.dtype.itemsize < 8):
+        return values.astype(np.int64, copy=False)
+    if kind == "f" and values.dtype.itemsize <= 8:
+        return values.astype(np.float64, copy=False)
+    return to_column([plain(value) for value in values.tolist()])
 
 
 def items(column: Column) -> list[Any]:

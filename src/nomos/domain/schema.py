@@ -16,6 +16,7 @@ import numpy as np
 from nomos.lang.types import FeatureType, Type
 
 Array = np.ndarray[Any, Any]
+_TOO_LARGE = 2.0**63  # for numpy's own integers
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,21 +40,25 @@ class Feature:
         value = float(columns[0])
         return int(value) if value.is_integer() else value
 
-    def read_many(self, columns: Array) -> Array:
+    def read_many(self, columns: Array) -> Array | list[Any]:
         """Return the values held by the columns of many rows."""
         values = columns[:, 0].astype(np.float64)
-        whole = np.isfinite(values).all() and (np.rint(values) == values).all()
-        return values.astype(np.int64) if whole else values
+        whole = (np.rint(values) == values) & (np.abs(values) < _TOO_LARGE)
+        if whole.all():
+            return values.astype(np.int64)
+        return [self.read(row) for row in columns]  # as they are, one by one
 
     def write(self, value: Any) -> Any:
         """Return what the columns hold for a value: a number, or one per column."""
         return _number(self, value)
 
-    def write_many(self, values: Any) -> Any:
+    def write_many(self, values: Array | list[Any]) -> Array:
         """Return what the columns of many rows hold, shape (rows, width)."""
-        if isinstance(values, np.ndarray) and values.dtype != object:
+        if isinstance(values, np.ndarray) and values.dtype.kind in "ifb":
             return values[:, None]
-        return np.array([self.write(value) for value in values]).reshape(-1, self.width)
+        # As objects, numbers of different kinds go into the rows as they are.
+        written = np.array([self.write(value) for value in values], dtype=object)
+        return written.reshape(-1, self.width)
 
     def problems(self, columns: Array) -> Iterator[str]:
         """Yield what is wrong with the data of this feature."""
@@ -139,7 +144,7 @@ class Ordinal(Feature):
 
 
 def _position(feature: Category | OneHot, value: Any) -> int:
-    if value in feature.levels:
+    if isinstance(value, str) and value in feature.levels:
         return feature.levels.index(value)
     known = ", ".join(feature.levels)
     raise ValueError(f"feature `{feature.name}` has no level {value!r}; it has {known}")
@@ -167,6 +172,10 @@ class Category(Feature):
     def write(self, value: Any) -> int:
         """Return what the columns hold for a value."""
         return _position(self, value)
+
+    def write_many(self, values: Array | list[Any]) -> Array:
+        """Return what the columns of many rows hold, shape (rows, width)."""
+        return np.array([_position(self, value) for value in values])[:, None]
 
     def problems(self, columns: Array) -> Iterator[str]:
         """Yield what is wrong with the data of this feature."""
@@ -203,6 +212,12 @@ class OneHot(Feature):
         """Return what the columns hold for a value."""
         row: Array = np.eye(len(self.levels))[_position(self, value)]
         return row
+
+    def write_many(self, values: Array | list[Any]) -> Array:
+        """Return what the columns of many rows hold, shape (rows, width)."""
+        positions = [_position(self, value) for value in values]
+        rows: Array = np.eye(len(self.levels))[positions]
+        return rows
 
     def problems(self, columns: Array) -> Iterator[str]:
         """Yield what is wrong with the data of this feature."""

@@ -13,8 +13,11 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
 
+import numpy as np
+
+from nomos.diagnostics.source import Source
 from nomos.errors import Discard, ModelError
-from nomos.harness.choices import CaseDraws
+from nomos.harness.choices import CaseDraws, NoSuchNumber
 from nomos.harness.emit import Emitter, function_of
 from nomos.harness.program import Program, Running
 
@@ -85,12 +88,31 @@ class Case(Running):
                     Verdict.VIOLATED, choices, True, str(error), values, "", self.calls
                 )
             case Discard():
-                verdict, why = Verdict.DISCARDED, str(error)
+                verdict = Verdict.DISCARDED
+                why = reason(error, self.program.spec.source)
             case _:
                 why = f"{type(error).__name__}: {error}".strip().removesuffix(":")
                 shown = format_traceback(error, self.program.spec.source.name)
-                return Outcome(Verdict.CRASHED, choices, accepted, why, {}, shown)
+                return Outcome(
+                    Verdict.CRASHED, choices, accepted, why, {}, shown, self.calls
+                )
         return Outcome(verdict, choices, accepted, why, {}, "", self.calls)
+
+
+def reason(discard: Discard, source: Source) -> str:
+    """Say why a case is discarded; of a draw, what the spec says at its place."""
+    if not isinstance(discard, NoSuchNumber):
+        return str(discard)
+    frames = traceback.extract_tb(discard.__traceback__)
+    own = [frame for frame in frames if frame.filename == source.name]
+    if not own or not source.text:  # a compiled harness has lines of its own
+        return str(discard)
+    at = own[-1]
+    first, last = at.lineno or 1, at.end_lineno or 1
+    lines = [source.line(number) for number in range(first, last + 1)]
+    lines[-1] = lines[-1][: at.end_colno]
+    lines[0] = lines[0][at.colno or 0 :]
+    return " ".join(" ".join(lines).split())
 
 
 def format_traceback(error: BaseException, spec: str) -> str:
@@ -129,7 +151,8 @@ class Alone:
         """Run the case of these draws; only an answer that breaks its contract raises."""
         case = self._case = Case(self.program, draws)
         try:
-            self._function(case)
+            with np.errstate(all="ignore"):
+                self._function(case)
         except ModelError:
             raise
         except Exception as error:

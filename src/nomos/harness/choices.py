@@ -8,6 +8,7 @@ was drawn is recorded: a case is its list of choices, and nothing else.
 from __future__ import annotations
 
 from hashlib import blake2b
+from operator import index
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,6 +17,7 @@ from nomos.errors import Discard
 
 Array = np.ndarray[Any, Any]
 _WORDS_PER_COUNTER = 4  # Philox gives four words for each value of its counter
+_WORDS = 2**64
 _BLOCK = 1024  # cases whose words are made together when cases run one by one
 _LOW_HALF = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
@@ -56,6 +58,19 @@ class Stream:
         return int(block[1][offset])
 
 
+def bounds(low: Any, high: Any) -> tuple[int, int]:
+    """Return the bounds of a draw as integers; raises where there is no number."""
+    try:
+        low, high = index(low), index(high)
+    except TypeError:
+        raise TypeError(f"randInt takes integers, not {low!r} and {high!r}") from None
+    if low > high:
+        raise NoSuchNumber(f"randInt({low}, {high})")
+    if high - low >= _WORDS:
+        raise ValueError(f"randInt({low}, {high}) has more than 2**64 numbers")
+    return low, high
+
+
 def bounded(word: int, low: int, high: int) -> int:
     """Map a word to low..high, both included."""
     return low + (word * (high - low + 1) >> 64)
@@ -63,12 +78,24 @@ def bounded(word: int, low: int, high: int) -> int:
 
 def bounded_many(words: Array, low: Array, high: Array) -> Array:
     """Map words to their own ranges; the same numbers as `bounded` gives."""
-    sizes = (high - low + 1).astype(np.uint64)
-    if sizes.size and int(sizes.max()) > 2**32:
-        pairs = zip(words.tolist(), low.tolist(), high.tolist(), strict=True)
-        return np.array([bounded(w, a, b) for w, a, b in pairs], dtype=np.int64)
-    upper = (words >> _HALF) * sizes + ((words & _LOW_HALF) * sizes >> _HALF)
-    return low + (upper >> _HALF).astype(np.int64)
+    # Differences of integers wrap around as those of words do, so they are exact.
+    spans = high - low
+    sizes = spans.astype(np.uint64) + np.uint64(1)
+    if spans.size and (int(spans.max()) >= 2**32 or int(spans.min()) < 0):
+        upper = _high_word(words, sizes)
+    else:
+        upper = (words >> _HALF) * sizes + ((words & _LOW_HALF) * sizes >> _HALF)
+        upper >>= _HALF
+    return low + upper.astype(np.int64)
+
+
+def _high_word(words: Array, sizes: Array) -> Array:
+    """Return the upper 64 bits of the products; a size of 0 stands for 2**64."""
+    a, b = words >> _HALF, words & _LOW_HALF
+    c, d = sizes >> _HALF, sizes & _LOW_HALF
+    middle = (b * d >> _HALF) + (a * d & _LOW_HALF) + b * c
+    upper: Array = a * c + (a * d >> _HALF) + (middle >> _HALF)
+    return np.where(sizes == 0, words, upper)
 
 
 def seed_of(word: int) -> int:
@@ -105,8 +132,7 @@ class RandomCase:
 
     def integer(self, low: int, high: int) -> int:
         """Draw from low..high, both included."""
-        if low > high:
-            raise NoSuchNumber(f"randInt({low}, {high})")
+        low, high = bounds(low, high)
         value = bounded(self.stream.word(len(self.choices), self.number), low, high)
         self.choices.append(value)
         return value
@@ -136,8 +162,7 @@ class ReplayedCase:
 
     def integer(self, low: int, high: int) -> int:
         """Return the recorded integer."""
-        if low > high:
-            raise NoSuchNumber(f"randInt({low}, {high})")
+        low, high = bounds(low, high)
         value = self._next()
         if not low <= value <= high:
             raise LookupError(f"the recorded {value} is not in {low}..{high} any more")
@@ -157,8 +182,7 @@ class Odometer:
 
     def integer(self, low: int, high: int) -> int:
         """Return the value on the next wheel."""
-        if low > high:
-            raise NoSuchNumber(f"randInt({low}, {high})")
+        low, high = bounds(low, high)
         if len(self.choices) == len(self._wheels):
             self._wheels.append((low, high))
         value = self._wheels[len(self.choices)][0]

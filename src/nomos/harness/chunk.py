@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from enum import IntEnum
 from typing import Any
 
@@ -11,7 +10,8 @@ import numpy as np
 from nomos.domain.records import Column, take
 from nomos.harness.choices import generator
 from nomos.harness.drawing import ColumnDraws
-from nomos.harness.program import Program, Running
+from nomos.harness.program import Program
+from nomos.harness.rows import frozen, part
 from nomos.lang import core
 
 Array = np.ndarray[Any, Any]
@@ -33,21 +33,16 @@ class Cell:
     __slots__ = ("known", "later", "places", "roots", "value")
 
     def __init__(self, value: Any, roots: frozenset[str] | None) -> None:
-        self.value = value
+        self.value = frozen(value)
         self.roots = roots  # the inputs that determine the value; None: draws do too
         self.places: Array | None = None  # where in the source the items were drawn
-        self.later: tuple[core.Expr, dict[str, Cell]] | None = (
-            None  # not worked out yet
-        )
+        # Put off until someone asks: the expression, and what its names mean.
+        self.later: tuple[core.Expr, dict[str, Cell]] | None = None
         self.known: Array | None = None  # for which rows it has been worked out
 
     def keep(self, index: Array) -> None:
         """Forget the cases that left."""
-        if isinstance(self.value, np.ndarray | list):
-            frozen = isinstance(self.value, np.ndarray) and not self.value.flags.writeable
-            self.value = take(self.value, index)
-            if frozen:
-                self.value.flags.writeable = False
+        self.value = frozen(part(self.value, index))
         if self.places is not None:
             self.places = self.places[index]
         if self.known is not None:
@@ -60,18 +55,17 @@ class Chunk:
     def __init__(self, program: Program, draws: ColumnDraws, count: int) -> None:
         self.program = program
         self.draws = draws
-        self.rows: Array = np.arange(
-            count
-        )  # the places in the chunk of those still here
+        self.rows: Array = np.arange(count)  # of those still here, in the chunk
         # One entry for each draw: a column, or the draws that each case's block made.
         self.choices: list[Array | list[tuple[int, ...]]] = []
         self.position: int | Array = 0  # how many draws each case has made
         self.left: list[tuple[Array, Array, Array]] = []  # rows, fates, reasons
         self.reasons: list[str] = []
+        self._whole = True  # nobody has left
+        self._marked = False
         self._fate = np.zeros(count, dtype=np.int8)
         self._reason = np.zeros(count, dtype=np.int32)
         self._cells: list[Cell] = []
-        self._names: dict[str, Any] | None = None
 
     def count(self, at: Array | None) -> int:
         """Return how many rows are meant; None means all."""
@@ -83,20 +77,16 @@ class Chunk:
         self._cells.append(cell)
         return cell
 
-    def function(self, name: str) -> Callable[..., Any]:
-        """Return a built-in function as a case alone would have it."""
-        if self._names is None:
-            self._names = self.program.namespace(_no_case)
-        found: Callable[..., Any] = self._names[name]
-        return found
-
     def mark(
         self, at: Array | None, where: Array | None, fate: Fate, reason: str
     ) -> None:
         """Let rows leave at the next `settle`; the first reason for a row stands."""
-        index = np.arange(len(self.rows)) if at is None else at
-        if where is not None:
-            index = index[where]
+        if at is None:
+            index = (
+                np.arange(len(self.rows)) if where is None else np.flatnonzero(where)
+            )
+        else:
+            index = at if where is None else at[where]
         index = index[self._fate[index] == Fate.STAYS]
         if not len(index):
             return
@@ -104,12 +94,14 @@ class Chunk:
             self.reasons.append(reason)
         self._fate[index] = fate
         self._reason[index] = self.reasons.index(reason)
+        self._marked = True
 
     def settle(self) -> Array | None:
         """Let the marked rows go; return the index of those that stay, None for all."""
-        gone = self._fate != Fate.STAYS
-        if not gone.any():
+        if not self._marked:
             return None
+        self._marked = False
+        gone = self._fate != Fate.STAYS
         reasons = self._reason[gone]
         self.left.append((self.rows[gone], self._fate[gone], reasons))
         index: Array = np.flatnonzero(~gone)
@@ -118,6 +110,7 @@ class Chunk:
 
     def keep(self, index: Array) -> None:
         """Forget all other rows."""
+        self._whole = False
         self.rows = self.rows[index]
         self._fate, self._reason = self._fate[index], self._reason[index]
         if not isinstance(self.position, int):
@@ -125,6 +118,11 @@ class Chunk:
         self.choices = [take(column, index) for column in self.choices]
         for cell in self._cells:
             cell.keep(index)
+
+    def gone(self, fate: Fate) -> Array:
+        """Return the rows that have left for a reason of this kind."""
+        rows = [rows[fates == fate] for rows, fates, _ in self.left]
+        return np.concatenate(rows) if rows else np.empty(0, dtype=np.int64)
 
     def draw(self, at: Array | None, low: Array, high: Array) -> Array:
         """Draw an integer for each row and record it."""
@@ -141,11 +139,12 @@ class Chunk:
         self._record(at, seeds)
         return [generator(seed) for seed in seeds.tolist()]
 
-    def _addresses(self, at: Array | None) -> tuple[Array, Array | int]:
+    def _addresses(self, at: Array | None) -> tuple[Array | None, Array | int]:
+        if isinstance(self.position, int):
+            rows = None if self._whole else self.rows
+            return (rows if at is None else self.rows[at]), self.position
         if at is None:
             return self.rows, self.position
-        if isinstance(self.position, int):
-            return self.rows[at], self.position
         return self.rows[at], self.position[at]
 
     def _record(self, at: Array | None, values: Array) -> None:
@@ -178,7 +177,3 @@ class Chunk:
                     choices.append(entry)
             cases.append(tuple(choices))
         return cases
-
-
-def _no_case() -> Running:
-    raise LookupError("draws and labels belong to a case")

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 
 from nomos.harness.emit import Emitter
+from nomos.harness.space import draws_late
 from nomos.lang import core
 from nomos.lang.types import BUILT_IN, Function
 
@@ -24,14 +25,14 @@ _PARAGRAPH = re.compile(r"\n(harness_* = |while |harness_*\.report)")
 def compile_harness(spec: core.Spec, path: str, offered: Mapping[str, Function]) -> str:
     """Return the program; `path` is the spec's, as seen from the program's folder.
 
-    `offered` are the domain's functions. Where the block calls one that draws, the
-    cases there are cannot be listed.
+    `offered` are the domain's functions. Where one that draws is called in the block or
+    later, the cases there are cannot be listed.
     """
     emitter = Emitter(spec)
     body = emitter.case()
     known = {**BUILT_IN, **offered}
     functions = _functions(spec, emitter, known)
-    listable = not any(name in known and known[name].draws for name in spec.code.called)
+    listable = not draws_late(spec, lambda name: name in known and known[name].draws)
     lets = (*spec.variables, *spec.later_variables)
     values = (*spec.inputs, *(let.name for let in lets), *spec.outputs)
     harness = emitter.own("harness")

@@ -9,23 +9,29 @@ import numpy as np
 from nomos.harness.choices import EndlessRange, Stream, bounded_many
 
 Array = np.ndarray[Any, Any]
+LONGEST_RANGE = 2**24  # numbers; cases that draw from more are not listed
 
 
 class ColumnDraws(Protocol):
     """Where a chunk of cases draws from.
 
-    `rows` are the cases' places in the chunk, `positions` how many draws each of them
-    has made. The second result marks rows that must wait for a choice.
+    `rows` are the cases' places in the chunk, None for all of them; `positions` is how
+    many draws each of them has made. The second result marks rows that must wait for a
+    choice.
     """
 
     def integers(
-        self, rows: Array, positions: Array | int, low: Array, high: Array
+        self, rows: Array | None, positions: Array | int, low: Array, high: Array
     ) -> tuple[Array, Array | None]:
         """Draw from low..high, both included."""
         ...
 
-    def seeds(self, rows: Array, positions: Array | int) -> Array:
+    def seeds(self, rows: Array | None, positions: Array | int) -> Array:
         """Draw the seeds of generators."""
+        ...
+
+    def word(self, row: int, position: int) -> int:
+        """Return the random word of one case."""
         ...
 
 
@@ -45,9 +51,15 @@ class RandomDraws:
             self._words[position] = words
         return self._words[position]
 
-    def _gather(self, rows: Array, positions: Array | int) -> Array:
+    def word(self, row: int, position: int) -> int:
+        """Return the random word of one case."""
+        return int(self.words(position)[row])
+
+    def _gather(self, rows: Array | None, positions: Array | int) -> Array:
         if isinstance(positions, int):
-            return self.words(positions)[rows]
+            words = self.words(positions)
+            return words if rows is None else words[rows]
+        assert rows is not None
         gathered = np.empty(len(rows), dtype=np.uint64)
         for position in np.unique(positions).tolist():
             here = positions == position
@@ -55,12 +67,12 @@ class RandomDraws:
         return gathered
 
     def integers(
-        self, rows: Array, positions: Array | int, low: Array, high: Array
+        self, rows: Array | None, positions: Array | int, low: Array, high: Array
     ) -> tuple[Array, Array | None]:
         """Draw from low..high, both included."""
         return bounded_many(self._gather(rows, positions), low, high), None
 
-    def seeds(self, rows: Array, positions: Array | int) -> Array:
+    def seeds(self, rows: Array | None, positions: Array | int) -> Array:
         """Draw the seeds of generators."""
         return (self._gather(rows, positions) >> np.uint64(1)).astype(np.int64)
 
@@ -78,21 +90,25 @@ class ReplayedDraws:
         self.high = np.full(len(known), -1, dtype=np.int64)
 
     def integers(
-        self, rows: Array, positions: Array | int, low: Array, high: Array
+        self, rows: Array | None, positions: Array | int, low: Array, high: Array
     ) -> tuple[Array, Array | None]:
         """Return the known choices, and which rows have none left."""
+        if rows is None:
+            rows = np.arange(len(self.known))
         at = np.broadcast_to(positions, rows.shape)
         waiting = at >= self.known.shape[1]
         if not waiting.any():
             return self.known[rows, at], None
-        if int((high - low)[waiting].max()) > 2**24:
-            raise EndlessRange("randInt over more than 2**24 numbers")
         self.low[rows[waiting]] = low[waiting]
         self.high[rows[waiting]] = high[waiting]
         values = low.copy()
         values[~waiting] = self.known[rows[~waiting], at[~waiting]]
         return values, waiting
 
-    def seeds(self, rows: Array, positions: Array | int) -> Array:
+    def seeds(self, rows: Array | None, positions: Array | int) -> Array:
         """Refuse: a generator has too many values."""
         raise EndlessRange("a function that draws by itself")
+
+    def word(self, row: int, position: int) -> int:
+        """Refuse: what a block draws is not listed."""
+        raise EndlessRange("a draw inside the block")

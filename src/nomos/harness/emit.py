@@ -24,7 +24,6 @@ _ARITHMETIC: dict[str, type[ast.operator]] = {
 }
 _COMPARE: dict[str, type[ast.cmpop]] = {
     "==": ast.Eq,
-    "!=": ast.NotEq,
     "<": ast.Lt,
     "<=": ast.LtE,
     ">": ast.Gt,
@@ -130,11 +129,10 @@ class Emitter:
 
     def _compare(self, expr: core.Compare) -> ast.expr:
         left, right = self.expression(expr.left), self.expression(expr.right)
-        plain = {expr.left.type, expr.right.type} <= _PLAINLY_EQUAL
-        if expr.operator in ("==", "!=") and not plain:
-            return self._call(
-                "equal" if expr.operator == "==" else "differ", left, right
-            )
+        if expr.operator == "!=":
+            return self._call("differ", left, right)
+        if expr.operator == "==" and not compares_plainly(expr):
+            return self._call("equal", left, right)
         return ast.Compare(left, [_COMPARE[expr.operator]()], [right])
 
     def _logic(self, expr: core.Logic) -> ast.expr:
@@ -150,7 +148,14 @@ class Emitter:
     def _truth(self, expr: core.Expr) -> ast.expr:
         """Emit an operand of logic as a truth value, whatever a function returns."""
         emitted = self.expression(expr)
-        return emitted if expr.type is Type.BOOL else self._call("bool", emitted)
+        is_truth = isinstance(expr, core.Compare | core.Logic | core.Not)
+        return emitted if is_truth else self._call("bool", emitted)
+
+
+def compares_plainly(expr: core.Compare) -> bool:
+    """Tell whether Python's own `==` compares by value here; else `equal` does."""
+    types = {expr.left.type, expr.right.type}
+    return expr.operator == "==" and types <= _PLAINLY_EQUAL
 
 
 def _constant(value: int | float | str | bool | None) -> ast.expr:

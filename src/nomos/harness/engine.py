@@ -9,15 +9,10 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from nomos.harness.alone import Alone, Outcome, Verdict
-from nomos.harness.choices import (
-    CaseDraws,
-    EndlessRange,
-    RandomCase,
-    ReplayedCase,
-    Stream,
-)
+from nomos.harness.asking import Answers
+from nomos.harness.choices import CaseDraws, RandomCase, ReplayedCase, Stream
 from nomos.harness.chunk import Chunk, Fate
-from nomos.harness.columns import Answers, Columns
+from nomos.harness.columns import Columns
 from nomos.harness.drawing import ColumnDraws, RandomDraws, ReplayedDraws
 from nomos.harness.lanes import Lanes
 from nomos.harness.program import Program
@@ -84,16 +79,41 @@ class ListedCases:
 class Judged:
     """The verdicts on the first cases of a chunk, in their order.
 
-    `violations` are the choices of the violated cases, by row. `discards` counts the
-    reasons. Crashed cases have their outcome in `crashes`.
+    `accepted` tells which cases got past `requires` and so spent budget. `violations`
+    are the choices of the violated cases, by row. `discards` counts the reasons.
+    Crashed cases have their outcome in `crashes`.
     """
 
     verdicts: Array
-    tests: int = 0
+    accepted: Array
     violations: dict[int, tuple[int, ...]] = field(default_factory=dict)
     crashes: dict[int, Outcome] = field(default_factory=dict)
     discards: Counter[str] = field(default_factory=Counter)
     k: int = 0
+
+    @property
+    def tests(self) -> int:
+        """How many of the cases spent budget."""
+        return int(self.accepted.sum())
+
+    def add(self, row: int, outcome: Outcome) -> None:
+        """Take in the outcome of a case that was run alone."""
+        self.verdicts[row] = outcome.verdict
+        self.accepted[row] = _is_test(outcome)
+        self.k = max(self.k, outcome.calls)
+        match outcome.verdict:
+            case Verdict.VIOLATED:
+                self.violations[row] = outcome.choices
+            case Verdict.CRASHED:
+                self.crashes[row] = outcome
+            case Verdict.DISCARDED:
+                self.discards[outcome.why] += 1
+            case Verdict.PASSED:
+                pass
+
+
+def _is_test(outcome: Outcome) -> bool:
+    return outcome.accepted and outcome.verdict is not Verdict.DISCARDED
 
 
 class Engine:
@@ -115,24 +135,39 @@ class Engine:
 
     def run(self, cases: Cases, *, tests: int, crashes: int) -> Judged:
         """Judge cases in order until so many tests were made or so many crashed."""
-        columns = Columns(Chunk(self.program, cases.draws(), cases.count), self.answers)
+        limits = _Limits(tests, crashes)
+        if self.way == "rows":
+            return self._run_alone(cases, limits)
+        chunk = Chunk(self.program, cases.draws(), cases.count)
+        columns = Columns(chunk, self.answers)
         resolved: dict[int, Outcome] = {}
         with np.errstate(all="ignore"):
             columns.generate()
-            end = self._resolve(columns.chunk, cases, resolved, cases.count, crashes)
-            end = self._cut(columns.chunk, resolved, end, tests)
+            end = self._resolve(chunk, cases, resolved, cases.count, limits)
+            end = _cut(chunk, resolved, end, tests)
             k = self._block(columns)
-        chunk = columns.chunk
-        end = self._resolve(chunk, cases, resolved, end, crashes)
-        return self._collect(columns, resolved, end, k)
+        end = self._resolve(chunk, cases, resolved, end, limits)
+        return _collect(columns, resolved, end, k)
+
+    def _run_alone(self, cases: Cases, limits: _Limits) -> Judged:
+        outcomes: list[Outcome] = []
+        for row in range(cases.count):
+            outcomes.append(self._alone(cases, row))
+            if limits.are_reached(outcomes):
+                break
+        size = len(outcomes)
+        judged = Judged(np.zeros(size, dtype=np.int8), np.zeros(size, dtype=bool))
+        for row, outcome in enumerate(outcomes):
+            judged.add(row, outcome)
+        return judged
+
+    def _alone(self, cases: Cases, row: int) -> Outcome:
+        outcome = self.alone.run(cases.alone(row))
+        self.answers.rows_sent += outcome.calls
+        return outcome
 
     def _block(self, columns: Columns) -> int:
-        chunk = columns.chunk
-        if self.way == "rows":
-            chunk.mark(None, None, Fate.HARD, "")
-            chunk.settle()
-        if not len(chunk.rows):
-            columns.failed = np.empty(0, dtype=np.int64)
+        if not len(columns.chunk.rows):
             return 0
         if self._lanes is not None:
             k = self._lanes.run(columns, self.answers)
@@ -148,79 +183,71 @@ class Engine:
         cases: Cases,
         resolved: dict[int, Outcome],
         end: int,
-        crashes: int,
+        limits: _Limits,
     ) -> int:
         """Run the hard cases alone, in order; return where to stop for crashes."""
-        hard: list[int] = sorted(
-            row
-            for rows, fates, _ in chunk.left
-            for row in rows[fates == Fate.HARD].tolist()
-            if row < end and row not in resolved
-        )
-        if any((fates == Fate.WAITS).any() for _, fates, _ in chunk.left):
-            raise EndlessRange("a draw inside the block")
-        crashed = 0
-        for row in hard:
-            outcome = resolved[row] = self.alone.run(cases.alone(row))
-            self.answers.rows_sent += outcome.calls
-            crashed += int(outcome.verdict is Verdict.CRASHED)
-            if crashed >= crashes:
-                return row + 1
+        assert not len(chunk.gone(Fate.WAITS)), "a draw that was not listed"
+        hard = set(chunk.gone(Fate.HARD).tolist()) - resolved.keys()
+        crashed = [r for r, o in resolved.items() if o.verdict is Verdict.CRASHED]
+        for row in sorted(hard):
+            if row >= end:
+                break
+            resolved[row] = self._alone(cases, row)
+            if resolved[row].verdict is Verdict.CRASHED:
+                crashed.append(row)
+                if len(crashed) >= limits.crashes:
+                    end = min(end, sorted(crashed)[limits.crashes - 1] + 1)
         return end
 
-    def _cut(
-        self, chunk: Chunk, resolved: dict[int, Outcome], end: int, tests: int
-    ) -> int:
-        """Drop the cases behind the last one that the budget covers."""
-        early = [row for row, outcome in resolved.items() if _is_test(outcome)]
-        here = chunk.rows[chunk.rows < end]
-        counted = np.sort(np.concatenate([here, np.array(early, dtype=here.dtype)]))
-        if len(counted) > tests:
-            end = min(end, int(counted[tests - 1]) + 1)
-        if len(chunk.rows) and int(chunk.rows[-1]) >= end:
-            chunk.keep(np.flatnonzero(chunk.rows < end))
-        return end
 
-    def _collect(
-        self, columns: Columns, resolved: dict[int, Outcome], end: int, k: int
-    ) -> Judged:
-        chunk = columns.chunk
-        verdicts = np.full(end, Verdict.DISCARDED, dtype=np.int8)
-        judged = Judged(verdicts)
-        here = chunk.rows < end
-        rows, failed = chunk.rows[here], columns.failed[here]
-        verdicts[rows] = np.where(failed >= 0, Verdict.VIOLATED, Verdict.PASSED)
-        judged.tests = len(rows)
-        violated = np.flatnonzero(here)[failed >= 0]
-        judged.violations = dict(
-            zip(chunk.rows[violated].tolist(), chunk.choices_of(violated), strict=True)
-        )
-        judged.k = k
-        for gone, fates, reasons in chunk.left:
-            out = (gone < end) & (fates == Fate.DISCARDED)
-            for number, count in zip(
-                *np.unique(reasons[out], return_counts=True), strict=True
-            ):
-                judged.discards[chunk.reasons[number]] += int(count)
-        for row, outcome in resolved.items():
-            if row < end:
-                self._add(judged, row, outcome)
-        return judged
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """Where to stop within a chunk."""
 
-    def _add(self, judged: Judged, row: int, outcome: Outcome) -> None:
-        judged.verdicts[row] = outcome.verdict
-        judged.tests += _is_test(outcome)
-        judged.k = max(judged.k, outcome.calls)
-        match outcome.verdict:
-            case Verdict.VIOLATED:
-                judged.violations[row] = outcome.choices
-            case Verdict.CRASHED:
-                judged.crashes[row] = outcome
-            case Verdict.DISCARDED:
-                judged.discards[outcome.why] += 1
-            case Verdict.PASSED:
-                pass
+    tests: int
+    crashes: int
+
+    def are_reached(self, outcomes: list[Outcome]) -> bool:
+        if sum(map(_is_test, outcomes)) >= self.tests:
+            return True
+        crashed = sum(o.verdict is Verdict.CRASHED for o in outcomes)
+        return crashed >= self.crashes
 
 
-def _is_test(outcome: Outcome) -> bool:
-    return outcome.accepted and outcome.verdict is not Verdict.DISCARDED
+def _cut(chunk: Chunk, resolved: dict[int, Outcome], end: int, tests: int) -> int:
+    """Drop the cases behind the last one that the budget covers."""
+    early = [row for row, outcome in resolved.items() if _is_test(outcome)]
+    here = chunk.rows[chunk.rows < end]
+    counted = np.sort(np.concatenate([here, np.array(early, dtype=here.dtype)]))
+    if len(counted) > tests:
+        end = min(end, int(counted[tests - 1]) + 1)
+    if len(chunk.rows) and int(chunk.rows[-1]) >= end:
+        chunk.keep(np.flatnonzero(chunk.rows < end))
+    return end
+
+
+def _collect(
+    columns: Columns, resolved: dict[int, Outcome], end: int, k: int
+) -> Judged:
+    """Put together what the chunk and the runs alone came to."""
+    chunk = columns.chunk
+    verdicts = np.full(end, Verdict.DISCARDED, dtype=np.int8)
+    judged = Judged(verdicts, np.zeros(end, dtype=bool), k=k)
+    here = chunk.rows < end
+    rows, failed = chunk.rows[here], columns.failed[here]
+    verdicts[rows] = np.where(failed >= 0, Verdict.VIOLATED, Verdict.PASSED)
+    judged.accepted[rows] = True
+    violated = np.flatnonzero(here)[failed >= 0]
+    judged.violations = dict(
+        zip(chunk.rows[violated].tolist(), chunk.choices_of(violated), strict=True)
+    )
+    for gone, fates, reasons in chunk.left:
+        out = (gone < end) & (fates == Fate.DISCARDED)
+        for number, count in zip(
+            *np.unique(reasons[out], return_counts=True), strict=True
+        ):
+            judged.discards[chunk.reasons[number]] += int(count)
+    for row, outcome in resolved.items():
+        if row < end:
+            judged.add(row, outcome)
+    return judged

@@ -2,59 +2,83 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from nomos.domain.records import Column, items, take, to_column
+from nomos.domain.records import Column, items, take
+from nomos.harness.program import is_value
 
 Array = np.ndarray[Any, Any]
+_MOST_BYTES = 2**25  # for the answers of one call; images for every item would be more
+_UNKNOWN, _KNOWN, _FAILED = 0, 1, 2
 
 
 class Memory:
-    """The answers of one call site, by the place of the item that they depend on."""
+    """The answers of one call, by the place of the item that they depend on."""
 
     def __init__(self, size: int) -> None:
-        self.known = np.zeros(size, dtype=bool)
-        self.failed = np.zeros(size, dtype=bool)
+        self._state = np.zeros(size, dtype=np.int8)
+        self._asked_for = np.zeros(size, dtype=np.int64)  # by which row, last time
         self._answers: Column | None = None
+        self.is_off = False  # the answers are too large, or could be changed
 
     def recall(
-        self, places: Array, ask: Callable[[Array], tuple[Column, Array]]
-    ) -> tuple[Column, Array | None]:
+        self, places: Array, ask: Callable[[Array | None], tuple[Column, Array]]
+    ) -> tuple[Column, Array]:
         """Return the answer for each place, asking only for those not known yet.
 
-        `ask` is given rows, one for each unknown place, and returns their answers and
-        which of them failed. The second result marks the rows without an answer.
+        `ask` is given rows (None: all), and returns their answers and which of them
+        failed. The second result marks the rows without an answer.
         """
-        unknown = ~(self.known | self.failed)[places]
-        if unknown.any():
-            row_of = np.zeros(len(self.known), dtype=np.int64)
-            row_of[places] = np.arange(len(places))
-            wanted = np.zeros(len(self.known), dtype=bool)
-            wanted[places[unknown]] = True
-            missing = np.flatnonzero(wanted)
-            answers, failed = ask(row_of[missing])
-            self.keep(missing, answers)
-            self.failed[missing[failed]] = True
-            self.known[missing[failed]] = False
+        if self.is_off:
+            return ask(None)
+        unknown = np.flatnonzero(self._state[places] == _UNKNOWN)
+        if len(unknown):
+            wanted = places[unknown]
+            # Of the rows with the same item, the one that comes last asks for all.
+            self._asked_for[wanted] = unknown
+            rows = unknown[self._asked_for[wanted] == unknown]
+            answers, failed = ask(rows)
+            if not self.keep(places[rows], answers, failed):
+                return ask(None)
         assert self._answers is not None
-        bad = self.failed[places]
-        return take(self._answers, places), bad if bad.any() else None
+        return take(self._answers, places), self._state[places] == _FAILED
+
+    def knows(self, place: int) -> bool:
+        """Tell whether the answer for an item is remembered."""
+        return bool(self._state[place] == _KNOWN)
 
     def at(self, place: int) -> Any:
         """Return a known answer."""
         assert self._answers is not None
         return items(take(self._answers, np.array([place])))[0]
 
-    def keep(self, missing: Array, answers: Column) -> None:
-        """Remember the answers for places."""
-        self.known[missing] = True
+    def keep(self, places: Array, answers: Column, failed: Array) -> bool:
+        """Remember the answers for places, and which failed; False: not these."""
+        if self.is_off or not self._can_keep(answers):
+            self.is_off, self._answers = True, None
+            self._state[:] = _UNKNOWN
+            return False
+        self._state[places] = np.where(failed, _FAILED, _KNOWN)
         if self._answers is None:
-            self._answers = spread(answers, missing, len(self.known))
+            self._answers = spread(answers, places, len(self._state))
         else:
-            self._answers = scatter(self._answers, missing, answers)
+            self._answers = scatter(self._answers, places, answers)
+        return True
+
+    def _can_keep(self, answers: Column) -> bool:
+        if isinstance(answers, np.ndarray):
+            size = answers.itemsize * int(np.prod(answers.shape[1:]))
+            return size * len(self._state) <= _MOST_BYTES
+        return all(is_value(answer) for answer in answers)
+
+
+def fresh(value: Any) -> Any:
+    """Return a value that whoever gets it may change."""
+    return value if is_value(value) else copy.deepcopy(value)
 
 
 def scatter(target: Column, rows: Array, values: Column) -> Column:
@@ -80,22 +104,3 @@ def spread(values: Column, rows: Array, count: int) -> Column:
         column[rows] = values
         return column
     return scatter([None] * count, rows, values)
-
-
-def join(
-    first: tuple[Column, Array], second: tuple[Column, Array]
-) -> tuple[Column, Array]:
-    """Put the answers to two halves of a batch together; failed rows may be anything."""
-    (a, bad_a), (b, bad_b) = first, second
-    bad = np.concatenate([bad_a, bad_b])
-    if bad_a.all() != bad_b.all():  # one half has no answers: take the other's kind
-        good = b if bad_a.all() else a
-        filler = take(good, np.zeros(len(bad_a if bad_a.all() else bad_b), dtype=int))
-        a, b = (filler, b) if bad_a.all() else (a, filler)
-    if (
-        isinstance(a, np.ndarray)
-        and isinstance(b, np.ndarray)
-        and (a.dtype, a.shape[1:]) == (b.dtype, b.shape[1:])
-    ):
-        return np.concatenate([a, b]), bad
-    return to_column([*items(a), *items(b)]), bad

@@ -3,24 +3,35 @@
 from __future__ import annotations
 
 import copy
-import math
+import dataclasses
+import inspect
 from collections.abc import Callable, Mapping, Sequence
-from types import ModuleType, SimpleNamespace
+from functools import cached_property
+from types import CodeType, ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from nomos.domain.domain import NOT_FUNCTIONS, Domain
-from nomos.domain.functions import BoundBatched
-from nomos.domain.records import get_feature, set_feature
+from nomos.domain.functions import BoundBatched, batched
+from nomos.domain.records import (
+    Column,
+    get_feature,
+    numbers,
+    plain,
+    set_feature,
+    to_column,
+)
 from nomos.domain.schema import Schema
 from nomos.errors import DomainError
 from nomos.harness.choices import CaseDraws
+from nomos.harness.rows import Source
 from nomos.lang import core
 from nomos.lang.types import MAX_INT
 
 Array = np.ndarray[Any, Any]
-_IMMUTABLE = (str, bytes, int, float, bool, type(None), np.generic)
+Function = Callable[..., Any]
+_IMMUTABLE = (str, bytes, int, float, complex, bool, type(None), np.generic)
 
 
 class Running:
@@ -29,19 +40,27 @@ class Running:
     def __init__(self, program: Program, draws: CaseDraws) -> None:
         self.program = program
         self.draws = draws
-        self.drawn: dict[int, int] = {}  # identity of an item: its place in the source
+        # By the identity of an item: the item, so that it lives, and its place.
+        self.drawn: dict[int, tuple[Any, int]] = {}
         self.calls = 0  # of the domain's functions, made by the block
+        self.asked = 0  # how often a batched function was asked, however deep inside
+        self.unasked = 0  # calls in which none was: of a model that is not batched
 
     def input(self) -> Any:
         """Draw an item from the source."""
         place = self.draws.integer(0, len(self.program.source) - 1)
         item = self.program.item(place)
-        self.drawn[id(item)] = place
+        self.drawn[id(item)] = item, place
         return item
+
+    def place(self, record: Any) -> int | None:
+        """Return where in the source a record was drawn, None if it was made up."""
+        found = self.drawn.get(id(record))
+        return None if found is None else found[1]
 
     def label(self, record: Any) -> Any:
         """Return the label of a drawn item; a made-up record has none."""
-        place = self.drawn.get(id(record))
+        place = self.place(record)
         if place is None:
             raise LookupError("this record was made up, so it has no label")
         return self.program.label_at(place)
@@ -57,48 +76,93 @@ class Program:
         self,
         spec: core.Spec,
         domain: Domain,
-        functions: Mapping[str, Callable[..., Any]] | None = None,
+        functions: Mapping[str, Function] | None = None,
         modules: Mapping[str, ModuleType] | None = None,
     ) -> None:
         self.spec = spec
         self.domain = domain
-        self.plain = dict(functions or {})
+        self.functions = {**(functions or {}), **_functions(domain)}
         self.modules = dict(modules or {})
         self.schema: Schema | None = domain.schema
         lets = (*spec.variables, *spec.later_variables)
         self.names = (*spec.inputs, *(let.name for let in lets), *spec.outputs)
         self.source: Any = _source(domain)  # a sequence, often an array
-        labels = getattr(domain, "labels", None)
-        self.labels: Sequence[Any] | None = None
-        if labels is not None:
-            self.labels = labels()
-            if len(self.labels) != len(self.source):
-                counts = f"{len(self.labels)} labels for {len(self.source)} inputs"
-                raise DomainError(f"{type(domain).__name__} has {counts}")
+        self.rows: Source | None = None  # the source, where it is an array of rows
+        if isinstance(self.source, np.ndarray) and self.source.ndim > 1:
+            self.rows = Source(self.source, self.schema)
+        self.labels: Sequence[Any] | None = _labels(domain, len(self.source))
+        self._is_value: dict[int, bool] = {}
+        self._asks: dict[str, bool] = {}
+        if self.labels is not None and len(spec.inputs) > 1:
+            self._check_labels_told_apart()
 
     def item(self, place: int) -> Any:
         """Return an item of the source as a value that a case may not change."""
-        return isolated(self.source[place])
+        item = plain(self.source[place])
+        shared = self._is_value.get(place)
+        if shared is None:
+            shared = self._is_value[place] = is_value(item)
+        return item if shared else isolated(item)
+
+    @cached_property
+    def can_remember(self) -> bool:
+        """Whether an item alone determines what functions say of it, whenever asked."""
+        if draws(self.function("getFeat")) or draws(self.function("setFeat")):
+            return False
+        if isinstance(self.source, np.ndarray):
+            return True
+        if not isinstance(self.source, list | tuple):
+            return (
+                False  # it makes its items when asked: they may be changed in between
+            )
+        return all(isinstance(i, np.ndarray) or is_value(i) for i in self.source)
 
     def label_at(self, place: int) -> Any:
         """Return the label of an item of the source."""
         if self.labels is None:
             raise LookupError("the domain has no labels")
-        label = self.labels[place]
-        return label.item() if isinstance(label, np.generic) else label
+        return plain(self.labels[place])
 
-    def function(self, name: str) -> Callable[..., Any] | None:
+    @cached_property
+    def label_column(self) -> Column:
+        """The labels of all items."""
+        return to_column([self.label_at(place) for place in range(len(self.source))])
+
+    def function(self, name: str) -> Function | None:
         """Return a function of the domain or of a plain import, None if unknown."""
-        if not name.startswith("_") and name not in NOT_FUNCTIONS:
-            found = getattr(self.domain, name, None)
-            if callable(found):
-                return found  # type: ignore[no-any-return]  # checked
-        return self.plain.get(name)
+        return self.functions.get(name)
+
+    def draws(self, name: str) -> bool:
+        """Tell whether a function of this name draws."""
+        own = self.functions.get(name)
+        return name == "randInt" if own is None else draws(own)
 
     def batched(self, name: str) -> BoundBatched | None:
         """Return a batched function, None if the name stands for no such thing."""
-        found = self.function(name)
+        found = self.functions.get(name)
         return found if isinstance(found, BoundBatched) else None
+
+    def asks(self, name: str) -> bool:
+        """Tell whether a function seems to call a batched one, however deep inside."""
+        if name not in self._asks:
+            self._asks[name] = self._mentions_batched(self.functions[name])
+        return self._asks[name]
+
+    def _mentions_batched(self, function: Function) -> bool:
+        code = getattr(function, "__code__", None)
+        todo = [] if code is None else [code]
+        seen: set[str] = set()
+        while todo:
+            code = todo.pop()
+            todo += [c for c in code.co_consts if isinstance(c, CodeType)]
+            for name in set(code.co_names) - seen:
+                seen.add(name)
+                member = inspect.getattr_static(self.domain, name, None)
+                if isinstance(member, batched):
+                    return True
+                inner = getattr(member, "__code__", None)
+                todo += [] if inner is None else [inner]
+        return False
 
     def namespace(self, current: Current) -> dict[str, Any]:
         """Return what names mean in a case: the language's functions and the domain's.
@@ -115,68 +179,117 @@ class Program:
             "randInt": lambda low, high: current().draws.integer(low, high),
             "label": lambda record: current().label(record),
         }
-        own = {
-            *self.plain,
-            *(n for n in dir(type(self.domain)) if not n.startswith("_")),
-        }
-        for name in own:
-            function = self.function(name)
-            if function is not None:
-                names[name] = self._bound(name, function, current)
+        for name, function in self.functions.items():
+            names[name] = _bound(name, function, current)
         for name, module in self.modules.items():
             names[name] = SimpleNamespace(**{**vars(module), **names})
         return names
 
-    def _bound(
-        self, name: str, function: Callable[..., Any], current: Current
-    ) -> Callable[..., Any]:
-        """Count a function's calls, and hand it a generator where it draws."""
-        marked = function.function if isinstance(function, BoundBatched) else function
-        draws = bool(getattr(marked, "draws", False))
+    def _check_labels_told_apart(self) -> None:
+        """Refuse one object with two labels: which is meant, nobody could say."""
+        if not isinstance(self.source, list | tuple):
+            return
+        seen: dict[int, int] = {}
+        for place, item in enumerate(self.source):
+            first = seen.setdefault(id(item), place)
+            if not equal(self.label_at(first), self.label_at(place)):
+                raise DomainError(
+                    f"{type(self.domain).__name__}.inputs() gives one object at {first}"
+                    f" and at {place}, with different labels: {item!r}"
+                )
 
-        def call(*arguments: Any, **options: Any) -> Any:
-            running = current()
-            running.calls += 1
-            if draws:
-                arguments = (*arguments, running.draws.generator())
-            result = function(*arguments, **options)
-            return result.item() if isinstance(result, np.generic) else result
 
-        call.__name__ = name
-        return call
+def draws(function: Function | None) -> bool:
+    """Tell whether a function is handed a generator."""
+    marked = function.function if isinstance(function, BoundBatched) else function
+    return bool(getattr(marked, "draws", False))
+
+
+def _functions(domain: Domain) -> dict[str, Function]:
+    """Return what of a domain a spec can call: the public methods of its class."""
+    found = {}
+    for name in dir(type(domain)):
+        if not name.startswith("_") and name not in NOT_FUNCTIONS:
+            function = getattr(domain, name)
+            if callable(function):
+                found[name] = function
+    return found
+
+
+def _bound(name: str, function: Function, current: Current) -> Function:
+    """Count a function's calls, and hand it a generator where it draws."""
+    hand_generator = draws(function)
+
+    def call(*arguments: Any, **options: Any) -> Any:
+        running = current()
+        running.calls += 1
+        asked = running.asked
+        if hand_generator:
+            arguments = (*arguments, running.draws.generator())
+        result = plain(function(*arguments, **options))
+        running.unasked += int(running.asked == asked)
+        return result
+
+    call.__name__ = name
+    return call
 
 
 def _source(domain: Domain) -> Any:
+    """Return what inputs are drawn from; numbers and rows as one array."""
+    name = f"{type(domain).__name__}.inputs()"
     source: Any = domain.inputs()
     if not hasattr(source, "__len__") or not hasattr(source, "__getitem__"):
-        raise DomainError(f"{type(domain).__name__}.inputs() must give a sequence")
+        raise DomainError(f"{name} must give a sequence")
     if len(source) == 0:
-        raise DomainError(f"{type(domain).__name__}.inputs() gives no inputs")
-    if isinstance(source, np.ndarray):
-        if domain.schema is not None and source.shape[1:] != (domain.schema.width,):
-            raise DomainError(
-                f"{type(domain).__name__}.inputs() has shape {source.shape}, "
-                f"but the schema has {domain.schema.width} columns"
-            )
-        source = source.view()
-        source.flags.writeable = False
-    return source
+        raise DomainError(f"{name} gives no inputs")
+    if isinstance(source, list | tuple):
+        # A list of arrays stays one, so that its items keep their identity.
+        alike = not isinstance(source[0], np.ndarray) or domain.schema is not None
+        source = to_column([plain(item) for item in source]) if alike else source
+    if not isinstance(source, np.ndarray):
+        return source
+    if domain.schema is not None and source.shape[1:] != (domain.schema.width,):
+        raise DomainError(
+            f"{name} has shape {source.shape}, "
+            f"but the schema has {domain.schema.width} columns"
+        )
+    column: Any = numbers(source) if source.ndim == 1 else source
+    if isinstance(column, np.ndarray):
+        column = column.view()
+        column.flags.writeable = False
+    return column
+
+
+def _labels(domain: Domain, count: int) -> Sequence[Any] | None:
+    given = getattr(domain, "labels", None)
+    if given is None:
+        return None
+    labels: Sequence[Any] = given()
+    if len(labels) != count:
+        counts = f"{len(labels)} labels for {count} inputs"
+        raise DomainError(f"{type(domain).__name__} has {counts}")
+    return labels
 
 
 def is_value(item: Any) -> bool:
     """Tell whether nothing can change an item, so that cases may share it."""
+    if isinstance(item, _IMMUTABLE):
+        return True
     if isinstance(item, np.ndarray):
         return not item.flags.writeable
     if isinstance(item, tuple):
         return all(is_value(part) for part in item)
-    frozen = getattr(getattr(item, "__dataclass_params__", None), "frozen", False)
-    return frozen or isinstance(item, _IMMUTABLE)
+    if dataclasses.is_dataclass(item) and not isinstance(item, type):
+        parameters = type(item).__dataclass_params__  # type: ignore[attr-defined]  # it has
+        fields = dataclasses.fields(item)
+        return parameters.frozen and all(
+            is_value(getattr(item, f.name)) for f in fields
+        )
+    return isinstance(item, _IMMUTABLE)
 
 
 def isolated(item: Any) -> Any:
     """Return an item that a case can be handed without reaching another case."""
-    if isinstance(item, np.generic):
-        return item.item()
     if is_value(item):
         return item
     if isinstance(item, np.ndarray):
@@ -208,4 +321,4 @@ def differ(left: Any, right: Any) -> bool:
 
 
 def _is_nan(value: Any) -> bool:
-    return isinstance(value, float) and math.isnan(value)
+    return isinstance(value, float | np.floating) and bool(value != value)

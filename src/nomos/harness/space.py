@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import ast
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
+from nomos.harness.asking import Answers
 from nomos.harness.choices import EndlessRange
 from nomos.harness.chunk import Chunk, Fate
-from nomos.harness.columns import Answers, Columns
-from nomos.harness.drawing import ReplayedDraws
+from nomos.harness.columns import Columns
+from nomos.harness.drawing import LONGEST_RANGE, ReplayedDraws
 from nomos.harness.program import Program
+from nomos.lang import core
 
 Array = np.ndarray[Any, Any]
 _CHUNK = 8192
@@ -23,8 +26,8 @@ def listed_cases(program: Program) -> Iterator[Array]:
     Only what comes before the block is run. Raises EndlessRange where a draw has too
     many values to be listed.
     """
-    if _block_draws(program):
-        raise EndlessRange("a draw inside the block")
+    if draws_late(program.spec, program.draws):
+        raise EndlessRange("a draw inside the block, or after it")
     size, inputs = len(program.source), len(program.spec.inputs)
     total = size**inputs
     for first in range(0, total, _CHUNK):
@@ -33,14 +36,25 @@ def listed_cases(program: Program) -> Iterator[Array]:
         yield from _expand(program, np.stack(digits, axis=1))
 
 
-def _block_draws(program: Program) -> bool:
-    drawing = {"randInt"}
-    for name in program.spec.code.called:
-        function = program.function(name)
-        marked = getattr(function, "function", function)
-        if getattr(marked, "draws", False):
-            drawing.add(name)
-    return bool(drawing & program.spec.code.called)
+def draws_late(spec: core.Spec, draws: Callable[[str], bool]) -> bool:
+    """Tell whether a case may draw in its block or later, where nothing is listed.
+
+    `draws` tells whether a function of this name draws.
+    """
+    mentioned = {
+        node.id if isinstance(node, ast.Name) else node.attr
+        for statement in spec.code.statements
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Name | ast.Attribute)
+    }
+    if any(draws(name) for name in mentioned):
+        return True
+    lets = [let.value for let in spec.later_variables]
+    return any(
+        isinstance(node, core.RandInt) or (isinstance(node, core.Call) and node.draws)
+        for expr in (*lets, *(condition.test for condition in spec.ensures))
+        for node in core.walk(expr)
+    )
 
 
 def _expand(program: Program, known: Array) -> Iterator[Array]:
@@ -50,12 +64,13 @@ def _expand(program: Program, known: Array) -> Iterator[Array]:
     with np.errstate(all="ignore"):
         Columns(chunk, Answers(len(program.source))).generate()
     waits = np.zeros(len(known), dtype=bool)
-    for rows, fates, _ in chunk.left:
-        waits[rows[fates == Fate.WAITS]] = True
+    waits[chunk.gone(Fate.WAITS)] = True
     if not waits.all():
         yield known[~waits]
     waiting = np.flatnonzero(waits)
     sizes = draws.high[waiting] - draws.low[waiting] + 1
+    if len(waiting) and not 0 < int(sizes.min()) <= int(sizes.max()) <= LONGEST_RANGE:
+        raise EndlessRange(f"randInt over more than {LONGEST_RANGE} numbers")
     while len(waiting):
         # As many of the waiting cases as fill a chunk, but at least one.
         count = max(1, int(np.searchsorted(np.cumsum(sizes), _CHUNK)))

@@ -20,9 +20,11 @@ _LARGEST = 2**63 - 1
 def _numeric(value: Any) -> Any | None:
     """Return a number or a column of numbers in a form that numpy reckons with."""
     if isinstance(value, np.ndarray):
-        if value.ndim != 1 or value.dtype.kind not in "ifb":
+        if value.ndim != 1:
             return None
-        return value.astype(np.int64) if value.dtype.kind == "b" else value
+        if value.dtype == np.bool_:
+            return value.astype(np.int64)
+        return value if value.dtype in (np.int64, np.float64) else None
     if isinstance(value, bool):
         return int(value)
     if isinstance(value, int):
@@ -84,7 +86,9 @@ def _divide(operator: str, a: Any, b: Any) -> Result | None:
 def negate(value: Any) -> Array | None:
     """Change the sign of a column."""
     number = _numeric(value)
-    return None if number is None else np.asarray(-number)
+    if number is None or (not _is_float(number) and _largest(number) > _LARGEST):
+        return None
+    return np.asarray(-number)
 
 
 _COMPARE = {
@@ -98,10 +102,10 @@ _COMPARE = {
 
 
 def compare(operator: str, left: Any, right: Any) -> Array | None:
-    """Compare columns; a comparison with NaN does not hold."""
+    """Compare columns of numbers or of strings; with NaN, no comparison holds."""
     a, b = _numeric(left), _numeric(right)
     if a is None or b is None:
-        return _compare_arrays(operator, left, right)
+        return _compare_strings(operator, left, right)
     if _is_float(a) != _is_float(b) and not _fits_float(a, b):
         return None
     result = np.asarray(_COMPARE[operator](a, b))
@@ -110,7 +114,22 @@ def compare(operator: str, left: Any, right: Any) -> Array | None:
     return result
 
 
-def _compare_arrays(operator: str, left: Any, right: Any) -> Array | None:
+def _compare_strings(operator: str, left: Any, right: Any) -> Array | None:
+    """Compare columns of names of levels: arrays of objects that are all strings."""
+    sides = [isinstance(side, np.ndarray) for side in (left, right)]
+    if not any(sides):
+        return None
+    for side in (left, right):
+        if isinstance(side, np.ndarray):
+            if side.dtype != object or side.ndim != 1:
+                return None
+        elif not isinstance(side, str):
+            return None
+    result: Array = _COMPARE[operator](left, right).astype(bool)
+    return result
+
+
+def compare_arrays(operator: str, left: Any, right: Any) -> Array | None:
     """Compare records that are arrays of one shape, element by element."""
     if operator not in ("==", "!="):
         return None
@@ -124,6 +143,6 @@ def _compare_arrays(operator: str, left: Any, right: Any) -> Array | None:
 
 def truth(value: Any) -> Array | None:
     """Return the truth of each row, as `bool` would give it."""
-    if isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind in "ifb":
-        return value if value.dtype.kind == "b" else value != 0
-    return None
+    if not isinstance(value, np.ndarray) or _numeric(value) is None:
+        return None
+    return value if value.dtype == np.bool_ else value != 0

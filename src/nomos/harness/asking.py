@@ -1,0 +1,74 @@
+"""Ask a batched function for many cases, and find out on which of them it raises."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nomos.domain.functions import BoundBatched
+from nomos.domain.records import Column, items, take, to_column
+from nomos.errors import ModelError
+from nomos.harness.memory import Memory
+
+Array = np.ndarray[Any, Any]
+_MOST_FAILURES = 64  # after so many single failures a batch is not searched any further
+
+
+class Answers:
+    """The remembered answers of a campaign, and how many rows the model was sent."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.rows_sent = 0
+        self._memories: dict[Any, Memory] = {}
+
+    def memory(self, key: Any) -> Memory:
+        """Return the memory of a call."""
+        if key not in self._memories:
+            self._memories[key] = Memory(self.size)
+        return self._memories[key]
+
+
+def call_batch(
+    function: BoundBatched, columns: list[Any], count: int
+) -> tuple[Column, Array]:
+    """Call a function for many rows; the second result marks those that failed."""
+    left = _MOST_FAILURES
+
+    def call(columns: list[Any], count: int) -> tuple[Column, Array]:
+        nonlocal left
+        if left > 0:
+            try:
+                return function.many(*columns), np.zeros(count, dtype=bool)
+            except ModelError:
+                raise
+            except Exception:
+                left -= int(count == 1)
+        # Generators cannot be used a second time: such a batch fails as a whole.
+        if left <= 0 or count == 1 or function.function.draws:
+            return [0] * count, np.ones(count, dtype=bool)
+        half = count // 2
+        first = call([column[:half] for column in columns], half)
+        return _join(first, call([column[half:] for column in columns], count - half))
+
+    return call(columns, count)
+
+
+def _join(
+    first: tuple[Column, Array], second: tuple[Column, Array]
+) -> tuple[Column, Array]:
+    """Put the answers to two halves of a batch together; failed rows may be anything."""
+    (a, bad_a), (b, bad_b) = first, second
+    bad = np.concatenate([bad_a, bad_b])
+    if bad_a.all() != bad_b.all():  # one half has no answers: take the other's kind
+        good = b if bad_a.all() else a
+        filler = take(good, np.zeros(len(bad_a if bad_a.all() else bad_b), dtype=int))
+        a, b = (filler, b) if bad_a.all() else (a, filler)
+    if (
+        isinstance(a, np.ndarray)
+        and isinstance(b, np.ndarray)
+        and (a.dtype, a.shape[1:]) == (b.dtype, b.shape[1:])
+    ):
+        return np.concatenate([a, b]), bad
+    return to_column([*items(a), *items(b)]), bad

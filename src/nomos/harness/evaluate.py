@@ -1,0 +1,371 @@
+"""Evaluate expressions for many cases at once, on columns of values.
+
+A value is a column (an array or a list with one entry for each row), drawn `Rows`, or
+one Python scalar that holds for every row. Rows on which something happens that only a
+run alone can judge (an exception, above all) are marked and go on with a stand-in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, assert_never
+
+import numpy as np
+
+from nomos.domain.functions import BoundBatched
+from nomos.domain.records import (
+    Column,
+    get_feature,
+    get_feature_many,
+    plain,
+    set_feature,
+    set_feature_many,
+    take,
+    to_column,
+)
+from nomos.errors import Discard, ModelError
+from nomos.harness import vector
+from nomos.harness.asking import Answers, call_batch
+from nomos.harness.chunk import ABSENT, Cell, Chunk, Fate
+from nomos.harness.emit import compares_plainly
+from nomos.harness.hub import Hub, Lane
+from nomos.harness.memory import scatter, spread
+from nomos.harness.program import Function, concatenate, differ, draws, equal
+from nomos.harness.rows import Rows, each, frozen, part
+from nomos.lang import core
+
+Array = np.ndarray[Any, Any]
+At = Array | None  # places among the cases still here; None: all of them
+Scope = dict[str, Cell]
+
+_PYTHON: dict[str, Callable[[Any, Any], Any]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "/": lambda a, b: a / b,
+    "%": lambda a, b: a % b,
+    "==": equal,
+    "!=": differ,
+    "<": lambda a, b: bool(a < b),
+    "<=": lambda a, b: bool(a <= b),
+    ">": lambda a, b: bool(a > b),
+    ">=": lambda a, b: bool(a >= b),
+}
+_INTEGERS = range(ABSENT + 1, 2**63)  # that a column of choices can hold
+
+
+class Evaluator:
+    """Evaluates expressions on the rows of a chunk."""
+
+    def __init__(self, chunk: Chunk, answers: Answers) -> None:
+        self.chunk = chunk
+        self.program = chunk.program
+        self.spec = chunk.program.spec
+        self.answers = answers
+
+    def column(self, value: Any, at: At) -> Column:
+        """Return a value as a column that nobody can change, repeating a scalar."""
+        if isinstance(value, Rows):
+            return value.array()
+        if isinstance(value, np.ndarray | list):
+            return frozen(value)  # type: ignore[no-any-return]  # a column
+        return to_column([value] * self.chunk.count(at))
+
+    def truth(self, expr: core.Expr, at: At, scope: Scope) -> Array:
+        """Return on which rows an expression holds."""
+        value = self.column(self.value(expr, at, scope), at)
+        truth = vector.truth(value)
+        if truth is None:
+            truth = np.asarray(self._each(bool, [value], at), dtype=bool)
+        return truth
+
+    def value(self, expr: core.Expr, at: At, scope: Scope) -> Any:
+        """Return the value of an expression on some rows."""
+        match expr:
+            case core.Constant(value=value):
+                return value
+            case core.Variable(name=name):
+                return self._variable(scope[name], at)
+            case core.Label(input=name):
+                places = scope[name].places
+                assert places is not None
+                at_places = places if at is None else places[at]
+                return take(self.program.label_column, at_places)
+            case core.RandInt():
+                return self._rand_int(expr, at, scope)
+            case core.Call():
+                return self._call(expr, at, scope)
+            case core.GetFeature():
+                return self._get_feature(expr, at, scope)
+            case core.SetFeature():
+                return self._set_feature(expr, at, scope)
+            case core.Not(operand=operand):
+                return ~self.truth(operand, at, scope)
+            case core.Negate(operand=operand):
+                return self._negate(self.value(operand, at, scope), at)
+            case core.Arithmetic():
+                return self._arithmetic(expr, at, scope)
+            case core.Compare():
+                return self._compare(expr, at, scope)
+            case core.Logic():
+                return self._logic(expr, at, scope)
+            case _:
+                assert_never(expr)
+
+    def _variable(self, cell: Cell, at: At) -> Any:
+        if cell.later is None:
+            return cell.value if at is None else part(cell.value, at)
+        expr, scope = cell.later
+        count = len(self.chunk.rows)
+        if cell.known is None:
+            cell.known = np.zeros(count, dtype=bool)
+        rows = np.arange(count) if at is None else at
+        missing = rows[~cell.known[rows]]
+        if len(missing):
+            values = self.column(self.value(expr, missing, scope), missing)
+            if cell.value is None:
+                cell.value = spread(values, missing, count)
+            else:
+                cell.value = scatter(cell.value, missing, values)
+            cell.known[missing] = True
+        return take(cell.value, rows)
+
+    def _each(self, function: Callable[..., Any], values: list[Any], at: At) -> Column:
+        """Apply a function row by row; where it raises, the case leaves."""
+        count = self.chunk.count(at)
+        columns = [each(value, count) for value in values]
+        cases = list(zip(*columns, strict=True)) if columns else [()] * count
+        return self._settled([_attempt(function, case) for case in cases], at)
+
+    def _together(self, function: Function, values: list[Any], at: At) -> Column:
+        """Apply a function that asks a batched one: the rows ask at the same time."""
+        count = self.chunk.count(at)
+        columns = [each(value, count) for value in values]
+        cases = list(zip(*columns, strict=True)) if columns else [()] * count
+
+        def lane(number: int, case: tuple[Any, ...]) -> Lane:
+            return Lane(lambda: plain(function(*case)), number)
+
+        lanes = Hub(self.answers).run(lane(n, case) for n, case in enumerate(cases))
+        return self._settled([(lane.result, lane.failure) for lane in lanes], at)
+
+    def _settled(self, results: list[tuple[Any, Exception | None]], at: At) -> Column:
+        """Return results as a column; the rows without one leave."""
+        stand_in = next((value for value, error in results if error is None), 0)
+        gone: dict[tuple[Fate, str], list[int]] = {}
+        for number, (_, error) in enumerate(results):
+            if isinstance(error, Discard):
+                gone.setdefault((Fate.DISCARDED, str(error)), []).append(number)
+            elif error is not None:
+                gone.setdefault((Fate.HARD, ""), []).append(number)
+        for (fate, why), numbers in gone.items():
+            rows = np.array(numbers)
+            self.chunk.mark(rows if at is None else at[rows], None, fate, why)
+        return to_column([v if error is None else stand_in for v, error in results])
+
+    def _negate(self, value: Any, at: At) -> Any:
+        negated = vector.negate(value)
+        if negated is None:
+            return self._each(lambda a: -a, [value], at)
+        return negated if negated.ndim else negated.item()
+
+    def _arithmetic(self, expr: core.Arithmetic, at: At, scope: Scope) -> Any:
+        left = self.value(expr.left, at, scope)
+        right = self.value(expr.right, at, scope)
+        calculated = vector.arithmetic(expr.operator, left, right)
+        if calculated is None:
+            return self._each(_PYTHON[expr.operator], [left, right], at)
+        result, bad = calculated
+        if bad is not None:
+            where = np.broadcast_to(bad, self.chunk.count(at))
+            self.chunk.mark(at, where, Fate.HARD, "")
+        return result if result.ndim else result.item()
+
+    def _compare(self, expr: core.Compare, at: At, scope: Scope) -> Any:
+        sides = [self.value(side, at, scope) for side in (expr.left, expr.right)]
+        left, right = (s.array() if isinstance(s, Rows) else s for s in sides)
+        result = vector.compare(expr.operator, left, right)
+        if result is not None:
+            return result if result.ndim else result.item()
+        if compares_plainly(expr):
+            return self._each(lambda a, b: bool(a == b), [left, right], at)
+        result = vector.compare_arrays(expr.operator, left, right)
+        if result is not None:
+            return result
+        return self._each(_PYTHON[expr.operator], [left, right], at)
+
+    def _logic(self, expr: core.Logic, at: At, scope: Scope) -> Array:
+        """Evaluate the right side only on the rows where it decides."""
+        left = self.truth(expr.left, at, scope)
+        result = ~left if expr.operator == "==>" else left.copy()
+        decides = ~left if expr.operator == "||" else left
+        if decides.all():
+            return self.truth(expr.right, at, scope)
+        if decides.any():
+            rows = np.flatnonzero(decides)
+            inner = rows if at is None else at[rows]
+            result[rows] = self.truth(expr.right, inner, scope)
+        return result
+
+    def _rand_int(self, expr: core.RandInt, at: At, scope: Scope) -> Array:
+        low = self._integers(self.value(expr.low, at, scope), at)
+        high = self._integers(self.value(expr.high, at, scope), at)
+        none = low > high
+        if none.any():
+            why = self.spec.source.slice(expr.span)
+            self.chunk.mark(at, none, Fate.DISCARDED, " ".join(why.split()))
+            high = np.where(none, low, high)
+        return self.chunk.draw(at, low, high)
+
+    def _integers(self, value: Any, at: At) -> Array:
+        """Return the bounds of draws; rows where they are no such thing leave."""
+        count = self.chunk.count(at)
+        if type(value) is int and value in _INTEGERS:
+            return np.broadcast_to(np.int64(value), count)
+        if isinstance(value, np.ndarray) and value.ndim == 1:
+            if value.dtype.kind == "b":
+                return value.astype(np.int64)
+            if value.dtype.kind == "i" and (value != ABSENT).all():
+                return value
+        entries = each(value, count)
+        fits = [isinstance(v, int) and v in _INTEGERS for v in entries]
+        self.chunk.mark(at, ~np.array(fits, dtype=bool), Fate.HARD, "")
+        integers = [v if fit else 0 for v, fit in zip(entries, fits, strict=True)]
+        return np.array(integers, dtype=np.int64)
+
+    def _get_feature(self, expr: core.GetFeature, at: At, scope: Scope) -> Any:
+        own = self.program.function("getFeat")
+        if own is not None:
+            arguments = (expr.record, expr.key)
+            call = core.Call("getFeat", arguments, draws(own), span=expr.span)
+            return self._call(call, at, scope)
+        record = self.value(expr.record, at, scope)
+        key = self.value(expr.key, at, scope)
+        schema = self.program.schema
+        try:
+            if isinstance(key, str | int):
+                if isinstance(record, Rows) and schema is not None:
+                    return record.get_feature(key)
+                return get_feature_many(self.column(record, at), key, schema)
+        except Exception:  # some row has no such feature: each has its own verdict
+            pass
+        return self._each(lambda r, k: get_feature(r, k, schema), [record, key], at)
+
+    def _set_feature(self, expr: core.SetFeature, at: At, scope: Scope) -> Any:
+        own = self.program.function("setFeat")
+        if own is not None:
+            arguments = (expr.record, expr.key, expr.value)
+            call = core.Call("setFeat", arguments, draws(own), span=expr.span)
+            return self._call(call, at, scope)
+        parts = [self.value(p, at, scope) for p in (expr.record, expr.key, expr.value)]
+        record, key, new = parts
+        schema = self.program.schema
+        try:
+            if isinstance(key, str | int):
+                values = self.column(new, at)
+                if isinstance(record, Rows) and schema is not None:
+                    return record.set_feature(key, values)
+                return set_feature_many(self.column(record, at), key, values, schema)
+        except Exception:  # some value does not fit: each row has its own verdict
+            pass
+        return self._each(lambda r, k, v: set_feature(r, k, v, schema), parts, at)
+
+    def _call(self, expr: core.Call, at: At, scope: Scope) -> Any:
+        function = self.program.function(expr.function)
+        if isinstance(function, BoundBatched):
+            return self._batched(function, expr, at, scope)
+        arguments = [self.value(argument, at, scope) for argument in expr.arguments]
+        if function is None:
+            assert expr.function == "strConcat"
+            return self._each(concatenate, arguments, at)
+        if expr.draws:
+            arguments.append(self.chunk.draw_generators(at))
+        if self.program.asks(expr.function):
+            return self._together(function, arguments, at)
+        if expr.function in self.spec.code.called:
+            self.answers.rows_sent += self.chunk.count(at)
+        return self._each(lambda *case: plain(function(*case)), arguments, at)
+
+    def _batched(
+        self, function: BoundBatched, expr: core.Call, at: At, scope: Scope
+    ) -> Column:
+        """Call a batched function once for all rows, or only for what is not known."""
+        counted = expr.function in self.spec.code.called
+
+        def ask(rows: At) -> tuple[Column, Array]:
+            count = self.chunk.count(rows)
+            arguments = [
+                self.column(self.value(argument, rows, scope), rows)
+                for argument in expr.arguments
+            ]
+            if expr.draws:
+                arguments.append(self.chunk.draw_generators(rows))
+            if counted:
+                self.answers.rows_sent += count
+            return call_batch(function, arguments, count)
+
+        places = self._places(expr, at, scope)
+        if places is None:
+            values, failed = ask(at)
+        else:
+            memory = self.answers.memory(_memory_key(expr, scope))
+            values, failed = memory.recall(places, lambda rows: ask(_inner(at, rows)))
+        if failed.any():
+            self.chunk.mark(at, failed, Fate.HARD, "")
+        return values
+
+    def _places(self, expr: core.Call, at: At, scope: Scope) -> Array | None:
+        """Return the items that alone determine a call's answers, None if more does."""
+        found = roots(expr, scope)
+        if found is None or len(found) != 1 or not self.program.can_remember:
+            return None
+        (name,) = found
+        places = scope[name].places
+        assert places is not None
+        return places if at is None else places[at]
+
+
+def _attempt(
+    function: Callable[..., Any], case: tuple[Any, ...]
+) -> tuple[Any, Exception | None]:
+    try:
+        return function(*case), None
+    except ModelError:
+        raise
+    except Exception as error:
+        return None, error
+
+
+def _inner(at: At, rows: At) -> At:
+    """Return rows of a part of the chunk as rows of the chunk."""
+    if rows is None:
+        return at
+    return rows if at is None else at[rows]
+
+
+def roots(expr: core.Expr, scope: Scope) -> frozenset[str] | None:
+    """Return the inputs that determine an expression; None where draws do too."""
+    found: frozenset[str] = frozenset()
+    for node in core.walk(expr):
+        match node:
+            case core.RandInt() | core.Call(draws=True):
+                return None
+            case core.Label(input=name):
+                found |= {name}
+            case core.Variable(name=name):
+                inner = scope[name].roots
+                if inner is None:
+                    return None
+                found |= inner
+            case _:
+                pass
+    return found
+
+
+def _memory_key(expr: core.Call, scope: Scope) -> Any:
+    """Return one key for `f(x1)` and `f(x2)`; other calls have their own."""
+    match expr.arguments:
+        case (core.Variable(name=name),) if scope[name].places is not None:
+            return expr.function
+        case _:
+            return expr.function, expr.span.start, expr.span.end

@@ -1,0 +1,106 @@
+"""Drawn rows, put together only where they are asked for.
+
+Most of a row is never looked at: a feature is read from its own column, a changed
+feature is kept beside the row, and the model's answer for an unchanged row is often
+remembered. So a column of drawn rows is the places where they were drawn.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nomos.domain.records import Column, items, take, written
+from nomos.domain.schema import Schema
+
+Array = np.ndarray[Any, Any]
+
+
+class Source:
+    """The array that inputs are drawn from, and its features as a spec sees them."""
+
+    def __init__(self, rows: Array, schema: Schema | None) -> None:
+        self.rows = rows
+        self.schema = schema
+        self._features: dict[int, Column] = {}
+
+    def feature(self, key: Any) -> tuple[int, Column]:
+        """Return where a feature starts, and its values for all rows."""
+        assert self.schema is not None
+        feature, columns = self.schema.place(key)
+        start: int = columns.start
+        if start not in self._features:
+            self._features[start] = feature.read_many(self.rows[:, columns])
+        return start, self._features[start]
+
+
+class Rows:
+    """A column of rows of a source, some of their features changed."""
+
+    __slots__ = ("changes", "places", "source")
+
+    def __init__(
+        self, source: Source, places: Array, changes: dict[int, Array] | None = None
+    ) -> None:
+        self.source = source
+        self.places = places
+        self.changes = changes or {}  # by the first column: what the columns now hold
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def take(self, index: Array) -> Rows:
+        """Return the rows at these positions."""
+        changes = {start: values[index] for start, values in self.changes.items()}
+        return Rows(self.source, self.places[index], changes)
+
+    def get_feature(self, key: Any) -> Column:
+        """Return a feature of each row."""
+        start, values = self.source.feature(key)
+        if start not in self.changes:
+            return take(values, self.places)
+        assert self.source.schema is not None
+        feature, _ = self.source.schema.place(key)
+        return feature.read_many(self.changes[start])
+
+    def set_feature(self, key: Any, values: Column) -> Rows:
+        """Return rows in which each has its own new value of a feature."""
+        assert self.source.schema is not None
+        feature, columns = self.source.schema.place(key)
+        held = written(feature.write_many(values), self.source.rows.dtype)
+        return Rows(self.source, self.places, {**self.changes, columns.start: held})
+
+    def array(self) -> Array:
+        """Return the rows themselves; nothing can change them."""
+        rows = self.source.rows.take(self.places, axis=0)
+        for start, values in self.changes.items():
+            rows[:, start : start + values.shape[1]] = values
+        rows.flags.writeable = False
+        return rows
+
+
+def part(value: Any, index: Array) -> Any:
+    """Return a value for some of its cases; one that holds for all stays as it is."""
+    if isinstance(value, Rows):
+        return value.take(index)
+    if isinstance(value, np.ndarray | list):
+        return take(value, index)
+    return value
+
+
+def frozen(value: Any) -> Any:
+    """Guard an array against a function that would change it in place."""
+    if isinstance(value, np.ndarray) and value.flags.writeable:
+        value = value.view()
+        value.flags.writeable = False
+    return value
+
+
+def each(value: Any, count: int) -> list[Any]:
+    """Return a value case by case."""
+    if isinstance(value, Rows):
+        return list(value.array())
+    if isinstance(value, np.ndarray | list):
+        return items(value)
+    return [value] * count
