@@ -11,8 +11,10 @@ from nomos import __version__
 
 # The first lines of the commands' help, here so that `--help` loads none of them.
 _COMMANDS = {
+    "init": "Write a first domain and specs for a model and a table.",
     "check": "Report every mistake in specs; runs nothing.",
     "fmt": "Give specs one canonical layout.",
+    "report": "Make a page from the stored campaigns.",
     "compile": "Write the standalone Python harness of a spec.",
     "run": "Test a model against specs.",
     "compare": "Run the same cases on an old and a new model.",

@@ -45,6 +45,10 @@ class OnnxModel:
             raise ModelError(f"{path} has {len(inputs)} inputs, and one is expected")
         self.path = path
         self._input = inputs[0].name
+        shape = inputs[0].shape
+        # How many numbers a row has, where rows are flat and the file says it.
+        flat = len(shape) == 2 and isinstance(shape[1], int)
+        self.width: int | None = shape[1] if flat else None
         self._labels = next(
             (o.name for o in outputs if o.type == "tensor(int64)"), None
         )

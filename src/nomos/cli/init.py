@@ -1,0 +1,48 @@
+"""`nomos init`: a first project."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@click.command("init")
+@click.argument("folder", default=".", type=click.Path(file_okay=False, path_type=Path))
+@click.option("--model", help="The model: a file, or module:function.")
+@click.option(
+    "--data", type=_FILE, help="A CSV file with the rows that it is tested on."
+)
+def command(folder: Path, model: str | None, data: Path | None) -> None:
+    r"""Write a domain and first specs into FOLDER; nothing is overwritten.
+
+    \b
+    nomos init --model model.onnx --data rows.csv
+    nomos init my-first-project
+
+    With a model and its data, the schema is read from the data. Without, an example
+    with a small model and data of its own is written.
+    """
+    from nomos.cli.options import write_text
+    from nomos.errors import NomosError
+    from nomos.scaffold import example, scaffold
+
+    if (model is None) != (data is None):
+        raise click.UsageError("give --model and --data together, or neither")
+    if model is not None and data is not None:
+        project = scaffold(model, data, folder)
+    else:
+        project = example()
+    taken = [name for name in project.files if (folder / name).exists()]
+    if taken:
+        raise NomosError(f"{', '.join(taken)} exists already, and is left as it is")
+    for name, text in project.files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_text(path, text)
+        click.echo(f"wrote {path}")
+    for note in project.notes:
+        click.echo(f"note: {note}")
+    click.echo(f"\nNext: nomos run {folder / 'specs'}")

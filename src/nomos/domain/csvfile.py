@@ -1,0 +1,159 @@
+"""CSV files: their columns as features, and their rows as a schema wants them."""
+
+from __future__ import annotations
+
+import csv
+import math
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nomos.domain.schema import (
+    Category,
+    Feature,
+    Flag,
+    Integer,
+    OneHot,
+    Real,
+    Schema,
+)
+from nomos.domain.table import infer_feature
+from nomos.errors import DomainError
+
+Array = np.ndarray[Any, Any]
+Columns = dict[str, list[str]]
+_MOST_LEVELS = 40  # a column of more different texts is a name or a remark, no category
+_JOINTS = ("=", "_", " ", ":")  # between the name of a one-hot group and its level
+
+
+def read_columns(path: Path) -> Columns:
+    """Read a CSV file with a head line; any of the usual separators will do."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DomainError(f"{path} cannot be read: {error}") from None
+    first = text.split("\n", 1)[0]
+    separator = max(",;\t|", key=first.count)
+    rows = list(csv.reader(text.splitlines(), delimiter=separator))
+    if len(rows) < 2 or not any(rows[0]):
+        raise DomainError(f"{path} has no rows below its head line")
+    names = [name.strip() or f"column {n}" for n, name in enumerate(rows[0], 1)]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise DomainError(f"{path} has columns of the same name: {', '.join(twice)}")
+    wrong = [n for n, row in enumerate(rows[1:], 2) if row and len(row) != len(names)]
+    if wrong:
+        raise DomainError(f"{path}: line {wrong[0]} has not {len(names)} fields")
+    filled = [row for row in rows[1:] if row]
+    return {name: [row[i].strip() for row in filled] for i, name in enumerate(names)}
+
+
+def number(text: str) -> float | None:
+    """Return a cell as a number; a missing one is NaN, a date the days since 1970."""
+    if text in ("", "NA", "NaN", "nan", "null", "None"):
+        return math.nan
+    try:
+        return float(text)
+    except ValueError:
+        pass
+    try:
+        return float((date.fromisoformat(text[:10]) - date(1970, 1, 1)).days)
+    except ValueError:
+        return None
+
+
+def infer_features(columns: Columns, *, one_hot: bool) -> list[Feature]:
+    """Return the features of a table; texts of too many values are left out.
+
+    `one_hot` says whether a category takes a column for each of its levels.
+    """
+    features: list[Feature] = []
+    groups = _groups(columns)
+    stem_of = {m: stem for stem, (_, members) in groups.items() for m in members}
+    for name, cells in columns.items():
+        if name in stem_of:
+            stem = stem_of[name]
+            if (
+                name == groups[stem][1][0]
+            ):  # the group stands where its first column does
+                features.append(OneHot(stem, groups[stem][0]))
+            continue
+        numbers = [number(cell) for cell in cells]
+        if all(value is not None for value in numbers):
+            features.append(infer_feature(name, np.array(numbers, dtype=np.float64)))
+        elif len(set(cells)) <= _MOST_LEVELS:
+            levels = tuple(sorted(set(cells)))
+            features.append(OneHot(name, levels) if one_hot else Category(name, levels))
+    return features
+
+
+def _groups(columns: Columns) -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Find flags that are one group: a common beginning, and exactly one of them set."""
+    flags = {n: c for n, c in columns.items() if set(c) <= {"0", "1", "0.0", "1.0"}}
+    found: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
+    for joint in _JOINTS:
+        stems: dict[str, list[str]] = {}
+        grouped = {member for _, members in found.values() for member in members}
+        for name in (flag for flag in flags if flag not in grouped):
+            stem, has_joint, level = name.rpartition(joint)
+            if has_joint and stem and level:
+                stems.setdefault(stem, []).append(name)
+        for stem, members in stems.items():
+            if len(members) < 2 or stem in found or stem in columns:
+                continue
+            total = np.sum([[float(c) for c in flags[m]] for m in members], axis=0)
+            if (total == 1).all():
+                levels = tuple(m.rpartition(joint)[2] for m in members)
+                found[stem] = levels, tuple(members)
+    return found
+
+
+def read_rows(path: str | Path, schema: Schema) -> Array:
+    """Read the rows of a CSV file as a schema describes them, as float32."""
+    columns = read_columns(Path(path))
+    groups = _groups(columns)
+    parts = [_part(Path(path), feature, columns, groups) for feature in schema.features]
+    return np.column_stack(parts).astype(np.float32)
+
+
+def _part(path: Path, feature: Feature, columns: Columns, groups: Any) -> Array:
+    if isinstance(feature, OneHot) and feature.name in groups:
+        members = groups[feature.name][1]
+        return np.array([[float(c) for c in columns[m]] for m in members]).T
+    if feature.name not in columns:
+        raise DomainError(f"{path} has no column `{feature.name}`")
+    cells = columns[feature.name]
+    if isinstance(feature, Category | OneHot):
+        unknown = sorted(set(cells) - set(feature.levels))
+        if unknown:
+            raise DomainError(f"{path}: `{feature.name}` has no level {unknown[0]!r}")
+        places = np.array([feature.levels.index(cell) for cell in cells])
+        if isinstance(feature, OneHot):
+            rows: Array = np.eye(len(feature.levels))[places]
+            return rows
+        return places.astype(np.float64)
+    numbers = [number(cell) for cell in cells]
+    bad = next((n for n, value in enumerate(numbers) if value is None), None)
+    if bad is not None:
+        raise DomainError(f"{path}: `{feature.name}` is no number: {cells[bad]!r}")
+    return np.array(numbers, dtype=np.float64)
+
+
+def feature_code(feature: Feature) -> str:
+    """Return a feature as the Python text that makes it."""
+    name = repr(feature.name)
+    match feature:
+        case Flag():
+            return f"Flag({name})"
+        case Integer(low=low, high=high):
+            return f"Integer({name}, {low}, {high})"
+        case Real(low=low, high=high):
+            return f"Real({name}, {low:.6g}, {high:.6g})"
+        case Category(levels=levels):
+            return f"Category({name}, {levels!r})"
+        case OneHot(levels=levels):
+            return f"OneHot({name}, {levels!r})"
+        case _:
+            raise TypeError(f"no text for {feature!r}")
