@@ -23,7 +23,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from casestudies.datasets import DataFile, find
+from casestudies.datasets import DataFile, DataMissingError, find
 from nomos.errors import DomainError
 
 TABLE = DataFile(
@@ -58,10 +58,21 @@ def load_reviews(
     part: Literal["train", "test"], *, table: Path | None = None
 ) -> Reviews:
     """Load one part of the balanced reviews, of `table` or of the known one."""
-    known = distinct(read_records(table or find(TABLE)))
+    known = distinct(read_records(table or find_table()))
     reviews, labels = list(known), np.array(list(known.values()), dtype=np.int64)
     chosen = split(labels)[part]
     return Reviews([reviews[place] for place in chosen], labels[chosen])
+
+
+def find_table() -> Path:
+    """Return the known table, or say that another one will do."""
+    try:
+        return find(TABLE)
+    except DataMissingError as missing:
+        other = (
+            f"or, with --set reviews=FILE, use any CSV file with {', '.join(COLUMNS)}"
+        )
+        raise DataMissingError(f"{missing}\n  {other}.") from None
 
 
 def read_records(table: Path) -> Iterator[tuple[Review, int]]:

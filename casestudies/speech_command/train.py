@@ -2,7 +2,7 @@
 
     python -m casestudies.speech_command.train
 
-Needs the extra `train` and soundfile. Takes about five minutes on one core.
+Needs the extra `train` and soundfile. Takes about four minutes on one core.
 """
 
 from __future__ import annotations

@@ -91,6 +91,15 @@ def test_a_table_without_a_column_is_refused(tmp_path: Path) -> None:
         list(read_records(path))
 
 
+def test_without_the_table_the_message_says_that_another_will_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NOMOS_DATA", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    with pytest.raises(DataMissingError, match="or, with --set reviews=FILE"):
+        load_reviews("test")
+
+
 @pytest.mark.parametrize("score", ["", "ten"])
 def test_a_score_that_is_no_number_is_refused_with_its_line(
     tmp_path: Path, score: str
