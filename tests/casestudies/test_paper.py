@@ -9,13 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from casestudies import paper, paper_first
+from casestudies import paper, paper_explain, paper_first
+from casestudies.compas.data import FULL
+from casestudies.datasets import DataMissingError, find
 from casestudies.paper_runs import (
     Bench,
     Exact,
     Missing,
     ModelReport,
     PropertyReport,
+    prepare,
 )
 from casestudies.paper_tables import (
     Grid,
@@ -37,6 +40,7 @@ from casestudies.published import (
     Overview,
     Setting,
 )
+from nomos.campaign.session import Options, Session
 from nomos.errors import NomosError
 
 ROOT = Path(__file__).parents[2]
@@ -260,18 +264,18 @@ class Small(Domain):
 
     @batched
     def predict(self, rows):
-        return (rows[:, 0] >= 5) & (rows[:, 0] != 7)
+        return ((rows[:, 0] >= 5) & (rows[:, 0] != 7)).astype(int)
 """
 SPEC = """
 import small;
 input x1;
 var x2 := x1[size := x1.size + 1];
-requires x1.size < 9;
+requires x1.size < 9;  # nothing is larger
 output d1;
 output d2;
 {
-  d1 = int(predict(x1))
-  d2 = int(predict(x2))
+  d1 = predict(x1)
+  d2 = predict(x2)
 }
 ensures d1 <= d2;
 """
@@ -301,6 +305,54 @@ def test_a_case_study_is_sampled_and_counted(
     assert row.example == bench.examples[0].bugs[0].id
     assert found.accuracy == 0.9
     assert found.violated == 1
+
+
+def test_influence_counts_changes_along_the_property_and_against_it(
+    tmp_path: Path, small_study: CaseStudy
+) -> None:
+    path = Bench(folder=tmp_path).spec(small_study, "grow")
+    program = prepare(Session(tmp_path, Options()), path, {}).engine.program
+    # From 4 to 5 and from 7 to 8 the answer goes up, from 6 to 7 down.
+    assert paper_explain.influence(program) == paper_explain.Influence(9, 1, 2)
+
+
+def test_a_spec_can_be_measured_without_one_of_its_requires(
+    tmp_path: Path, small_study: CaseStudy
+) -> None:
+    path = Bench(folder=tmp_path).spec(small_study, "grow")
+    spec, _ = paper_explain.without(path, "nothing is larger")
+    assert spec.requires == ()
+    assert len(spec.ensures) == 1
+
+
+def test_what_cannot_be_measured_leaves_the_page_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("as it is")
+    grid = Grid("Title", ("Name",), (("a",),))
+    monkeypatch.setattr(paper_explain, "measurements", lambda cases: [grid, "no torch"])
+    assert paper_explain.main([COMPAS], page) == 3
+    assert page.read_text() == "as it is"
+    monkeypatch.setattr(paper_explain, "measurements", lambda cases: [grid])
+    assert paper_explain.main([COMPAS], page) == 0
+    assert "### Title" in page.read_text()
+
+
+@pytest.mark.slow
+def test_the_page_has_the_numbers_that_the_committed_models_give(
+    tmp_path: Path,
+) -> None:
+    try:
+        find(FULL)  # the page is about this table
+    except DataMissingError as missing:
+        pytest.skip(str(missing))
+    page = ROOT / "docs" / "casestudies" / "tabular.md"
+    copy = tmp_path / "tabular.md"
+    copy.write_text(page.read_text(encoding="utf-8"), encoding="utf-8")
+    arguments = ["compas", "german_credit", "--no-store", "--markdown", str(copy)]
+    assert paper.main(arguments) == 0
+    assert copy.read_text(encoding="utf-8") == page.read_text(encoding="utf-8")
 
 
 def test_a_model_brings_its_own_settings() -> None:
@@ -417,6 +469,4 @@ def test_rebuilt_samples_count_distinct_rows_and_values() -> None:
 
 def test_an_error_of_the_loader_is_a_nomos_error() -> None:
     # What `Bench` and `--explain` rely on to go on with the next case study.
-    from casestudies.datasets import DataMissingError
-
     assert issubclass(DataMissingError, NomosError)
