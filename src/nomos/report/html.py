@@ -1,0 +1,132 @@
+"""Results as one HTML page: no network, no library, everything in the file.
+
+The overview and the properties are plain HTML; cards of bugs are made from JSON by
+the page's script, as many as are looked at, so that a page with very many opens soon.
+The page's policy lets only its own script and style run, by their checksums.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from hashlib import sha256
+from importlib import resources
+from pathlib import Path
+
+from nomos import __version__
+from nomos.campaign.result import Result
+from nomos.report.html_bugs import BugWriter, Room
+from nomos.report.html_sections import Chapter, chapters_of, overview, section
+from nomos.report.html_text import count, text, to_json
+from nomos.report.summary import lines_of
+
+_SCRIPTS = ("text.js", "cards.js", "script.js")
+
+
+def write_html(results: Sequence[Result], path: Path) -> None:
+    """Write the page of these results, whole or not at all."""
+    unfinished = path.with_name(path.name + ".tmp")
+    made = datetime.now(UTC)
+    unfinished.write_text(html(results, made=made), encoding="utf-8", newline="\n")
+    unfinished.replace(path)
+
+
+def html(results: Sequence[Result], *, made: datetime) -> str:
+    """Return the page, made at that time."""
+    chapters = chapters_of(lines_of(results))
+    writers = _write_bugs(chapters)
+    script = "".join(_template(name) for name in _SCRIPTS)
+    script = f"\n'use strict';\n(() => {{\n{script}}})();\n"
+    style = "\n" + _template("style.css")
+    return _filled(
+        _template("page.html"),
+        {
+            "policy": _policy(script, style),
+            "title": text(_headline(chapters)),
+            "headline": text(_headline(chapters)),
+            "made": f"{made:%Y-%m-%d %H:%M} UTC",
+            "version": text(__version__),
+            "totals": _totals(chapters),
+            "overview": overview(chapters),
+            "sections": "\n".join(
+                section(chapter, writer)
+                for chapter, writer in zip(chapters, writers, strict=True)
+            ),
+            "data": _data(chapters, writers),
+            "style": style,
+            "script": script,
+        },
+    )
+
+
+def _write_bugs(chapters: Sequence[Chapter]) -> list[BugWriter]:
+    """Write the bugs of all properties; what one does not need, later ones may have."""
+    room, writers = Room(), []
+    for number, chapter in enumerate(chapters):
+        share = room.share(len(chapters) - number)
+        before = Room(share.bugs, share.values, share.pictures)
+        writer = BugWriter(chapter.first.subject, share)
+        for found in chapter.bugs:
+            writer.add(found)
+        room.bugs -= len(writer.rows)
+        room.values -= before.values - share.values
+        room.pictures -= before.pictures - share.pictures
+        writers.append(writer)
+    return writers
+
+
+def _data(chapters: Sequence[Chapter], writers: Sequence[BugWriter]) -> str:
+    lines = []
+    for chapter, writer in zip(chapters, writers, strict=True):
+        subject = chapter.first.subject
+        head = to_json(
+            {
+                "key": chapter.key,
+                "name": subject.spec.name,
+                "model": subject.model,
+                "verdict": chapter.line.verdict,
+                "seeds": len(chapter.line.results),
+            }
+        )
+        lines.append(f"{head[:-1]},{writer.data()}}}")
+    return "[" + ",\n".join(lines) + "]"
+
+
+def _headline(chapters: Sequence[Chapter]) -> str:
+    violated = sum(chapter.line.verdict == "violated" for chapter in chapters)
+    failed = sum(chapter.line.verdict == "failed" for chapter in chapters)
+    verb = "is" if violated == 1 else "are"
+    said = f"{violated} of {count(len(chapters), 'property', 'properties')} {verb} violated"
+    return said + (f", {failed} without a verdict" if failed else "")
+
+
+def _totals(chapters: Sequence[Chapter]) -> str:
+    results = [result for chapter in chapters for result in chapter.line.results]
+    bugs = sum(len(chapter.bugs) for chapter in chapters)
+    tests = sum(result.counts.tests for result in results)
+    seconds = sum(result.counts.seconds for result in results)
+    return f"{count(bugs, 'unique bug')} in {count(tests, 'case')}, {seconds:,.1f} s"
+
+
+def _policy(script: str, style: str) -> str:
+    """Return what the page may do: run its own script, show what is inside it."""
+    hashes = [
+        b64encode(sha256(part.encode()).digest()).decode() for part in (script, style)
+    ]
+    return (
+        f"default-src 'none'; script-src 'sha256-{hashes[0]}';"
+        f" style-src 'sha256-{hashes[1]}'; img-src data:; media-src data:;"
+        " base-uri 'none'; form-action 'none'"
+    )
+
+
+def _template(name: str) -> str:
+    folder = resources.files("nomos.report").joinpath("templates")
+    return folder.joinpath(name).read_text("utf-8")
+
+
+def _filled(template: str, values: Mapping[str, str]) -> str:
+    """Fill a template in one pass: what is put in is never looked at again."""
+    return re.sub(r"\{\{(\w+)\}\}", lambda hole: values[hole[1]], template)
