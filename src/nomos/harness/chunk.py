@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from nomos.domain.records import Column, take
 from nomos.harness.choices import generator
 from nomos.harness.drawing import ColumnDraws
 from nomos.harness.program import Program
@@ -15,7 +14,6 @@ from nomos.harness.rows import frozen, part
 from nomos.lang import core
 
 Array = np.ndarray[Any, Any]
-ABSENT = np.iinfo(np.int64).min  # the choice of a draw that a case did not make
 
 
 class Fate(IntEnum):
@@ -56,8 +54,10 @@ class Chunk:
         self.program = program
         self.draws = draws
         self.rows: Array = np.arange(count)  # of those still here, in the chunk
-        # One entry for each draw: a column, or the draws that each case's block made.
-        self.choices: list[Array | list[tuple[int, ...]]] = []
+        self.size = count
+        # One entry for each draw, for all rows of the chunk: the values, and which rows
+        # made the draw (None: all that were there); or the draws that each block made.
+        self._choices: list[tuple[Array, Array | None] | list[tuple[int, ...]]] = []
         self.position: int | Array = 0  # how many draws each case has made
         self.left: list[tuple[Array, Array, Array]] = []  # rows, fates, reasons
         self.reasons: list[str] = []
@@ -115,7 +115,6 @@ class Chunk:
         self._fate, self._reason = self._fate[index], self._reason[index]
         if not isinstance(self.position, int):
             self.position = self.position[index]
-        self.choices = [take(column, index) for column in self.choices]
         for cell in self._cells:
             cell.keep(index)
 
@@ -149,31 +148,44 @@ class Chunk:
 
     def _record(self, at: Array | None, values: Array) -> None:
         if at is None:
-            self.choices.append(values)
+            column = values
+            if not self._whole:
+                column = np.zeros(self.size, dtype=np.int64)
+                column[self.rows] = values
+            self._choices.append((column, None))
             self.position = self.position + 1
             return
-        column = np.full(len(self.rows), ABSENT, dtype=np.int64)
-        column[at] = values
-        self.choices.append(column)
+        column = np.zeros(self.size, dtype=np.int64)
+        made = np.zeros(self.size, dtype=bool)
+        column[self.rows[at]] = values
+        made[self.rows[at]] = True
+        self._choices.append((column, made))
         if isinstance(self.position, int):
             self.position = np.full(len(self.rows), self.position, dtype=np.int64)
         self.position[at] += 1
 
+    def record_block(self, made: list[tuple[int, ...]]) -> None:
+        """Record the draws that the block made, for each case still here."""
+        choices: list[tuple[int, ...]] = [()] * self.size
+        for row, draws in zip(self.rows.tolist(), made, strict=True):
+            choices[row] = draws
+        self._choices.append(choices)
+        self.position = self.position + np.array([len(draws) for draws in made])
+
     def choices_of(self, index: Array) -> list[tuple[int, ...]]:
         """Return the choices of rows, each as the list that a run alone would record."""
-        columns: list[Column] = [
-            column[index].tolist()
-            if isinstance(column, np.ndarray)
-            else [column[i] for i in index.tolist()]
-            for column in self.choices
-        ]
-        cases = []
-        for row in zip(*columns, strict=True) if columns else [()] * len(index):
-            choices: list[int] = []
-            for entry in row:
-                if isinstance(entry, tuple):
-                    choices.extend(entry)
-                elif entry != ABSENT:
-                    choices.append(entry)
-            cases.append(tuple(choices))
-        return cases
+        rows = self.rows[index]
+        cases: list[list[int]] = [[] for _ in rows]
+        for entry in self._choices:
+            if isinstance(entry, list):
+                for case, row in zip(cases, rows.tolist(), strict=True):
+                    case.extend(entry[row])
+                continue
+            values, made = entry
+            drew = [True] * len(rows) if made is None else made[rows].tolist()
+            for case, value, did in zip(
+                cases, values[rows].tolist(), drew, strict=True
+            ):
+                if did:
+                    case.append(value)
+        return [tuple(case) for case in cases]

@@ -19,6 +19,9 @@ from nomos.harness.program import Program
 
 Array = np.ndarray[Any, Any]
 Way = Literal["columns", "lanes", "rows"]
+# Large records, such as sounds, are run in smaller parts than a chunk of rows.
+_MOST_BYTES = 2**25
+_FEWEST = 64
 
 
 class Cases(Protocol):
@@ -27,6 +30,10 @@ class Cases(Protocol):
     @property
     def count(self) -> int:
         """How many cases there are."""
+        ...
+
+    def part(self, first: int, count: int) -> Cases:
+        """Return some of the cases."""
         ...
 
     def draws(self) -> ColumnDraws:
@@ -45,6 +52,10 @@ class RandomCases:
     stream: Stream
     first: int
     count: int
+
+    def part(self, first: int, count: int) -> RandomCases:
+        """Return some of the cases."""
+        return RandomCases(self.stream, self.first + first, count)
 
     def draws(self) -> ColumnDraws:
         """Return the draws of all cases."""
@@ -65,6 +76,10 @@ class ListedCases:
     def count(self) -> int:
         """How many cases there are."""
         return len(self.known)
+
+    def part(self, first: int, count: int) -> ListedCases:
+        """Return some of the cases."""
+        return ListedCases(self.known[first : first + count])
 
     def draws(self) -> ColumnDraws:
         """Return the draws of all cases."""
@@ -112,6 +127,19 @@ class Judged:
                 pass
 
 
+def _joined(first: Judged, second: Judged) -> Judged:
+    """Put together the verdicts on cases that follow each other."""
+    shift = len(first.verdicts)
+    return Judged(
+        np.concatenate([first.verdicts, second.verdicts]),
+        np.concatenate([first.accepted, second.accepted]),
+        first.violations | {r + shift: c for r, c in second.violations.items()},
+        first.crashes | {r + shift: o for r, o in second.crashes.items()},
+        first.discards + second.discards,
+        max(first.k, second.k),
+    )
+
+
 def _is_test(outcome: Outcome) -> bool:
     return outcome.accepted and outcome.verdict is not Verdict.DISCARDED
 
@@ -128,6 +156,7 @@ class Engine:
         self.alone = Alone(program)
         self._lanes = Lanes(program) if self.way == "lanes" else None
         self.answers = Answers(len(program.source))
+        self._most = max(_FEWEST, _MOST_BYTES // max(1, program.record_bytes))
 
     def forget(self) -> None:
         """Start a campaign afresh: no answers remembered, no rows counted."""
@@ -135,7 +164,19 @@ class Engine:
 
     def run(self, cases: Cases, *, tests: int, crashes: int) -> Judged:
         """Judge cases in order until so many tests were made or so many crashed."""
-        limits = _Limits(tests, crashes)
+        judged = Judged(np.empty(0, dtype=np.int8), np.empty(0, dtype=bool))
+        for first in range(0, cases.count, self._most):
+            part = cases
+            if cases.count > self._most:
+                part = cases.part(first, min(self._most, cases.count - first))
+            limits = _Limits(tests - judged.tests, crashes - len(judged.crashes))
+            more = self._run_part(part, limits)
+            judged = more if first == 0 else _joined(judged, more)
+            if judged.tests >= tests or len(judged.crashes) >= crashes:
+                break
+        return judged
+
+    def _run_part(self, cases: Cases, limits: _Limits) -> Judged:
         if self.way == "rows":
             return self._run_alone(cases, limits)
         chunk = Chunk(self.program, cases.draws(), cases.count)
@@ -144,7 +185,7 @@ class Engine:
         with np.errstate(all="ignore"):
             columns.generate()
             end = self._resolve(chunk, cases, resolved, cases.count, limits)
-            end = _cut(chunk, resolved, end, tests)
+            end = _cut(chunk, resolved, end, limits.tests)
             k = self._block(columns)
         end = self._resolve(chunk, cases, resolved, end, limits)
         return _collect(columns, resolved, end, k)
@@ -186,6 +227,8 @@ class Engine:
         limits: _Limits,
     ) -> int:
         """Run the hard cases alone, in order; return where to stop for crashes."""
+        if not chunk.left:
+            return end
         assert not len(chunk.gone(Fate.WAITS)), "a draw that was not listed"
         hard = set(chunk.gone(Fate.HARD).tolist()) - resolved.keys()
         crashed = [r for r, o in resolved.items() if o.verdict is Verdict.CRASHED]
@@ -216,6 +259,8 @@ class _Limits:
 
 def _cut(chunk: Chunk, resolved: dict[int, Outcome], end: int, tests: int) -> int:
     """Drop the cases behind the last one that the budget covers."""
+    if end == chunk.size and len(chunk.rows) + len(resolved) <= tests:
+        return end
     early = [row for row, outcome in resolved.items() if _is_test(outcome)]
     here = chunk.rows[chunk.rows < end]
     counted = np.sort(np.concatenate([here, np.array(early, dtype=here.dtype)]))
@@ -233,20 +278,20 @@ def _collect(
     chunk = columns.chunk
     verdicts = np.full(end, Verdict.DISCARDED, dtype=np.int8)
     judged = Judged(verdicts, np.zeros(end, dtype=bool), k=k)
-    here = chunk.rows < end
-    rows, failed = chunk.rows[here], columns.failed[here]
-    verdicts[rows] = np.where(failed >= 0, Verdict.VIOLATED, Verdict.PASSED)
+    count = int(np.searchsorted(chunk.rows, end))  # of the cases before the end
+    rows, failed = chunk.rows[:count], columns.failed[:count]
+    verdicts[rows] = Verdict.PASSED
     judged.accepted[rows] = True
-    violated = np.flatnonzero(here)[failed >= 0]
+    violated = np.flatnonzero(failed >= 0)
+    verdicts[rows[violated]] = Verdict.VIOLATED
     judged.violations = dict(
-        zip(chunk.rows[violated].tolist(), chunk.choices_of(violated), strict=True)
+        zip(rows[violated].tolist(), chunk.choices_of(violated), strict=True)
     )
     for gone, fates, reasons in chunk.left:
-        out = (gone < end) & (fates == Fate.DISCARDED)
-        for number, count in zip(
-            *np.unique(reasons[out], return_counts=True), strict=True
-        ):
-            judged.discards[chunk.reasons[number]] += int(count)
+        out = reasons[(gone < end) & (fates == Fate.DISCARDED)]
+        for number, times in enumerate(np.bincount(out).tolist()):
+            if times:
+                judged.discards[chunk.reasons[number]] += times
     for row, outcome in resolved.items():
         if row < end:
             judged.add(row, outcome)

@@ -26,7 +26,7 @@ from nomos.domain.records import (
 from nomos.errors import Discard, ModelError
 from nomos.harness import vector
 from nomos.harness.asking import Answers, call_batch
-from nomos.harness.chunk import ABSENT, Cell, Chunk, Fate
+from nomos.harness.chunk import Cell, Chunk, Fate
 from nomos.harness.emit import compares_plainly
 from nomos.harness.hub import Hub, Lane
 from nomos.harness.memory import scatter, spread
@@ -51,7 +51,7 @@ _PYTHON: dict[str, Callable[[Any, Any], Any]] = {
     ">": lambda a, b: bool(a > b),
     ">=": lambda a, b: bool(a >= b),
 }
-_INTEGERS = range(ABSENT + 1, 2**63)  # that a column of choices can hold
+_INTEGERS = range(-(2**63), 2**63)  # that a column of choices can hold
 
 
 class Evaluator:
@@ -225,7 +225,7 @@ class Evaluator:
         if isinstance(value, np.ndarray) and value.ndim == 1:
             if value.dtype.kind == "b":
                 return value.astype(np.int64)
-            if value.dtype.kind == "i" and (value != ABSENT).all():
+            if value.dtype.kind == "i":
                 return value
         entries = each(value, count)
         fits = [isinstance(v, int) and v in _INTEGERS for v in entries]

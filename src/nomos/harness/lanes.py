@@ -104,8 +104,7 @@ class Lanes:
         chunk = columns.chunk
         made = [tuple(running.draws.choices) for running in cases]
         if any(made):
-            chunk.choices.append(made)
-            chunk.position = chunk.position + np.array([len(draws) for draws in made])
+            chunk.record_block(made)
         for lane in lanes:
             if isinstance(lane.failure, Discard):
                 why = reason(lane.failure, self.program.spec.source)

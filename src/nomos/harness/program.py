@@ -96,6 +96,12 @@ class Program:
         if self.labels is not None and len(spec.inputs) > 1:
             self._check_labels_told_apart()
 
+    @property
+    def record_bytes(self) -> int:
+        """How large a record is, as far as arrays are concerned."""
+        first = self.source[0]
+        return first.nbytes if isinstance(first, np.ndarray) else 0
+
     def item(self, place: int) -> Any:
         """Return an item of the source as a value that a case may not change."""
         item = plain(self.source[place])
