@@ -26,7 +26,7 @@ $(VENV)/.all: pyproject.toml $(VENV)/.dev
 
 # Both tabular case studies with both models, at the paper's setting.
 demo: $(VENV)/.demo
-	$(BIN)/python -m casestudies.paper compas german_credit --exact 1000000
+	$(BIN)/python -m casestudies.paper compas german_credit --exact 1000000 --html build/demo.html
 
 # Any case studies: make paper CASES="compas mnist" PAPER="--seeds 3 --json out.json"
 paper: $(VENV)/.demo

@@ -30,6 +30,7 @@ from nomos.campaign.store import FOLDER, Store
 from nomos.errors import StoreError
 from nomos.report import summary
 from nomos.report.console import RunConsole
+from nomos.report.html import write_html
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -71,8 +72,12 @@ def measure(cases: Sequence[CaseStudy], options: argparse.Namespace) -> int:
         f"\n{seconds:.1f} s in all, {sum(r.seconds for r in reports):.1f} s sampling."
     )
     if store is not None:
-        show_example(bench.examples, store)
+        show_example(bench.results, store)
     write_files(reports, missing, options)
+    if options.html is not None and bench.results:
+        options.html.parent.mkdir(parents=True, exist_ok=True)
+        write_html(bench.results, options.html)
+        print(f"\nAll properties, their bugs and curves: {options.html}")
     return 0 if reports else 3
 
 
@@ -89,6 +94,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--seeds", type=positive, help="seeds for each property (the paper's: 10)")
     add("--exact", type=int, metavar="N", help="count all cases where at most N")
     add("--json", type=Path, metavar="FILE", help="write the numbers to a file")
+    add("--html", type=Path, metavar="FILE", help="write a page with bugs and curves")
     add("--markdown", type=Path, metavar="FILE", help="write the tables into a page")
     add("--explain", action="store_true", help="measure why our numbers differ")
     add("--no-store", action="store_true", help="keep no bugs")

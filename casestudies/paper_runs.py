@@ -103,7 +103,7 @@ class Bench:
         self.warn = warn
         self.exact = exact
         self.folder = folder
-        self.examples: list[Result] = []  # one for each property that has bugs
+        self.results: list[Result] = []  # of all samples, seed by seed
 
     def run(self, case: CaseStudy, setting: Setting) -> Iterator[ModelReport | Missing]:
         """Yield a report for each model; a `Missing` ends the case study."""
@@ -134,7 +134,7 @@ class Bench:
             seconds += sum(result.counts.seconds for result in results)
             exact = self._exact(prepared, case)
             rows.append(property_report(case, model, name, results, exact))
-            self.examples += [result for result in results if result.bugs][:1]
+            self.results += results
         return ModelReport(case, model, setting, inputs, accuracy, tuple(rows), seconds)
 
     def spec(self, case: CaseStudy, name: str) -> Path:

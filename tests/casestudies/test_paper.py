@@ -302,7 +302,7 @@ def test_a_case_study_is_sampled_and_counted(
     assert row.bugs == (1, 1, 1)
     assert row.tests == 600
     assert row.exact == Exact(bugs=1, cases=9, inputs=1)
-    assert row.example == bench.examples[0].bugs[0].id
+    assert row.example == bench.results[0].bugs[0].id
     assert found.accuracy == 0.9
     assert found.violated == 1
 
@@ -403,8 +403,10 @@ def test_the_command_prints_tables_and_writes_the_files(
     )
     monkeypatch.setattr(paper, "ROOT", tmp_path)
     numbers, page = tmp_path / "numbers.json", tmp_path / "page.md"
+    report_page = tmp_path / "new" / "report.html"
     arguments = ["--seeds", "2", "--json", str(numbers), "--markdown", str(page)]
-    assert paper.main(arguments) == 0
+    assert paper.main([*arguments, "--html", str(report_page)]) == 0
+    assert "grow" in report_page.read_text()
     said = capsys.readouterr().out
     assert "Small: unique bugs per property" in said
     assert "1 of 9" in said
