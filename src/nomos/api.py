@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nomos.diagnostics import Severity, Source, Span, mistakes
-from nomos.domain.find import Imported, load_imports
+from nomos.domain.find import Imported, find_root, load_imports
 from nomos.errors import DomainError, NomosError, SpecError, StoreError
 from nomos.lang import core
 from nomos.lang.check import Checked, check_parsed
@@ -53,14 +53,10 @@ def read_source(path: Path) -> tuple[Source, str | None]:
     except OSError as error:
         raise NomosError(f"{path} cannot be read: {error.strerror}") from error
     try:
-        return Source(str(path), _normal(data.decode("utf-8-sig"))), None
+        return Source(str(path), data.decode("utf-8")), None
     except UnicodeDecodeError as error:
         text = data.decode("latin-1")
-        return Source(str(path), _normal(text)), f"byte {error.start}: {error.reason}"
-
-
-def _normal(text: str) -> str:
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+        return Source(str(path), text), f"byte {error.start}: {error.reason}"
 
 
 def check(path: Path) -> Checked:
@@ -150,7 +146,12 @@ class Run:
                 budget = self.session.options.budget.cases
                 result = Result(prepared.subject, seed, budget)
                 self.results.append(result)
-                yield from self._campaign(prepared, seed, result)
+                try:
+                    yield from self._campaign(prepared, seed, result)
+                except NomosError as error:
+                    self.results.remove(result)
+                    self.failures.append(Failure(job, error))
+                    break
                 if self.interrupted:
                     return
 
@@ -243,13 +244,20 @@ def open_store(folder: Path | None) -> Store:
     return Store.open(folder, create=False)
 
 
-def reopen(bug: BugRecord, root: Path) -> Prepared:
-    """Prepare the spec and the model of a recorded bug; `root` is its project's."""
+def reopen(bug: BugRecord, store: Path) -> Prepared:
+    """Prepare the spec and the model of a recorded bug.
+
+    Its paths are from its project's root: the folder that holds the store, unless the
+    store was put elsewhere, else the project of the current folder.
+    """
     from nomos.campaign.session import Options, Session
 
-    path = root / bug.spec
-    if not path.exists():
+    here = Path.cwd()
+    roots = [store.parent, find_root(here) or here, here]
+    root = next((root for root in roots if (root / bug.spec).exists()), None)
+    if root is None:
         raise NomosError(f"the bug's spec {bug.spec} is not there any more")
+    path = root / bug.spec
     spec, imported = load_spec(path)
     settings = {name: str(value) for name, value in bug.settings.items()}
     if bug.model:

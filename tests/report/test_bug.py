@@ -25,7 +25,7 @@ def test_records_of_another_kind_are_left_out_of_the_comparison():
 
 def test_scalars_and_outputs_stand_on_their_own_lines():
     text = show_bug({"v1": 3}, {"d1": 1, "d2": 0}).plain
-    assert "vars     v1 = 3" in text
+    assert "values   v1 = 3" in text
     assert "outputs  d1 = 1   d2 = 0" in text
 
 

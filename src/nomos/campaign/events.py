@@ -48,6 +48,11 @@ class Counts:
     k: int = 0
     seconds: float = 0.0
 
+    @property
+    def judged(self) -> int:
+        """The cases that an `ensures` was decided on: what rates are taken of."""
+        return self.passed + self.violations
+
 
 @dataclass(frozen=True, slots=True)
 class Started:

@@ -9,6 +9,7 @@ from html import escape
 from typing import Any
 
 from nomos.campaign.baseline import case_name
+from nomos.campaign.control import Found, beside, gaps_of, histogram
 from nomos.campaign.describe import describe
 from nomos.campaign.events import (
     Bug,
@@ -64,6 +65,7 @@ class Result:
     known: frozenset[str] = frozenset()  # the names of the cases known to be bugs
     seen: dict[str, int] = field(default_factory=dict)  # how often each bug was met
     finished: Finished | None = None
+    control: Result | None = None  # where only chance can differ, run beside it
 
     def hear(self, event: Event) -> None:
         """Take in an event."""
@@ -95,6 +97,13 @@ class Result:
     def verdict(self) -> str:
         """violated, none-found, holds or failed."""
         return "failed" if self.finished is None else self.finished.verdict
+
+    @property
+    def found(self) -> Found:
+        """Violations and by how much they miss: what a control is compared with."""
+        counts, spec = self.counts, self.subject.spec
+        gaps = gaps_of(spec, self.bugs, self.seen)
+        return Found(counts.passed + counts.violations, counts.violations, gaps)
 
     def __repr__(self) -> str:
         name, model = self.subject.spec.name, self.subject.model
@@ -175,6 +184,28 @@ def result_data(result: Result) -> dict[str, Any]:
             "tried": result.recorded.tried,
             "fixed": list(result.recorded.fixed),
         },
+        "gaps": _gap_data(result.found),
+        "control": None if result.control is None else _control_data(result),
         "crashes": [asdict(crash) for crash in result.crashes],
         "bugs": [bug_data(bug, subject) for bug in result.bugs],
+    }
+
+
+def _gap_data(found: Found) -> list[dict[str, float]] | None:
+    if found.gaps is None:
+        return None
+    return [asdict(bar) for bar in histogram(found.gaps)]
+
+
+def _control_data(result: Result) -> dict[str, Any]:
+    assert result.control is not None
+    found = result.control.found
+    return {
+        "spec": result.control.subject.path,
+        "property": result.control.subject.spec.name,
+        "verdict": result.control.verdict,
+        "tests": found.tests,
+        "violations": found.violations,
+        "gaps": _gap_data(found),
+        "beside": [asdict(row) for row in beside(result.found, found)],
     }

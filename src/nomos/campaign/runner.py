@@ -252,15 +252,17 @@ class Campaign:
         counts = tally.counts(self.model_calls, self.seconds)
         exact = self.listed is not None
         rate = next_bug = None
-        if counts.tests and not exact:
-            rate = clopper_pearson(counts.violations, counts.tests)
+        if counts.judged and not exact:
+            rate = clopper_pearson(counts.violations, counts.judged)
             next_bug = new_bug_chance(
-                counts.tests, tally.seen_exactly(1), tally.seen_exactly(2)
+                counts.judged, tally.seen_exactly(1), tally.seen_exactly(2)
             )
         if counts.crashed and not self._problem:
             self._problem = f"{counts.crashed} cases crashed"
         if not counts.tests and tally.discarded and not self._problem:
             self._problem = starvation(tally.reasons, 0, tally.discarded)
+        if not counts.tests and not self._problem:
+            self._problem = "no case was run"
         verdict = self._verdict(exact)
         return Finished(counts, verdict, self._stop, rate, next_bug, self._problem)
 

@@ -17,7 +17,7 @@ from nomos.campaign.runner import Budget, Campaign, TimeUp, bug_namer
 from nomos.campaign.store import Store
 from nomos.domain.domain import Domain
 from nomos.domain.find import Imported, build
-from nomos.errors import DomainError, NomosError
+from nomos.errors import DomainError, ModelError, NomosError
 from nomos.harness.alone import Outcome, Verdict
 from nomos.harness.choices import EndlessRange, ReplayedCase
 from nomos.harness.engine import Engine, Way
@@ -183,8 +183,13 @@ class Session:
                 continue
             if time.perf_counter() - began > _RETRY_S:
                 break
+            try:
+                verdict = replay(prepared, bug.choices).verdict
+            except ModelError:
+                break  # the campaign itself will say so
             tried += 1
-            if replay(prepared, bug.choices).verdict is not Verdict.VIOLATED:
+            # A case that crashes, or that the spec cannot draw any more, says nothing.
+            if verdict in (Verdict.PASSED, Verdict.DISCARDED):
                 fixed.append(bug.id)
                 self.store.mark(bug.id, "fixed")
         return Recorded(tried, tuple(fixed))

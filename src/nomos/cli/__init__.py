@@ -59,7 +59,7 @@ class _Commands(click.Group):
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="nomos %(version)s")
 def cli() -> None:
-    r"""Say what a model must do across several of its runs, and find out whether it does.
+    """Say what a model must do across several of its runs, and find out whether it does.
 
     \b
     nomos check specs/           are the specs right?

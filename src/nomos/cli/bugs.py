@@ -33,7 +33,7 @@ from nomos.cli.options import store_option
 def command(
     property: str | None, status: str | None, most: int, store: Path | None, form: str
 ) -> None:
-    r"""List the bugs of PROPERTY, or all.
+    """List the bugs of PROPERTY, or all.
 
     \b
     nomos bugs

@@ -35,7 +35,7 @@ from nomos.lang.invocations import safety
     help="Text for people, JSON for programs; the content is the same.",
 )
 def command(specs: tuple[str, ...], verbose: bool, form: str) -> None:
-    r"""Report every mistake in specs; runs nothing.
+    """Report every mistake in specs; runs nothing.
 
     SPEC is a file, a folder (all .nom files below it) or a pattern in quotes. No model
     is loaded and no block is run. Where a spec's domain cannot be imported, its
@@ -83,7 +83,9 @@ def _summary(checked: Sequence[Checked]) -> str:
     errors, warnings = _tally(checked)
     found = [_counted(errors, "error")] if errors else []
     found += [_counted(warnings, "warning")] if warnings else []
-    return f"{count}, {' and '.join(found) or 'no mistakes'}"
+    unknown = sum(d.severity is Severity.INFO for one in checked for d in one.diagnostics)
+    skipped = f"; {unknown} not checked against the domain" if unknown else ""
+    return f"{count}, {' and '.join(found) or 'no mistakes'}{skipped}"
 
 
 def _counted(count: int, noun: str) -> str:

@@ -38,7 +38,7 @@ from nomos.cli.options import (
     help="Write the comparison to a file.",
 )
 def command(specs: tuple[str, ...], **options: Any) -> None:
-    r"""Run the same cases on two models: bugs fixed, kept and new.
+    """Run the same cases on two models: bugs fixed, kept and new.
 
     \b
     nomos compare specs/ --model old.onnx --model new.onnx

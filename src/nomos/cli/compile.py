@@ -19,7 +19,7 @@ from nomos import api
     help="Write the program to a file instead of printing it.",
 )
 def command(spec: Path, output: Path | None) -> None:
-    r"""Write SPEC as a Python program that tests a model by itself.
+    """Write SPEC as a Python program that tests a model by itself.
 
     \b
     nomos compile specs/income.nom -o harness.py

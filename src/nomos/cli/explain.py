@@ -16,7 +16,7 @@ from nomos.diagnostics.pages import all_pages, page, title
     "--all", "everything", is_flag=True, help="Explain all codes, in Markdown."
 )
 def command(code: str | None, everything: bool) -> None:
-    r"""Explain a diagnostic code; without one, list them all.
+    """Explain a diagnostic code; without one, list them all.
 
     The code is what stands in brackets in a diagnostic: `error[unknown-feature]`.
 

@@ -23,7 +23,7 @@ from nomos.lang.format import format_spec
 @click.option("--check", is_flag=True, help="Write nothing; say which specs would be.")
 @click.option("--diff", is_flag=True, help="Write nothing; show what would change.")
 def command(specs: tuple[str, ...], check: bool, diff: bool) -> None:
-    r"""Give specs one canonical layout.
+    """Give specs one canonical layout.
 
     Comments are kept and the meaning stays as it is. SPEC is a file, a folder (all
     .nom files below it) or a pattern in quotes. A spec that is canonical already is not

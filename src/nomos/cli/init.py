@@ -16,7 +16,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     "--data", type=_FILE, help="A CSV file with the rows that it is tested on."
 )
 def command(folder: Path, model: str | None, data: Path | None) -> None:
-    r"""Write a domain and first specs into FOLDER; nothing is overwritten.
+    """Write a domain and first specs into FOLDER; nothing is overwritten.
 
     \b
     nomos init --model model.onnx --data rows.csv

@@ -188,7 +188,10 @@ def _alarm(seconds: float | None) -> Iterator[Callable[..., None]]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
+    """Write a file whole or not at all; `-` is standard output."""
+    if str(path) == "-":
+        click.echo(text, nl=False)
+        return
     unfinished = path.with_name(path.name + ".tmp")
     unfinished.write_text(text, encoding="utf-8")
     unfinished.replace(path)

@@ -15,7 +15,7 @@ from nomos.cli.options import store_option
 @click.argument("bug")
 @store_option
 def command(bug: str, store: Path | None) -> None:
-    r"""Run BUG again, alone, with its model as it is now.
+    """Run BUG again, alone, with its model as it is now.
 
     \b
     nomos replay 3f2a
@@ -33,7 +33,7 @@ def command(bug: str, store: Path | None) -> None:
     console = Console(highlight=False)
     with api.open_store(store) as opened:
         record = opened.bug(bug)
-        prepared = api.reopen(record, opened.path.parent.parent)
+        prepared = api.reopen(record, opened.path.parent)
         outcome = replay(prepared, record.choices)
         gone = outcome.verdict in (Verdict.PASSED, Verdict.DISCARDED)
         opened.mark(record.id, "fixed" if gone else "open")

@@ -13,6 +13,8 @@ import click
 
 from nomos import api
 from nomos.cli import exit_status
+from nomos.cli.control import run_control
+from nomos.cli.inputs import input_setting
 from nomos.cli.options import (
     campaign_options,
     drive,
@@ -22,7 +24,8 @@ from nomos.cli.options import (
     write_text,
 )
 
-_FILE = click.Path(dir_okay=False, path_type=Path)
+_FILE = click.Path(dir_okay=False, path_type=Path, allow_dash=True)
+_FILES = ("json_file", "junit_file", "sarif_file", "events_file")
 
 
 @click.command("run")
@@ -42,6 +45,19 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     show_default=True,
     type=click.IntRange(1),
     help="Run so many seeds, from --seed on; gives mean and spread.",
+)
+@click.option(
+    "--inputs",
+    "inputs_file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Draw inputs from a file: the domain's setting `inputs` or `pool`.",
+)
+@click.option(
+    "--control",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="SPEC",
+    help="A spec where chance alone can differ: run too, and shown beside the others.",
 )
 @click.option(
     "--fail-on",
@@ -72,13 +88,14 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     help="Write each event as a line of JSON, as it happens.",
 )
 def command(specs: tuple[str, ...], **options: Any) -> None:
-    r"""Test a model against SPECS: files, folders or globs.
+    """Test a model against SPECS: files, folders or globs.
 
     \b
     nomos run specs/
     nomos run specs/income.nom --model new.onnx --budget 100000
     nomos run specs/ --seeds 10 --json results.json
     nomos run specs/ --fail-on new --junit nomos.xml
+    nomos run specs/games.nom --control specs/chance.nom
 
     Exit status: 0 no violation, 1 violations, 2 wrong usage or a bad spec, 3 a model,
     its data or some cases failed, 130 interrupted.
@@ -89,23 +106,30 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     from nomos.report.console import RunConsole
 
     paths = api.find_specs(specs)
-    stop_at_bad_specs(paths)
+    control = options["control"]
+    stop_at_bad_specs(paths if control is None else [*paths, control])
     root = project_root(paths[0])
     config = load_config(root)
     settings = parse_settings(options["settings"])
     jobs = [
-        api.Job(path, settings | ({} if model is None else {"model": model}))
+        api.Job(path, given | ({} if model is None else {"model": model}))
         for path in paths
+        for given in [settings | input_setting(path, options["inputs_file"])]
         for model in options["models"] or config.models_for(path, root) or [None]
     ]
     seed = config.seed if options["seed"] is None else options["seed"]
     with ExitStack() as stack:
-        console = stack.enter_context(RunConsole(quiet=options["quiet"]))
+        # What goes to standard output must be all that goes there.
+        piped = any(str(options[name]) == "-" for name in _FILES)
+        console = stack.enter_context(RunConsole(quiet=options["quiet"] or piped))
         store = _store(root, options, console.warn)
         budget = session_options(options, config.budget)
         session = Session(root, budget, store, console.warn)
         run = api.Run(session, jobs, range(seed, seed + options["seeds"]))
-        drive(run, console.hear, *_event_file(options["events_file"], stack))
+        listeners = [console.hear, *_event_file(options["events_file"], stack)]
+        drive(run, *listeners)
+        if control is not None and not run.interrupted:
+            run_control(run, control, *listeners)
     _write_reports(run, options)
     console.finish(run.results, stored=store is not None)
     for failure in run.failures:
@@ -131,6 +155,8 @@ def _event_file(path: Path | None, stack: ExitStack) -> list[Callable[..., None]
 
     if path is None:
         return []
+    if str(path) == "-":
+        return [EventStream(sys.stdout).hear]
     return [EventStream(stack.enter_context(path.open("w", encoding="utf-8"))).hear]
 
 

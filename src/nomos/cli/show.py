@@ -20,7 +20,7 @@ from nomos.cli.options import store_option
 )
 @store_option
 def command(bug: str, output: Path | None, store: Path | None) -> None:
-    r"""Show BUG, given by its id or the beginning of it: records, vars and outputs.
+    """Show BUG, given by its id or the beginning of it: records, vars and outputs.
 
     \b
     nomos show 3f2a
@@ -38,10 +38,10 @@ def command(bug: str, output: Path | None, store: Path | None) -> None:
     console = Console(highlight=False)
     with api.open_store(store) as opened:
         record = opened.bug(bug)
-        root = opened.path.parent.parent
+        folder = opened.path.parent
     console.print(heading(record), soft_wrap=True, end="")
     try:
-        prepared = api.reopen(record, root)
+        prepared = api.reopen(record, folder)
         outcome = replay(prepared, record.choices)
     except NomosError as error:
         click.echo(f"warning: shown as recorded: {error}", err=True)

@@ -66,7 +66,7 @@ def signature(
         Type.UNKNOWN if batch else _type(inspect.signature(function).return_annotation)
     )
     most = None if many else len(plain) - int(draws)
-    return Function(name, max(0, least - int(draws)), most, returns, draws)
+    return Function(name, max(0, least - int(draws)), most, returns, draws, batch)
 
 
 def _type(annotation: Any) -> Type:

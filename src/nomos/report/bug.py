@@ -71,7 +71,7 @@ def show_bug(
     if compared is not None:
         text.append(_side_by_side(compared, everything=everything))
     scalars = {n: v for n, v in inputs.items() if not isinstance(v, Mapping)}
-    for title, values in (("vars", scalars), ("outputs", outputs)):
+    for title, values in (("values", scalars), ("outputs", outputs)):
         if values:
             line = "   ".join(f"{name} = {_short(v)}" for name, v in values.items())
             text.append(f"  {title:<8} ", style="dim")

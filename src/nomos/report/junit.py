@@ -57,7 +57,7 @@ def _case(result: Result) -> ElementTree.Element:
         time=f"{counts.seconds:.3f}",
     )
     if result.verdict == "violated":
-        rate = describe_rate(counts.violations, counts.tests)
+        rate = describe_rate(counts.violations, counts.judged)
         message = f"{counts.unique_bugs} unique bugs; {rate}"
         failure = ElementTree.SubElement(case, "failure", message=_clean(message))
         failure.set("type", "violated")

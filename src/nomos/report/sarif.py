@@ -45,7 +45,7 @@ def _rule(result: Result) -> dict[str, Any]:
 def _results(result: Result, rules: list[str]) -> list[dict[str, Any]]:
     counts, spec = result.counts, result.subject.spec
     lines = {condition.text: condition.line for condition in spec.ensures}
-    rate = describe_rate(counts.violations, counts.tests)
+    rate = describe_rate(counts.violations, counts.judged)
     return [
         {
             "ruleId": spec.name,

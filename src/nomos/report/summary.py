@@ -14,6 +14,7 @@ from nomos.campaign.events import Bug
 from nomos.campaign.result import Result, Subject, bug_data
 from nomos.campaign.statistics import Spread, describe_rate, spread
 from nomos.report.bug import compare, picture
+from nomos.report.chance import gap_remarks
 
 _STYLE = {"violated": "bold red", "holds": "bold green", "failed": "bold magenta"}
 
@@ -43,10 +44,13 @@ class Line:
     def rate(self) -> str:
         """Return the rate of violations in words, over all seeds together."""
         if self.first.search == "exhaustive":
-            return f"exact: {self.first.counts.violations} of {self.first.counts.tests}"
-        tests = sum(r.counts.tests for r in self.results)
+            counts, finished = self.first.counts, self.first.finished
+            found = f"{counts.violations} of {counts.judged}"
+            whole = finished is not None and finished.reason == "every case was tried"
+            return f"exact: {found}" if whole else f"{found} tried, not all"
+        judged = sum(r.counts.judged for r in self.results)
         violations = sum(r.counts.violations for r in self.results)
-        return describe_rate(violations, tests) if tests else "no cases"
+        return describe_rate(violations, judged) if judged else "no cases"
 
 
 def lines_of(results: Sequence[Result]) -> list[Line]:
@@ -126,6 +130,7 @@ def remarks(results: Sequence[Result]) -> list[str]:
             )
         if finished is not None and finished.reason == "interrupted":
             said.append(f"{name}: interrupted after {result.counts.tests} cases")
+        said += gap_remarks(line.results)
     return said
 
 
@@ -138,7 +143,7 @@ def chances(result: Result) -> str | None:
     return (
         f"the next case shows a new bug with a chance of about {percent(estimate.value)}"
         f" (at most {percent(estimate.interval.high)}"
-        f" at {estimate.interval.confidence:.0%}, cases being drawn independently)"
+        f" at {100 * estimate.interval.confidence:g} %, cases being drawn independently)"
     )
 
 
@@ -147,25 +152,32 @@ def percent(share: float) -> str:
     return f"{100 * share:.2g} %"
 
 
-def example(results: Sequence[Result], *, colour: bool = False) -> Text | None:
-    """Return one bug, the clearest of the first property that has any."""
+def clearest(results: Sequence[Result]) -> tuple[Result, Bug] | None:
+    """Return the bug with the fewest changes, of the first property that has any."""
     for result in results:
-        if not result.bugs:
-            continue
-        subject = result.subject
-        bug = min(result.bugs[:50], key=lambda bug: _changes(bug, subject))
-        text = Text()
-        text.append(f"{subject.spec.name}", style="bold")
-        text.append(f"  bug {bug.id}", style="bold red")
-        text.append(f"   `{bug.failed}` does not hold\n")
-        if subject.spec.description:
-            text.append(f"  {subject.spec.description}\n", style="italic")
-        outputs, domain = subject.spec.outputs, subject.domain
-        text.append(
-            picture(bug.values, outputs, domain, colour=colour, everything=False)
-        )
-        return text
+        if result.bugs:
+            subject = result.subject
+            return result, min(result.bugs[:50], key=lambda b: _changes(b, subject))
     return None
+
+
+def example(results: Sequence[Result], *, colour: bool = False) -> Text | None:
+    """Return one bug, as its domain shows it."""
+    found = clearest(results)
+    if found is None:
+        return None
+    result, bug = found
+    spec = result.subject.spec
+    text = Text()
+    text.append(f"{spec.name}", style="bold")
+    text.append(f"  bug {bug.id}", style="bold red")
+    text.append(f"   `{bug.failed}` does not hold\n")
+    if spec.description:
+        text.append(f"  {spec.description}\n", style="italic")
+    domain = result.subject.domain
+    shown = picture(bug.values, spec.outputs, domain, colour=colour, everything=False)
+    text.append(shown)
+    return text
 
 
 def _changes(bug: Bug, subject: Subject) -> int:
@@ -175,13 +187,14 @@ def _changes(bug: Bug, subject: Subject) -> int:
 
 def next_steps(results: Sequence[Result]) -> list[str]:
     """Return the commands that a reader will want next."""
-    bug = next((result.bugs[0] for result in results if result.bugs), None)
-    if bug is None:
+    found = clearest(results)
+    if found is None:
         return []
+    _, bug = found
     return [
-        f"nomos show {bug.id}      the bug in full",
-        f"nomos replay {bug.id}    run it again, alone",
-        "nomos bugs               all bugs",
+        f"nomos show {bug.id}    the bug in full",
+        f"nomos replay {bug.id}  run it again, alone",
+        f"nomos bugs {'':<{len(bug.id)}}    all bugs",
     ]
 
 
@@ -190,6 +203,5 @@ def failure_text(result: Result) -> str:
     lines = [Line((result,)).rate(), *remarks([result])]
     shown = example([result])
     if shown is not None:
-        lines.append(shown.plain.rstrip())
-        lines.append(f"nomos replay {result.bugs[0].id}")
+        lines += [shown.plain.rstrip(), *next_steps([result])]
     return "\n".join(lines)
