@@ -71,6 +71,11 @@ class Lunar(Domain):
         """Raise the surface by a random factor, as far as the lander leaves room."""
         return _with_pad_between(state, raised_pads(state), rng, "raise")
 
+    def raisable(self, state: LanderState) -> bool:
+        """Tell whether `unrelax` has room in a state."""
+        low, high = raised_pads(state)
+        return low < high
+
     @batched
     def policy(self, observations: NDArray[np.float32]) -> list[int]:
         """Give the best action: 0 nothing, 1 left, 2 main, 3 right engine."""

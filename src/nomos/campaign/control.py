@@ -144,10 +144,11 @@ def together(found: Iterable[Found]) -> Found:
 
 def beside(found: Found, control: Found) -> list[Beside]:
     """Count violations from each threshold on, beside those that chance gives."""
-    thresholds: Sequence[int | None] = (None,)
+    both = None
     if found.gaps is not None and control.gaps is not None:
-        if all(gap == int(gap) for gap in (*found.gaps, *control.gaps)):
-            thresholds = THRESHOLDS
+        both = found.gaps + control.gaps
+    whole = both is not None and all(gap == int(gap) for gap in both)
+    thresholds: Sequence[int | None] = THRESHOLDS if whole else (None,)
     rows = []
     for gap in thresholds:
         ours, theirs = _at_least(found, gap), _at_least(control, gap)
