@@ -141,6 +141,7 @@ class TestPage:
         text = page(bumpy, smooth)
         assert 'id="property-income-2"' in text
         assert ">model</button>" in text
+        assert "1 of 2 violated: 1 property on 2 models" in text
         assert ">model</button>" not in page(bumpy)
 
 

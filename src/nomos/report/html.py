@@ -97,8 +97,13 @@ def _data(chapters: Sequence[Chapter], writers: Sequence[BugWriter]) -> str:
 def _headline(chapters: Sequence[Chapter]) -> str:
     violated = sum(chapter.line.verdict == "violated" for chapter in chapters)
     failed = sum(chapter.line.verdict == "failed" for chapter in chapters)
-    verb = "is" if violated == 1 else "are"
-    said = f"{violated} of {count(len(chapters), 'property', 'properties')} {verb} violated"
+    properties = len({chapter.first.subject.path for chapter in chapters})
+    models = len({chapter.first.subject.model for chapter in chapters})
+    named = count(properties, "property", "properties")
+    if properties == len(chapters):
+        said = f"{violated} of {named} {'is' if violated == 1 else 'are'} violated"
+    else:
+        said = f"{violated} of {len(chapters)} violated: {named} on {models} models"
     return said + (f", {failed} without a verdict" if failed else "")
 
 

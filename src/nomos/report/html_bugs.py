@@ -283,6 +283,8 @@ def _value(value: Any) -> Any:
         return float(f"{value:.9g}")
     if isinstance(value, str):
         return _cut([value])[0]
+    if isinstance(value, Mapping) and set(value) == _DIGEST:
+        return _digest(value)
     written = json.dumps(value, ensure_ascii=False)
     longer = len(written) - _LONGEST_LIST
     return written if longer <= 0 else written[:_LONGEST_LIST] + f" … {longer:,} more"

@@ -12,7 +12,7 @@ from nomos.campaign.result import Result
 from nomos.report.highlight import highlight
 from nomos.report.html_bugs import MOST_DRAWN, BugWriter, Found
 from nomos.report.html_plot import curve
-from nomos.report.html_text import attribute, count, text
+from nomos.report.html_text import LONGEST_TEXT, attribute, count, text
 from nomos.report.summary import Line, chances, k_safety, remarks
 
 _SIGNS = {"violated": "✗", "none-found": "○", "holds": "✓", "failed": "!"}
@@ -206,10 +206,17 @@ def _facts(chapter: Chapter) -> str:
     }
     facts |= {f"--set {name}": value for name, value in subject.settings.items()}
     shown = "".join(
-        f"<div><dt>{text(name)}</dt><dd>{text(value)}</dd></div>"
+        f"<div><dt>{text(name)}</dt><dd>{_breakable(value)}</dd></div>"
         for name, value in facts.items()
     )
     return f'<dl class="facts">{shown}</dl>'
+
+
+def _breakable(value: str) -> str:
+    """Return a text that may go to the next line inside a path."""
+    if len(value) > LONGEST_TEXT:
+        return text(value)
+    return "/<wbr>".join(text(part) for part in value.split("/"))
 
 
 def _remarks(chapter: Chapter) -> str:

@@ -71,18 +71,20 @@ function matching(line, terms) {
 function apply() {
   const terms = controls.query.value.toLowerCase().split(/\s+/).filter(Boolean);
   const narrowed = terms.length > 0 || controls.status.value !== '';
-  let [bugs, all, sections] = [0, 0, 0];
+  let [bugs, all] = [0, 0];
+  const names = new Set();
   for (const line of lines) {
     const wanted = (!controls.verdict.value || line.verdict === controls.verdict.value)
       && (!controls.model.value || line.model === controls.model.value);
     line.chosen = wanted ? matching(line, terms) : [];
     const isShown = wanted && (!narrowed || line.chosen.length > 0);
     line.section.hidden = line.row.hidden = !isShown;
-    [bugs, all, sections] = [bugs + line.chosen.length, all + line.bugs.length, sections + isShown];
+    [bugs, all] = [bugs + line.chosen.length, all + line.bugs.length];
+    if (isShown) names.add(line.name);
     redraw(line);
   }
   clear.hidden = !Object.values(controls).some((control) => control.value !== (control === controls.order ? 'found' : ''));
-  const properties = grouped(sections) + (sections === 1 ? ' property' : ' properties');
+  const properties = grouped(names.size) + (names.size === 1 ? ' property' : ' properties');
   const which = bugs === all ? counted(all, 'bug') : grouped(bugs) + ' of ' + counted(all, 'bug');
   tell(which + ' in ' + properties);
 }
@@ -173,6 +175,6 @@ tools.addEventListener('reset', () => setTimeout(apply));
 for (const button of document.querySelectorAll('[data-sort]')) button.addEventListener('click', () => sortOverview(button));
 addEventListener('hashchange', follow);
 addEventListener('beforeprint', () => { for (const one of document.querySelectorAll('details')) one.open = true; });
-tools.hidden = false;
+tools.hidden = places.size === 0;
 apply();
 follow();

@@ -58,7 +58,10 @@ function shownValue(value, before, exact) {
   const nodes = isChange ? marked(written(before), text) : plain(text);
   if (!Array.isArray(value)) return nodes;
   const [kept, from, length] = value;
-  if (from) nodes.unshift(element('span', {class: 'cut'}, '… from character ' + grouped(from + 1) + ': '));
+  if (from) {
+    const where = '… from character ' + grouped(from + 1) + ' of ' + grouped(length) + ': ';
+    nodes.unshift(element('span', {class: 'cut'}, where));
+  }
   if (from + kept.length < length) {
     nodes.push(element('span', {class: 'cut'}, ' … of ' + grouped(length) + ' characters'));
   }
@@ -80,7 +83,9 @@ function marked(before, after) {
   if (kept * 3 < Math.max(old.length, now.length) && old.length > 1) return plain(after);
   const nodes = plain(now.slice(0, start).join(''));
   for (const [tag, text] of runs(middle)) {
-    nodes.push(...(tag ? [element(tag, {}, ...plain(text))] : plain(text)));
+    const [space] = text.match(/^\s*/);
+    if (tag) nodes.push(space, element(tag, {}, ...plain(text.slice(space.length))));
+    else nodes.push(...plain(text));
   }
   nodes.push(...plain(now.slice(now.length - end).join('')));
   return nodes;
