@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
 
 from nomos.domain.functions import batched
@@ -34,16 +34,15 @@ _TYPES = {"int": Type.INT, "float": Type.REAL, "bool": Type.BOOL, "str": Type.ST
 def offer_of(domain: type[Domain]) -> Offer:
     """Return what a domain offers, from its class alone: nothing is run."""
     functions = {}
-    for name in dir(domain):
-        member = inspect.getattr_static(domain, name)
-        if name.startswith("_") or name in NOT_FUNCTIONS:
-            continue
+    for name, member in members(domain):
         if isinstance(member, staticmethod):
             functions[name] = signature(name, member.__func__, bound=False)
+        elif isinstance(member, classmethod):
+            functions[name] = signature(name, member.__func__)
         elif isinstance(member, batched):
             functions[name] = signature(name, member.method, batch=True)
-        elif callable(member):
-            functions[name] = signature(name, member)
+        else:  # only what `def` makes is handed the domain
+            functions[name] = signature(name, member, bound=inspect.isfunction(member))
     return Offer(
         functions=functions,
         features=None if domain.schema is None else domain.schema.types,
@@ -52,19 +51,32 @@ def offer_of(domain: type[Domain]) -> Offer:
     )
 
 
+def members(domain: type[Domain]) -> Iterator[tuple[str, Any]]:
+    """Yield what of a class is a function of the language, as the class holds it."""
+    for name in dir(domain):
+        member = inspect.getattr_static(domain, name)
+        is_function = callable(member) or isinstance(
+            member, batched | staticmethod | classmethod
+        )
+        if is_function and not name.startswith("_") and name not in NOT_FUNCTIONS:
+            yield name, member
+
+
 def signature(
     name: str, function: Callable[..., Any], *, bound: bool = True, batch: bool = False
 ) -> Function:
     """Return how a function is called from a spec."""
     draws = bool(getattr(function, "draws", False))
-    parameters = list(inspect.signature(function).parameters.values())[int(bound) :]
+    try:
+        told = inspect.signature(function)
+    except ValueError:  # some functions written in C do not say what they take
+        return Function(name, 0, None, Type.UNKNOWN, draws, batch)
+    parameters = list(told.parameters.values())[int(bound) :]
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     plain = [p for p in parameters if p.kind in kinds]
     least = sum(p.default is inspect.Parameter.empty for p in plain)
     many = any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters)
-    returns = (
-        Type.UNKNOWN if batch else _type(inspect.signature(function).return_annotation)
-    )
+    returns = Type.UNKNOWN if batch else _type(told.return_annotation)
     most = None if many else len(plain) - int(draws)
     return Function(name, max(0, least - int(draws)), most, returns, draws, batch)
 

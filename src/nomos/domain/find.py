@@ -6,6 +6,7 @@ import importlib.util
 import inspect
 import sys
 import traceback
+import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -69,13 +70,13 @@ def load_module(path: Path) -> ModuleType:
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         del sys.modules[name]
         raise DomainError(_import_failure(path, error)) from error
     return module
 
 
-def _import_failure(path: Path, error: Exception) -> str:
+def _import_failure(path: Path, error: BaseException) -> str:
     """Say at which line of which file an import failed."""
     if isinstance(error, SyntaxError):
         place = f"{error.filename}:{error.lineno}"
@@ -118,15 +119,7 @@ def load_imports(names: Sequence[str], spec: Path) -> Imported:
     domains: list[type[Domain]] = []
     functions: dict[str, Callable[..., Any]] = {}
     for module in modules.values():
-        own = [
-            value
-            for value in vars(module).values()
-            if inspect.isclass(value)
-            and issubclass(value, Domain)
-            and value.__module__ == module.__name__
-        ]
-        # A class that another one here builds on is not the domain itself.
-        own = [c for c in own if not any(c is not d and issubclass(d, c) for d in own)]
+        own = _domains(module)
         domains += own
         if not own:
             functions |= {
@@ -142,10 +135,24 @@ def load_imports(names: Sequence[str], spec: Path) -> Imported:
     return Imported(domains[0] if domains else None, functions, modules)
 
 
+def _domains(module: ModuleType) -> list[type[Domain]]:
+    """Return the domains of a file: its own, else those that it imports."""
+    found: list[type[Domain]] = [
+        value
+        for value in dict.fromkeys(
+            v for v in vars(module).values() if inspect.isclass(v)
+        )
+        if issubclass(value, Domain) and value is not Domain
+    ]
+    own = [c for c in found if c.__module__ == module.__name__] or found
+    # A class that another one here builds on is not the domain itself.
+    return [c for c in own if not any(c is not d and issubclass(d, c) for d in own)]
+
+
 def build(domain: type[Domain], settings: Mapping[str, str]) -> Domain:
     """Construct a domain from the settings of the command line, by its annotations."""
     parameters = inspect.signature(domain).parameters
-    hints = typing.get_type_hints(domain.__init__)
+    hints = _hints(domain)
     arguments: dict[str, Any] = {}
     for name, text in settings.items():
         if name not in parameters:
@@ -153,13 +160,29 @@ def build(domain: type[Domain], settings: Mapping[str, str]) -> Domain:
             raise DomainError(
                 f"{domain.__name__} has no setting `{name}`; its settings are: {known}"
             )
-        arguments[name] = _convert(name, text, hints.get(name, str))
+        arguments[name] = _convert(name, text, hints.get(name, _kind(parameters[name])))
     try:
         return domain(**arguments)
     except NomosError:
         raise
     except Exception as error:
         raise DomainError(f"{domain.__name__} could not be set up: {error}") from error
+
+
+def _hints(domain: type[Domain]) -> dict[str, Any]:
+    """Return the types that the constructor asks for, as far as they can be told."""
+    try:
+        return typing.get_type_hints(domain.__init__)
+    except Exception:  # a name that is there for the type checker alone
+        given = inspect.get_annotations(domain.__init__)
+        known = {"str": str, "int": int, "float": float, "bool": bool, "Path": Path}
+        return {name: known[word] for name, word in given.items() if word in known}
+
+
+def _kind(parameter: inspect.Parameter) -> type:
+    """Return the type of a parameter that has no annotation: that of its default."""
+    default = parameter.default
+    return type(default) if isinstance(default, bool | int | float | Path) else str
 
 
 _TRUTHS = {
@@ -174,15 +197,21 @@ _TRUTHS = {
 
 def _convert(name: str, text: str, wanted: Any) -> Any:
     """Turn a setting's text into the type that the constructor asks for."""
-    choices = typing.get_args(wanted) or (wanted,)
-    for kind in choices:
+    origin = typing.get_origin(wanted)
+    is_union = origin in (typing.Union, types.UnionType)
+    for kind in typing.get_args(wanted) if is_union else (wanted,):
         try:
             if kind is bool:
                 return _TRUTHS[text.lower()]
-            if kind in (int, float, Path):
+            if kind in (int, float) or (
+                inspect.isclass(kind) and issubclass(kind, Path)
+            ):
                 return kind(text)
+            if typing.get_origin(kind) is typing.Literal:
+                return {str(word): word for word in typing.get_args(kind)}[text]
         except (ValueError, KeyError):
             continue
-        if kind is str:
+        if kind in (str, Any):
             return text
-    raise DomainError(f"`{name}` takes {wanted}, but {text!r} was given")
+    shown = wanted.__name__ if inspect.isclass(wanted) else str(wanted)
+    raise DomainError(f"`{name}` takes {shown}, but {text!r} was given")

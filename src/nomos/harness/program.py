@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from nomos.domain.domain import NOT_FUNCTIONS, Domain
+from nomos.domain.domain import Domain, members
 from nomos.domain.functions import BoundBatched, batched
 from nomos.domain.records import (
     Column,
@@ -213,13 +213,7 @@ def draws(function: Function | None) -> bool:
 
 def _functions(domain: Domain) -> dict[str, Function]:
     """Return what of a domain a spec can call: the public methods of its class."""
-    found = {}
-    for name in dir(type(domain)):
-        if not name.startswith("_") and name not in NOT_FUNCTIONS:
-            function = getattr(domain, name)
-            if callable(function):
-                found[name] = function
-    return found
+    return {name: getattr(domain, name) for name, _ in members(type(domain))}
 
 
 def _bound(name: str, function: Function, current: Current) -> Function:
