@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from casestudies.paper_controls import ControlReport, control_report
 from casestudies.published import CaseStudy, Model, Setting
 from nomos import api
 from nomos.campaign.events import Event, Finished
@@ -66,6 +67,7 @@ class ModelReport:
     accuracy: float | None
     properties: tuple[PropertyReport, ...]
     seconds: float
+    controls: tuple[ControlReport, ...] = ()
 
     @property
     def violated(self) -> int:
@@ -119,7 +121,7 @@ class Bench:
     def _model(
         self, session: Session, case: CaseStudy, model: Model, setting: Setting
     ) -> ModelReport:
-        rows, seconds, accuracy, inputs = [], 0.0, None, 0
+        rows, controls, seconds, accuracy, inputs = [], [], 0.0, None, 0
         for name in case.properties:
             prepared = prepare(
                 session, self.spec(case, name), self.settings(case, model)
@@ -135,7 +137,34 @@ class Bench:
             exact = self._exact(prepared, case)
             rows.append(property_report(case, model, name, results, exact))
             self.results += results
-        return ModelReport(case, model, setting, inputs, accuracy, tuple(rows), seconds)
+            if name in case.controls:
+                chance = self._control(case, model, name, results)
+                seconds += sum(result.counts.seconds for result in chance)
+                named = case.controls[name], case.properties[name]
+                controls.append(control_report(*named, results, chance))
+        return ModelReport(
+            case,
+            model,
+            setting,
+            inputs,
+            accuracy,
+            tuple(rows),
+            seconds,
+            tuple(controls),
+        )
+
+    def _control(
+        self, case: CaseStudy, model: Model, name: str, results: Sequence[Result]
+    ) -> list[Result]:
+        """Run a property's control as often as the property; nothing of it is stored."""
+        budget = results[0].budget
+        options = Options(budget=Budget(cases=budget), search="random")
+        session = Session(ROOT, options, warn=self.warn)
+        path = self.spec(case, case.controls[name])
+        prepared = prepare(session, path, self.settings(case, model))
+        for result in results:
+            result.control = self._campaign(session, prepared, result.seed, budget)
+        return [result.control for result in results if result.control is not None]
 
     def spec(self, case: CaseStudy, name: str) -> Path:
         """Return a property's file; a case study that is not there is an error."""

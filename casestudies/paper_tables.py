@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import Any
 
+from casestudies.paper_controls import control_cells
 from casestudies.paper_runs import Missing, ModelReport, PropertyReport
 from nomos.campaign.statistics import spread
 
@@ -101,7 +102,27 @@ def property_tables(reports: Sequence[ModelReport]) -> Iterator[Grid]:
             (rows[0].title, *(cell for row in rows for cell in property_cells(row)))
             for rows in zip(*(report.properties for report in models), strict=True)
         )
-        yield Grid(f"{case.title}: unique bugs per property", header, rows)
+        chance = [
+            (f"{row.title}, chance alone", "-", mean_text(row.bugs), NOT_COUNTED)
+            for report in models
+            for row in report.controls
+        ]
+        yield Grid(f"{case.title}: unique bugs per property", header, (*rows, *chance))
+        yield from control_tables(models)
+
+
+def control_tables(models: Sequence[ModelReport]) -> Iterator[Grid]:
+    """Yield, for each model that is played with chance, its properties beside controls."""
+    header = ("Property", "Gap", "Violations", "By chance", "p")
+    for report in models:
+        rows = [cells for row in report.controls for cells in control_cells(row)]
+        if rows:
+            title = f"{report.case.title} {report.model.kind}: violations beside chance"
+            note = (
+                "Gap: how many more of ten games are won than the property allows."
+                " p: Fisher's exact test, one-sided."
+            )
+            yield Grid(title, header, tuple(rows), names=2, note=note)
 
 
 def property_cells(row: PropertyReport) -> tuple[str, str, str]:
@@ -126,8 +147,8 @@ def remarks(
         "Ours: mean ± standard deviation over the seeds. All cases: every case there is"
         f" was tried; {NOT_COUNTED} where there are too many of them."
     )
-    for report in dict.fromkeys(report.case for report in reports if report.case.note):
-        yield f"{report.title}: {report.note}."
+    notes = {r.case.title: r.case.note for r in reports if r.case.note}
+    yield from (f"{title}: {note}." for title, note in notes.items())
     for report in reports:
         for row in report.properties:
             if row.problem:
@@ -182,4 +203,5 @@ def model_data(report: ModelReport) -> dict[str, Any]:
             "seconds": round(report.seconds, 3),
         },
         "properties": [asdict(row) | {"mean": row.mean} for row in report.properties],
+        "controls": [asdict(row) for row in report.controls],
     }

@@ -53,6 +53,7 @@ class CaseStudy:
     """A case study: its folder's name, its specs by the paper's names, its models.
 
     `exact` is the most cases that are worth trying one by one; a slow model lowers it.
+    `controls` names, for a property over games of chance, the spec that measures chance.
     """
 
     name: str
@@ -62,6 +63,7 @@ class CaseStudy:
     setting: Setting = PAPER_SETTING
     exact: int = 10_000_000
     note: str = ""
+    controls: Mapping[str, str] = field(default_factory=dict)
 
 
 COMPAS_PROPERTIES = {
@@ -199,6 +201,7 @@ LUNAR = CaseStudy(
     setting=Setting(budget=500, seeds=3),
     note="budget 500 and 3 seeds by default: a case plays 20 games; for the paper's "
     "setting give --budget 5000 --seeds 10",
+    controls={"relax": "control", "unrelax": "unrelax_control"},
 )
 
 CASE_STUDIES = {
