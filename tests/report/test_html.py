@@ -150,7 +150,10 @@ class TestEscaping:
         self, made: Maker, page: Page, read: Read
     ) -> None:
         result = made([{"x1": {NASTY: NASTY}, "v1": NASTY, "d1": NASTY}])
-        spec = replace(result.subject.spec, name=NASTY, description=NASTY)
+        spec = result.subject.spec
+        (ensures,) = spec.ensures
+        ensures = replace(ensures, text=NASTY)
+        spec = replace(spec, name=NASTY, description=NASTY, ensures=(ensures,))
         result.subject = replace(
             result.subject, spec=spec, model=NASTY, settings={NASTY: NASTY}, path=NASTY
         )

@@ -159,6 +159,18 @@ def test_bug_that_the_model_no_longer_has_is_shown_as_recorded(
     assert read(page("after.html")).data == read(page("before.html")).data
 
 
+def test_condition_that_is_no_longer_in_the_spec_is_shown_as_recorded(
+    project: Any, read: Read
+) -> None:
+    run("specs")
+    path = project.folder / "specs" / "income.nom"
+    path.write_text(path.read_text().replace("d1 <= d2", "d2 >= d1"))
+    done = report()
+    assert done.exit_code == 0
+    assert read(page()).data[0]["failed"] == ["d1 <= d2"]
+    assert 'class="line failed"' not in page()
+
+
 def test_campaign_that_was_killed_says_so(project: Any, read: Read) -> None:
     run("specs")
     with sqlite3.connect(".nomos/nomos.db") as database:

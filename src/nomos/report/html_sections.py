@@ -141,7 +141,7 @@ def _row(chapter: Chapter, *, models: bool) -> str:
         ("verdict-cell", None, badge(line.verdict)),
         ("number extra", None, str(chapter.k or "?")),
         ("number bugs-cell", line.bugs.mean, chapter.unique_bugs),
-        ("rate-cell", rate, text(line.rate())),
+        ("rate-cell", rate, _rate(line)),
         ("number extra", chapter.speed, _speed(chapter)),
         ("extra", None, text(chapter.first.search)),
         ("number extra", None, chapter.seeds),
@@ -159,6 +159,11 @@ def _row(chapter: Chapter, *, models: bool) -> str:
 def _cell(kind: str, value: float | None, html: str) -> str:
     by = "" if value is None else f' data-value="{value}"'
     return f'<td role="cell" class="{kind}"{by}>{html}</td>'
+
+
+def _rate(line: Line) -> str:
+    """Return the rate; a number stays with its per cent sign."""
+    return text(line.rate()).replace(" %", "&nbsp;%")
 
 
 def _model(model: str) -> str:
@@ -224,7 +229,13 @@ def _remarks(chapter: Chapter) -> str:
     said: dict[str, None] = {}
     for result in chapter.line.results:
         name = result.subject.spec.name
-        said |= {remark.removeprefix(f"{name}: "): None for remark in remarks([result])}
+        lines: list[str] = []
+        for remark in remarks([result]):
+            if remark.startswith(" ") and lines:  # the row of a table under a remark
+                lines[-1] += f"\n{remark}"
+            else:
+                lines.append(remark.removeprefix(f"{name}: "))
+        said |= dict.fromkeys(lines)
     parts = [_remark(remark) for remark in said]
     chance = chances(chapter.first) if len(chapter.line.results) == 1 else None
     if chance is not None:
@@ -236,10 +247,10 @@ def _remark(remark: str) -> str:
     head, _, rest = remark.partition("\n")
     if not rest:
         return f"<p>{text(head)}</p>"
-    return (
-        f"<details><summary>{text(head)}</summary>"
-        f'<pre tabindex="0">{text(rest, longest=20_000)}</pre></details>'
-    )
+    shown = f'<pre tabindex="0">{text(rest, longest=20_000)}</pre>'
+    if rest.startswith(" "):
+        return f"<p>{text(head)}</p>{shown}"
+    return f"<details><summary>{text(head)}</summary>{shown}</details>"
 
 
 def _spec(chapter: Chapter) -> str:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 
 from nomos.campaign.events import Bug, Counts, Finished
 from nomos.campaign.records import BugRecord, CampaignRecord
 from nomos.campaign.result import Result, Subject
 from nomos.campaign.session import Prepared, replay
 from nomos.campaign.statistics import clopper_pearson, new_bug_chance
-from nomos.diagnostics import Source
+from nomos.diagnostics import Source, Span
 from nomos.domain.domain import Domain
 from nomos.harness.alone import Verdict
 from nomos.lang import core
@@ -38,6 +38,7 @@ def recalled(
     prepared: Prepared | None,
 ) -> Result:
     """Return a campaign's result; the bugs to be drawn are run again where they can be."""
+    subject = replace(subject, spec=_with_recorded(subject.spec, bugs))
     kept = {name: n for name, n in campaign.counts.items() if name in _COUNTS}
     counts = Counts(**kept)  # type: ignore[arg-type]  # the store has them as they were
     result = Result(
@@ -55,6 +56,15 @@ def recalled(
     ]
     result.finished = _finished(campaign, counts, bugs)
     return result
+
+
+def _with_recorded(spec: core.Spec, bugs: Sequence[BugRecord]) -> core.Spec:
+    """Add the conditions that failed then and are not in the spec any more."""
+    texts = {condition.text for condition in spec.ensures}
+    gone = dict.fromkeys(bug.failed for bug in bugs if bug.failed not in texts)
+    unknown = core.Constant(None, span=Span(0, 0))
+    added = tuple(core.Condition(unknown, text, line=0) for text in gone)
+    return replace(spec, ensures=spec.ensures + added)
 
 
 def recorded_subject(
