@@ -90,7 +90,7 @@ class Writer:
             lambda: f"(shares({self.record(d)}) {equal} shares({self.record(d)}))",
             lambda: f"({self.truth(d)} {logic} {self.truth(d)})",
             lambda: f"({self.truth(d)} {logic} {self.truth(d)})",
-            lambda: f"!{self.truth(d)}",
+            lambda: f"(!{self.truth(d)})",
             lambda: f"is_even({self.integer(d)})",
             lambda: f"brittle({self.record(d)})",
             lambda: f"(mixed({self.integer(d)}) == null)",

@@ -290,26 +290,29 @@ class Evaluator:
         self, function: BoundBatched, expr: core.Call, at: At, scope: Scope
     ) -> Column:
         """Call a batched function once for all rows, or only for what is not known."""
-        counted = expr.function in self.spec.code.called
+        # For all rows, remembered or not: the case may leave for what happens here.
+        arguments = [self.value(argument, at, scope) for argument in expr.arguments]
 
         def ask(rows: At) -> tuple[Column, Array]:
-            count = self.chunk.count(rows)
-            arguments = [
-                self.column(self.value(argument, rows, scope), rows)
-                for argument in expr.arguments
+            """Ask for some of the rows that are meant; None: for all of them."""
+            inner = at if rows is None else rows if at is None else at[rows]
+            count = self.chunk.count(inner)
+            columns: list[Any] = [
+                self.column(value if rows is None else part(value, rows), inner)
+                for value in arguments
             ]
             if expr.draws:
-                arguments.append(self.chunk.draw_generators(rows))
-            if counted:
+                columns.append(self.chunk.draw_generators(inner))
+            if expr.function in self.spec.code.called:
                 self.answers.rows_sent += count
-            return call_batch(function, arguments, count)
+            return call_batch(function, columns, count)
 
         places = self._places(expr, at, scope)
         if places is None:
-            values, failed = ask(at)
+            values, failed = ask(None)
         else:
             memory = self.answers.memory(_memory_key(expr, scope))
-            values, failed = memory.recall(places, lambda rows: ask(_inner(at, rows)))
+            values, failed = memory.recall(places, ask)
         if failed.any():
             self.chunk.mark(at, failed, Fate.HARD, "")
         return values
@@ -334,13 +337,6 @@ def _attempt(
         raise
     except Exception as error:
         return None, error
-
-
-def _inner(at: At, rows: At) -> At:
-    """Return rows of a part of the chunk as rows of the chunk."""
-    if rows is None:
-        return at
-    return rows if at is None else at[rows]
 
 
 def roots(expr: core.Expr, scope: Scope) -> frozenset[str] | None:

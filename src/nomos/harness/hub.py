@@ -31,52 +31,66 @@ class Unrepeatable(Exception):
     """A batch that drew has failed: what each lane would have got, nobody knows."""
 
 
-class Lane(greenlet):
-    """One running piece of Python."""
+class Lane:
+    """One piece of Python to run, and what became of it."""
+
+    __slots__ = ("failure", "index", "result", "running", "work")
 
     def __init__(
         self, work: Callable[[], Any], index: int, running: Running | None = None
     ) -> None:
-        super().__init__(self._run)
-        self.gr_context = copy_context()  # numpy's settings hold here too
         self.work = work
         self.index = index
         self.running = running
         self.result: Any = None
         self.failure: Exception | None = None
-        self.asked: tuple[BoundBatched, tuple[Any, ...]] | None = None
+
+
+class Worker(greenlet):
+    """Runs one lane after the other; making a greenlet for each costs more than that."""
+
+    def __init__(self, hub: Hub, lane: Lane) -> None:
+        super().__init__(self._run)
+        self.gr_context = copy_context()  # numpy's settings hold here too
+        self.hub = hub
+        self.lane = lane
+        self.question: tuple[BoundBatched, tuple[Any, ...]] | None = None
+        self.place: int | None = None  # which item of the source is asked about
         self.abandoned = False
 
+    @property
+    def running(self) -> Running | None:
+        """The case that runs."""
+        return self.lane.running
+
     def _run(self, _: Any = None) -> None:
-        try:
-            self.result = self.work()
-        except Exception as error:
-            self.failure = error
+        lane: Lane | None = self.lane
+        while lane is not None and not self.abandoned:
+            self.lane = lane
+            try:
+                lane.result = lane.work()
+            except Exception as error:
+                lane.failure = error
+            lane = self.hub.next_after(lane)
 
     def ask(self, function: BoundBatched, arguments: tuple[Any, ...]) -> Any:
-        """Park until the answer is there."""
+        """Return the answer if it is remembered, else park until it is there."""
         if self.abandoned:
             raise GreenletExit
-        if self.running is not None:
-            self.running.asked += 1
-        self.asked = function, arguments
+        self.place = None
+        running = self.lane.running
+        if running is not None:
+            running.asked += 1
+            if len(arguments) == 1:
+                found = running.drawn.get(id(arguments[0]))
+                if found is not None and is_value(arguments[0]):
+                    self.place = found[1]
+                    memory = self.hub.answers.memory(function.function.__name__)
+                    if memory.knows(self.place):
+                        return memory.at(self.place)
+        self.question = function, arguments
         assert self.parent is not None
         return self.parent.switch()
-
-    @property
-    def question(self) -> tuple[BoundBatched, tuple[Any, ...]]:
-        """The function that the lane waits for, and for what."""
-        assert self.asked is not None
-        return self.asked
-
-    @property
-    def place(self) -> int | None:
-        """Which item of the source is asked about, if it is one as it was drawn."""
-        _, arguments = self.question
-        if self.running is None or len(arguments) != 1:
-            return None
-        place = self.running.place(arguments[0])
-        return place if place is None or is_value(arguments[0]) else None
 
     def abandon(self) -> None:
         """Run no further."""
@@ -90,65 +104,56 @@ class Hub:
     def __init__(self, answers: Answers, most_live: int = MOST_LIVE) -> None:
         self.answers = answers
         self.most_live = most_live
-        self._live: set[Lane] = set()
+        self._lanes: Iterator[Lane] = iter(())
+        self._workers: list[Worker] = []
         self._done: list[Lane] = []
-        self._waiting: dict[Any, list[Lane]] = {}
+        self._waiting: dict[Any, list[Worker]] = {}
 
     def run(self, lanes: Iterator[Lane]) -> list[Lane]:
         """Run all lanes to their end; return them in the order of their numbers."""
+        self._lanes = lanes
         try:
             with _no_collection():
-                self._run_all(lanes)
+                self._run_all()
         finally:
-            for lane in self._live:  # none, unless something went wrong
-                lane.abandon()
+            for worker in self._workers:  # all at their end, unless something went wrong
+                if not worker.dead:
+                    worker.abandon()
         return sorted(self._done, key=lambda lane: lane.index)
 
-    def _run_all(self, lanes: Iterator[Lane]) -> None:
-        more = True
-        while more or self._waiting:
-            while more and len(self._live) < self.most_live:
-                lane = next(lanes, None)
-                if lane is None:
-                    more = False
-                else:
-                    self._live.add(lane)
-                    self._go_on(lane, lane.switch, None)
-            if self._waiting:
-                key = max(self._waiting, key=lambda key: len(self._waiting[key]))
-                self._answer(self._waiting.pop(key))
-
-    def _go_on(self, lane: Lane, resume: Callable[..., Any], value: Any) -> None:
-        """Let a lane run until it ends or waits for an answer that is not remembered."""
-        while True:
-            resume(value)
-            if lane.dead:
-                self._end(lane)
-                return
-            function, arguments = lane.question
-            place = lane.place
-            if place is not None:
-                memory = self._memory(function)
-                if memory.knows(place):
-                    resume, value = lane.switch, memory.at(place)
-                    continue
-            key = function.function, len(arguments)
-            self._waiting.setdefault(key, []).append(lane)
-            return
-
-    def _end(self, lane: Lane) -> None:
-        self._live.discard(lane)
+    def next_after(self, lane: Lane) -> Lane | None:
+        """Take in a lane that has ended; return the next one to run."""
         self._done.append(lane)
+        return next(self._lanes, None)
 
-    def _memory(self, function: BoundBatched) -> Memory:
-        return self.answers.memory(function.function.__name__)
+    def _run_all(self) -> None:
+        while len(self._workers) < self.most_live:
+            lane = next(self._lanes, None)
+            if lane is None:
+                break
+            worker = Worker(self, lane)
+            self._workers.append(worker)
+            self._go_on(worker, worker.switch, None)
+        while self._waiting:
+            key = max(self._waiting, key=lambda key: len(self._waiting[key]))
+            self._answer(self._waiting.pop(key))
 
-    def _answer(self, lanes: list[Lane]) -> None:
-        """Call a function once for all lanes that wait for it."""
-        function, _ = lanes[0].question
-        places = [lane.place for lane in lanes]
+    def _go_on(self, worker: Worker, resume: Callable[..., Any], value: Any) -> None:
+        """Let a worker run until it waits for an answer, or has no more to do."""
+        resume(value)
+        if worker.dead:
+            return
+        assert worker.question is not None
+        function, arguments = worker.question
+        self._waiting.setdefault((function.function, len(arguments)), []).append(worker)
+
+    def _answer(self, workers: list[Worker]) -> None:
+        """Call a function once for all workers that wait for it."""
+        asked = [worker.question for worker in workers if worker.question is not None]
+        function = asked[0][0]
+        places = [worker.place for worker in workers]
         sent, source = _distinct(places)
-        cases = [lanes[number].question[1] for number in sent]
+        cases = [asked[number][1] for number in sent]
         columns = [to_column(list(column)) for column in zip(*cases, strict=True)]
         self.answers.rows_sent += len(cases)
         answers, failed = call_batch(function, columns, len(cases))
@@ -156,30 +161,31 @@ class Hub:
         if known:
             at = np.array([places[sent[n]] for n in known])
             index = np.array(known)
-            self._memory(function).keep(at, take(answers, index), failed[index])
+            memory = self.answers.memory(function.function.__name__)
+            memory.keep(at, take(answers, index), failed[index])
         values, bad = items(answers), failed.tolist()
-        for lane, number, place in zip(lanes, source, places, strict=True):
+        for worker, number, place in zip(workers, source, places, strict=True):
             if bad[number]:
-                self._fail(lane, function, cases[number])
+                self._fail(worker, function, cases[number])
             else:
                 value = values[number] if place is None else fresh(values[number])
-                self._go_on(lane, lane.switch, value)
+                self._go_on(worker, worker.switch, value)
 
-    def _fail(self, lane: Lane, function: BoundBatched, case: tuple[Any, ...]) -> None:
-        """Raise in a lane what the function raises for its case alone."""
+    def _fail(
+        self, worker: Worker, function: BoundBatched, case: tuple[Any, ...]
+    ) -> None:
+        """Raise in a worker what the function raises for its case alone."""
         if function.function.draws:
-            lane.abandon()
-            lane.failure = Unrepeatable()
-            self._end(lane)
+            self._go_on(worker, worker.throw, Unrepeatable())
             return
         try:
             answer = items(function.many(*([argument] for argument in case)))[0]
         except ModelError:
             raise
         except Exception as error:
-            self._go_on(lane, lane.throw, error)
+            self._go_on(worker, worker.throw, error)
         else:
-            self._go_on(lane, lane.switch, answer)
+            self._go_on(worker, worker.switch, answer)
 
 
 def _distinct(places: list[int | None]) -> tuple[list[int], list[int]]:

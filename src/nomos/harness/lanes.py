@@ -51,10 +51,8 @@ class LaneDraws:
 
 
 def _current() -> Running:
-    lane = getcurrent()
-    assert isinstance(lane, Lane)
-    assert lane.running is not None
-    return lane.running
+    running: Running = getcurrent().lane.running  # type: ignore[attr-defined]  # a Worker
+    return running
 
 
 class Lanes:

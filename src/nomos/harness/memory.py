@@ -54,7 +54,9 @@ class Memory:
     def at(self, place: int) -> Any:
         """Return a known answer."""
         assert self._answers is not None
-        return items(take(self._answers, np.array([place])))[0]
+        if isinstance(self._answers, np.ndarray) and self._answers.ndim == 1:
+            return self._answers.item(place)
+        return fresh(self._answers[place])
 
     def keep(self, places: Array, answers: Column, failed: Array) -> bool:
         """Remember the answers for places, and which failed; False: not these."""

@@ -1,0 +1,172 @@
+"""Answers are asked for once, and remembered as they were."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nomos import Discard, Domain, ModelError, batched, random
+from nomos.harness import memory as memories
+from nomos.harness.asking import Answers, call_batch
+from nomos.harness.memory import Memory, fresh, scatter, spread
+
+
+class Asked:
+    """Answers by place, and says which rows it was asked for."""
+
+    def __init__(self, places: np.ndarray, answer: Any, bad: Any = None) -> None:
+        self.places = places
+        self.answer = answer
+        self.bad = bad or (lambda place: False)
+        self.rows: list[list[int] | None] = []
+
+    def __call__(self, rows: np.ndarray | None) -> tuple[Any, np.ndarray]:
+        self.rows.append(None if rows is None else rows.tolist())
+        places = self.places if rows is None else self.places[rows]
+        failed = np.array([self.bad(place) for place in places.tolist()], dtype=bool)
+        answers = [self.answer(place) for place in places.tolist()]
+        return (
+            np.array(answers) if type(answers[0]) in (int, float) else answers
+        ), failed
+
+
+def test_each_place_is_asked_for_once() -> None:
+    memory = Memory(10)
+    places = np.array([3, 1, 3, 3, 7])
+    ask = Asked(places, lambda place: place * 10)
+    answers, failed = memory.recall(places, ask)
+    assert answers.tolist() == [30, 10, 30, 30, 70]
+    assert not failed.any()
+    assert len(ask.rows) == 1 and len(ask.rows[0] or []) == 3
+    again = Asked(np.array([7, 2]), lambda place: place * 10)
+    assert memory.recall(again.places, again)[0].tolist() == [70, 20]
+    assert again.rows == [[1]]
+    assert memory.knows(7) and memory.at(7) == 70
+    assert not memory.knows(0)
+
+
+def test_what_failed_is_not_asked_for_again() -> None:
+    memory = Memory(4)
+    ask = Asked(np.array([0, 1, 1]), float, lambda place: place == 1)
+    _, failed = memory.recall(ask.places, ask)
+    assert failed.tolist() == [False, True, True]
+    _, failed = memory.recall(ask.places, ask)
+    assert failed.tolist() == [False, True, True]
+    assert len(ask.rows) == 1
+    assert not memory.knows(1)
+
+
+def test_answers_of_other_kinds_are_remembered_beside_each_other() -> None:
+    memory = Memory(4)
+    first = Asked(np.array([0]), int)
+    memory.recall(first.places, first)
+    second = Asked(np.array([0, 1]), lambda place: "text")
+    assert list(memory.recall(second.places, second)[0]) == [0, "text"]
+
+
+def test_answers_that_could_be_changed_are_not_remembered() -> None:
+    memory = Memory(4)
+    ask = Asked(np.array([0, 0, 1]), lambda place: [place])
+    answers, _ = memory.recall(ask.places, ask)
+    assert answers == [[0], [0], [1]]
+    assert answers[0] is not answers[1]
+    assert memory.is_off
+    memory.recall(ask.places, ask)
+    assert ask.rows[1:] == [None, None]
+    assert not memory.keep(np.array([0]), [1], np.array([False]))
+
+
+def test_answers_too_large_are_not_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memories, "_MOST_BYTES", 8 * 4 * 10 - 1)
+    memory = Memory(10)
+    places = np.array([1, 2])
+    images = np.arange(8.0).reshape(2, 4)
+    found, _ = memory.recall(places, lambda rows: (images, np.zeros(2, dtype=bool)))
+    assert found is images and memory.is_off
+
+
+def test_whoever_gets_a_fresh_value_may_change_it() -> None:
+    kept = {"a": [1]}
+    fresh(kept)["a"].append(2)
+    assert kept == {"a": [1]}
+    assert fresh("text") == "text"
+
+
+def test_columns_of_two_kinds_become_a_list() -> None:
+    target = spread(np.array([5, 6]), np.array([2, 0]), 3)
+    assert isinstance(target, np.ndarray) and target.tolist() == [6, 0, 5]
+    assert scatter(target, np.array([1]), np.array([9])).tolist() == [6, 9, 5]
+    assert scatter(target, np.array([1]), np.array([0.5])) == [6, 0.5, 5]
+    assert spread(["a"], np.array([1]), 2) == [None, "a"]
+
+
+class Brittle(Domain):
+    def __init__(self) -> None:
+        self.calls: list[int] = []
+
+    @batched
+    def half(self, numbers: Any) -> Any:
+        self.calls.append(len(numbers))
+        if (numbers % 10 == 3).any():
+            raise ValueError("three")
+        return numbers / 2
+
+    @batched
+    def shy(self, numbers: Any) -> Any:
+        raise Discard("no")
+
+    @batched
+    def short(self, numbers: Any) -> Any:
+        return numbers[1:]
+
+    @batched
+    def words(self, numbers: Any) -> Any:
+        if 0 in numbers:
+            raise ValueError("zero")
+        return [str(n) if n % 2 else float(n) for n in numbers]
+
+    @batched
+    @random
+    def draw(self, numbers: Any, generators: Any) -> Any:
+        self.calls.append(len(numbers))
+        raise ValueError("after drawing")
+
+
+def test_the_rows_on_which_a_function_raises_are_found() -> None:
+    domain, numbers = Brittle(), np.arange(100)
+    answers, failed = call_batch(domain.half, [numbers], 100)
+    assert np.flatnonzero(failed).tolist() == list(range(3, 100, 10))
+    assert np.array_equal(answers[~failed], numbers[~failed] / 2)
+    assert len(domain.calls) < 100
+
+
+def test_a_function_that_always_raises_is_not_tried_for_ever() -> None:
+    domain = Brittle()
+    answers, failed = call_batch(domain.half, [np.full(8192, 3)], 8192)
+    assert failed.all() and len(answers) == 8192
+    assert len(domain.calls) < 500
+    assert call_batch(domain.shy, [np.arange(5)], 5)[1].all()
+
+
+def test_answers_of_several_kinds_are_put_together() -> None:
+    answers, failed = call_batch(Brittle().words, [np.array([1, 2, 0, 3])], 4)
+    assert failed.tolist() == [False, False, True, False]
+    assert [answers[i] for i in (0, 1, 3)] == ["1", 2.0, "3"]
+
+
+def test_a_batch_that_drew_is_not_tried_again() -> None:
+    domain = Brittle()
+    generators = [np.random.default_rng(i) for i in range(6)]
+    _, failed = call_batch(domain.draw, [np.arange(6), generators], 6)
+    assert failed.all() and domain.calls == [6]
+
+
+def test_the_wrong_number_of_answers_ends_it_all() -> None:
+    with pytest.raises(ModelError, match="`short` gave 4 answers for 5 cases"):
+        call_batch(Brittle().short, [np.arange(5)], 5)
+
+
+def test_each_call_has_its_own_memory() -> None:
+    answers = Answers(3)
+    assert answers.memory("f") is answers.memory("f")
+    assert answers.memory("f") is not answers.memory(("f", 1, 2))
