@@ -105,7 +105,7 @@ function fieldRow(field, values, isChanged) {
     const differs = at > 0 && JSON.stringify(value) !== JSON.stringify(values[0]);
     const isText = typeof value === 'string' ? value.length > 24 : Array.isArray(value);
     const before = differs && isText ? values[0] : undefined;
-    return element('td', {class: differs ? 'differs' : null}, ...shownValue(value, before, exact));
+    return element('td', {class: differs && !isText ? 'differs' : null}, ...shownValue(value, before, exact));
   });
   return element('tr', {class: 'changed'}, head, ...cells);
 }

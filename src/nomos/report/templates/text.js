@@ -80,7 +80,7 @@ function marked(before, after) {
   const come = now.slice(start, now.length - end);
   const middle = difference(gone, come);
   const kept = start + end + middle.filter(([kind]) => kind === '').length;
-  if (kept * 3 < Math.max(old.length, now.length) && old.length > 1) return plain(after);
+  if (kept * 3 < Math.max(old.length, now.length) && old.length) return plain(after);
   const nodes = plain(now.slice(0, start).join(''));
   for (const [tag, text] of runs(middle)) {
     const [space] = text.match(/^\s*/);
