@@ -303,6 +303,6 @@ def _bugs(chapter: Chapter, writer: BugWriter) -> str:
     said = f'<p class="quiet">{" ".join(notes)}</p>' if notes else ""
     return (
         f'<div class="bugs"><h3>Bugs <span class="found" data-found></span></h3>{said}'
-        '<div class="pinned" data-pinned></div><ol class="cards" data-cards></ol>'
+        '<ol class="pinned" data-pinned></ol><ol class="cards" data-cards></ol>'
         '<button type="button" class="more" data-more hidden>Show more</button></div>'
     )
