@@ -1,7 +1,8 @@
 """The lunar domain: states of LunarLander, its surface lower or higher, games played."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +15,13 @@ from casestudies.lunar.state import (
     with_pad,
 )
 from nomos import Discard, Domain, DomainError, batched, random
+from nomos.domain.show import Scene
 
 HERE = Path(__file__).parent
 
 # Gymnasium's own limit for this game.
 STEP_LIMIT = 1000
+GAMES = 10  # that a case plays from each state
 
 
 class Lunar(Domain):
@@ -95,6 +98,47 @@ class Lunar(Domain):
             return 1
         finally:
             self._idle.append(game)
+
+    def show_case(
+        self, values: Mapping[str, Any], choices: tuple[int, ...]
+    ) -> dict[str, Scene]:
+        """Show the first pair of games that part: one is won, the other lost.
+
+        The seeds of the games are a case's last choices: ten that both states share, or
+        twenty for one state that is played against itself.
+        """
+        states = {n: v for n, v in values.items() if isinstance(v, LanderState)}
+        if len(states) == 2 and len(choices) > GAMES:
+            games = [(seed, seed) for seed in choices[-GAMES:]]
+        elif len(states) == 1 and len(choices) > 2 * GAMES:
+            seeds = choices[-2 * GAMES :]
+            games = list(zip(seeds[::2], seeds[1::2], strict=True))
+            ((name, state),) = states.items()
+            states = {f"{name}, first seed": state, f"{name}, other seed": state}
+        else:
+            return {}
+        return self._first_to_part(states, games)
+
+    def _first_to_part(
+        self, states: Mapping[str, LanderState], games: Sequence[tuple[int, int]]
+    ) -> dict[str, Scene]:
+        from casestudies.lunar.flights import fly, scene
+
+        game, limit = self._new_game(), self.step_limit
+        for number, seeds in enumerate(games, 1):
+            flights = [
+                fly(game, self.policy, state, seed=seed, step_limit=limit)
+                for state, seed in zip(states.values(), seeds, strict=True)
+            ]
+            if flights[0].won != flights[1].won:
+                caption = f"game {number} of {len(games)}"
+                return {
+                    name: scene(state, flight, caption)
+                    for (name, state), flight in zip(
+                        states.items(), flights, strict=True
+                    )
+                }
+        return {}
 
 
 def _with_pad_between(

@@ -16,7 +16,7 @@ from nomos.cli.options import store_option
     "-o",
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Write the records to files in this folder: PNG, WAV, TXT.",
+    help="Write the records to files in this folder: PNG, GIF, WAV, TXT.",
 )
 @store_option
 def command(bug: str, output: Path | None, store: Path | None) -> None:
@@ -54,9 +54,9 @@ def command(bug: str, output: Path | None, store: Path | None) -> None:
         return
     outputs, domain = prepared.subject.spec.outputs, prepared.engine.program.domain
     colour = console.is_terminal and not console.no_color
-    console.print(
-        picture(values, outputs, domain, colour=colour), soft_wrap=True, end=""
-    )
+    choices = record.choices
+    shown = picture(values, outputs, domain, colour=colour, choices=choices)
+    console.print(shown, soft_wrap=True, end="")
     if output is not None:
-        for path in write_files(values, outputs, domain, output):
+        for path in write_files(values, outputs, domain, output, choices):
             click.echo(f"wrote {path}")

@@ -16,6 +16,7 @@ from nomos.campaign.describe import describe
 from nomos.campaign.records import BugRecord
 from nomos.domain.show import Fields, Image, Scene, Sound, Words, looks
 from nomos.report.pictures import blocks, png, spectrogram, write_wav
+from nomos.report.scenes import scenes_gif, scenes_png
 
 _LONGEST_VALUE = 48
 _CHANGED = "bold yellow"
@@ -86,10 +87,11 @@ def picture(
     *,
     colour: bool,
     everything: bool = True,
+    choices: tuple[int, ...] = (),
 ) -> Text:
     """Return a bug's values as its domain shows them: tables, texts, images, sounds."""
     given = {name: value for name, value in values.items() if name not in outputs}
-    kinds = looks(given, domain)
+    kinds = looks(given, domain, choices)
     text = Text()
     images = {n: look for n, look in kinds.items() if isinstance(look, Image | Sound)}
     if images:
@@ -115,6 +117,10 @@ def picture(
     inputs = {name: value for name, value in data.items() if name not in outputs}
     results = {name: data[name] for name in outputs if name in data}
     text.append(show_bug(inputs, results, everything=everything))
+    for name, look in kinds.items():
+        if isinstance(look, Scene):
+            text.append(f"  {name:<8} ", style="dim")
+            text.append(_printable(look.caption).replace("\n", "; ") + "\n")
     return text
 
 
@@ -159,13 +165,18 @@ def text_change(before: str, after: str) -> Text:
 
 
 def write_files(
-    values: Mapping[str, Any], outputs: tuple[str, ...], domain: Any, folder: Path
+    values: Mapping[str, Any],
+    outputs: tuple[str, ...],
+    domain: Any,
+    folder: Path,
+    choices: tuple[int, ...] = (),
 ) -> list[Path]:
     """Write a bug's images, sounds and texts as files; return which."""
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     given = {name: value for name, value in values.items() if name not in outputs}
-    for name, look in looks(given, domain).items():
+    kinds = looks(given, domain, choices)
+    for name, look in kinds.items():
         match look:
             case Image(pixels=pixels):
                 path = folder / f"{name}.png"
@@ -188,6 +199,12 @@ def write_files(
                 lines = [f"{field}: {value}" for field, value in fields.items()]
                 path.write_text("\n".join(lines) + "\n", encoding="utf-8")
         written.append(path)
+    scenes = {n: look for n, look in kinds.items() if isinstance(look, Scene)}
+    if scenes:
+        for ending, drawn in (("png", scenes_png), ("gif", scenes_gif)):
+            path = folder / f"scenes.{ending}"
+            path.write_bytes(drawn(scenes))
+            written.append(path)
     return written
 
 

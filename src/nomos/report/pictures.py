@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 import wave
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,12 +33,23 @@ def grey(pixels: Array) -> Array:
 def png(pixels: Array, *, scale: int = 1) -> bytes:
     """Return a grey picture as a PNG file."""
     rows = np.kron(grey(pixels), np.ones((scale, scale), dtype=np.uint8))
+    return _png_file(rows, 0)
+
+
+def indexed_png(pixels: Array, palette: Sequence[tuple[int, int, int]]) -> bytes:
+    """Return a picture whose pixels are places in a palette as a PNG file."""
+    colours = bytes(part for colour in palette for part in colour)
+    return _png_file(np.asarray(pixels, dtype=np.uint8), 3, (b"PLTE", colours))
+
+
+def _png_file(rows: Array, kind: int, *more: tuple[bytes, bytes]) -> bytes:
     height, width = rows.shape
     filtered = np.zeros((height, width + 1), dtype=np.uint8)  # 0: each row as it is
     filtered[:, 1:] = rows
-    header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
-    chunks = [(b"IHDR", header), (b"IDAT", zlib.compress(filtered.tobytes(), 9))]
-    body = b"".join(_chunk(kind, data) for kind, data in [*chunks, (b"IEND", b"")])
+    header = struct.pack(">IIBBBBB", width, height, 8, kind, 0, 0, 0)
+    data = (b"IDAT", zlib.compress(filtered.tobytes(), 9))
+    chunks = [(b"IHDR", header), *more, data, (b"IEND", b"")]
+    body = b"".join(_chunk(name, content) for name, content in chunks)
     return b"\x89PNG\r\n\x1a\n" + body
 
 
