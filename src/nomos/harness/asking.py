@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -31,16 +32,22 @@ class Answers:
 
 
 def call_batch(
-    function: BoundBatched, columns: list[Any], count: int
+    function: BoundBatched, columns: Callable[[slice], list[Any]], count: int
 ) -> tuple[Column, Array]:
-    """Call a function for many rows; the second result marks those that failed."""
+    """Call a function for many rows; the second result marks those that failed.
+
+    `columns` makes the arguments for some of the rows, anew each time: they are the
+    function's own, which may change them.
+    """
     left = _MOST_FAILURES
 
-    def call(columns: list[Any], count: int) -> tuple[Column, Array]:
+    def call(first: int, end: int) -> tuple[Column, Array]:
         nonlocal left
+        count = end - first
         if left > 0:
             try:
-                return function.many(*columns), np.zeros(count, dtype=bool)
+                made = columns(slice(first, end))
+                return function.many(*made), np.zeros(count, dtype=bool)
             except ModelError:
                 raise
             except Exception:
@@ -48,11 +55,10 @@ def call_batch(
         # Generators cannot be used a second time: such a batch fails as a whole.
         if left <= 0 or count == 1 or function.function.draws:
             return [0] * count, np.ones(count, dtype=bool)
-        half = count // 2
-        first = call([column[:half] for column in columns], half)
-        return _join(first, call([column[half:] for column in columns], count - half))
+        half = first + count // 2
+        return _join(call(first, half), call(half, end))
 
-    return call(columns, count)
+    return call(0, count)
 
 
 def _join(

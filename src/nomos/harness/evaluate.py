@@ -31,7 +31,7 @@ from nomos.harness.emit import compares_plainly
 from nomos.harness.hub import Hub, Lane
 from nomos.harness.memory import scatter, spread
 from nomos.harness.program import Function, concatenate, differ, draws, equal
-from nomos.harness.rows import Rows, each, frozen, part
+from nomos.harness.rows import Rows, each, frozen, own_column, part
 from nomos.lang import core
 
 Array = np.ndarray[Any, Any]
@@ -66,7 +66,7 @@ class Evaluator:
     def column(self, value: Any, at: At) -> Column:
         """Return a value as a column that nobody can change, repeating a scalar."""
         if isinstance(value, Rows):
-            return value.array()
+            return frozen(value.array())  # type: ignore[no-any-return]  # a column
         if isinstance(value, np.ndarray | list):
             return frozen(value)  # type: ignore[no-any-return]  # a column
         return to_column([value] * self.chunk.count(at))
@@ -297,14 +297,16 @@ class Evaluator:
             """Ask for some of the rows that are meant; None: for all of them."""
             inner = at if rows is None else rows if at is None else at[rows]
             count = self.chunk.count(inner)
-            columns: list[Any] = [
-                self.column(value if rows is None else part(value, rows), inner)
-                for value in arguments
-            ]
+            values = [v if rows is None else part(v, rows) for v in arguments]
             if expr.draws:
-                columns.append(self.chunk.draw_generators(inner))
+                values.append(self.chunk.draw_generators(inner))
             if expr.function in self.spec.code.called:
                 self.answers.rows_sent += count
+
+            def columns(chosen: slice) -> list[Any]:
+                size = chosen.stop - chosen.start
+                return [own_column(value, chosen, size) for value in values]
+
             return call_batch(function, columns, count)
 
         places = self._places(expr, at, scope)

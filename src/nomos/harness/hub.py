@@ -20,7 +20,7 @@ from nomos.domain.functions import BoundBatched
 from nomos.domain.records import items, take, to_column
 from nomos.errors import ModelError
 from nomos.harness.asking import Answers, call_batch
-from nomos.harness.memory import Memory, fresh
+from nomos.harness.memory import fresh
 from nomos.harness.program import Running, is_value
 
 Array = np.ndarray[Any, Any]
@@ -34,7 +34,7 @@ class Unrepeatable(Exception):
 class Lane:
     """One piece of Python to run, and what became of it."""
 
-    __slots__ = ("failure", "index", "result", "running", "work")
+    __slots__ = ("failure", "index", "is_lost", "result", "running", "work")
 
     def __init__(
         self, work: Callable[[], Any], index: int, running: Running | None = None
@@ -44,6 +44,7 @@ class Lane:
         self.running = running
         self.result: Any = None
         self.failure: Exception | None = None
+        self.is_lost = False  # whatever it does from now on, its case runs alone
 
 
 class Worker(greenlet):
@@ -71,6 +72,8 @@ class Worker(greenlet):
                 lane.result = lane.work()
             except Exception as error:
                 lane.failure = error
+            if lane.is_lost:
+                lane.failure = Unrepeatable()
             lane = self.hub.next_after(lane)
 
     def ask(self, function: BoundBatched, arguments: tuple[Any, ...]) -> Any:
@@ -116,8 +119,8 @@ class Hub:
             with _no_collection():
                 self._run_all()
         finally:
-            for worker in self._workers:  # all at their end, unless something went wrong
-                if not worker.dead:
+            for worker in self._workers:
+                if not worker.dead:  # something went wrong
                     worker.abandon()
         return sorted(self._done, key=lambda lane: lane.index)
 
@@ -154,8 +157,11 @@ class Hub:
         places = [worker.place for worker in workers]
         sent, source = _distinct(places)
         cases = [asked[number][1] for number in sent]
-        columns = [to_column(list(column)) for column in zip(*cases, strict=True)]
         self.answers.rows_sent += len(cases)
+
+        def columns(chosen: slice) -> list[Any]:
+            return [to_column(list(c)) for c in zip(*cases[chosen], strict=True)]
+
         answers, failed = call_batch(function, columns, len(cases))
         known = [n for n, number in enumerate(sent) if places[number] is not None]
         if known:
@@ -176,6 +182,7 @@ class Hub:
     ) -> None:
         """Raise in a worker what the function raises for its case alone."""
         if function.function.draws:
+            worker.lane.is_lost = True
             self._go_on(worker, worker.throw, Unrepeatable())
             return
         try:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from nomos.domain.records import Column, items, take, written
+from nomos.domain.records import Column, items, take, to_column, written
 from nomos.domain.schema import Schema
 
 Array = np.ndarray[Any, Any]
@@ -72,11 +72,10 @@ class Rows:
         return Rows(self.source, self.places, {**self.changes, columns.start: held})
 
     def array(self) -> Array:
-        """Return the rows themselves; nothing can change them."""
+        """Return the rows themselves, as an array of the caller's own."""
         rows = self.source.rows.take(self.places, axis=0)
         for start, values in self.changes.items():
             rows[:, start : start + values.shape[1]] = values
-        rows.flags.writeable = False
         return rows
 
 
@@ -100,7 +99,19 @@ def frozen(value: Any) -> Any:
 def each(value: Any, count: int) -> list[Any]:
     """Return a value case by case."""
     if isinstance(value, Rows):
-        return list(value.array())
+        return list(frozen(value.array()))
     if isinstance(value, np.ndarray | list):
         return items(value)
     return [value] * count
+
+
+def own_column(value: Any, chosen: slice, count: int) -> Column:
+    """Return a value for some of its cases as a column that may be changed."""
+    if isinstance(value, Rows):
+        changes = {start: values[chosen] for start, values in value.changes.items()}
+        return Rows(value.source, value.places[chosen], changes).array()
+    if isinstance(value, np.ndarray):
+        return value[chosen].copy()
+    if isinstance(value, list):
+        return value[chosen]
+    return to_column([value] * count)
