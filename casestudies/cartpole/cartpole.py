@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nomos import Domain, DomainError, batched, random
+from nomos.search.states import Fuzzable, load_pool
 
 HERE = Path(__file__).parent
 
@@ -47,16 +48,21 @@ class CartPole(Domain):
             ) from error
         from casestudies.lunar.policy import load_policy
 
+        self.model = model
         self.pool = pool
         self._scores = load_policy(model)
         self._new_game = Pole
         # Many games run side by side, each in a simulator of its own.
         self._idle: list[Pole] = []
 
+    def environment(self) -> Fuzzable:
+        """Give the game and the policy that `nomos fuzz-states` grows a pool with."""
+        from casestudies.cartpole.fuzz import environment
+
+        return environment(Path(self.model))
+
     def inputs(self) -> Sequence[PoleState]:
         """Give the states of the pool that `fuzz.py` grew."""
-        from nomos.search.states import load_pool
-
         try:
             return [
                 PoleState(*row.tolist()) for row in load_pool(Path(self.pool)).states

@@ -9,9 +9,19 @@ from pathlib import Path
 
 from casestudies.cartpole.pole import Pole
 from casestudies.lunar.policy import fingerprint, load_policy, sampling
-from nomos.search.states import FuzzSettings, grow, open_pool
+from nomos.search.states import Fuzzable, FuzzSettings, grow, open_pool
 
 HERE = Path(__file__).parent
+
+
+def environment(model: Path) -> Fuzzable:
+    """Give the game and the policy that a pool is grown with."""
+    return Fuzzable(
+        Pole(),
+        actions=2,
+        origin=f"CartPole-v1, policy {fingerprint(model)}",
+        policy=sampling(load_policy(model)),
+    )
 
 
 def main() -> None:
@@ -22,19 +32,19 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--output", type=Path, default=HERE / "pool.npz")
     arguments = parser.parse_args()
-    model = HERE / "models" / "ppo.onnx"
+    game = environment(HERE / "models" / "ppo.onnx")
     pool = open_pool(
         arguments.output,
         settings=FuzzSettings(threshold=arguments.threshold),
         seed=arguments.seed,
-        origin=f"CartPole-v1, policy {fingerprint(model)}",
+        origin=game.origin,
     )
     grow(
         pool,
-        Pole(),
-        actions=2,
+        game.environment,
+        actions=game.actions,
         size=arguments.states,
-        policy=sampling(load_policy(model)),
+        policy=game.policy,
         progress=lambda pool: pool.save(arguments.output),
     )
     print(

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from casestudies.lunar.lander import Lander, Observation
 from casestudies.lunar.policy import fingerprint, load_policy, sampling
 from casestudies.lunar.state import from_row, to_row
-from nomos.search.states import FuzzSettings, StatePool, grow, open_pool
+from nomos.search.states import Fuzzable, FuzzSettings, StatePool, grow, open_pool
 
 HERE = Path(__file__).parent
 
@@ -33,6 +33,16 @@ class LanderRows(Lander):
         return super().restore(from_row(state), seed=seed)
 
 
+def environment(model: Path) -> Fuzzable:
+    """Give the game and the policy that a pool is grown with."""
+    return Fuzzable(
+        LanderRows(),
+        actions=4,
+        origin=f"LunarLander-v3, policy {fingerprint(model)}",
+        policy=sampling(load_policy(model)),
+    )
+
+
 def main() -> None:
     """Grow a pool and say what it cost."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -43,24 +53,24 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=HERE / "pool.npz")
     arguments = parser.parse_args()
     path = arguments.output
+    game = environment(arguments.model)
     pool = open_pool(
         path,
         settings=FuzzSettings(threshold=arguments.threshold),
         seed=arguments.seed,
-        origin=f"LunarLander-v3, policy {fingerprint(arguments.model)}",
+        origin=game.origin,
     )
 
     def progress(pool: StatePool) -> None:
         pool.save(path)
         print(f"{pool.trial_count:>8} trials: {len(pool)} states", flush=True)
 
-    policy = sampling(load_policy(arguments.model))
     grow(
         pool,
-        LanderRows(),
-        actions=4,
+        game.environment,
+        actions=game.actions,
         size=arguments.states,
-        policy=policy,
+        policy=game.policy,
         progress=progress,
     )
     print(f"{path}: {len(pool)} states, {time.process_time():.1f} CPU seconds")

@@ -16,6 +16,7 @@ from casestudies.lunar.state import (
 )
 from nomos import Discard, Domain, DomainError, batched, random
 from nomos.domain.show import Scene
+from nomos.search.states import Fuzzable, load_pool
 
 HERE = Path(__file__).parent
 
@@ -48,6 +49,7 @@ class Lunar(Domain):
             ) from error
         from casestudies.lunar.policy import load_policy
 
+        self.model = model
         self.pool = pool
         self.step_limit = step_limit
         self._scores = load_policy(model)
@@ -55,10 +57,14 @@ class Lunar(Domain):
         # Many games run side by side, each in a simulator of its own.
         self._idle: list[Lander] = []
 
+    def environment(self) -> Fuzzable:
+        """Give the game and the policy that `nomos fuzz-states` grows a pool with."""
+        from casestudies.lunar.fuzz import environment
+
+        return environment(Path(self.model))
+
     def inputs(self) -> Sequence[LanderState]:
         """Give the states of the pool that `fuzz.py` grew."""
-        from nomos.search.states import load_pool
-
         try:
             return [from_row(row) for row in load_pool(Path(self.pool)).states]
         except (OSError, ValueError) as error:

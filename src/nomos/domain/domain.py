@@ -27,7 +27,9 @@ class Domain:
         raise TypeError(f"{type(self).__name__} has no method `inputs`")
 
 
-NOT_FUNCTIONS = frozenset({"inputs", "labels", "schema", "show", "show_case"})
+NOT_FUNCTIONS = frozenset(
+    {"inputs", "labels", "schema", "show", "show_case", "environment"}
+)
 _TYPES = {"int": Type.INT, "float": Type.REAL, "bool": Type.BOOL, "str": Type.STRING}
 
 

@@ -55,6 +55,23 @@ class Restorable(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Fuzzable:
+    """What a domain's method `environment` returns, so that its states can be fuzzed.
+
+    Attributes:
+        environment: the game; its states are rows that the domain's `inputs` can read.
+        actions: how many actions there are; they are 0, 1, ...
+        origin: names game and policy; a pool of another origin is not continued.
+        policy: draws an action from a generator; None where all actions are uniform.
+    """
+
+    environment: Restorable
+    actions: int
+    origin: str
+    policy: Policy | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class FuzzSettings:
     """How a pool is grown; the defaults are those of pi-fuzz.
 
