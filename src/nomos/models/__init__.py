@@ -1,5 +1,6 @@
-"""Models behind one small interface: `load_model(path)`."""
+"""Models behind one small interface: `load_model(source)`."""
 
-from nomos.models.load import Model, load_model
+from nomos.models.adapter import NoScores
+from nomos.models.load import Model, load_model, trusting
 
-__all__ = ["Model", "load_model"]
+__all__ = ["Model", "NoScores", "load_model", "trusting"]

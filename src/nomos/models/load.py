@@ -1,68 +1,110 @@
-"""Find the adapter for a model: by its file's ending, or `module:function`."""
+"""Find the adapter for a model: a file, a folder, a URL, `module:function`, an object."""
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
-import numpy as np
-
 from nomos.errors import ModelError
+from nomos.models.function import FunctionModel, import_named
+from nomos.models.recognise import Format, recognise
 
-Array = np.ndarray[Any, Any]
+_NAMED = re.compile(r"([A-Za-z_][\w.]*):([A-Za-z_][\w.]*)", re.ASCII)
+_URL = re.compile(r"https?://", re.IGNORECASE)
+# Each loader has its library's import inside, so that one format needs one library.
+_LOADERS = {
+    Format.ONNX: "onnx:load_onnx",
+    Format.SKOPS: "sklearn:load_skops",
+    Format.PICKLE: "pickled:load_pickle",
+    Format.TORCH_EXPORT: "torch:load_exported",
+    Format.TORCHSCRIPT: "torch:load_script",
+    Format.TORCH_PICKLE: "torch:load_saved",
+    Format.KERAS: "keras:load_keras",
+    Format.XGBOOST: "xgboost:load_xgboost",
+    Format.LIGHTGBM: "lightgbm:load_lightgbm",
+    Format.CATBOOST: "catboost:load_catboost",
+    Format.HUGGING_FACE: "huggingface:load_pipeline",
+    Format.MLFLOW: "mlflow:load_mlflow",
+    Format.SB3: "sb3:load_policy",
+}
+_trusted: ContextVar[bool] = ContextVar("trusted", default=False)
 
 
 class Model(Protocol):
-    """What a domain asks a model: labels for rows."""
+    """What a domain asks a model: labels for rows.
+
+    A model that has scores also has `scores(rows)`. nomos.testing.check_model tells
+    whether a model of your own keeps what is promised.
+    """
 
     def predict(self, rows: Any) -> Any:
         """Return one label for each row."""
         ...
 
 
-class FunctionModel:
-    """Any function that takes rows and returns labels."""
-
-    def __init__(self, function: Callable[[Any], Any]) -> None:
-        self.function = function
-
-    def predict(self, rows: Any) -> Any:
-        """Return one label for each row."""
-        return self.function(rows)
-
-
-def load_model(source: str | Path | Callable[[Any], Any]) -> Any:
-    """Load a model: an ONNX file, `module:function`, or a function itself.
-
-    Nothing is executed from a model's file.
-    """
-    if callable(source):
-        return FunctionModel(source)
-    text = str(source)
-    path = Path(text)
-    if path.suffix == ".onnx":
-        from nomos.models.onnx import OnnxModel
-
-        return OnnxModel(path)
-    module, colon, name = text.rpartition(":")
-    if colon and module and name.isidentifier():
-        return FunctionModel(_function(module, name))
-    if not path.exists():
-        raise ModelError(f"there is no model file {text}")
-    raise ModelError(
-        f"{text} is no model that can be loaded: use an .onnx file or `module:function`"
-    )
-
-
-def _function(module: str, name: str) -> Callable[[Any], Any]:
+@contextmanager
+def trusting() -> Iterator[None]:
+    """Load models with trust inside: what `--trust` does to the domains it runs."""
+    before = _trusted.set(True)
     try:
-        found = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError) as error:
-        raise ModelError(
-            f"the model {module}:{name} cannot be imported: {error}"
-        ) from error
-    if not callable(found):
-        raise ModelError(f"the model {module}:{name} is no function")
-    return found  # type: ignore[no-any-return]  # checked above
+        yield
+    finally:
+        _trusted.reset(before)
+
+
+def load_model(source: Any, *, trust: bool = False) -> Any:
+    """Load a model: an object with `predict(rows)`, and `scores(rows)` where it has them.
+
+    Args:
+        source: A file or folder, `weights.pt@module:factory`, the URL of a served model
+            (`http://HOST/v2/models/NAME`), `module:function`, a function, or an object
+            with `predict`.
+        trust: Load files that can run code, such as pickles. Without it, nothing is
+            executed from a model's file, and such files are refused.
+
+    Raises:
+        ModelError: Says in one sentence why the model cannot be loaded.
+    """
+    if not isinstance(source, str | Path):
+        return _object(source, getattr(source, "__name__", type(source).__name__))
+    text, path = str(source), Path(source)
+    if _URL.match(text):
+        from nomos.models.served import ServedModel
+
+        return ServedModel.at(text)
+    trust = trust or _trusted.get()
+    if path.exists():
+        return load_file(path, trust=trust)
+    file, at, factory = text.rpartition("@")
+    if at and (named := _NAMED.fullmatch(factory)):
+        from nomos.models.torch import load_weights
+
+        return load_weights(Path(file), import_named(*named.groups()), trust=trust)
+    if named := _NAMED.fullmatch(text):
+        return _object(import_named(*named.groups()), text)
+    return load_file(path, trust=trust)
+
+
+def load_file(path: Path, *, trust: bool) -> Any:
+    """Load a model's file or folder by its content."""
+    module, _, function = _LOADERS[recognise(path)].partition(":")
+    load: Callable[..., Any] = getattr(
+        import_module(f"nomos.models.{module}"), function
+    )
+    return load(path, trust=trust)
+
+
+def _object(source: Any, name: str) -> Any:
+    """Wrap a function, or an object with `predict`."""
+    if callable(source) and not hasattr(source, "predict"):
+        return FunctionModel(source, name=name)
+    if hasattr(source, "predict") and not isinstance(source, type):
+        from nomos.models.sklearn import EstimatorModel
+
+        return EstimatorModel(source, name)
+    raise ModelError(f"the model {name} is neither a function nor has it `predict`")

@@ -8,70 +8,104 @@ from typing import Any
 import numpy as np
 
 from nomos.errors import ModelError
+from nomos.models.adapter import Array, NoScores, OutputModel
+from nomos.models.extras import need, reason
 
-Array = np.ndarray[Any, Any]
+_INPUTS = {
+    "tensor(float)": np.float32,
+    "tensor(double)": np.float64,
+    "tensor(float16)": np.float16,
+    "tensor(int64)": np.int64,
+    "tensor(int32)": np.int32,
+    "tensor(uint8)": np.uint8,
+    "tensor(bool)": np.bool_,
+}
+_LABELS = {"tensor(int64)", "tensor(int32)", "tensor(string)", "tensor(bool)"}
+_SCORES = {"tensor(float)", "tensor(double)", "tensor(float16)"}
+# What a converted scikit-learn classifier gives by default: a list of {label: score}.
+_MAPS = ("seq(map(int64,tensor(float)))", "seq(map(string,tensor(float)))")
 
 
-class OnnxModel:
+def load_onnx(path: Path, *, trust: bool = False) -> OnnxModel:
+    """Load an ONNX file; there is nothing in it that would need trust."""
+    return OnnxModel(path)
+
+
+class OnnxModel(OutputModel):
     """An ONNX model of one input; its outputs are labels, scores, or both.
 
-    Labels are an integer output of one dimension. Without one, the label is the place
-    of the highest score.
+    Labels are an output of whole numbers or words. Without one, the label is the place
+    of the highest score, or the number itself where there is only one for each row.
     """
 
     def __init__(self, path: Path, *, threads: int = 1) -> None:
-        try:
-            import onnxruntime
-        except ImportError:
-            raise ModelError(
-                "ONNX models need onnxruntime: pip install 'nomos-ml[onnx]'"
-            ) from None
+        super().__init__(str(path))
+        onnxruntime = need("onnxruntime", extra="onnx", what="ONNX models")
         if not path.is_file():
             raise ModelError(f"there is no model file {path}")
         options = onnxruntime.SessionOptions()
         # One thread: small models lose more to hand-over than they win, and the
         # answers do not depend on the number of cores.
         options.intra_op_num_threads = options.inter_op_num_threads = threads
-        options.log_severity_level = 3
+        options.log_severity_level = 4
         try:
             self._session = onnxruntime.InferenceSession(
                 str(path), options, providers=["CPUExecutionProvider"]
             )
         except Exception as error:  # onnxruntime raises many types of its own
-            reason = str(error).strip().split("\n")[0]
-            raise ModelError(f"{path} is no readable ONNX model: {reason}") from None
-        inputs, outputs = self._session.get_inputs(), self._session.get_outputs()
-        if len(inputs) != 1:
-            raise ModelError(f"{path} has {len(inputs)} inputs, and one is expected")
+            raise ModelError(
+                f"{path} is no readable ONNX model: {reason(error)}"
+            ) from None
         self.path = path
-        self._input = inputs[0].name
-        shape = inputs[0].shape
-        # How many numbers a row has, where rows are flat and the file says it.
-        flat = len(shape) == 2 and isinstance(shape[1], int)
-        self.width: int | None = shape[1] if flat else None
-        self._labels = next(
-            (o.name for o in outputs if o.type == "tensor(int64)"), None
+        self._read_inputs(self._session.get_inputs())
+        outputs = self._session.get_outputs()
+        self._label = next((o.name for o in outputs if o.type in _LABELS), None)
+        self._score = next(
+            (o.name for o in outputs if o.type in _SCORES or o.type in _MAPS), None
         )
-        self._scores = next(
-            (o.name for o in outputs if o.type == "tensor(float)"), None
-        )
-        if self._labels is None and self._scores is None:
+        if self._label is None and self._score is None:
             raise ModelError(f"{path} gives neither labels nor scores")
 
-    def predict(self, rows: Any) -> Array:
-        """Return one label for each row."""
-        if self._labels is not None:
-            return self._run(self._labels, rows)
-        places: Array = self.scores(rows).argmax(axis=1)
-        return places
+    def _read_inputs(self, inputs: Any) -> None:
+        if len(inputs) != 1:
+            raise ModelError(
+                f"{self.path} has {len(inputs)} inputs, and one is expected"
+            )
+        (only,) = inputs
+        if only.type not in _INPUTS:
+            raise ModelError(f"{self.path} takes {only.type}, which is not supported")
+        self._input, self.dtype = only.name, _INPUTS[only.type]
+        self._shape = tuple(d if isinstance(d, int) else None for d in only.shape)
+        if self._shape and self._shape[0]:
+            self.batch = self._shape[0]
 
-    def scores(self, rows: Any) -> Array:
-        """Return the scores of each row's classes."""
-        if self._scores is None:
-            raise ModelError(f"{self.path} gives labels and no scores")
-        return self._run(self._scores, rows)
+    def _check_width(self, shape: tuple[int, ...]) -> None:
+        wanted = self._shape[1:]
+        if self._shape and (
+            len(shape[1:]) != len(wanted)
+            or any(w not in (None, s) for w, s in zip(wanted, shape[1:], strict=True))
+        ):
+            size = ", ".join("any" if w is None else str(w) for w in wanted)
+            raise ModelError(
+                f"{self.name} takes rows of shape ({size}), "
+                f"and it was given an array of shape {shape}"
+            )
+
+    def _labels(self, rows: Any) -> Array:
+        if self._label is None:
+            return super()._labels(rows)
+        labels = self._run(self._label, rows)
+        return labels[:, 0] if labels.ndim == 2 and labels.shape[1] == 1 else labels
+
+    def _output(self, rows: Any) -> Array:
+        if self._score is None:
+            raise NoScores(f"{self.path} gives labels and no scores")
+        return self._run(self._score, rows)
 
     def _run(self, output: str, rows: Any) -> Array:
-        inputs = np.ascontiguousarray(rows, dtype=np.float32)
-        answer: Array = self._session.run([output], {self._input: inputs})[0]
-        return answer
+        answer: Any = self._session.run([output], {self._input: rows})[0]
+        if isinstance(answer, list):  # of maps
+            self.classes = np.array(list(answer[0]))
+            answer = np.array([list(row.values()) for row in answer])
+        result: Array = answer
+        return result

@@ -1,0 +1,178 @@
+"""What every adapter does around its library: it checks rows and answers.
+
+- Each row has one answer, in the order of the rows; rows are never changed.
+- An empty batch is answered by an empty array, without asking the model.
+- Rows that the model does not take at all end in ModelError. What a library raises for
+  particular rows is passed on as it is: such a case has crashed, and the others go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from nomos.errors import ModelError
+from nomos.models.extras import reason
+
+Array = np.ndarray[Any, Any]
+_PROBED = (
+    8  # rows tried alone, to tell a bad row from rows that are all of a wrong kind
+)
+
+
+class NoScores(ModelError):
+    """The model has labels and no scores."""
+
+
+class Adapter:
+    """A model that is asked for labels, and for scores where it has them.
+
+    Attributes:
+        classes: The labels in the order of the columns of the scores, where known.
+        width: How many numbers a row has, where known.
+        dtype: What rows are turned into; None leaves them.
+        batch: The only number of rows that the model takes at once, where there is one.
+    """
+
+    classes: Array | None = None
+    width: int | None = None
+    dtype: Any = None
+    batch: int | None = None
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._answered: set[Any] = set()
+
+    def predict(self, rows: Any) -> Any:
+        """Return one label for each row."""
+        rows = self._rows(rows)
+        if len(rows) == 0:
+            return np.empty(0, dtype=np.int64)
+        return self._ask(self._labels, rows)
+
+    def scores(self, rows: Any) -> Array:
+        """Return the scores of each row's classes: an array (rows, classes)."""
+        rows = self._rows(rows)
+        if len(rows) == 0:
+            return np.empty((0, 0 if self.classes is None else len(self.classes)))
+        answer: Array = np.asarray(self._ask(self._scores, rows))
+        return answer
+
+    def _labels(self, rows: Any) -> Any:
+        raise NotImplementedError
+
+    def _scores(self, rows: Any) -> Any:
+        raise NoScores(f"{self.name} gives no scores")
+
+    def _rows(self, rows: Any) -> Any:
+        """Return rows as the library takes them: here, an array of numbers."""
+        array = np.asarray(rows)
+        if array.dtype.kind not in "biuf":
+            try:
+                array = array.astype(np.float64)
+            except (TypeError, ValueError):
+                raise ModelError(f"{self.name} takes rows of numbers") from None
+        if self.dtype is not None:
+            array = array.astype(self.dtype, copy=False)
+        self._check_width(array.shape)
+        # Libraries in C warn of strides and of memory that they may not write to.
+        return np.require(array, requirements=["C", "W"])
+
+    def _check_width(self, shape: tuple[int, ...]) -> None:
+        if self.width is not None and shape[1:] != (self.width,):
+            raise ModelError(
+                f"{self.name} takes rows of {self.width} numbers, "
+                f"and it was given an array of shape {shape}"
+            )
+
+    def _ask(self, ask: Callable[[Any], Any], rows: Any) -> Any:
+        """Ask for all rows and check the number of answers."""
+        kind = getattr(rows, "shape", (0, type(rows)))[1:]
+        try:
+            answer = ask(rows) if self.batch is None else self._by_batches(ask, rows)
+        except ModelError:
+            raise
+        except Exception as error:
+            if len(rows) == 1 or kind in self._answered or _answers_any(ask, rows):
+                raise
+            raise ModelError(
+                f"{self.name} cannot answer {_described(rows)}: {reason(error)}"
+            ) from error
+        if not isinstance(answer, list | tuple | np.ndarray):
+            answer = np.asarray(answer)
+        if np.ndim(answer) == 0 or len(answer) != len(rows):
+            count = 1 if np.ndim(answer) == 0 else len(answer)
+            raise ModelError(f"{self.name} gave {count} answers for {len(rows)} rows")
+        self._answered.add(kind)
+        return answer
+
+    def _by_batches(self, ask: Callable[[Any], Any], rows: Array) -> Array:
+        """Ask for so many rows at once as the model takes; the last batch is filled up."""
+        assert self.batch is not None
+        missing = -len(rows) % self.batch
+        filled = np.concatenate([rows, np.repeat(rows[-1:], missing, axis=0)])
+        parts = [
+            np.asarray(ask(filled[start : start + self.batch]))
+            for start in range(0, len(filled), self.batch)
+        ]
+        return np.concatenate(parts)[: len(rows)]
+
+
+class OutputModel(Adapter):
+    """A model of one output, whose shape says what it means.
+
+    Whole numbers and words are labels. A matrix of reals has a column of scores for each
+    class, and the label is the place of the highest. One real for each row is a number
+    that the model predicts: then the label is that number, and there are no scores.
+    """
+
+    def _output(self, rows: Any) -> Array:
+        raise NotImplementedError
+
+    def _labels(self, rows: Any) -> Array:
+        return self._to_labels(self._output(rows))
+
+    def _scores(self, rows: Any) -> Array:
+        return self._to_scores(self._output(rows))
+
+    def _to_labels(self, output: Array) -> Array:
+        output = _flat(output)
+        if output.dtype.kind != "f" or output.ndim == 1:
+            return output
+        if output.ndim > 2:
+            raise ModelError(
+                f"{self.name} answers with an array of shape {output.shape}, "
+                "which gives no label for each row; use its scores"
+            )
+        places: Array = output.argmax(axis=1)
+        return places if self.classes is None else self.classes[places]
+
+    def _to_scores(self, output: Array) -> Array:
+        output = _flat(output)
+        if output.dtype.kind != "f" or output.ndim == 1:
+            raise NoScores(f"{self.name} gives one answer for each row and no scores")
+        return output
+
+
+def _flat(output: Array) -> Array:
+    """Drop the second dimension of a column."""
+    return output[:, 0] if output.ndim == 2 and output.shape[1] == 1 else output
+
+
+def _answers_any(ask: Callable[[Any], Any], rows: Any) -> bool:
+    """Say whether one of the first rows can be answered alone."""
+    for place in range(min(_PROBED, len(rows))):
+        try:
+            ask(rows[place : place + 1])
+        except Exception:  # whatever it is, the row is not answered
+            continue
+        return True
+    return False
+
+
+def _described(rows: Any) -> str:
+    if isinstance(rows, np.ndarray):
+        return f"rows of shape {rows.shape[1:]} and type {rows.dtype}"
+    return f"rows in a {type(rows).__name__}"

@@ -1,0 +1,44 @@
+"""Models that are functions: `module:function`, or a function itself."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+from nomos.errors import ModelError
+from nomos.models.adapter import Adapter
+from nomos.models.extras import reason
+
+
+class FunctionModel(Adapter):
+    """Any function that takes rows and returns labels; it gets the rows as they are."""
+
+    def __init__(self, function: Callable[[Any], Any], *, name: str = "") -> None:
+        super().__init__(name or getattr(function, "__name__", "the function"))
+        self.function = function
+
+    def _rows(self, rows: Any) -> Any:
+        return rows
+
+    def _labels(self, rows: Any) -> Any:
+        return self.function(rows)
+
+
+def import_named(module: str, name: str) -> Any:
+    """Import what `module:name` names."""
+    try:
+        found: Any = importlib.import_module(module)
+    except ImportError as error:
+        raise ModelError(f"{module}:{name} cannot be imported: {error}") from error
+    except Exception as error:  # the module is the user's, and may raise anything
+        raise ModelError(
+            f"{module}:{name} cannot be imported: {reason(error)}"
+        ) from error
+    for part in name.split("."):
+        if not hasattr(found, part):
+            raise ModelError(
+                f"{module}:{name} cannot be imported: {module} has no {name}"
+            )
+        found = getattr(found, part)
+    return found

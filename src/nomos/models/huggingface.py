@@ -1,0 +1,174 @@
+"""Classifiers that Hugging Face's transformers saved into a folder: text, images, sound.
+
+Nothing is fetched from anywhere, code beside the model is not run, and weights are read
+from safetensors files.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nomos.errors import ModelError
+from nomos.models.adapter import Adapter, Array
+from nomos.models.extras import distrust, need, reason
+
+# How an architecture's name ends, and the pipeline that runs it.
+_TASKS = {
+    "ForSequenceClassification": "text-classification",
+    "ForImageClassification": "image-classification",
+    "ForAudioClassification": "audio-classification",
+}
+# A task's class of models, and the part that prepares its inputs: its name and class.
+_CLASSES = {
+    "text-classification": (
+        "AutoModelForSequenceClassification",
+        "tokenizer",
+        "AutoTokenizer",
+    ),
+    "image-classification": (
+        "AutoModelForImageClassification",
+        "image_processor",
+        "AutoImageProcessor",
+    ),
+    "audio-classification": (
+        "AutoModelForAudioClassification",
+        "feature_extractor",
+        "AutoFeatureExtractor",
+    ),
+}
+# These hear: their sequences are sounds.
+_SOUNDS = (
+    "Wav2Vec2",
+    "Hubert",
+    "WavLM",
+    "UniSpeech",
+    "Whisper",
+    "SEW",
+    "Data2VecAudio",
+)
+
+
+class PipelineModel(Adapter):
+    """A classification pipeline; labels are the names that the model gives its classes.
+
+    A text is a string. An image is an array (height, width) or (height, width, 3) of
+    0 to 255, or of 0 to 1 where it is of reals. A sound is an array of samples at the
+    rate that the model was trained with.
+    """
+
+    def __init__(self, pipeline: Any, name: str) -> None:
+        super().__init__(name)
+        self.pipeline = pipeline
+        names = pipeline.model.config.id2label
+        self.classes = np.array([names[place] for place in sorted(names)])
+        self._places = {str(label): place for place, label in enumerate(self.classes)}
+
+    def _rows(self, rows: Any) -> list[Any]:
+        items = list(rows)
+        if self.pipeline.task == "image-classification":
+            return [_image(item) for item in items]
+        if self.pipeline.task == "audio-classification":
+            return [np.asarray(item, dtype=np.float32) for item in items]
+        if any(not isinstance(item, str) for item in items):
+            raise ModelError(f"{self.name} takes texts")
+        return [str(item) for item in items]
+
+    def _labels(self, rows: Any) -> Array:
+        assert self.classes is not None
+        labels: Array = self.classes[self._scores(rows).argmax(axis=1)]
+        return labels
+
+    def _scores(self, rows: Any) -> Array:
+        scores = np.zeros((len(rows), len(self._places)))
+        options: dict[str, Any] = {"top_k": len(self._places)}
+        if self.pipeline.task == "text-classification":
+            options = {"top_k": None, "truncation": True}
+        for place, found in enumerate(self.pipeline(rows, batch_size=32, **options)):
+            for entry in found:
+                scores[place, self._places[entry["label"]]] = entry["score"]
+        return scores
+
+
+def load_pipeline(path: Path, *, trust: bool) -> PipelineModel:
+    """Load a folder that transformers saved; with trust, its own code and pickles too."""
+    task = _task(path)
+    if not trust:
+        _check_folder(path)
+    transformers = need("transformers", extra="huggingface", what="Hugging Face models")
+    need("torch", extra="huggingface", what="Hugging Face models")
+    bars = transformers.logging.is_progress_bar_enabled()
+    transformers.logging.disable_progress_bar()
+    try:
+        pipeline = transformers.pipeline(
+            task, device="cpu", **_parts(transformers, task, path, trust=trust)
+        )
+    except Exception as error:
+        raise ModelError(f"{path} cannot be loaded: {reason(error)}") from error
+    finally:
+        if bars:
+            transformers.logging.enable_progress_bar()
+    return PipelineModel(pipeline, str(path))
+
+
+def _parts(transformers: Any, task: str, path: Path, *, trust: bool) -> dict[str, Any]:
+    """Load the model and what prepares its inputs, from the folder alone."""
+    options = {"local_files_only": True, "trust_remote_code": trust}
+    model, role, prepare = _CLASSES[task]
+    folder = str(path.resolve())
+    return {
+        "model": getattr(transformers, model).from_pretrained(
+            folder, **options, **({} if trust else {"use_safetensors": True})
+        ),
+        role: getattr(transformers, prepare).from_pretrained(folder, **options),
+    }
+
+
+def _task(path: Path) -> str:
+    """Return the pipeline that runs the architecture that config.json names."""
+    try:
+        config = json.loads((path / "config.json").read_text(encoding="utf-8"))
+        architecture = str((config.get("architectures") or ["none"])[0])
+    except (OSError, ValueError, AttributeError, TypeError) as error:
+        raise ModelError(
+            f"{path} has no readable config.json: {reason(error)}"
+        ) from error
+    for ending, task in _TASKS.items():
+        if architecture.endswith(ending):
+            sound = ending != "ForImageClassification" and architecture.startswith(
+                _SOUNDS
+            )
+            return "audio-classification" if sound else task
+    raise ModelError(
+        f"{path} holds the architecture {architecture}, which is no classifier "
+        "of text, images or sound"
+    )
+
+
+def _check_folder(path: Path) -> None:
+    """Refuse code beside the model, weights in pickles, and bases that are elsewhere."""
+    for config in path.glob("*.json"):
+        try:
+            if "auto_map" in json.loads(config.read_text(encoding="utf-8")):
+                raise distrust(path, f"runs code of its own ({config.name}: auto_map)")
+        except (ValueError, RecursionError, TypeError) as error:
+            raise ModelError(f"{config} is damaged: {reason(error)}") from error
+    if (path / "adapter_config.json").exists():
+        raise ModelError(f"{path} is an adapter to a model that is elsewhere")
+    if not any(path.glob("*.safetensors")):
+        if any(path.glob("*.bin")):
+            raise distrust(path, "has its weights in pickles, not in safetensors")
+        raise ModelError(f"{path} has no weights: no file *.safetensors")
+
+
+def _image(item: Any) -> Any:
+    """Return an array as the picture that pipelines take."""
+    if not isinstance(item, np.ndarray):
+        return item
+    pillow = need("PIL.Image", extra="huggingface", what="image models")
+    if item.dtype.kind == "f":
+        item = (item * 255).round()
+    return pillow.fromarray(np.clip(item, 0, 255).astype(np.uint8)).convert("RGB")

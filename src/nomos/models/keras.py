@@ -1,0 +1,103 @@
+"""Models that Keras 3 saved as .keras files."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nomos.errors import ModelError
+from nomos.models.adapter import Array, OutputModel
+from nomos.models.extras import distrust, need, reason
+from nomos.models.recognise import open_archive
+
+_BACKENDS = ("tensorflow", "jax", "torch")
+_OWN_PACKAGES = ("keras", "builtins")
+
+
+class KerasModel(OutputModel):
+    """A Keras model of one input and one output."""
+
+    def __init__(self, model: Any, name: str) -> None:
+        super().__init__(name)
+        self.model = model
+        inputs, outputs = (
+            getattr(model, "inputs", None),
+            getattr(model, "outputs", None),
+        )
+        for what, tensors in (("inputs", inputs), ("outputs", outputs)):
+            if tensors is not None and len(tensors) != 1:
+                raise ModelError(
+                    f"{name} has {len(tensors)} {what}, and one is expected"
+                )
+        if inputs:
+            self.dtype = np.dtype(inputs[0].dtype)
+            count, *shape = inputs[0].shape
+            self.batch = count
+            if len(shape) == 1:
+                self.width = shape[0]
+
+    def _output(self, rows: Any) -> Array:
+        with warnings.catch_warnings():
+            # Keras' own affair with numpy and its backend.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            return np.asarray(self.model.predict_on_batch(rows))
+
+
+def load_keras(path: Path, *, trust: bool) -> KerasModel:
+    """Load a .keras file in Keras' safe mode; trust leaves that mode."""
+    if not trust:
+        _check_config(path)
+    _choose_backend()
+    keras = need("keras", extra="keras", what="Keras models")
+    try:
+        # By an open file: Keras asks for the ending .keras where it is given a path.
+        with path.open("rb") as file:
+            model = keras.src.saving.saving_lib._load_model_from_fileobj(
+                file, custom_objects=None, compile=False, safe_mode=not trust
+            )
+    except Exception as error:
+        raise ModelError(f"{path} cannot be loaded: {reason(error)}") from error
+    return KerasModel(model, str(path))
+
+
+def _check_config(path: Path) -> None:
+    """Refuse layers that are not Keras' own, before Keras looks at them."""
+    try:
+        with open_archive(path) as archive:
+            config = json.loads(archive.read("config.json"))
+    except (ValueError, RecursionError) as error:
+        raise ModelError(f"{path} has a damaged configuration: {error}") from error
+    pending = [config]
+    while pending:
+        part = pending.pop()
+        pending += part.values() if isinstance(part, dict) else part
+        pending = [p for p in pending if isinstance(p, dict | list)]
+        if not isinstance(part, dict):
+            continue
+        module, name = part.get("module"), part.get("class_name")
+        foreign = str(module).partition(".")[0] not in _OWN_PACKAGES
+        if (isinstance(module, str) and foreign) or name in ("Lambda", "__lambda__"):
+            raise distrust(path, f"holds {module}.{name}, which is not Keras' own")
+
+
+def _choose_backend() -> None:
+    """Let Keras use the library that is there, where nobody has chosen one."""
+    if "KERAS_BACKEND" in os.environ:
+        return
+    home = Path(os.environ.get("KERAS_HOME", Path.home() / ".keras"))
+    try:
+        chosen = json.loads((home / "keras.json").read_text(encoding="utf-8"))[
+            "backend"
+        ]
+    except (OSError, ValueError, KeyError, TypeError):
+        chosen = None
+    for backend in (chosen, *_BACKENDS):
+        if backend in _BACKENDS and importlib.util.find_spec(backend) is not None:
+            os.environ["KERAS_BACKEND"] = backend
+            return

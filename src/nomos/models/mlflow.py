@@ -1,0 +1,117 @@
+"""Models that MLflow saved into a folder.
+
+Its MLmodel file names one or more flavours. Where one of them is a format that is read
+safely, that file is loaded directly; `python_function`, which can load every folder,
+unpickles and imports what it finds there, so it needs trust.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nomos.errors import ModelError
+from nomos.models.adapter import Adapter
+from nomos.models.extras import distrust, need, reason
+from nomos.models.recognise import Format, recognise
+
+# Flavours, the key that names their file, and where it is if the key is absent.
+_DIRECT = {
+    "onnx": ("data", "model.onnx"),
+    "xgboost": ("data", "model.xgb"),
+    "lightgbm": ("data", "model.lgb"),
+    "catboost": ("data", "model.cb"),
+    "keras": ("data", "data"),
+    "sklearn": ("pickled_model", "model.pkl"),
+    "pytorch": ("model_data", "data"),
+    "transformers": ("model_binary", "model"),
+}
+_WITHIN = (
+    "",
+    "model.keras",
+    "data/model.keras",
+    "model.pt2",
+    "model.pth",
+    "model.skops",
+)
+
+
+class PyfuncModel(Adapter):
+    """A folder that MLflow itself has loaded; labels are what its `predict` gives."""
+
+    def __init__(self, model: Any, name: str) -> None:
+        super().__init__(name)
+        self.model = model
+        schema = model.metadata.get_input_schema()
+        self._named = bool(schema is not None and schema.has_input_names())
+        self._columns = schema.input_names() if self._named else None
+
+    def _rows(self, rows: Any) -> Any:
+        if hasattr(rows, "columns"):
+            return rows
+        array = super()._rows(rows)
+        if self._columns is None:
+            return array
+        import pandas as pd
+
+        if array.ndim != 2 or array.shape[1] != len(self._columns):
+            raise ModelError(
+                f"{self.name} takes rows of {len(self._columns)} numbers, "
+                f"and it was given an array of shape {array.shape}"
+            )
+        return pd.DataFrame(array, columns=self._columns)
+
+    def _labels(self, rows: Any) -> Any:
+        answer = np.asarray(self.model.predict(rows))
+        column = answer.ndim == 2 and answer.shape[1] == 1
+        return answer[:, 0] if column else answer
+
+
+def load_mlflow(path: Path, *, trust: bool) -> Any:
+    """Load a folder by its safe flavour; with trust, by MLflow where there is none."""
+    flavours = _flavours(path)
+    for flavour, (key, usual) in _DIRECT.items():
+        if flavour in flavours and not flavours[flavour].get("code"):
+            file = _file(path, str(flavours[flavour].get(key) or usual))
+            if file is not None and (trust or recognise(file) is not Format.PICKLE):
+                from nomos.models.load import load_file
+
+                return load_file(file, trust=trust)
+    names = ", ".join(flavours)
+    if not trust:
+        raise distrust(path, f"has flavours that may run code when loaded: {names}")
+    need("mlflow", extra="mlflow", what="such MLflow folders")
+    pyfunc = need("mlflow.pyfunc", extra="mlflow", what="such MLflow folders")
+    try:
+        return PyfuncModel(pyfunc.load_model(str(path.resolve())), str(path))
+    except Exception as error:  # whatever the folder's code raises
+        raise ModelError(f"{path} cannot be loaded: {reason(error)}") from error
+
+
+def _flavours(path: Path) -> Mapping[str, Mapping[str, Any]]:
+    yaml = need("yaml", extra="mlflow", what="MLflow folders")
+    try:
+        text = (path / "MLmodel").read_text(encoding="utf-8")
+        flavours = yaml.safe_load(text)["flavors"]
+        return {str(name): dict(options) for name, options in flavours.items()}
+    except Exception as error:  # YAML has errors of its own
+        raise ModelError(
+            f"{path} has no readable MLmodel file: {reason(error)}"
+        ) from error
+
+
+def _file(path: Path, name: str) -> Path | None:
+    """Return the file of a flavour, if it is there and inside the folder."""
+    root = path.resolve()
+    for within in _WITHIN:
+        file = (root / name / within).resolve()
+        if file.is_relative_to(root) and (file.is_file() or _is_model_folder(file)):
+            return file
+    return None
+
+
+def _is_model_folder(path: Path) -> bool:
+    return path.is_dir() and (path / "config.json").is_file()

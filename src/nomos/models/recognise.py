@@ -1,0 +1,175 @@
+"""Tell the format of a model's file or folder by what is in it; nothing is run.
+
+Content decides where it says something: a pickle is a pickle, whatever its name. The
+ending decides only between formats that leave no mark of their own.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from enum import Enum
+from pathlib import Path, PurePosixPath
+
+from nomos.errors import ModelError
+
+
+class Format(Enum):
+    """The formats that can be loaded, by the name that messages use."""
+
+    ONNX = "ONNX model"
+    SKOPS = "skops file"
+    PICKLE = "pickle"
+    TORCH_EXPORT = "torch.export file"
+    TORCHSCRIPT = "TorchScript file"
+    TORCH_PICKLE = "file of torch.save"
+    KERAS = "Keras model"
+    XGBOOST = "XGBoost model"
+    LIGHTGBM = "LightGBM model"
+    CATBOOST = "CatBoost model"
+    HUGGING_FACE = "Hugging Face folder"
+    MLFLOW = "MLflow folder"
+    SB3 = "Stable-Baselines3 policy"
+
+
+_TORCH_BEFORE_ZIP = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19."
+_MARKS = {
+    _TORCH_BEFORE_ZIP: Format.TORCH_PICKLE,
+    b"CBM1": Format.CATBOOST,
+    b"tree\nversion=": Format.LIGHTGBM,
+    b"tree\r\nversion=": Format.LIGHTGBM,
+}
+_PICKLE_ENDINGS = {".pkl", ".pickle", ".joblib", ".sav", ".dill", ".cloudpickle"}
+_NAMED_ONLY = {".onnx": Format.ONNX, ".ort": Format.ONNX}
+_ENDINGS = {
+    ".cbm": Format.CATBOOST,
+    ".keras": Format.KERAS,
+    ".pt2": Format.TORCH_EXPORT,
+    ".skops": Format.SKOPS,
+    ".ubj": Format.XGBOOST,
+}
+_KNOWN = (
+    "ONNX, skops, pickle or joblib, torch (.pt2, TorchScript, weights@module:factory), "
+    "Keras (.keras), XGBoost (.json, .ubj), LightGBM (.txt), CatBoost (.cbm), "
+    "Stable-Baselines3 (.zip), a folder of Hugging Face or MLflow, "
+    "http://HOST/v2/models/NAME or module:function"
+)
+_HEAD = 64
+# A model is not much smaller packed than unpacked; a zip bomb is.
+_MOST_UNPACKED, _MOST_TIMES_PACKED = 2**30, 100
+
+
+def recognise(path: Path) -> Format:
+    """Return the format of a file or folder, or raise ModelError with the reason."""
+    if path.is_dir():
+        return _folder(path)
+    if not path.is_file():
+        raise ModelError(f"there is no model file {path}")
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEAD)
+    except OSError as error:
+        raise ModelError(f"{path} cannot be read: {error.strerror}") from error
+    if not head:
+        raise ModelError(f"{path} is empty")
+    if head.startswith(b"PK"):
+        return _archive(path)
+    return _plain(path, head)
+
+
+def _folder(path: Path) -> Format:
+    if (path / "MLmodel").is_file():
+        return Format.MLFLOW
+    if (path / "config.json").is_file():
+        return Format.HUGGING_FACE
+    raise ModelError(
+        f"the folder {path} holds no model: neither an MLmodel file (MLflow) "
+        "nor a config.json (Hugging Face)"
+    )
+
+
+def _plain(path: Path, head: bytes) -> Format:
+    """Tell a file that is no archive by its first bytes, then by its ending."""
+    for mark, format in _MARKS.items():
+        if head.startswith(mark):
+            return format
+    if head[0] == 0x80 and len(head) > 1 and 2 <= head[1] <= 5:
+        return Format.PICKLE
+    if head.startswith(b"{") and b"learner" in head:
+        return Format.XGBOOST
+    if head.startswith(b"\x89HDF"):
+        raise ModelError(
+            f"{path} is an HDF5 file; save the Keras model as .keras instead"
+        )
+    ending = path.suffix.lower()
+    if ending in _NAMED_ONLY and not _is_text(head):
+        return _NAMED_ONLY[ending]
+    if ending in _PICKLE_ENDINGS or ending in (".gz", ".z", ".bz2", ".xz", ".lzma"):
+        return Format.PICKLE
+    # The first field of an ONNX file is the version, a small number.
+    if head[0] == 0x08 and not _is_text(head):
+        return Format.ONNX
+    raise ModelError(_unknown(path, head, ending))
+
+
+def _unknown(path: Path, head: bytes, ending: str) -> str:
+    promised = {**_NAMED_ONLY, **_ENDINGS}.get(ending)
+    if promised is not None:
+        kind = "a text file" if _is_text(head) else "something else"
+        return f"{path} is no {promised.value}: it is {kind}, or damaged"
+    return f"{path} is no model that can be loaded; known are: {_KNOWN}"
+
+
+def _is_text(head: bytes) -> bool:
+    return all(byte >= 0x20 or byte in b"\t\n\r" for byte in head)
+
+
+def _archive(path: Path) -> Format:
+    """Tell a zip archive by its members."""
+    with open_archive(path) as archive:
+        names = {name for name in archive.namelist() if not name.endswith("/")}
+    # torch puts everything into one folder that is named after the file.
+    inner = {str(PurePosixPath(*PurePosixPath(name).parts[1:])) for name in names}
+    if {"config.json", "metadata.json"} <= names:
+        return Format.KERAS
+    if "schema.json" in names:
+        return Format.SKOPS
+    if {"data", "policy.pth"} <= names:
+        return Format.SB3
+    if "archive_format" in inner or "serialized_exported_program.json" in names:
+        return Format.TORCH_EXPORT
+    if "constants.pkl" in inner:
+        return Format.TORCHSCRIPT
+    if "data.pkl" in inner:
+        return Format.TORCH_PICKLE
+    raise ModelError(f"{path} is a zip archive, but of no model that can be loaded")
+
+
+def open_archive(path: Path) -> zipfile.ZipFile:
+    """Open a zip archive that is whole and no bomb."""
+    try:
+        archive = zipfile.ZipFile(path)
+    except (zipfile.BadZipFile, OSError, ValueError) as error:
+        raise ModelError(
+            f"{path} begins like a zip archive, but it is cut short or damaged"
+        ) from error
+    unpacked = sum(info.file_size for info in archive.infolist())
+    allowed = max(_MOST_UNPACKED, _MOST_TIMES_PACKED * path.stat().st_size)
+    names = archive.namelist()
+    problem = None
+    if unpacked > allowed:
+        problem = f"would unpack to {unpacked / 2**30:.0f} GiB"
+    elif len(set(names)) != len(names):
+        problem = "has two members of one name"  # readers differ in which they take
+    if problem is not None:
+        archive.close()
+        raise ModelError(f"{path} is refused: it {problem}")
+    return archive
+
+
+def read_members(path: Path) -> dict[str, bytes]:
+    """Return all members of an archive; damage in any of them is an error."""
+    try:
+        with open_archive(path) as archive:
+            return {name: archive.read(name) for name in archive.namelist()}
+    except (zipfile.BadZipFile, OSError, RuntimeError, ValueError, EOFError) as error:
+        raise ModelError(f"{path} is damaged: {error}") from error

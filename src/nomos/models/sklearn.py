@@ -1,0 +1,78 @@
+"""Models of scikit-learn and its likes: objects with `predict` and `predict_proba`."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nomos.errors import ModelError
+from nomos.models.adapter import Adapter, Array, NoScores
+from nomos.models.extras import distrust, need, reason
+
+
+class EstimatorModel(Adapter):
+    """A fitted estimator.
+
+    One that was fitted on a data frame gets its rows as a data frame again, so that its
+    columns have their names. Frames and lists of anything but numbers are passed on.
+    """
+
+    def __init__(self, estimator: Any, name: str) -> None:
+        super().__init__(name)
+        self.estimator = estimator
+        classes = getattr(estimator, "classes_", None)
+        if isinstance(classes, np.ndarray) and classes.ndim == 1:
+            self.classes = classes
+        width = getattr(estimator, "n_features_in_", None)
+        self.width = int(width) if isinstance(width, int | np.integer) else None
+        self._columns = getattr(estimator, "feature_names_in_", None)
+
+    def _rows(self, rows: Any) -> Any:
+        if hasattr(rows, "columns") and hasattr(rows, "shape"):
+            self._check_width(rows.shape)
+            return rows
+        if isinstance(rows, list) and np.asarray(rows).dtype.kind not in "biuf":
+            return rows
+        array = super()._rows(rows)
+        if self._columns is None or importlib.util.find_spec("pandas") is None:
+            return array
+        import pandas as pd
+
+        return pd.DataFrame(array, columns=list(self._columns))
+
+    def _labels(self, rows: Any) -> Any:
+        return self.estimator.predict(rows)
+
+    def _scores(self, rows: Any) -> Array:
+        if not hasattr(self.estimator, "predict_proba"):
+            raise NoScores(f"{self.name} has no predict_proba, so it gives no scores")
+        scores = self.estimator.predict_proba(rows)
+        if isinstance(scores, list):  # an estimator of several outputs
+            raise NoScores(f"{self.name} predicts several labels, which have no scores")
+        answer: Array = np.asarray(scores)
+        return answer
+
+
+def load_skops(path: Path, *, trust: bool) -> EstimatorModel:
+    """Load a skops file; types that skops does not know are refused without trust."""
+    skops = need("skops.io", extra="sklearn", what="skops files")
+    try:
+        unknown = skops.get_untrusted_types(file=path)
+    except Exception as error:  # a damaged schema fails in many ways
+        raise ModelError(f"{path} is no readable skops file: {reason(error)}") from (
+            error
+        )
+    if unknown and not trust:
+        raise distrust(path, f"holds types that may run code: {', '.join(unknown)}")
+    try:
+        estimator = skops.load(path, trusted=unknown)
+    except Exception as error:
+        raise ModelError(f"{path} cannot be loaded: {reason(error)}") from error
+    if not hasattr(estimator, "predict"):
+        raise ModelError(
+            f"{path} holds a {type(estimator).__name__}, which has no `predict`"
+        )
+    return EstimatorModel(estimator, str(path))

@@ -1,0 +1,165 @@
+"""Screen the archives of torch, so that reading and running them runs torch's code alone.
+
+`torch.export.load` unpickles example inputs and constants, evaluates the expressions of
+shapes and guards, looks up operators by dotted names that may lead anywhere from `torch`,
+and writes names into Python code. So what a model does not need is taken out, and all
+the rest must be on a list of what is harmless; a file with more than that needs trust.
+
+TorchScript is a language of its own without access to Python; what it has to reach
+files are two operators.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import json
+import re
+import zipfile
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from nomos.models.extras import distrust
+from nomos.models.recognise import read_members
+
+_KEPT = re.compile(
+    r"archive_format|archive_version|byteorder|version|\.data/(version|serialization_id)"
+    r"|models/model\.json|data/sample_inputs/model\.pt"
+    r"|data/(weights|constants)/(model_(weights|constants)_config\.json"
+    r"|weight_\d+|tensor_\d+)"
+)
+_ARITHMETIC = "add|sub|mul|truediv|floordiv|mod|pow|neg|pos|abs|and_|or_|not_|getitem"
+_OPERATOR = re.compile(
+    r"torch\.ops\.(aten|prims)\.(?!from_file\b|save\b)\w+(\.\w+)?"
+    r"|torch\.ops\.higher_order\.(cond|wrap_with_set_grad_enabled|wrap_with_autocast)"
+    rf"|_operator\.({_ARITHMETIC}|eq|ne|lt|le|gt|ge)"
+    r"|math\.(ceil|floor|trunc|sqrt|log2)"
+    r"|torch\.sym_(int|float|max|min|not|sum|ite)|torch\._sym_sqrt",
+    re.ASCII,
+)
+_NAME = re.compile(r"[\w.+-]*", re.ASCII)
+_SHAPE_FUNCTIONS = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        Symbol Integer Rational Float Add Mul Pow Mod Max Min Abs And Or Not Eq Ne Lt Le
+        Gt Ge Equality Unequality StrictLessThan StrictGreaterThan LessThan GreaterThan
+        floor ceiling FloorDiv CeilDiv CleanDiv IntTrueDiv FloatTrueDiv PythonMod
+        ModularIndexing PowByNatural TruncToInt FloorToInt CeilToInt RoundToInt ToFloat
+        Where Identity
+        """,
+    )
+)
+_SHAPE_NODES = (
+    ast.Expression | ast.BinOp | ast.UnaryOp | ast.Compare | ast.Name | ast.Load
+    | ast.operator | ast.unaryop | ast.cmpop | ast.keyword | ast.Constant | ast.Call
+)  # fmt: skip
+_TREES = {None, "builtins.tuple", "builtins.list", "builtins.dict"}
+_SCRIPT_DANGER = re.compile(r"\b(save|from_file)\b")
+_SCRIPT_OPERATORS = re.compile(r"\b(?:ops|classes)\s*\.\s*(\w+)")
+
+
+def screened_export(path: Path) -> io.BytesIO:
+    """Return a torch.export file without what is not needed; refuse what may run code."""
+    kept = {}
+    for name, data in read_members(path).items():
+        top, *rest = PurePosixPath(name).parts
+        inner = "/".join(rest)
+        if not _KEPT.fullmatch(inner):
+            raise distrust(path, f"holds {inner or top}, which may run code")
+        if inner.endswith("sample_inputs/model.pt"):
+            data = b""  # a pickle that a model does not need
+        elif inner.endswith(".json"):
+            data = _screened_json(path, inner, data)
+        kept[name] = data
+    return _archive(kept)
+
+
+def screened_script(path: Path) -> io.BytesIO:
+    """Return a TorchScript file; refuse one whose code could reach files."""
+    members = read_members(path)
+    for name, data in members.items():
+        if not name.endswith(".py"):
+            continue
+        code = data.decode("utf-8", "replace")
+        if found := _SCRIPT_DANGER.search(code):
+            raise distrust(path, f"uses `{found[1]}`, which may reach files")
+        for space in _SCRIPT_OPERATORS.findall(code):
+            if space not in ("prim", "aten", "quantized"):
+                raise distrust(path, f"uses operators of `{space}`")
+    return _archive(members)
+
+
+def _archive(members: dict[str, bytes]) -> io.BytesIO:
+    """Pack again: what is then read is what was screened, whoever reads zip files how."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    packed.seek(0)
+    return packed
+
+
+def _screened_json(path: Path, member: str, data: bytes) -> bytes:
+    try:
+        content = json.loads(data)
+        _screen(content, "")
+    except (ValueError, RecursionError, SyntaxError) as error:
+        raise distrust(path, f"has something unusual in {member}: {error}") from error
+    return json.dumps(content).encode()
+
+
+def _screen(content: Any, key: str) -> None:
+    """Empty what is not needed, in place, and refuse what is not known as harmless."""
+    if isinstance(content, dict):
+        for name in content:
+            _check_text(name, "expr_str" if key == "range_constraints" else "name")
+            if name == "metadata":
+                content[name] = {}
+            elif name == "guards_code":
+                content[name] = []
+            elif name == "use_pickle" and content[name] is not False:
+                raise ValueError("a pickle")
+            elif name == "treespec_namedtuple_fields" and content[name]:
+                raise ValueError("named tuples")
+            else:
+                _screen(content[name], name)
+    elif isinstance(content, list):
+        for item in content:
+            _screen(item, key)
+    elif isinstance(content, str):
+        _check_text(content, key)
+
+
+def _check_text(text: str, key: str) -> None:
+    """Refuse a text that could be run; `as_string` is only ever data."""
+    if key == "expr_str":
+        _check_shape(text)
+    elif key in ("in_spec", "out_spec"):
+        _check_tree(json.loads(text)[1])
+    elif key in ("target", "as_operator"):
+        if not _OPERATOR.fullmatch(text):
+            raise ValueError(f"the operator {text[:80]!r}")
+    elif key != "as_string" and not _NAME.fullmatch(text):
+        raise ValueError(f"the name {text[:80]!r}")
+
+
+def _check_shape(text: str) -> None:
+    """Refuse an expression that is more than arithmetic on symbols."""
+    for node in ast.walk(ast.parse(text, mode="eval")):
+        harmless = isinstance(node, _SHAPE_NODES)
+        if isinstance(node, ast.Call):
+            name = node.func.id if isinstance(node.func, ast.Name) else ""
+            harmless = name in _SHAPE_FUNCTIONS
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            harmless = node.value.isidentifier()
+        if not harmless:
+            raise ValueError(f"the expression {text[:80]!r}")
+
+
+def _check_tree(tree: Any) -> None:
+    """Refuse answers in anything but tuples, lists and dicts: other types are imported."""
+    if tree["type"] not in _TREES:
+        raise ValueError(f"the type {str(tree['type'])[:80]!r}")
+    for child in tree["children_spec"]:
+        _check_tree(child)

@@ -1,0 +1,287 @@
+"""Finding the adapter of a model, and refusing what is no model or may run code."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+from nomos import ModelError, load_model
+from nomos.models import trusting
+from nomos.testing.model import check_model
+
+
+class Payload:
+    """Creates a file when it is unpickled."""
+
+    def __init__(self, target: Path) -> None:
+        self.target = target
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return Path.touch, (self.target,)
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Path:
+    return tmp_path / "the payload ran"
+
+
+def hostile(target: Path, protocol: int = 4) -> bytes:
+    return pickle.dumps(Payload(target), protocol=protocol)
+
+
+def zipped(path: Path, **members: bytes) -> Path:
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name.replace("__", "/").replace("_dot_", "."), data)
+    return path
+
+
+def test_function_gets_the_rows_as_they_are(rows: Any) -> None:
+    seen = []
+
+    def positive(given: Any) -> Any:
+        seen.append(given)
+        return (given.sum(axis=1) > 0).astype(int)
+
+    check_model(load_model(positive), rows)
+    load_model(positive).predict(rows)
+    assert seen[-1] is rows
+
+
+def test_function_of_a_module_is_named_with_a_colon(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: Any
+) -> None:
+    (tmp_path / "named_rules.py").write_text(
+        "class Rule:\n"
+        "    def predict(self, rows):\n"
+        "        return rows[:, 0] > 0\n"
+        "def first(rows):\n"
+        "    return rows[:, 0] > 0\n"
+        "rule, number = Rule(), 3\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in ("first", "rule"):
+        answer = load_model(f"named_rules:{name}").predict(rows)
+        assert (answer == (rows[:, 0] > 0)).all()
+    with pytest.raises(ModelError, match="neither a function nor has it `predict`"):
+        load_model("named_rules:number")
+    with pytest.raises(ModelError, match="named_rules has no second"):
+        load_model("named_rules:second")
+
+
+def test_module_that_is_not_there_or_fails_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "failing_rules.py").write_text("1 / 0\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ModelError, match="failing_rules:f cannot be imported: Zero"):
+        load_model("failing_rules:f")
+    with pytest.raises(ModelError, match="No module named 'no_such_rules'"):
+        load_model("no_such_rules:f")
+
+
+def test_estimator_itself_is_a_model(rows: Any) -> None:
+    labels = np.array(["no", "yes"])[(rows.sum(axis=1) > 0).astype(int)]
+    model = load_model(DecisionTreeClassifier(max_depth=3).fit(rows, labels))
+    check_model(model, rows)
+    assert list(model.classes) == ["no", "yes"]
+    assert model.scores(rows).shape == (len(rows), 2)
+
+
+@pytest.mark.parametrize("protocol", range(6))
+@pytest.mark.parametrize("name", ["m.pkl", "m.joblib", "m.pickle", "m.sav"])
+def test_pickle_with_a_payload_is_refused_and_its_payload_has_not_run(
+    tmp_path: Path, target: Path, name: str, protocol: int
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(hostile(target, protocol))
+    with pytest.raises(ModelError, match="is a pickle, which runs code.*--trust"):
+        load_model(path)
+    assert not target.exists()
+
+
+@pytest.mark.parametrize("ending", ["onnx", "txt", "json", "keras", "zip", "pt", "cbm"])
+def test_pickle_under_another_name_is_still_a_pickle(
+    tmp_path: Path, target: Path, ending: str
+) -> None:
+    path = tmp_path / f"m.{ending}"
+    path.write_bytes(hostile(target))
+    with pytest.raises(ModelError, match="is a pickle"):
+        load_model(path)
+    assert not target.exists()
+
+
+@pytest.mark.parametrize("compress", [("zlib", 3), ("gzip", 3), ("bz2", 3), ("xz", 3)])
+def test_compressed_joblib_file_is_refused_too(
+    tmp_path: Path, target: Path, compress: tuple[str, int]
+) -> None:
+    path = tmp_path / "m.joblib"
+    joblib.dump(Payload(target), path, compress=compress)
+    with pytest.raises(ModelError, match="is a pickle"):
+        load_model(path)
+    assert not target.exists()
+
+
+def test_the_payload_is_real_and_runs_with_trust(tmp_path: Path, target: Path) -> None:
+    path = tmp_path / "m.pkl"
+    path.write_bytes(hostile(target))
+    with pytest.raises(ModelError, match="holds a NoneType, which is no model"):
+        load_model(path, trust=True)
+    assert target.exists()
+
+
+@pytest.mark.parametrize("compress", [0, 3])
+def test_trusted_joblib_file_is_a_model(
+    tmp_path: Path, rows: Any, compress: int
+) -> None:
+    path = tmp_path / "tree.joblib"
+    labels = (rows.sum(axis=1) > 0).astype(int)
+    joblib.dump(DecisionTreeClassifier().fit(rows, labels), path, compress=compress)
+    model = load_model(path, trust=True)
+    check_model(model, rows)
+    assert (model.predict(rows) == labels).all()
+
+
+def test_trusting_reaches_models_that_a_domain_loads(tmp_path: Path, rows: Any) -> None:
+    path = tmp_path / "tree.pkl"
+    path.write_bytes(pickle.dumps(DecisionTreeClassifier().fit(rows, rows[:, 0] > 0)))
+    with trusting():
+        assert len(load_model(path).predict(rows)) == len(rows)
+    with pytest.raises(ModelError, match="--trust"):
+        load_model(path)
+
+
+def test_damaged_pickle_is_reported_even_with_trust(tmp_path: Path) -> None:
+    path = tmp_path / "m.pkl"
+    path.write_bytes(b"\x80\x04\x95nonsense")
+    with pytest.raises(ModelError, match="cannot be unpickled"):
+        load_model(path, trust=True)
+
+
+@pytest.mark.parametrize(
+    "name",
+    "m.onnx m.pkl m.pt m.pt2 m.keras m.json m.txt m.cbm m.zip m.skops m.ubj m".split(),
+)
+def test_empty_file_is_refused_in_one_sentence(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.touch()
+    with pytest.raises(ModelError) as refusal:
+        load_model(path)
+    assert str(refusal.value) == f"{path} is empty"
+
+
+@pytest.mark.parametrize("name", "m.onnx m.pt2 m.keras m.cbm m.skops m.ubj".split())
+def test_file_that_is_not_what_its_name_says_is_refused(
+    tmp_path: Path, name: str
+) -> None:
+    path = tmp_path / name
+    path.write_text("hello, I am a letter\n")
+    with pytest.raises(ModelError, match=r"is no .*: it is a text file, or damaged$"):
+        load_model(path)
+
+
+def test_unknown_file_is_told_what_is_known(tmp_path: Path) -> None:
+    path = tmp_path / "picture.png"
+    path.write_bytes(b"\x89PNG\r\n\x1a\n0000")
+    with pytest.raises(ModelError, match="is no model that can be loaded; known are"):
+        load_model(path)
+
+
+def test_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=r"there is no model file .*absent\.onnx"):
+        load_model(tmp_path / "absent.onnx")
+    with pytest.raises(ModelError, match=r"there is no model file .*absent\.pt$"):
+        load_model(f"{tmp_path}/absent.pt@json:loads")
+
+
+def test_folder_without_a_model_says_what_is_missing(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=r"neither an MLmodel file .* nor a config"):
+        load_model(tmp_path)
+
+
+def test_archive_of_something_else_is_refused(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "m.zip", readme=b"hello")
+    with pytest.raises(ModelError, match="zip archive, but of no model"):
+        load_model(path)
+
+
+def test_archive_that_is_cut_short_is_refused(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "m.keras", config_dot_json=b"{}", metadata_dot_json=b"{}")
+    path.write_bytes(path.read_bytes()[:-30])
+    with pytest.raises(ModelError, match="zip archive, but it is cut short or damaged"):
+        load_model(path)
+
+
+def test_archive_that_unpacks_to_gigabytes_is_refused(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "bomb.zip", data=b"", policy_dot_pth=b"")
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("zeros", b"")
+        archive.infolist()[-1].file_size = 3 * 2**30
+    with pytest.raises(ModelError, match="is refused: it would unpack to 3 GiB"):
+        load_model(path)
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_archive_with_two_members_of_one_name_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "m.pt"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("m/data.pkl", b"one")
+        archive.writestr("m/data.pkl", b"two")
+    with pytest.raises(ModelError, match="two members of one name"):
+        load_model(path)
+
+
+def test_old_keras_file_is_told_the_new_format(tmp_path: Path) -> None:
+    path = tmp_path / "m.h5"
+    path.write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(100))
+    with pytest.raises(ModelError, match=r"HDF5 file; save the Keras model as \.keras"):
+        load_model(path)
+
+
+FILES = {
+    "onnx": ("onnxruntime", lambda f: (f / "m.onnx", b"\x08\x08")),
+    "sklearn": ("skops", lambda f: zipped(f / "m.skops", schema_dot_json=b"{}")),
+    "torch": ("torch", lambda f: zipped(f / "m.pt2", m__archive_format=b"pt2")),
+    "keras": (
+        "keras",
+        lambda f: zipped(f / "m.keras", config_dot_json=b"{}", metadata_dot_json=b"{}"),
+    ),
+    "xgboost": ("xgboost", lambda f: (f / "m.json", b'{"learner": {}}')),
+    "lightgbm": ("lightgbm", lambda f: (f / "m.txt", b"tree\nversion=v4\n")),
+    "catboost": ("catboost", lambda f: (f / "m.cbm", b"CBM1....")),
+    "huggingface": (
+        "transformers",
+        lambda f: (
+            f / "config.json",
+            b'{"architectures": ["BertForSequenceClassification"]}',
+        ),
+    ),
+    "mlflow": ("yaml", lambda f: (f / "MLmodel", b"flavors:\n  python_function: {}\n")),
+}
+
+
+@pytest.mark.parametrize("extra", FILES)
+def test_missing_library_is_answered_with_the_command_that_installs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, extra: str
+) -> None:
+    library, make = FILES[extra]
+    made = make(tmp_path)
+    path = made if isinstance(made, Path) else made[0]
+    if not isinstance(made, Path):
+        path.write_bytes(made[1])
+    (tmp_path / "model.safetensors").write_bytes(bytes(8))
+    source = tmp_path if path.name in ("config.json", "MLmodel") else path
+    for module in [m for m in sys.modules if m.partition(".")[0] == library]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(ModelError, match=rf"pip install 'nomos-ml\[{extra}\]'$"):
+        load_model(source)
