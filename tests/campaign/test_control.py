@@ -159,6 +159,14 @@ def test_a_run_shows_violations_beside_those_of_its_control(table):
     assert sum(bar["count"] for bar in entry["gaps"]) == entry["violations"]
 
 
+def test_gaps_are_not_told_where_not_all_bugs_are_kept(table, monkeypatch):
+    monkeypatch.setattr("nomos.campaign.result.MOST_BUGS_KEPT", 5)
+    run("unfair.nom", "--budget", "200", "--json", "r.json", "--no-store")
+    (entry,) = json.loads((table / "r.json").read_text())["runs"]
+    assert entry["unique_bugs"] > 5
+    assert entry["gaps"] is None
+
+
 def test_the_control_is_not_stored_and_does_not_fail_the_run(table):
     harmless = dedent(UNFAIR).replace("a <= b;", "a <= b + 1000;")
     (table / "harmless.nom").write_text(harmless)

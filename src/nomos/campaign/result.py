@@ -101,8 +101,9 @@ class Result:
     @property
     def found(self) -> Found:
         """Violations and by how much they miss: what a control is compared with."""
-        counts, spec = self.counts, self.subject.spec
-        gaps = gaps_of(spec, self.bugs, self.seen)
+        counts, gaps = self.counts, None
+        if counts.unique_bugs <= len(self.bugs):  # or some are counted, but not kept
+            gaps = gaps_of(self.subject.spec, self.bugs, self.seen)
         return Found(counts.passed + counts.violations, counts.violations, gaps)
 
     def __repr__(self) -> str:
