@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -95,6 +96,8 @@ class Campaign:
         search = "random" if self.listed is None else "exhaustive"
         cases = self.budget.cases
         yield Started(spec.name, self.seed, cases, search, self.engine.way, self.space)
+        # What is there now stays; the collector need not look at it again and again.
+        gc.freeze()
         try:
             for events in self._chunks():
                 yield from events
@@ -105,6 +108,8 @@ class Campaign:
             self._problem = "the model did not return in time"
         except ModelError as error:
             self._stop, self._problem = "the model failed", str(error)
+        finally:
+            gc.unfreeze()
         yield self._finish()
 
     def _take_up(self) -> None:

@@ -120,23 +120,20 @@ def to_column(values: list[Any]) -> Column:
     """Return the column of one value per case: an array where they are alike."""
     if not values:
         return values
-    kind = type(values[0])
-    if kind in _SCALARS:
-        if all(type(value) is kind for value in values):
-            try:
-                return np.array(values, dtype=_SCALARS[kind])
-            except OverflowError:
-                return values
+    kinds = set(map(type, values))
+    if len(kinds) > 1:
         return values
+    (kind,) = kinds
+    if kind in _SCALARS:
+        try:
+            return np.array(values, dtype=_SCALARS[kind])
+        except OverflowError:
+            return values
     if kind is np.ndarray and values[0].ndim:
-        first = values[0]
-        if all(
-            type(value) is np.ndarray
-            and value.shape == first.shape
-            and value.dtype == first.dtype
-            for value in values
-        ):
-            return np.stack(values)
+        shapes = {value.shape for value in values}
+        if len(shapes) == 1 and len({value.dtype for value in values}) == 1:
+            # Three times as fast as `stack`, which makes a view of each value first.
+            return np.concatenate(values).reshape(len(values), *shapes.pop())
     return values
 
 

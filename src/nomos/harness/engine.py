@@ -14,6 +14,7 @@ from nomos.harness.choices import CaseDraws, RandomCase, ReplayedCase, Stream
 from nomos.harness.chunk import Chunk, Fate
 from nomos.harness.columns import Columns
 from nomos.harness.drawing import ColumnDraws, RandomDraws, ReplayedDraws
+from nomos.harness.hub import no_collection
 from nomos.harness.lanes import Lanes
 from nomos.harness.program import Program
 
@@ -163,16 +164,21 @@ class Engine:
         self.answers = Answers(len(self.program.source))
 
     def run(self, cases: Cases, *, tests: int, crashes: int) -> Judged:
-        """Judge cases in order until so many tests were made or so many crashed."""
+        """Judge cases in order until so many tests were made or so many crashed.
+
+        It may stop earlier, where blocks discard cases: never later.
+        """
         judged = Judged(np.empty(0, dtype=np.int8), np.empty(0, dtype=bool))
         for first in range(0, cases.count, self._most):
             part = cases
             if cases.count > self._most:
                 part = cases.part(first, min(self._most, cases.count - first))
             limits = _Limits(tests - judged.tests, crashes - len(judged.crashes))
-            more = self._run_part(part, limits)
+            with no_collection():  # till the chunk's objects are gone by themselves
+                more = self._run_part(part, limits)
             judged = more if first == 0 else _joined(judged, more)
-            if judged.tests >= tests or len(judged.crashes) >= crashes:
+            reached = judged.tests >= tests or len(judged.crashes) >= crashes
+            if reached or len(more.verdicts) < part.count:
                 break
         return judged
 

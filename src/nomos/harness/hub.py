@@ -116,13 +116,16 @@ class Hub:
         """Run all lanes to their end; return them in the order of their numbers."""
         self._lanes = lanes
         try:
-            with _no_collection():
+            with no_collection():
                 self._run_all()
         finally:
-            for worker in self._workers:
-                if not worker.dead:  # something went wrong
+            for worker in self._workers:  # all at their end, unless something went wrong
+                if not worker.dead:
                     worker.abandon()
-        return sorted(self._done, key=lambda lane: lane.index)
+            # They know each other; without this, the collector would have to find out.
+            self._workers, self._lanes = [], iter(())
+        done, self._done = self._done, []
+        return sorted(done, key=lambda lane: lane.index)
 
     def next_after(self, lane: Lane) -> Lane | None:
         """Take in a lane that has ended; return the next one to run."""
@@ -212,7 +215,7 @@ def _distinct(places: list[int | None]) -> tuple[list[int], list[int]]:
 
 
 @contextmanager
-def _no_collection() -> Iterator[None]:
+def no_collection() -> Iterator[None]:
     """Keep the cyclic collector still: with many live greenlets it halves the speed."""
     was_on = gc.isenabled()
     gc.disable()

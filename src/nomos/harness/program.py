@@ -11,6 +11,7 @@ from types import CodeType, ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
+from greenlet import getcurrent
 
 from nomos.domain.domain import Domain, members
 from nomos.domain.functions import BoundBatched, batched
@@ -219,6 +220,20 @@ def _functions(domain: Domain) -> dict[str, Function]:
 def _bound(name: str, function: Function, current: Current) -> Function:
     """Count a function's calls, and hand it a generator where it draws."""
     hand_generator = draws(function)
+
+    def ask(*arguments: Any) -> Any:
+        """Do the same for a batched function in fewer steps: a model is called most."""
+        running = current()
+        running.calls += 1
+        park = getattr(getcurrent(), "ask", None)
+        if park is not None:
+            return plain(park(function, arguments))
+        running.unasked += 1
+        return plain(function(*arguments))
+
+    if isinstance(function, BoundBatched) and not hand_generator:
+        ask.__name__ = name
+        return ask
 
     def call(*arguments: Any, **options: Any) -> Any:
         running = current()

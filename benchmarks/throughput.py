@@ -1,0 +1,219 @@
+"""Cases per second: one at a time, in lanes, in columns, and the bare model.
+
+    python benchmarks/throughput.py [--cases 100000] [--large 1000000] [--memory 10000000]
+
+The spec is COMPAS' felony_inc over 36 made-up features. The models are a decision tree
+(scikit-learn, depth 8) and a neural network of 36-18-12-9-9-3 (scikit-learn's
+MLPClassifier, whose forward pass is plain numpy). "One at a time" does what the first
+implementation did: a loop that calls the model on single rows; it is measured on fewer
+cases and given as a rate. All figures are of one run, in CPU seconds of one thread.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from nomos import Domain, Schema, batched
+from nomos.campaign.events import Finished
+from nomos.campaign.runner import Budget, Campaign
+from nomos.diagnostics import Source
+from nomos.domain import Integer, Real
+from nomos.domain.domain import offer_of
+from nomos.harness.choices import RandomCase, Stream
+from nomos.harness.engine import Engine, Way
+from nomos.harness.program import Program
+from nomos.lang.check import check
+
+FELONIES = "felonies"
+SPEC = f"""\
+input x1;
+var v1 := x1.{FELONIES};
+var v2 := v1 + randInt(1, 10);
+var x2 := x1[{FELONIES} := v2];
+requires v2 <= 20;
+output d1;
+output d2;
+{{
+  d1 = predict(x1)
+  d2 = predict(x2)
+}}
+ensures d1 <= d2;
+"""
+ROWS, WIDTH = 3875, 36
+
+
+def make_rows(count: int, seed: int) -> np.ndarray:
+    """Return people: felonies first, then 35 numbers that mean nothing."""
+    rng = np.random.default_rng(seed)
+    felonies = np.minimum(rng.poisson(0.5, (count, 1)), 20)
+    return np.hstack([felonies, rng.random((count, WIDTH - 1))]).astype(np.float32)
+
+
+def train(kind: str) -> Any:
+    """Return a model of three risks that learned from 20,000 people."""
+    from sklearn.neural_network import MLPClassifier
+    from sklearn.tree import DecisionTreeClassifier
+
+    rows = make_rows(20_000, seed=1)
+    noise = np.random.default_rng(2).normal(0, 0.3, len(rows))
+    risk = np.digitize(0.4 * rows[:, 0] + rows[:, 1] + rows[:, 2] + noise, [1.0, 1.6])
+    if kind == "tree":
+        tree = DecisionTreeClassifier(max_depth=8, min_samples_leaf=20, random_state=0)
+        return tree.fit(rows, risk)
+    model = MLPClassifier((18, 12, 9, 9), max_iter=60, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it need not converge to be timed
+        return model.fit(rows, risk)
+
+
+def make_domain(predict: Callable[[np.ndarray], np.ndarray]) -> Domain:
+    """Return a domain around a model."""
+
+    class People(Domain):
+        schema = Schema(
+            Integer(FELONIES, 0, 20), *(Real(f"f{i}", 0, 1) for i in range(1, WIDTH))
+        )
+
+        def __init__(self) -> None:
+            self.rows = make_rows(ROWS, seed=3)
+
+        def inputs(self) -> np.ndarray:
+            return self.rows
+
+        @batched
+        def predict(self, rows: np.ndarray) -> np.ndarray:
+            return predict(rows)
+
+    return People()
+
+
+def make_engine(domain: Domain, way: Way) -> Engine:
+    """Return an engine for the spec."""
+    offer = offer_of(type(domain))
+    checked = check(Source("felony_inc.nom", SPEC), "felony_inc", offer)
+    assert checked.spec is not None
+    return Engine(Program(checked.spec, domain), way)
+
+
+def campaign(engine: Engine, cases: int) -> tuple[float, Finished]:
+    """Run a campaign; return its CPU seconds and its end."""
+    running = Campaign(engine, 0, Budget(cases=cases), name_bug=str)
+    began = time.process_time()
+    end = list(running.run())[-1]
+    assert isinstance(end, Finished)
+    assert end.counts.tests == cases
+    return time.process_time() - began, end
+
+
+def one_at_a_time(domain: Any, cases: int) -> float:
+    """Return the cases per second of a loop with single-row calls of the model."""
+    stream, source = Stream(0, "felony_inc"), domain.rows
+    predict = type(domain).predict.method
+    done = number = 0
+    began = time.process_time()
+    while done < cases:
+        draws = RandomCase(stream, number)
+        number += 1
+        x1 = source[draws.integer(0, len(source) - 1)]
+        felonies = int(x1[0]) + draws.integer(1, 10)
+        if felonies > 20:
+            continue
+        x2 = x1.copy()
+        x2[0] = felonies
+        _ = predict(domain, x1[None])[0] <= predict(domain, x2[None])[0]
+        done += 1
+    return cases / (time.process_time() - began)
+
+
+def bare_predict(engine: Engine, cases: int) -> float:
+    """Return the CPU seconds of the model alone on the two rows of every case."""
+    domain: Any = engine.program.domain
+    predict = type(domain).predict.method
+    rows = domain.rows[np.random.default_rng(0).integers(0, ROWS, 8192)]
+    seconds = 0.0
+    for start in range(0, 2 * cases, 8192):
+        part = rows[: min(8192, 2 * cases - start)]
+        began = time.process_time()
+        predict(domain, part)
+        seconds += time.process_time() - began
+    return seconds
+
+
+def report(
+    label: str, value: float, goal: float | None = None, *, least: bool = True
+) -> None:
+    """Print a figure, and whether its goal is reached."""
+    line = f"  {label:<44} {value:>12,.2f}"
+    if goal is not None:
+        reached = value >= goal if least else value <= goal
+        sign = ">=" if least else "<="
+        line += f"   goal {sign} {goal:g}: {'reached' if reached else 'NOT reached'}"
+    print(line)
+
+
+def measure(kind: str, cases: int, large: int) -> None:
+    """Measure one model in every way."""
+    model = train(kind)
+    domain = make_domain(model.predict)
+    print(f"{kind}: {cases} cases")
+    loop = one_at_a_time(domain, min(cases, 2000))
+    report("one at a time, cases/s", loop)
+    rates = {}
+    for way in ("lanes", "columns"):
+        engine = make_engine(domain, way)
+        campaign(engine, 5000)  # warm
+        seconds, _ = campaign(engine, cases)
+        rates[way] = cases / seconds
+        report(f"{way}, cases/s", rates[way])
+    is_tree = kind == "tree"
+    report("lanes / loop", rates["lanes"] / loop, 40 if is_tree else None)
+    report("columns / loop", rates["columns"] / loop, 500 if is_tree else None)
+    engine = make_engine(domain, "columns")
+    seconds, end = campaign(engine, large)
+    bare = bare_predict(engine, large)
+    print(f"{kind}: {large} cases in columns")
+    report("columns, cases/s", large / seconds)
+    report("bare predict on 2 rows a case, cases/s", large / bare)
+    report("columns time / bare predict time", seconds / bare, 1.6, least=False)
+    share = end.counts.model_calls / (2 * large)
+    report("model rows sent / those of the loop", share, 0.55, least=False)
+
+
+def memory(cases: int) -> None:
+    """Run a large campaign and print how much memory it took."""
+    engine = make_engine(make_domain(train("tree").predict), "columns")
+    seconds, _ = campaign(engine, cases)
+    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"tree: {cases} cases in columns, {seconds:.1f} CPU s")
+    report("largest resident memory, MB", used, 600, least=False)
+
+
+def main() -> None:
+    """Print all figures."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--cases", type=int, default=100_000)
+    parser.add_argument("--large", type=int, default=1_000_000)
+    parser.add_argument("--memory", type=int, default=10_000_000)
+    parser.add_argument("--only-memory", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.only_memory:
+        memory(options.memory)
+        return
+    for kind in ("tree", "network"):
+        measure(kind, options.cases, options.large)
+    if options.memory:  # in a process of its own, so that only it is counted
+        command = [sys.executable, __file__, "--only-memory"]
+        subprocess.run([*command, "--memory", str(options.memory)], check=True)
+
+
+if __name__ == "__main__":
+    main()
