@@ -193,11 +193,13 @@ class Bench:
 
     def _exact(self, prepared: Prepared, case: CaseStudy) -> Exact | None:
         limit = case.exact if self.exact is None else min(case.exact, self.exact)
-        if space_within(prepared.engine.program, limit) is None:
+        cases = space_within(prepared.engine.program, limit)
+        if cases is None:
             return None
         # Stored are the bugs of the sample: those of all cases are far too many.
         session = Session(ROOT, Options(search="exhaustive"))
-        counts = self._campaign(session, prepared, 0, limit).counts
+        count = sum(map(len, cases))
+        counts = self._campaign(session, prepared, 0, count).counts
         return Exact(counts.unique_bugs, counts.tests, counts.bug_inputs)
 
 
