@@ -9,6 +9,7 @@ import queue
 import socket
 import threading
 import uuid
+import weakref
 from collections.abc import Callable
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -53,6 +54,7 @@ class Transport:
         self._timeout_s = timeout_s
         self._limit = threading.BoundedSemaphore(in_flight)
         self._idle: queue.LifoQueue[http.client.HTTPConnection] = queue.LifoQueue()
+        weakref.finalize(self, _close_all, self._idle)
 
     def ask(
         self,
@@ -132,9 +134,7 @@ class Transport:
     def _close(self, connection: http.client.HTTPConnection) -> None:
         """Close a connection, and those that were idle: the server may be another now."""
         connection.close()
-        with contextlib.suppress(queue.Empty):
-            while True:
-                self._idle.get_nowait().close()
+        _close_all(self._idle)
 
     def _connection(self) -> http.client.HTTPConnection:
         with contextlib.suppress(queue.Empty):
@@ -144,6 +144,12 @@ class Transport:
         )
         host, port = self._address
         return kind(host, port, timeout=self._timeout_s)
+
+
+def _close_all(idle: queue.LifoQueue[http.client.HTTPConnection]) -> None:
+    with contextlib.suppress(queue.Empty):
+        while True:
+            idle.get_nowait().close()
 
 
 def _cut(connection: http.client.HTTPConnection, late: threading.Event) -> None:

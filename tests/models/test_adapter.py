@@ -1,0 +1,124 @@
+"""What every adapter does around its library."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+
+from nomos import ModelError, load_model
+from nomos.models import NoScores
+from nomos.models.adapter import OutputModel
+from nomos.testing.model import check_model
+
+
+class Plain(OutputModel):
+    """A model that answers with what a function of the rows gives."""
+
+    def __init__(self, function: Any) -> None:
+        super().__init__("plain")
+        self.function = function
+        self.calls: list[int] = []
+
+    def _output(self, rows: Any) -> Any:
+        self.calls.append(len(rows))
+        return self.function(rows)
+
+
+def test_empty_batch_is_answered_without_asking(rows: Any) -> None:
+    model = Plain(lambda rows: rows)
+    assert model.predict(rows[:0]).shape == (0,)
+    assert len(model.scores(rows[:0])) == 0
+    assert model.calls == []
+
+
+def test_model_that_answers_too_few_rows_is_an_error(rows: Any) -> None:
+    with pytest.raises(ModelError, match="plain gave 36 answers for 37 rows"):
+        Plain(lambda rows: rows[:-1]).predict(rows)
+    with pytest.raises(ModelError, match="gave 1 answers for 37 rows"):
+        load_model(lambda rows: 3).predict(rows)
+
+
+def test_answer_of_many_dimensions_has_scores_and_no_labels(rows: Any) -> None:
+    model = Plain(lambda rows: np.zeros((len(rows), 2, 2)))
+    assert model.scores(rows).shape == (37, 2, 2)
+    with pytest.raises(ModelError, match="gives no label for each row"):
+        model.predict(rows)
+
+
+def test_rows_that_are_all_of_a_wrong_kind_are_an_error(rows: Any) -> None:
+    def picky(rows: Any) -> Any:
+        raise ValueError("three columns, please\nand a second line")
+
+    with pytest.raises(ModelError) as refusal:
+        Plain(picky).predict(rows)
+    assert str(refusal.value) == (
+        "plain cannot answer rows of shape (3,) and type float32: "
+        "ValueError: three columns, please"
+    )
+
+
+def test_what_is_raised_for_some_rows_is_passed_on(rows: Any) -> None:
+    def touchy(rows: Any) -> Any:
+        if (rows[:, 0] > 1).any():
+            raise ZeroDivisionError("no answer for more than one")
+        return rows
+
+    model = Plain(touchy)
+    with pytest.raises(ZeroDivisionError):
+        model.predict(rows)
+    assert len(model.predict(rows[rows[:, 0] <= 1])) > 0
+    with pytest.raises(ZeroDivisionError):
+        model.predict(rows[rows[:, 0] > 1])
+
+
+def test_one_row_that_fails_alone_is_the_row_s_affair() -> None:
+    def touchy(rows: Any) -> Any:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        Plain(touchy).predict(np.zeros((1, 3)))
+
+
+def test_fixed_batch_is_filled_up_and_cut_again(rows: Any) -> None:
+    model = Plain(lambda rows: rows)
+    model.batch = 8
+    assert (model.predict(rows) == rows.argmax(axis=1)).all()
+    assert model.calls == [8] * 5
+
+
+@pytest.mark.parametrize(
+    "estimator", [LogisticRegression(), make_pipeline(StandardScaler(), LinearSVC())]
+)
+def test_classifiers_of_scikit_learn_keep_the_promises(
+    estimator: Any, rows: Any
+) -> None:
+    labels = np.array(["a", "b", "c"])[(rows[:, :2] > 0).sum(axis=1)]
+    check_model(load_model(estimator.fit(rows, labels)), rows)
+
+
+def test_regression_gives_numbers_and_no_scores(rows: Any) -> None:
+    model = load_model(LinearRegression().fit(rows, rows.sum(axis=1)))
+    check_model(model, rows)
+    assert np.allclose(model.predict(rows), rows.sum(axis=1), atol=1e-4)
+    with pytest.raises(NoScores, match="has no predict_proba"):
+        model.scores(rows)
+
+
+def test_estimator_that_was_fitted_on_a_frame_gets_frames(rows: Any) -> None:
+    frame = pd.DataFrame(rows, columns=["age", "debt", "income"])
+    model = load_model(LogisticRegression().fit(frame, rows[:, 0] > 0))
+    check_model(model, rows)  # a warning of missing names would be an error
+    assert (model.predict(rows) == model.predict(frame)).all()
+
+
+def test_estimator_says_how_wide_its_rows_are(rows: Any) -> None:
+    model = load_model(LogisticRegression().fit(rows, rows[:, 0] > 0))
+    with pytest.raises(ModelError, match=r"takes rows of 3 numbers.*\(37, 2\)"):
+        model.predict(rows[:, :2])
