@@ -9,6 +9,7 @@ import numpy as np
 from casestudies.speech_command.data import LENGTH, WORDS, Clips, load_clips
 from casestudies.speech_command.spectrogram import BLOCK, SHAPE, spectrogram
 from nomos import Domain, ModelError, batched, load_model, random
+from nomos.domain.show import Sound
 
 HERE = Path(__file__).parent
 
@@ -60,6 +61,12 @@ class SpeechCommand(Domain):
         """Return the waveform's spectrogram with white noise; no magnitude below 0."""
         clean = spectrogram(waveform[None])[0]
         return np.maximum(clean + white_noise(clean, self._snr_db, rng), 0)
+
+    def show(self, record):
+        """Show a waveform as a sound; a spectrogram shows itself, as a picture."""
+        if getattr(record, "shape", None) == (LENGTH,):
+            return Sound(record, LENGTH)
+        return None
 
     def _predict_alike(self, sounds: np.ndarray) -> np.ndarray:
         """Answer for sounds of one shape, a block at a time."""

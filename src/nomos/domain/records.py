@@ -130,10 +130,10 @@ def to_column(values: list[Any]) -> Column:
         except OverflowError:
             return values
     if kind is np.ndarray and values[0].ndim:
-        shapes = {value.shape for value in values}
-        if len(shapes) == 1 and len({value.dtype for value in values}) == 1:
+        shape, dtype = values[0].shape, values[0].dtype
+        if all(v.shape == shape and (v.dtype is dtype or v.dtype == dtype) for v in values):
             # Three times as fast as `stack`, which makes a view of each value first.
-            return np.concatenate(values).reshape(len(values), *shapes.pop())
+            return np.concatenate(values).reshape(len(values), *shape)
     return values
 
 
