@@ -65,7 +65,7 @@ def command(spec: Path, output: Path, *, quiet: bool, **options: Any) -> None:
     A pool that exists is continued, and ends as one that was grown in one go. Ctrl-C
     keeps what was found (a second one ends at once, with what was last saved).
     """
-    from nomos.search.states import FuzzSettings, grow, open_pool
+    from nomos.search.states import FuzzSettings, open_pool
 
     settings = parse_settings(options["settings"])
     if options["model"] is not None:
@@ -80,6 +80,18 @@ def command(spec: Path, output: Path, *, quiet: bool, **options: Any) -> None:
         )
     except (OSError, ValueError) as error:
         raise NomosError(str(error)) from error
+    _grow(pool, game, options["states"], output, quiet=quiet)
+    if not quiet:
+        few = len(pool) < options["states"]
+        why = f"; no new one in {pool.fruitless_count} trials" if few else ""
+        click.echo(f"{output}: {len(pool)} states{why}")
+
+
+def _grow(
+    pool: StatePool, game: Fuzzable, size: int, output: Path, *, quiet: bool
+) -> None:
+    from nomos.search.states import grow
+
     with _asked_to_stop() as stop:
 
         def progress(pool: StatePool) -> None:
@@ -95,17 +107,13 @@ def command(spec: Path, output: Path, *, quiet: bool, **options: Any) -> None:
                 pool,
                 game.environment,
                 actions=game.actions,
-                size=options["states"],
+                size=size,
                 policy=game.policy,
                 progress=progress,
             )
         except KeyboardInterrupt:
             click.echo(f"interrupted; {output} can be continued", err=True)
             sys.exit(130)
-    if not quiet:
-        few = len(pool) < options["states"]
-        why = f"; no new one in {pool.fruitless_count} trials" if few else ""
-        click.echo(f"{output}: {len(pool)} states{why}")
 
 
 def _fuzzable(spec: Path, settings: dict[str, str]) -> Fuzzable:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -23,6 +23,9 @@ from nomos.cli.options import (
     stop_at_bad_specs,
     write_text,
 )
+
+if TYPE_CHECKING:
+    from nomos.campaign.config import Config
 
 _FILE = click.Path(dir_okay=False, path_type=Path, allow_dash=True)
 _FILES = ("json_file", "junit_file", "sarif_file", "events_file")
@@ -110,13 +113,7 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     stop_at_bad_specs(paths if control is None else [*paths, control])
     root = project_root(paths[0])
     config = load_config(root)
-    settings = parse_settings(options["settings"])
-    jobs = [
-        api.Job(path, given | ({} if model is None else {"model": model}))
-        for path in paths
-        for given in [settings | input_setting(path, options["inputs_file"])]
-        for model in options["models"] or config.models_for(path, root) or [None]
-    ]
+    jobs = _jobs(paths, root, config, options)
     seed = config.seed if options["seed"] is None else options["seed"]
     with ExitStack() as stack:
         # What goes to standard output must be all that goes there.
@@ -135,6 +132,18 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     for failure in run.failures:
         click.echo(f"error: {failure.job.path}: {failure.error}", err=True)
     sys.exit(_exit_status(run, fail_on=options["fail_on"]))
+
+
+def _jobs(
+    paths: list[Path], root: Path, config: Config, options: dict[str, Any]
+) -> list[api.Job]:
+    settings = parse_settings(options["settings"])
+    return [
+        api.Job(path, given | ({} if model is None else {"model": model}))
+        for path in paths
+        for given in [settings | input_setting(path, options["inputs_file"])]
+        for model in options["models"] or config.models_for(path, root) or [None]
+    ]
 
 
 def _store(root: Path, options: dict[str, Any], warn: Callable[[str], None]) -> Any:

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from nomos.campaign.describe import describe
 from nomos.campaign.records import BugRecord
-from nomos.domain.show import Fields, Image, Scene, Sound, Words, looks
+from nomos.domain.show import Fields, Image, Scene, Shown, Sound, Words, looks
 from nomos.report.pictures import blocks, png, spectrogram, write_wav
 from nomos.report.scenes import scenes_gif, scenes_png
 
@@ -117,10 +117,20 @@ def picture(
     inputs = {name: value for name, value in data.items() if name not in outputs}
     results = {name: data[name] for name in outputs if name in data}
     text.append(show_bug(inputs, results, everything=everything))
-    for name, look in kinds.items():
-        if isinstance(look, Scene):
-            text.append(f"  {name:<8} ", style="dim")
-            text.append(_printable(look.caption).replace("\n", "; ") + "\n")
+    text.append(_captions(_scenes(kinds)))
+    return text
+
+
+def _scenes(kinds: Mapping[str, Shown]) -> dict[str, Scene]:
+    """Return the scenes among what is shown."""
+    return {name: look for name, look in kinds.items() if isinstance(look, Scene)}
+
+
+def _captions(scenes: Mapping[str, Scene]) -> Text:
+    text = Text()
+    for name, scene in scenes.items():
+        text.append(f"  {name:<8} ", style="dim")
+        text.append(_printable(scene.caption).replace("\n", "; ") + "\n")
     return text
 
 
@@ -199,13 +209,16 @@ def write_files(
                 lines = [f"{field}: {value}" for field, value in fields.items()]
                 path.write_text("\n".join(lines) + "\n", encoding="utf-8")
         written.append(path)
-    scenes = {n: look for n, look in kinds.items() if isinstance(look, Scene)}
-    if scenes:
-        for ending, drawn in (("png", scenes_png), ("gif", scenes_gif)):
-            path = folder / f"scenes.{ending}"
-            path.write_bytes(drawn(scenes))
-            written.append(path)
-    return written
+    return [*written, *_write_scenes(_scenes(kinds), folder)]
+
+
+def _write_scenes(scenes: Mapping[str, Scene], folder: Path) -> list[Path]:
+    if not scenes:
+        return []
+    still, moving = folder / "scenes.png", folder / "scenes.gif"
+    still.write_bytes(scenes_png(scenes))
+    moving.write_bytes(scenes_gif(scenes))
+    return [still, moving]
 
 
 def _side_by_side(compared: Comparison, *, everything: bool) -> Text:
