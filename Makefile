@@ -20,8 +20,14 @@ $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	$(PIP) install -e '.[dev]'
 	@touch $@ $(VENV)/.demo
 
-$(VENV)/.all: pyproject.toml $(VENV)/.dev
-	$(PIP) install -e '.[dev,train]'
+$(VENV)/.paper: pyproject.toml $(VENV)/.demo
+	$(PIP) install -e '.[onnx,audio,text,lunar]'
+	@touch $@
+
+# The browser is Debian's; without it, or without the right to install it, its tests skip.
+$(VENV)/.all: pyproject.toml $(VENV)/.dev $(VENV)/.paper
+	$(PIP) install -e '.[dev,train,lunar-train,audio,text,browser]'
+	@command -v chromium > /dev/null || { [ "$$(id -u)" = 0 ] && apt-get -qq update && apt-get -qq install -y chromium > /dev/null; } || echo "chromium is not there: the tests of the report page in a browser are skipped"
 	@touch $@
 
 # Both tabular case studies with both models, at the paper's setting.
@@ -29,7 +35,7 @@ demo: $(VENV)/.demo
 	$(BIN)/python -m casestudies.paper compas german_credit --exact 1000000 --html build/demo.html
 
 # Any case studies: make paper CASES="compas mnist" PAPER="--seeds 3 --json out.json"
-paper: $(VENV)/.demo
+paper: $(VENV)/.paper
 	$(BIN)/python -m casestudies.paper $(CASES) $(PAPER)
 
 lint: $(VENV)/.dev
