@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,8 @@ class OnnxModel(OutputModel):
 
     def __init__(self, path: Path, *, threads: int = 1) -> None:
         super().__init__(str(path))
+        # Before the import: it would write an id of the machine into the user's cache.
+        os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
         onnxruntime = need("onnxruntime", extra="onnx", what="ONNX models")
         if not path.is_file():
             raise ModelError(f"there is no model file {path}")
