@@ -101,7 +101,9 @@ def test_an_info_alone_is_no_mistake(specs: Path) -> None:
     result = run("specs/lost.nom")
     assert result.exit_code == 0
     assert result.output.startswith("info[domain-unavailable]: ")
-    assert result.output.endswith("\n1 spec, no mistakes; 1 not checked against the domain\n")
+    assert result.output.endswith(
+        "\n1 spec, no mistakes; 1 not checked against the domain\n"
+    )
 
 
 def test_verbose_shows_name_k_and_description(specs: Path) -> None:

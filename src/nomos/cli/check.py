@@ -83,7 +83,9 @@ def _summary(checked: Sequence[Checked]) -> str:
     errors, warnings = _tally(checked)
     found = [_counted(errors, "error")] if errors else []
     found += [_counted(warnings, "warning")] if warnings else []
-    unknown = sum(d.severity is Severity.INFO for one in checked for d in one.diagnostics)
+    unknown = sum(
+        d.severity is Severity.INFO for one in checked for d in one.diagnostics
+    )
     skipped = f"; {unknown} not checked against the domain" if unknown else ""
     return f"{count}, {' and '.join(found) or 'no mistakes'}{skipped}"
 

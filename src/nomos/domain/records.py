@@ -131,7 +131,9 @@ def to_column(values: list[Any]) -> Column:
             return values
     if kind is np.ndarray and values[0].ndim:
         shape, dtype = values[0].shape, values[0].dtype
-        if all(v.shape == shape and (v.dtype is dtype or v.dtype == dtype) for v in values):
+        if all(
+            v.shape == shape and (v.dtype is dtype or v.dtype == dtype) for v in values
+        ):
             # Three times as fast as `stack`, which makes a view of each value first.
             return np.concatenate(values).reshape(len(values), *shape)
     return values

@@ -119,7 +119,9 @@ class Hub:
             with no_collection():
                 self._run_all()
         finally:
-            for worker in self._workers:  # all at their end, unless something went wrong
+            for (
+                worker
+            ) in self._workers:  # all at their end, unless something went wrong
                 if not worker.dead:
                     worker.abandon()
             # They know each other; without this, the collector would have to find out.
