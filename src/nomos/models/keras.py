@@ -8,6 +8,7 @@ import os
 import warnings
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -71,7 +72,7 @@ def _check_config(path: Path) -> None:
     try:
         with open_archive(path) as archive:
             config = json.loads(archive.read("config.json"))
-    except (ValueError, RecursionError) as error:
+    except (ValueError, RecursionError, BadZipFile) as error:
         raise ModelError(f"{path} has a damaged configuration: {error}") from error
     pending = [config]
     while pending:

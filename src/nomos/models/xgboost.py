@@ -11,6 +11,7 @@ import numpy as np
 from nomos.errors import ModelError
 from nomos.models.adapter import Adapter, Array, NoScores
 from nomos.models.extras import need, reason
+from nomos.models.ubjson import check_ubjson
 
 _LABELS = {"binary:hinge", "multi:softmax"}
 
@@ -68,10 +69,11 @@ def load_xgboost(path: Path, *, trust: bool = False) -> XgboostModel:
     """Load an XGBoost file; there is nothing in it that would need trust."""
     xgboost = need("xgboost", extra="xgboost", what="XGBoost models")
     try:
+        data = path.read_bytes()
+        if data[1:2] == b"L":
+            check_ubjson(data)
         # From memory: for a path, XGBoost goes by the ending.
-        return XgboostModel(
-            xgboost.Booster(model_file=bytearray(path.read_bytes())), str(path)
-        )
+        return XgboostModel(xgboost.Booster(model_file=bytearray(data)), str(path))
     except Exception as error:
         raise ModelError(
             f"{path} is no readable XGBoost model: {reason(error)}"
