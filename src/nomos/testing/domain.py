@@ -1,141 +1,253 @@
 """Check that a domain keeps the promises that Nomos builds on.
 
-Batched functions answer for many as for one; the same question gets the same answer;
-nothing is changed in place; the schema is true of the data; each input has its label.
+A function says the same alone and in a batch, and whenever it is asked; it changes
+nothing that it is given; the schema is true of the data; each input has its label. A
+broken promise shows in a campaign as a bug that is none.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from nomos.domain.domain import Domain, offer_of
+from nomos.campaign.describe import describe
+from nomos.diagnostics.source import Source
+from nomos.domain.domain import Domain, members, offer_of
 from nomos.domain.functions import BoundBatched
-from nomos.domain.records import items, to_column
-from nomos.errors import Discard, NomosError
+from nomos.domain.records import items, plain
+from nomos.errors import ModelError, NomosError
+from nomos.harness.asking import Answers, call_batch
 from nomos.harness.choices import generator
-from nomos.harness.program import draws, equal
+from nomos.harness.hub import Hub, Lane
+from nomos.harness.program import Program, draws, equal, isolated
+from nomos.lang import core
 from nomos.lang.types import Function
 
-_SEED = 20  # any will do; it is the same for every check
+Case = tuple[Any, ...]
+_TOLERANCE = 1e-4  # batched arithmetic differs from that for one row in the last bits
+_LONGEST = 300  # characters of a case that a message shows
 
 
 def check_domain(
-    domain: type[Domain] | Domain, *, sample: int = 25, **settings: Any
+    domain: type[Domain] | Domain,
+    *,
+    sample: int = 50,
+    calls: Mapping[str, Sequence[Case]] | None = None,
+    **settings: Any,
 ) -> None:
     """Assert that a domain keeps its promises, on a sample of its inputs.
 
-    Takes the class, with the settings of its constructor, or an instance. Functions
-    that take more than one record are not called. Raises AssertionError with all that
-    is wrong, each with the function and the input at fault.
+    Takes the class, with the settings of its constructor, or an instance. Raises
+    AssertionError with all that is wrong, each with the function and the case at fault.
+
+    Args:
+        domain: The class or an instance.
+        sample: On how many inputs each function of one argument is tried.
+        calls: Arguments to try other functions on: `{"play": [(state, 7), (state, 8)]}`.
+        settings: What the constructor takes.
     """
     __tracebackhide__ = True  # pytest then shows the author's own line
     made = domain(**settings) if isinstance(domain, type) else domain
-    found = list(_problems(made, sample))
+    found = domain_problems(made, sample, calls or {})
     if found:
-        name = type(made).__name__
-        raise AssertionError("\n".join([f"{name} breaks its promises:", *found]))
+        opening = f"{type(made).__name__} breaks its promises:"
+        raise AssertionError("\n- ".join([opening, *found]))
 
 
-def _problems(domain: Domain, sample: int) -> Iterator[str]:
+def domain_problems(
+    domain: Domain, sample: int, calls: Mapping[str, Sequence[Case]]
+) -> list[str]:
+    """Return what is wrong with a domain."""
     try:
-        source: Any = domain.inputs()
-        count = len(source)
+        program = Program(_empty_spec(), domain)
     except (NomosError, TypeError) as error:
-        yield f"- inputs() gives no sequence: {error}"
-        return
-    if not count:
-        yield "- inputs() is empty"
-        return
-    yield from _source_problems(domain, source)
+        return [str(error)]
+    known = offer_of(type(domain)).functions
+    problems = [f"there is no function `{name}`" for name in calls if name not in known]
+    count = len(program.source)
     places = np.unique(np.linspace(0, count - 1, min(sample, count)).astype(int))
-    records = [source[int(place)] for place in places]
-    for name, function in offer_of(type(domain)).functions.items():
-        if function.least <= 1 and (function.most is None or function.most >= 1):
-            yield from _function_problems(domain, name, function, records)
+    problems += _data_problems(program, places.tolist())
+    inputs = [(program.item(place),) for place in places.tolist()]
+    for name, _ in members(type(domain)):
+        cases = calls.get(name, inputs if _takes_one(known[name]) else [])
+        if cases:
+            checked = _FunctionCheck(program, name, list(cases))
+            problems += [f"`{name}` {problem}" for problem in checked.problems()]
+    return problems
 
 
-def _source_problems(domain: Domain, source: Any) -> Iterator[str]:
-    if domain.schema is not None:
-        try:
-            rows = np.asarray(source, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            yield f"- inputs() are no rows of numbers, which a schema needs: {error}"
-        else:
-            yield from (
-                f"- schema: {problem}" for problem in domain.schema.problems(rows)
-            )
-    labels = getattr(domain, "labels", None)
-    if labels is not None and len(labels()) != len(source):
-        yield f"- labels() gives {len(labels())} labels for {len(source)} inputs"
-    again = domain.inputs()
-    if len(again) != len(source) or not equal(again[0], source[0]):
-        yield "- inputs() gives something else when asked again"
+def _takes_one(function: Function) -> bool:
+    return function.least <= 1 and (function.most is None or function.most >= 1)
 
 
-def _function_problems(
-    domain: Domain, name: str, function: Function, records: list[Any]
-) -> Iterator[str]:
-    bound = getattr(domain, name)
-    before = copy.deepcopy(records)
-    if isinstance(bound, BoundBatched):
-        yield from _batched_problems(name, bound, records)
-    else:
-        yield from _plain_problems(name, bound, records)
-    for number, (old, new) in enumerate(zip(before, records, strict=True)):
-        if not equal(old, new):
-            yield f"- {name} changes its argument in place, at input {number} of the sample"
-            return
-
-
-def _batched_problems(
-    name: str, bound: BoundBatched, records: list[Any]
-) -> Iterator[str]:
-    def ask(part: list[Any], first: int) -> list[Any]:
-        columns: list[Any] = [to_column(part)]
-        if draws(bound):
-            columns.append([generator(_SEED + first + n) for n in range(len(part))])
-        return items(bound.many(*columns))
-
-    try:
-        many = ask(list(records), 0)
-        again = ask(list(records), 0)
-        single = [ask([record], number)[0] for number, record in enumerate(records)]
-    except Exception as error:
-        yield f"- {name} raises {type(error).__name__}: {error}"
+def _data_problems(program: Program, places: list[int]) -> Iterator[str]:
+    """Yield what is wrong with the inputs and their labels."""
+    if program.schema is not None and program.rows is not None:
+        for problem in program.schema.problems(program.rows.rows):
+            yield f"the schema is not true of the data: {problem}"
+    again = Program(_empty_spec(), program.domain)
+    if len(again.source) != len(program.source):
+        yield "inputs() gives another number of inputs when asked again"
         return
-    yield from _same(name, many, again, "asked twice, answers", "and then")
-    yield from _same(name, many, single, "for many at once answers", "but alone")
-
-
-def _plain_problems(
-    name: str, bound: Callable[..., Any], records: list[Any]
-) -> Iterator[str]:
-    def ask() -> list[Any] | None:
-        results = []
-        for number, record in enumerate(records):
-            extra = (generator(_SEED + number),) if draws(bound) else ()
-            try:
-                results.append(bound(record, *extra))
-            except Discard:
-                results.append(None)
-            except Exception:  # it may want something else than a record
-                return None
-        return results
-
-    first, again = ask(), ask()
-    if first is not None and again is not None:
-        yield from _same(name, first, again, "asked twice, answers", "and then")
-
-
-def _same(
-    name: str, left: list[Any], right: list[Any], how: str, but: str
-) -> Iterator[str]:
-    for number, (a, b) in enumerate(zip(left, right, strict=True)):
-        nan = isinstance(a, float) and isinstance(b, float) and a != a and b != b
-        if not nan and not equal(a, b):
-            yield f"- {name} {how} {a!r} {but} {b!r}, for input {number} of the sample"
+    for place in places:
+        if not _same(program.item(place), again.item(place), exact=True):
+            yield f"inputs() gives another input {place} when asked again"
             return
+        if program.labels is not None and not _same(
+            program.label_at(place), again.label_at(place), exact=True
+        ):
+            yield f"labels() gives input {place} another label when asked again"
+            return
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Answer:
+    """What a function said of a case: a value, or an exception."""
+
+    value: Any = None
+    error: str = ""
+
+    def __str__(self) -> str:
+        return self.error or _shown(self.value)
+
+
+class _FunctionCheck:
+    """One function of a domain, and the cases that it is tried on."""
+
+    def __init__(self, program: Program, name: str, cases: list[Case]) -> None:
+        self.program = program
+        self.name = name
+        self.function = program.functions[name]
+        self.cases = cases
+
+    def problems(self) -> Iterator[str]:
+        """Yield what the function does not keep."""
+        try:
+            alone = [self._alone(number) for number in range(len(self.cases))]
+            yield from self._mutations(alone)
+            again = [self._alone(number) for number in range(len(self.cases))]
+            yield from self._differences(alone, again, "the first time", "then")
+            if isinstance(self.function, BoundBatched):
+                many = self._batched(self.function)
+                size = f"in a batch of {len(self.cases)}"
+                yield from self._differences(alone, many, "alone", size)
+            elif self.program.asks(self.name):
+                lanes = self._together()
+                yield from self._differences(alone, lanes, "alone", "with others")
+        except ModelError as error:
+            yield f"breaks its contract: {error}"
+
+    def _arguments(self, number: int) -> Case:
+        case = tuple(isolated(argument) for argument in self.cases[number])
+        return (*case, generator(number)) if draws(self.function) else case
+
+    def _alone(self, number: int) -> Answer:
+        return _answer(self.function, self._arguments(number))
+
+    def _batched(self, function: BoundBatched) -> list[Answer]:
+        arguments = [self._arguments(number) for number in range(len(self.cases))]
+
+        def columns(chosen: slice) -> list[Any]:
+            return [list(column) for column in zip(*arguments[chosen], strict=True)]
+
+        answers, failed = call_batch(function, columns, len(arguments))
+        # What raises in a batch is run alone by Nomos too.
+        return [
+            self._alone(number) if bad else Answer(plain(value))
+            for number, (value, bad) in enumerate(
+                zip(items(answers), failed.tolist(), strict=True)
+            )
+        ]
+
+    def _together(self) -> list[Answer]:
+        def lane(number: int) -> Lane:
+            return Lane(lambda: self._alone(number), number)
+
+        count = len(self.cases)
+        lanes = Hub(Answers(1)).run(lane(number) for number in range(count))
+        return [lane.result for lane in lanes]
+
+    def _mutations(self, answers: list[Answer]) -> Iterator[str]:
+        """Yield where the function changes what it is given."""
+        for number, answer in enumerate(answers):
+            shown = self._case(number)
+            if "read-only" in answer.error:
+                yield f"changes its argument in place: {answer}, for {shown}"
+                return
+            before = copy.deepcopy(self.cases[number])
+            given = copy.deepcopy(before)
+            _answer(self.function, (*given, *self._arguments(number)[len(given) :]))
+            for was, now in zip(before, given, strict=True):
+                if not isinstance(was, np.ndarray) and not _same(was, now, exact=True):
+                    yield f"changes its argument in place: {shown} became {_shown(now)}"
+                    return
+
+    def _differences(
+        self, first: list[Answer], second: list[Answer], when: str, then: str
+    ) -> Iterator[str]:
+        """Yield the first case on which two ways of asking disagree."""
+        for number, (a, b) in enumerate(zip(first, second, strict=True)):
+            if a.error != b.error or not _same(a.value, b.value):
+                yield f"says {a} {when} and {b} {then}, for {self._case(number)}"
+                return
+
+    def _case(self, number: int) -> str:
+        shown = [_shown(a, self.program) for a in self.cases[number]]
+        return f"{self.name}({', '.join(shown)})"
+
+
+def _answer(function: Callable[..., Any], case: Case) -> Answer:
+    try:
+        return Answer(plain(function(*case)))
+    except ModelError:
+        raise
+    except Exception as error:
+        return Answer(error=f"{type(error).__name__}: {error}")
+
+
+def _same(first: Any, second: Any, *, exact: bool = False) -> bool:
+    """Compare by value; numbers that are not whole may differ in their last bits."""
+    if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
+        if first.shape != second.shape:
+            return False
+        if first.dtype.kind in "fc" and not exact:
+            return np.allclose(first, second, _TOLERANCE, _TOLERANCE, equal_nan=True)
+        return np.array_equal(first, second, equal_nan=first.dtype.kind in "fc")
+    if isinstance(first, float) and isinstance(second, float):
+        return _same(np.array(first), np.array(second), exact=exact)
+    if isinstance(first, list | tuple) and isinstance(second, type(first)):
+        pairs = zip(first, second, strict=False)
+        return len(first) == len(second) and all(
+            _same(a, b, exact=exact) for a, b in pairs
+        )
+    try:
+        return type(first) is type(second) and equal(first, second)
+    except Exception:  # what cannot be compared is not known to differ
+        return True
+
+
+def _shown(value: Any, program: Program | None = None) -> str:
+    text = repr(describe(value, None if program is None else program.schema))
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def _empty_spec() -> core.Spec:
+    """Return a spec that says nothing: a program needs one."""
+    return core.Spec(
+        name="",
+        description="",
+        source=Source("", ""),
+        imports=(),
+        inputs=(),
+        variables=(),
+        requires=(),
+        outputs=(),
+        code=core.Code((), None, frozenset()),
+        later_variables=(),
+        ensures=(),
+        k=None,
+    )
