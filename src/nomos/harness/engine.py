@@ -198,9 +198,13 @@ class Engine:
 
     def _run_alone(self, cases: Cases, limits: _Limits) -> Judged:
         outcomes: list[Outcome] = []
+        tests = crashes = 0
         for row in range(cases.count):
-            outcomes.append(self._alone(cases, row))
-            if limits.are_reached(outcomes):
+            outcome = self._alone(cases, row)
+            outcomes.append(outcome)
+            tests += _is_test(outcome)
+            crashes += outcome.verdict is Verdict.CRASHED
+            if tests >= limits.tests or crashes >= limits.crashes:
                 break
         size = len(outcomes)
         judged = Judged(np.zeros(size, dtype=np.int8), np.zeros(size, dtype=bool))
@@ -255,12 +259,6 @@ class _Limits:
 
     tests: int
     crashes: int
-
-    def are_reached(self, outcomes: list[Outcome]) -> bool:
-        if sum(map(_is_test, outcomes)) >= self.tests:
-            return True
-        crashed = sum(o.verdict is Verdict.CRASHED for o in outcomes)
-        return crashed >= self.crashes
 
 
 def _cut(chunk: Chunk, resolved: dict[int, Outcome], end: int, tests: int) -> int:
