@@ -21,6 +21,7 @@ _COMMANDS = {
     "bugs": "List the bugs that campaigns found.",
     "show": "Show one bug.",
     "replay": "Run one bug again, alone.",
+    "fuzz-states": "Grow a pool of states of a game to draw inputs from.",
     "explain": "Explain a diagnostic code.",
 }
 
@@ -34,7 +35,7 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        module = importlib.import_module(f"nomos.cli.{cmd_name}")
+        module = importlib.import_module(f"nomos.cli.{cmd_name.replace('-', '_')}")
         command: click.Command = module.command
         return command
 

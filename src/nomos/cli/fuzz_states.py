@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 )
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
 def command(spec: Path, output: Path, *, quiet: bool, **options: Any) -> None:
-    r"""Grow a pool of unlike states for the domain of SPEC.
+    """Grow a pool of unlike states for the domain of SPEC.
 
     \b
     nomos fuzz-states specs/relax.nom -o pool.npz
