@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import shutil
+import tempfile
 import warnings
 from pathlib import Path
 from typing import Any
@@ -52,19 +54,19 @@ class KerasModel(OutputModel):
 
 def load_keras(path: Path, *, trust: bool) -> KerasModel:
     """Load a .keras file in Keras' safe mode; trust leaves that mode."""
+    name = str(path)
     if not trust:
         _check_config(path)
     _choose_backend()
     keras = need("keras", extra="keras", what="Keras models")
     try:
-        # By an open file: Keras asks for the ending .keras where it is given a path.
-        with path.open("rb") as file:
-            model = keras.src.saving.saving_lib._load_model_from_fileobj(
-                file, custom_objects=None, compile=False, safe_mode=not trust
-            )
+        with tempfile.TemporaryDirectory() as folder:
+            if path.suffix != ".keras":  # Keras goes by the ending
+                path = Path(shutil.copy(path, Path(folder) / "model.keras"))
+            model = keras.saving.load_model(path, compile=False, safe_mode=not trust)
     except Exception as error:
-        raise ModelError(f"{path} cannot be loaded: {reason(error)}") from error
-    return KerasModel(model, str(path))
+        raise ModelError(f"{name} cannot be loaded: {reason(error)}") from error
+    return KerasModel(model, name)
 
 
 def _check_config(path: Path) -> None:

@@ -146,12 +146,17 @@ def _archive(path: Path) -> Format:
 
 def open_archive(path: Path) -> zipfile.ZipFile:
     """Open a zip archive that is whole and no bomb."""
+    cut = ModelError(
+        f"{path} begins like a zip archive, but it is cut short or damaged"
+    )
     try:
         archive = zipfile.ZipFile(path)
     except (zipfile.BadZipFile, OSError, ValueError) as error:
-        raise ModelError(
-            f"{path} begins like a zip archive, but it is cut short or damaged"
-        ) from error
+        raise cut from error
+    # In what is left of an archive, an archive that was a member of it may be found.
+    if min((info.header_offset for info in archive.infolist()), default=0) != 0:
+        archive.close()
+        raise cut
     unpacked = sum(info.file_size for info in archive.infolist())
     allowed = max(_MOST_UNPACKED, _MOST_TIMES_PACKED * path.stat().st_size)
     names = archive.namelist()
