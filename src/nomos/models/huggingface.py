@@ -168,6 +168,8 @@ def _image(item: Any) -> Any:
     """Return an array as the picture that pipelines take."""
     if not isinstance(item, np.ndarray):
         return item
+    if item.ndim != 2 and item.shape[2:] not in ((3,), (4,)):
+        raise ModelError(f"an array of shape {item.shape} is no picture")
     pillow = need("PIL.Image", extra="huggingface", what="image models")
     if item.dtype.kind == "f":
         item = (item * 255).round()

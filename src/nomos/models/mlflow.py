@@ -46,8 +46,15 @@ class PyfuncModel(Adapter):
         super().__init__(name)
         self.model = model
         schema = model.metadata.get_input_schema()
-        self._named = bool(schema is not None and schema.has_input_names())
-        self._columns = schema.input_names() if self._named else None
+        self._columns: dict[str, Any] | None = None
+        if schema is None:
+            return
+        # MLflow refuses numbers of another type, even where none would be lost.
+        if schema.has_input_names():
+            names, types = schema.input_names(), schema.numpy_types()
+            self._columns = dict(zip(names, types, strict=True))
+        elif schema.is_tensor_spec():
+            self.dtype = schema.numpy_types()[0]
 
     def _rows(self, rows: Any) -> Any:
         if hasattr(rows, "columns"):
@@ -62,7 +69,7 @@ class PyfuncModel(Adapter):
                 f"{self.name} takes rows of {len(self._columns)} numbers, "
                 f"and it was given an array of shape {array.shape}"
             )
-        return pd.DataFrame(array, columns=self._columns)
+        return pd.DataFrame(array, columns=list(self._columns)).astype(self._columns)
 
     def _labels(self, rows: Any) -> Any:
         answer = np.asarray(self.model.predict(rows))

@@ -128,7 +128,10 @@ class Transport:
             self._close(connection)
             cut = len(data) <= _LONGEST_ANSWER
             raise Passing(f"its answer {'is cut short' if cut else 'does not end'}")
-        self._idle.put(connection)
+        if response.status == 200:
+            self._idle.put(connection)
+        else:
+            connection.close()  # servers close it after an error, and do not say so
         return response.status, data
 
     def _close(self, connection: http.client.HTTPConnection) -> None:
