@@ -11,7 +11,7 @@ from textwrap import dedent
 import pytest
 
 from nomos.campaign.records import BugRecord, CampaignRecord, bug_id
-from nomos.campaign.store import Store, find_root
+from nomos.campaign.store import Store
 from nomos.errors import StoreError
 
 CAMPAIGN = CampaignRecord(
@@ -350,18 +350,3 @@ def test_a_gitignore_that_is_there_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / ".gitignore").write_text("*\n", encoding="ascii")
     Store.open(tmp_path).close()
     assert (tmp_path / ".gitignore").read_text("ascii") == "*\n"
-
-
-@pytest.mark.parametrize("mark", ["pyproject.toml", ".git"])
-def test_the_root_is_the_nearest_project_upwards(tmp_path: Path, mark: str) -> None:
-    (tmp_path / "outer" / "project" / "specs").mkdir(parents=True)
-    (tmp_path / "outer" / ".git").mkdir()
-    (tmp_path / "outer" / "project" / mark).touch()
-    specs = tmp_path / "outer" / "project" / "specs"
-    assert find_root(specs / "a.nom") == tmp_path / "outer" / "project"
-    assert find_root(specs) == tmp_path / "outer" / "project"
-
-
-def test_without_a_project_the_root_is_the_folder_of_the_spec(tmp_path: Path) -> None:
-    (tmp_path / "specs").mkdir()
-    assert find_root(tmp_path / "specs" / "a.nom") == tmp_path / "specs"

@@ -42,16 +42,6 @@ _JSON = {"settings", "counts", "choices", "inputs", "outputs"}
 _Record = TypeVar("_Record")
 
 
-def find_root(path: Path) -> Path:
-    """Return the nearest folder upwards that is a project's, else the path's own."""
-    path = path.resolve()
-    folder = path if path.is_dir() else path.parent
-    for candidate in (folder, *folder.parents):
-        if (candidate / "pyproject.toml").exists() or (candidate / ".git").exists():
-            return candidate
-    return folder
-
-
 class Store:
     """An open store. Several processes may have the same one open and write to it."""
 
