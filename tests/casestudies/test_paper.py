@@ -174,6 +174,11 @@ def test_text_and_page_say_what_is_missing_and_what_failed() -> None:
         assert "99 inputs" in said
 
 
+def test_the_note_of_a_case_study_is_told_once() -> None:
+    said = as_text([report(LUNAR), report(LUNAR)], [])
+    assert said.count("a case plays 20 games") == 1
+
+
 def test_without_any_result_only_the_gaps_are_told() -> None:
     said = as_text([], [Missing(MNIST, "no images")])
     assert "MNIST is missing: no images" in said
