@@ -12,7 +12,7 @@ from nomos.harness.alone import Verdict
 from nomos.harness.asking import Answers
 from nomos.harness.choices import Stream
 from nomos.harness.engine import Engine, RandomCases
-from nomos.harness.hub import Hub, Lane
+from nomos.harness.hub import MOST_LIVE, Hub, Lane
 
 MUCH = 10**9
 BATCHES = {1: 15, 7: 70, 512: 700, 8192: 700}
@@ -135,7 +135,7 @@ def run(program: Any, count: int = 600) -> Any:
 def test_lanes_ask_together(make: Callable[..., Any]) -> None:
     domain = Walks()
     run(make(spec("d = walk(x, 5)\nd = walk(x, 5)"), domain))
-    assert max(domain.batches) == 512
+    assert max(domain.batches) == MOST_LIVE
     assert sum(domain.batches) > 50 * len(domain.batches)
 
 
@@ -165,7 +165,7 @@ def test_a_broken_contract_ends_the_run_and_no_lane_goes_on(
     domain = Walks("short")
     with pytest.raises(ModelError, match="`step` gave"):
         run(make(spec("d = walk(x, 5)\nd = d"), domain))
-    assert domain.cleaned == 512
+    assert domain.cleaned == MOST_LIVE
     assert gc.isenabled()
 
 
@@ -173,7 +173,7 @@ def test_an_interrupt_reaches_whoever_runs_the_lanes(make: Callable[..., Any]) -
     domain = Walks("interrupt")
     with pytest.raises(KeyboardInterrupt):
         run(make(spec("d = walk(x, 5)\nd = d"), domain))
-    assert domain.cleaned == 512
+    assert domain.cleaned == MOST_LIVE
 
 
 def test_an_abandoned_lane_asks_no_more() -> None:
@@ -188,23 +188,21 @@ def test_an_abandoned_lane_asks_no_more() -> None:
                 told.append(type(error).__name__)
 
     with pytest.raises(ModelError):
-        Hub(Answers(1)).run(iter([Lane(stubborn, 0)]))
+        Hub(Answers(1)).run([Lane(stubborn)])
     assert told == ["GreenletExit"] * 3
 
 
-def test_lanes_come_back_in_their_order_with_results_and_failures() -> None:
+def test_each_lane_has_its_result_or_its_failure() -> None:
     domain = Walks()
-    works = [lambda n=n: domain.walk(n * 997, n % 3) for n in range(20)]
-    lanes = Hub(Answers(1), most_live=3).run(
-        Lane(work, n) for n, work in enumerate(works)
-    )
-    assert [lane.index for lane in lanes] == list(range(20))
-    for lane, work in zip(lanes, works, strict=True):
+    cases = [(n * 997, n % 3) for n in range(20)]
+    lanes = [Lane(domain.walk, case) for case in cases]
+    Hub(Answers(1), most_live=3).run(lanes)
+    for lane, case in zip(lanes, cases, strict=True):
         if lane.failure is None:
-            assert lane.result == work()
+            assert lane.result == domain.walk(*case)
         else:
             with pytest.raises(type(lane.failure)):
-                work()
+                domain.walk(*case)
     assert any(lane.failure for lane in lanes)
 
 
@@ -217,9 +215,8 @@ def test_a_lane_asks_alone_where_the_batch_failed_for_another_reason() -> None:
             return numbers
 
     domain = Crowded()
-    lanes = Hub(Answers(1)).run(
-        Lane(lambda n=n: domain.answer(n), n) for n in range(400)
-    )
+    lanes = [Lane(domain.answer, (n,)) for n in range(400)]
+    Hub(Answers(1)).run(lanes)
     assert [lane.result for lane in lanes] == list(range(400))
 
 

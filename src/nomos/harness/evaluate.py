@@ -143,10 +143,8 @@ class Evaluator:
         columns = [each(value, count) for value in values]
         cases = list(zip(*columns, strict=True)) if columns else [()] * count
 
-        def lane(number: int, case: tuple[Any, ...]) -> Lane:
-            return Lane(lambda: plain(function(*case)), number)
-
-        lanes = Hub(self.answers).run(lane(n, case) for n, case in enumerate(cases))
+        lanes = [Lane(lambda *case: plain(function(*case)), case) for case in cases]
+        Hub(self.answers).run(lanes)
         return self._settled([(lane.result, lane.failure) for lane in lanes], at)
 
     def _settled(self, results: list[tuple[Any, Exception | None]], at: At) -> Column:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,18 +18,24 @@ from nomos.harness.chunk import Chunk, Fate
 from nomos.harness.columns import Columns
 from nomos.harness.emit import function_of
 from nomos.harness.hub import MOST_LIVE, Hub, Lane
-from nomos.harness.program import Program, Running
+from nomos.harness.program import Function, Program, Running
 
 Array = np.ndarray[Any, Any]
 
 
-class LaneDraws:
-    """The draws that the block of one case makes, after those of its vars."""
+class LaneCase(Lane):
+    """A case whose block runs in a lane; it draws on where its vars ended."""
 
-    def __init__(self, chunk: Chunk, row: int, position: int) -> None:
+    __slots__ = ("choices", "chunk", "position", "row")
+
+    def __init__(
+        self, block: Callable[..., Any], arguments: Sequence[Any], chunk: Chunk
+    ) -> None:
+        Lane.__init__(self, block, arguments)
+        self.program = chunk.program
+        self.draws = self
         self.chunk = chunk
-        self.row = row
-        self.position = position
+        self.row = self.position = 0
         self.choices: list[int] = []
 
     def _word(self) -> int:
@@ -51,8 +57,19 @@ class LaneDraws:
 
 
 def _current() -> Running:
-    running: Running = getcurrent().lane.running  # type: ignore[attr-defined]  # a Worker
-    return running
+    lane: Lane = getcurrent().lane  # type: ignore[attr-defined]  # a Worker's
+    return lane
+
+
+def _asking(function: Function) -> Function:
+    """Return how a batched function asks the hub: what a spec calls most, in few steps."""
+
+    def ask(*arguments: Any) -> Any:
+        worker: Any = getcurrent()
+        worker.lane.calls += 1
+        return worker.ask(function, arguments)
+
+    return ask
 
 
 class Lanes:
@@ -66,52 +83,60 @@ class Lanes:
         outputs = ast.Tuple([ast.Name(o, ast.Load()) for o in spec.outputs], ast.Load())
         body = [*spec.code.statements, ast.Return(outputs)]
         module = function_of("block", self.parameters, body)
-        names = program.namespace(_current)
+        names = program.namespace(_current, _asking)
         exec(compile(module, spec.source.name, "exec"), names)
         self._block: Callable[..., tuple[Any, ...]] = names["block"]
 
     def run(self, columns: Columns, answers: Answers) -> int:
         """Run the block for every case still in the chunk; return the largest k."""
-        lanes = Hub(answers, self.most_live).run(self._lanes(columns))
-        assert len(lanes) == len(columns.chunk.rows)
-        cases = [lane.running for lane in lanes if lane.running is not None]
-        answers.rows_sent += sum(running.unasked for running in cases)
-        self._hand_back(columns, lanes, cases)
-        return max((running.calls for running in cases), default=0)
-
-    def _lanes(self, columns: Columns) -> Iterator[Lane]:
-        chunk = columns.chunk
-        values = [items(columns.column(name)) for name in self.parameters]
-        cells = [columns.scope[name] for name in self.program.spec.inputs]
-        places = [cell.places.tolist() for cell in cells if cell.places is not None]
-        positions = np.broadcast_to(chunk.position, chunk.rows.shape).tolist()
-        for index, row in enumerate(chunk.rows.tolist()):
-            arguments = [column[index] for column in values]
-            running = Running(self.program, LaneDraws(chunk, row, positions[index]))
-            for argument, place in zip(arguments, places, strict=False):
-                running.drawn[id(argument)] = argument, place[index]
-            yield Lane(self._work(arguments), index, running)
-
-    def _work(self, arguments: list[Any]) -> Callable[[], tuple[Any, ...]]:
-        return lambda: self._block(*arguments)
-
-    def _hand_back(
-        self, columns: Columns, lanes: list[Lane], cases: list[Running]
-    ) -> None:
-        """Give the outputs their columns, and let the cases that failed go."""
-        chunk = columns.chunk
-        made = [tuple(running.draws.choices) for running in cases]
+        lanes = self._lanes(columns)
+        remembers = self.program.can_remember
+        Hub(answers, most_live=self.most_live, remembers=remembers).run(lanes)
+        answers.rows_sent += sum(lane.unasked for lane in lanes)
+        made = [tuple(lane.choices) for lane in lanes]
         if any(made):
-            chunk.record_block(made)
-        for lane in lanes:
+            columns.chunk.record_block(made)
+        self._hand_back(columns, lanes)
+        for lane in lanes:  # each knows itself; the collector need not find out
+            del lane.draws
+        return max(lane.calls for lane in lanes)
+
+    def _lanes(self, columns: Columns) -> list[LaneCase]:
+        chunk, block = columns.chunk, self._block
+        values = [items(columns.column(name)) for name in self.parameters]
+        inputs = [columns.scope[name].places for name in self.program.spec.inputs]
+        places = [places.tolist() for places in inputs if places is not None]
+        positions = np.broadcast_to(chunk.position, chunk.rows.shape).tolist()
+        lanes = []
+        for row, position, arguments, at in zip(
+            chunk.rows.tolist(),
+            positions,
+            zip(*values, strict=True),
+            zip(*places, strict=True),
+            strict=True,
+        ):
+            lane = LaneCase(block, arguments, chunk)
+            lane.row, lane.position = row, position
+            lane.items, lane.places = arguments, at
+            lanes.append(lane)
+        return lanes
+
+    def _hand_back(self, columns: Columns, lanes: list[LaneCase]) -> None:
+        """Give the outputs their columns, and let the cases that failed go."""
+        chunk, source = columns.chunk, self.program.spec.source
+        gone: dict[tuple[Fate, str], list[int]] = {}
+        for number, lane in enumerate(lanes):
             if isinstance(lane.failure, Discard):
-                why = reason(lane.failure, self.program.spec.source)
-                chunk.mark(np.array([lane.index]), None, Fate.DISCARDED, why)
+                why = Fate.DISCARDED, reason(lane.failure, source)
+                gone.setdefault(why, []).append(number)
             elif lane.failure is not None:
-                chunk.mark(np.array([lane.index]), None, Fate.HARD, "")
-        good = [lane.result for lane in lanes if lane.failure is None]
-        stand_in = good[0] if good else (0,) * len(self.program.spec.outputs)
+                gone.setdefault((Fate.HARD, ""), []).append(number)
+        for (fate, words), numbers in gone.items():
+            chunk.mark(np.array(numbers), None, fate, words)
+        good = next((lane.result for lane in lanes if lane.failure is None), None)
+        stand_in = good or (0,) * len(self.program.spec.outputs)
         results = [stand_in if lane.failure else lane.result for lane in lanes]
-        for number, name in enumerate(self.program.spec.outputs):
-            columns.bind(name, to_column([result[number] for result in results]))
+        outputs = zip(*results, strict=True)
+        for name, values in zip(self.program.spec.outputs, outputs, strict=True):
+            columns.bind(name, to_column(list(values)))
         chunk.settle()

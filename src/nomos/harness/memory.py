@@ -21,6 +21,8 @@ class Memory:
 
     def __init__(self, size: int) -> None:
         self._state = np.zeros(size, dtype=np.int8)
+        # One item is read faster through a view of Python's own.
+        self._state_of: memoryview = self._state.data
         self._asked_for = np.zeros(size, dtype=np.int64)  # by which row, last time
         self._answers: Column | None = None
         self.is_off = False  # the answers are too large, or could be changed
@@ -49,7 +51,7 @@ class Memory:
 
     def knows(self, place: int) -> bool:
         """Tell whether the answer for an item is remembered."""
-        return bool(self._state[place] == _KNOWN)
+        return self._state_of[place] == _KNOWN
 
     def at(self, place: int) -> Any:
         """Return a known answer."""

@@ -11,7 +11,6 @@ from types import CodeType, ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
-from greenlet import getcurrent
 
 from nomos.domain.domain import Domain, members
 from nomos.domain.functions import BoundBatched, batched
@@ -38,11 +37,13 @@ _IMMUTABLE = (str, bytes, int, float, complex, bool, type(None), np.generic)
 class Running:
     """One case while it runs: its draws, and the items that it drew."""
 
+    __slots__ = ("asked", "calls", "draws", "items", "places", "program", "unasked")
+
     def __init__(self, program: Program, draws: CaseDraws) -> None:
         self.program = program
         self.draws = draws
-        # By the identity of an item: the item, so that it lives, and its place.
-        self.drawn: dict[int, tuple[Any, int]] = {}
+        self.items: Sequence[Any] = []  # that it drew, and their places in the source
+        self.places: Sequence[int] = []
         self.calls = 0  # of the domain's functions, made by the block
         self.asked = 0  # how often a batched function was asked, however deep inside
         self.unasked = 0  # calls in which none was: of a model that is not batched
@@ -51,13 +52,15 @@ class Running:
         """Draw an item from the source."""
         place = self.draws.integer(0, len(self.program.source) - 1)
         item = self.program.item(place)
-        self.drawn[id(item)] = item, place
+        self.items, self.places = [*self.items, item], [*self.places, place]
         return item
 
     def place(self, record: Any) -> int | None:
         """Return where in the source a record was drawn, None if it was made up."""
-        found = self.drawn.get(id(record))
-        return None if found is None else found[1]
+        for item, place in zip(self.items, self.places, strict=False):
+            if item is record:
+                return place
+        return None
 
     def label(self, record: Any) -> Any:
         """Return the label of a drawn item; a made-up record has none."""
@@ -119,9 +122,7 @@ class Program:
         if isinstance(self.source, np.ndarray):
             return True
         if not isinstance(self.source, list | tuple):
-            return (
-                False  # it makes its items when asked: they may be changed in between
-            )
+            return False  # it makes its items when asked: someone may change them
         return all(isinstance(i, np.ndarray) or is_value(i) for i in self.source)
 
     def label_at(self, place: int) -> Any:
@@ -171,10 +172,13 @@ class Program:
                 todo += [] if inner is None else [inner]
         return False
 
-    def namespace(self, current: Current) -> dict[str, Any]:
+    def namespace(
+        self, current: Current, asking: Callable[[Function], Function] | None = None
+    ) -> dict[str, Any]:
         """Return what names mean in a case: the language's functions and the domain's.
 
         `current` gives the case that runs; with it, draws go to the right record.
+        `asking` makes what stands for a batched function, where that has its own way.
         """
         names: dict[str, Any] = {
             "MAX_INT": MAX_INT,
@@ -188,6 +192,9 @@ class Program:
         }
         for name, function in self.functions.items():
             names[name] = _bound(name, function, current)
+            is_batched = isinstance(function, BoundBatched) and not draws(function)
+            if asking is not None and is_batched:
+                names[name] = asking(function)
         for name, module in self.modules.items():
             names[name] = SimpleNamespace(**{**vars(module), **names})
         return names
@@ -220,20 +227,6 @@ def _functions(domain: Domain) -> dict[str, Function]:
 def _bound(name: str, function: Function, current: Current) -> Function:
     """Count a function's calls, and hand it a generator where it draws."""
     hand_generator = draws(function)
-
-    def ask(*arguments: Any) -> Any:
-        """Do the same for a batched function in fewer steps: a model is called most."""
-        running = current()
-        running.calls += 1
-        park = getattr(getcurrent(), "ask", None)
-        if park is not None:
-            return plain(park(function, arguments))
-        running.unasked += 1
-        return plain(function(*arguments))
-
-    if isinstance(function, BoundBatched) and not hand_generator:
-        ask.__name__ = name
-        return ask
 
     def call(*arguments: Any, **options: Any) -> Any:
         running = current()

@@ -164,11 +164,8 @@ class _FunctionCheck:
         ]
 
     def _together(self) -> list[Answer]:
-        def lane(number: int) -> Lane:
-            return Lane(lambda: self._alone(number), number)
-
-        count = len(self.cases)
-        lanes = Hub(Answers(1)).run(lane(number) for number in range(count))
+        lanes = [Lane(self._alone, (number,)) for number in range(len(self.cases))]
+        Hub(Answers(1)).run(lanes)
         return [lane.result for lane in lanes]
 
     def _mutations(self, answers: list[Answer]) -> Iterator[str]:
