@@ -42,7 +42,7 @@ class Options:
     accept: bool = True  # whether the bugs found become known ones
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Prepared:
     """A property and a model, ready to be tested."""
 
@@ -64,6 +64,7 @@ class Session:
         self.options = options
         self.store = store
         self.warn = warn or (lambda message: None)
+        self._retried: list[Prepared] = []
         self._domains: dict[
             tuple[type[Domain], tuple[tuple[str, str], ...]], Domain
         ] = {}
@@ -109,7 +110,10 @@ class Session:
         campaign = self._campaign(prepared, seed)
         listeners = [result.hear]
         if self.store is not None:
-            result.recorded = self._retry(prepared)
+            # Once is enough: the bugs of another seed are a moment old.
+            if prepared not in self._retried:
+                self._retried.append(prepared)
+                result.recorded = self._retry(prepared)
             result.known = load_known(
                 self.store.path.parent, prepared.subject.spec.name
             )
