@@ -15,7 +15,10 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-MODEL = "/v2/models/sums"
+MODEL, READER = "/v2/models/sums", "/v2/models/reader"
+ROWS = {"name": "rows", "datatype": "FP64", "shape": [-1, 3]}
+TEXTS = {"name": "texts", "datatype": "BYTES", "shape": [-1]}
+INPUTS = {MODEL: [ROWS], READER: [TEXTS], "/v2/models/pairs": [ROWS, TEXTS]}
 
 
 def label(row: list[float]) -> int:
@@ -71,11 +74,11 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
     def do_GET(self) -> None:
-        if self.path != MODEL:
+        described = INPUTS.get(self.path)
+        if described is None:
             self.send(404, {"error": f"there is no model {self.path}"})
-            return
-        described = [{"name": "rows", "datatype": "FP64", "shape": [-1, 3]}]
-        self.send(200, {"name": "sums", "inputs": described, "outputs": []})
+        else:
+            self.send(200, {"name": "a model", "inputs": described, "outputs": []})
 
     def do_POST(self) -> None:
         server = self.server
@@ -97,6 +100,11 @@ class Handler(BaseHTTPRequestHandler):
 
     def answer(self, request: dict[str, Any], fault: str, number: int) -> None:
         (tensor,) = request["inputs"]
+        if self.path.startswith(READER):
+            words = [text.upper() for text in tensor["data"]]
+            output = {"name": "loud", "datatype": "BYTES", "shape": tensor["shape"]}
+            self.send(200, {"outputs": [output | {"data": words}]})
+            return
         count, width = tensor["shape"]
         if width != 3:
             self.send(400, {"error": f"rows of 3 numbers are wanted, not of {width}"})

@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 
 from nomos import ModelError, load_model
@@ -122,3 +124,26 @@ def test_estimator_says_how_wide_its_rows_are(rows: Any) -> None:
     model = load_model(LogisticRegression().fit(rows, rows[:, 0] > 0))
     with pytest.raises(ModelError, match=r"takes rows of 3 numbers.*\(37, 2\)"):
         model.predict(rows[:, :2])
+
+
+def test_texts_are_passed_on_as_they_are() -> None:
+    texts = ["good room", "bad room", "good", "bad bad room", "a good one"]
+    pipeline = make_pipeline(CountVectorizer(), LogisticRegression())
+    model = load_model(pipeline.fit(texts, ["+", "-", "+", "-", "+"]))
+    check_model(model, texts)
+    assert model.predict(np.array(texts)).tolist() == ["+", "-", "+", "-", "+"]
+
+
+def test_columns_of_words_and_numbers_reach_the_estimator_by_name() -> None:
+    frame = pd.DataFrame({"town": ["Aix", "Bern"] * 10, "age": range(20)})
+    prepare = make_column_transformer((OneHotEncoder(), ["town"]), remainder="drop")
+    pipeline = make_pipeline(prepare, LogisticRegression())
+    model = load_model(pipeline.fit(frame, frame["town"] == "Bern"))
+    expected = [False, True] * 10
+    assert model.predict(frame).tolist() == expected
+    assert model.predict(frame.to_numpy()).tolist() == expected
+
+
+def test_rows_of_different_lengths_are_refused() -> None:
+    with pytest.raises(ModelError, match="takes rows of numbers"):
+        Plain(lambda rows: rows).predict([[1, 2], [3]])

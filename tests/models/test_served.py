@@ -180,6 +180,17 @@ def test_address_that_makes_no_sense_is_refused(url: str, said: str) -> None:
         load_model(url)
 
 
+def test_texts_travel_too(server: Any) -> None:
+    model = load_model(server.url.replace("sums", "reader"))
+    check_model(model, ["a", "bcd", "ü"])
+    assert model.predict(["a", "bcd", "ü"]).tolist() == ["A", "BCD", "Ü"]
+
+
+def test_model_of_several_inputs_is_refused(server: Any) -> None:
+    with pytest.raises(ModelError, match="has 2 inputs, and one is expected"):
+        load_model(server.url.replace("sums", "pairs"))
+
+
 def test_numbers_that_json_does_not_have_are_refused(server: Any, rows: Any) -> None:
     rows[3, 1] = np.nan
     with pytest.raises(ModelError, match="JSON, which has no infinity and no NaN"):

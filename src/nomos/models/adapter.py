@@ -68,12 +68,12 @@ class Adapter:
 
     def _rows(self, rows: Any) -> Any:
         """Return rows as the library takes them: here, an array of numbers."""
-        array = np.asarray(rows)
-        if array.dtype.kind not in "biuf":
-            try:
+        try:
+            array = np.asarray(rows)
+            if array.dtype.kind not in "biuf":
                 array = array.astype(np.float64)
-            except (TypeError, ValueError):
-                raise ModelError(f"{self.name} takes rows of numbers") from None
+        except (TypeError, ValueError):
+            raise ModelError(f"{self.name} takes rows of numbers") from None
         if self.dtype is not None:
             array = array.astype(self.dtype, copy=False)
         self._check_width(array.shape)

@@ -17,7 +17,7 @@ class EstimatorModel(Adapter):
     """A fitted estimator.
 
     One that was fitted on a data frame gets its rows as a data frame again, so that its
-    columns have their names. Frames and lists of anything but numbers are passed on.
+    columns have their names. Frames, and lists of texts or dicts, are passed on.
     """
 
     def __init__(self, estimator: Any, name: str) -> None:
@@ -34,9 +34,14 @@ class EstimatorModel(Adapter):
         if hasattr(rows, "columns") and hasattr(rows, "shape"):
             self._check_width(rows.shape)
             return rows
-        if isinstance(rows, list) and np.asarray(rows).dtype.kind not in "biuf":
+        try:
+            array = np.asarray(rows)
+        except ValueError:  # rows of different lengths: sequences, bags of words
             return rows
-        array = super()._rows(rows)
+        if array.dtype.kind in "biuf":
+            array = super()._rows(array)
+        elif array.ndim != 2:  # texts, dicts
+            return rows
         if self._columns is None or importlib.util.find_spec("pandas") is None:
             return array
         import pandas as pd
