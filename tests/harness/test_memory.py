@@ -8,7 +8,7 @@ import pytest
 from nomos import Discard, Domain, ModelError, batched, random
 from nomos.harness import memory as memories
 from nomos.harness.asking import Answers, call_batch
-from nomos.harness.memory import Memory, fresh, scatter, spread
+from nomos.harness.memory import UNKNOWN, Memory, fresh, scatter, spread
 
 
 class Asked:
@@ -41,8 +41,8 @@ def test_each_place_is_asked_for_once() -> None:
     again = Asked(np.array([7, 2]), lambda place: place * 10)
     assert memory.recall(again.places, again)[0].tolist() == [70, 20]
     assert again.rows == [[1]]
-    assert memory.knows(7) and memory.at(7) == 70
-    assert not memory.knows(0)
+    assert memory.at(7) == 70
+    assert memory.at(0) is UNKNOWN
 
 
 def test_what_failed_is_not_asked_for_again() -> None:
@@ -53,7 +53,7 @@ def test_what_failed_is_not_asked_for_again() -> None:
     _, failed = memory.recall(ask.places, ask)
     assert failed.tolist() == [False, True, True]
     assert len(ask.rows) == 1
-    assert not memory.knows(1)
+    assert memory.at(0) == 0.0 and memory.at(1) is UNKNOWN
 
 
 def test_answers_of_other_kinds_are_remembered_beside_each_other() -> None:

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from nomos.domain.functions import BoundBatched
+from nomos.domain.functions import BoundBatched, batched
 from nomos.domain.records import Column, items, take, to_column
 from nomos.errors import ModelError
-from nomos.harness.memory import Memory
+from nomos.harness.memory import UNKNOWN, Memory
+from nomos.harness.program import is_value
 
 Array = np.ndarray[Any, Any]
 _MOST_FAILURES = 64  # after so many single failures a batch is not searched any further
@@ -23,12 +24,23 @@ class Answers:
         self.size = size
         self.rows_sent = 0
         self._memories: dict[Any, Memory] = {}
+        self._known: dict[tuple[batched, int], Any] = {}  # by function and place
 
     def memory(self, key: Any) -> Memory:
         """Return the memory of a call."""
         if key not in self._memories:
             self._memories[key] = Memory(self.size)
         return self._memories[key]
+
+    def known(self, function: BoundBatched, place: int) -> Any:
+        """Return what a function said of one item, `UNKNOWN` if it is not remembered."""
+        key = function.function, place
+        answer = self._known.get(key, UNKNOWN)
+        if answer is UNKNOWN:
+            answer = self.memory(function.function.__name__).at(place)
+            if answer is not UNKNOWN and is_value(answer):
+                self._known[key] = answer
+        return answer
 
 
 def call_batch(

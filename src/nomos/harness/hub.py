@@ -8,6 +8,7 @@ them wait for is called once for all of these. The user's code stays as it is.
 from __future__ import annotations
 
 import gc
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import copy_context
@@ -17,14 +18,14 @@ import numpy as np
 from greenlet import GreenletExit, getcurrent, greenlet
 
 from nomos.domain.functions import BoundBatched
-from nomos.domain.records import items, take, to_column
+from nomos.domain.records import Column, items, take, to_column
 from nomos.errors import ModelError
 from nomos.harness.asking import Answers, call_batch
-from nomos.harness.memory import fresh
+from nomos.harness.memory import UNKNOWN, fresh
 from nomos.harness.program import Running
 
 Array = np.ndarray[Any, Any]
-MOST_LIVE = 256  # more live greenlets cost more than larger batches win
+MOST_LIVE = 512  # more live greenlets cost more than larger batches win
 
 
 class Unrepeatable(Exception):
@@ -47,21 +48,22 @@ class Lane(Running):
         self.calls = self.asked = self.unasked = 0
 
 
+# A worker, what it waits for, and about which item of the source that is, if any.
+Question = tuple["Worker", BoundBatched, tuple[Any, ...], int | None]
+
+
 class Worker(greenlet):
     """Runs one lane after the other; making a greenlet for each costs more than that."""
+
+    __slots__ = ("_wait", "abandoned", "hub", "lane")
 
     def __init__(self, hub: Hub, lane: Lane) -> None:
         super().__init__(self._run)
         self.gr_context = copy_context()  # numpy's settings hold here too
         self.hub = hub
         self.lane = lane
-        self._hand_over: Callable[[], Any] = getcurrent().switch
-        # The question that it waits for: the function, its arguments, and which item
-        # of the source it is about, if it is about one as it was drawn.
-        self.function: BoundBatched | None = None
-        self.arguments: tuple[Any, ...] = ()
-        self.place: int | None = None
         self.abandoned = False
+        self._wait: Callable[[], Any] = getcurrent().switch
 
     def _run(self, _: Any = None) -> None:
         lane: Lane | None = self.lane
@@ -76,30 +78,35 @@ class Worker(greenlet):
             lane = next(self.hub.lanes, None)
 
     def ask(self, function: BoundBatched, arguments: tuple[Any, ...]) -> Any:
+        """Answer a question that comes from inside one of the domain's functions."""
+        self.lane.asked += 1
+        return self.answer(function, arguments)
+
+    def answer(self, function: BoundBatched, arguments: tuple[Any, ...]) -> Any:
         """Return the answer if it is remembered, else park until it is there."""
-        if self.abandoned:
-            raise GreenletExit
-        place, lane = None, self.lane
-        lane.asked += 1
-        if self.hub.remembers and len(arguments) == 1:
-            place = lane.place(arguments[0])
-            if place is not None:
-                memory = self.hub.answers.memory(function.function.__name__)
-                if memory.knows(place):
-                    return memory.at(place)
-        self.function, self.arguments, self.place = function, arguments, place
-        waiting = self.hub.waiting
-        key = function.function, len(arguments)
-        if key in waiting:
-            waiting[key].append(self)
-        else:
-            waiting[key] = [self]
-        return self._hand_over()
+        hub, place = self.hub, None
+        if hub.remembers and len(arguments) == 1:
+            lane, record = self.lane, arguments[0]
+            for item, its_place in zip(lane.items, lane.places, strict=False):
+                if item is record:
+                    place = its_place
+                    known = hub.answers.known(function, place)
+                    if known is not UNKNOWN:
+                        return known
+                    break
+        question = self, function, arguments, place
+        hub.waiting[function.function, len(arguments)].append(question)
+        return self._wait()
 
     def abandon(self) -> None:
         """Run no further."""
         self.abandoned = True
+        self._wait = _leave
         self.throw(GreenletExit)
+
+
+def _leave() -> None:
+    raise GreenletExit
 
 
 class Hub:
@@ -116,7 +123,7 @@ class Hub:
         self.most_live = most_live
         self.remembers = remembers  # what is said of the items that a lane drew
         self.lanes: Iterator[Lane] = iter(())  # those that have not begun
-        self.waiting: dict[Any, list[Worker]] = {}
+        self.waiting: dict[Any, list[Question]] = defaultdict(list)
         self._workers: list[Worker] = []
 
     def run(self, lanes: Sequence[Lane]) -> None:
@@ -144,26 +151,25 @@ class Hub:
             key = max(self.waiting, key=lambda key: len(self.waiting[key]))
             self._answer(self.waiting.pop(key))
 
-    def _answer(self, workers: list[Worker]) -> None:
+    def _answer(self, questions: list[Question]) -> None:
         """Call a function once for all workers that wait for it."""
-        function = workers[0].function
-        assert function is not None
-        places = [worker.place for worker in workers]
+        workers, functions, asked, places = zip(*questions, strict=True)
+        function: BoundBatched = functions[0]
         sent, source = _distinct(places)
-        cases = [workers[number].arguments for number in sent]
+        cases = asked if sent is None else [asked[number] for number in sent]
         self.answers.rows_sent += len(cases)
 
         def columns(chosen: slice) -> list[Any]:
             return [to_column(list(c)) for c in zip(*cases[chosen], strict=True)]
 
         answers, failed = call_batch(function, columns, len(cases))
-        known = [n for n, number in enumerate(sent) if places[number] is not None]
-        if known:
-            at = np.array([places[sent[n]] for n in known])
-            index = np.array(known)
-            memory = self.answers.memory(function.function.__name__)
-            memory.keep(at, take(answers, index), failed[index])
-        values, bad = items(answers), failed.tolist()
+        values = items(answers)
+        if sent is None and not failed.any():
+            for worker, value in zip(workers, values, strict=True):
+                worker.switch(value)
+            return
+        self._keep(function, [places[n] for n in sent or ()], answers, failed)
+        bad = failed.tolist()
         for worker, number, place in zip(workers, source, places, strict=True):
             if bad[number]:
                 self._fail(worker, function, cases[number])
@@ -171,6 +177,20 @@ class Hub:
                 worker.switch(
                     values[number] if place is None else fresh(values[number])
                 )
+
+    def _keep(
+        self,
+        function: BoundBatched,
+        places: list[int | None],
+        answers: Column,
+        failed: Array,
+    ) -> None:
+        """Remember what was said of items as they were drawn."""
+        known = [number for number, place in enumerate(places) if place is not None]
+        if known:
+            index, at = np.array(known), np.array([places[number] for number in known])
+            memory = self.answers.memory(function.function.__name__)
+            memory.keep(at, take(answers, index), failed[index])
 
     def _fail(
         self, worker: Worker, function: BoundBatched, case: tuple[Any, ...]
@@ -190,10 +210,10 @@ class Hub:
             worker.switch(answer)
 
 
-def _distinct(places: list[int | None]) -> tuple[list[int], list[int]]:
-    """Return which lanes' cases to send, and from which of those each lane is served."""
+def _distinct(places: Sequence[int | None]) -> tuple[list[int] | None, Sequence[int]]:
+    """Return whose cases to send (None: all), and from which each lane is served."""
     if places.count(None) == len(places):
-        return list(range(len(places))), list(range(len(places)))
+        return None, range(len(places))
     sent: list[int] = []
     source: list[int] = []
     first: dict[int, int] = {}

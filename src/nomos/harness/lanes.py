@@ -26,21 +26,36 @@ Array = np.ndarray[Any, Any]
 class LaneCase(Lane):
     """A case whose block runs in a lane; it draws on where its vars ended."""
 
-    __slots__ = ("choices", "chunk", "position", "row")
+    __slots__ = ("address", "choices", "chunk")
 
     def __init__(
-        self, block: Callable[..., Any], arguments: Sequence[Any], chunk: Chunk
+        self,
+        block: Callable[..., Any],
+        arguments: Sequence[Any],
+        chunk: Chunk,
+        address: tuple[int, int],
+        places: Sequence[int],
     ) -> None:
         Lane.__init__(self, block, arguments)
-        self.program = chunk.program
-        self.draws = self
+        self.items = arguments  # the inputs come first
+        self.places = places
         self.chunk = chunk
-        self.row = self.position = 0
+        self.address = address  # its row in the chunk, and how many draws it has made
         self.choices: list[int] = []
 
+    @property
+    def program(self) -> Program:  # type: ignore[override]  # found, not kept
+        """The program that runs."""
+        return self.chunk.program
+
+    @property
+    def draws(self) -> LaneCase:  # type: ignore[override]  # itself
+        """Where it draws from."""
+        return self
+
     def _word(self) -> int:
-        position = self.position + len(self.choices)
-        return self.chunk.draws.word(self.row, position)
+        row, position = self.address
+        return self.chunk.draws.word(row, position + len(self.choices))
 
     def integer(self, low: int, high: int) -> int:
         """Draw from low..high, both included."""
@@ -67,7 +82,7 @@ def _asking(function: Function) -> Function:
     def ask(*arguments: Any) -> Any:
         worker: Any = getcurrent()
         worker.lane.calls += 1
-        return worker.ask(function, arguments)
+        return worker.answer(function, arguments)
 
     return ask
 
@@ -92,14 +107,11 @@ class Lanes:
         lanes = self._lanes(columns)
         remembers = self.program.can_remember
         Hub(answers, most_live=self.most_live, remembers=remembers).run(lanes)
-        answers.rows_sent += sum(lane.unasked for lane in lanes)
-        made = [tuple(lane.choices) for lane in lanes]
-        if any(made):
-            columns.chunk.record_block(made)
+        answers.rows_sent += sum([lane.unasked for lane in lanes])
+        if any(lane.choices for lane in lanes):
+            columns.chunk.record_block([tuple(lane.choices) for lane in lanes])
         self._hand_back(columns, lanes)
-        for lane in lanes:  # each knows itself; the collector need not find out
-            del lane.draws
-        return max(lane.calls for lane in lanes)
+        return max([lane.calls for lane in lanes])
 
     def _lanes(self, columns: Columns) -> list[LaneCase]:
         chunk, block = columns.chunk, self._block
@@ -107,19 +119,13 @@ class Lanes:
         inputs = [columns.scope[name].places for name in self.program.spec.inputs]
         places = [places.tolist() for places in inputs if places is not None]
         positions = np.broadcast_to(chunk.position, chunk.rows.shape).tolist()
-        lanes = []
-        for row, position, arguments, at in zip(
-            chunk.rows.tolist(),
-            positions,
-            zip(*values, strict=True),
-            zip(*places, strict=True),
-            strict=True,
-        ):
-            lane = LaneCase(block, arguments, chunk)
-            lane.row, lane.position = row, position
-            lane.items, lane.places = arguments, at
-            lanes.append(lane)
-        return lanes
+        addresses = zip(chunk.rows.tolist(), positions, strict=True)
+        cases = zip(*values, strict=True)
+        where = zip(*places, strict=True)
+        return [
+            LaneCase(block, arguments, chunk, address, at)
+            for address, arguments, at in zip(addresses, cases, where, strict=True)
+        ]
 
     def _hand_back(self, columns: Columns, lanes: list[LaneCase]) -> None:
         """Give the outputs their columns, and let the cases that failed go."""

@@ -14,6 +14,7 @@ from nomos.harness.program import is_value
 Array = np.ndarray[Any, Any]
 _MOST_BYTES = 2**25  # for the answers of one call; images for every item would be more
 _UNKNOWN, _KNOWN, _FAILED = 0, 1, 2
+UNKNOWN = object()  # no answer of a model
 
 
 class Memory:
@@ -21,8 +22,6 @@ class Memory:
 
     def __init__(self, size: int) -> None:
         self._state = np.zeros(size, dtype=np.int8)
-        # One item is read faster through a view of Python's own.
-        self._state_of: memoryview = self._state.data
         self._asked_for = np.zeros(size, dtype=np.int64)  # by which row, last time
         self._answers: Column | None = None
         self.is_off = False  # the answers are too large, or could be changed
@@ -49,16 +48,12 @@ class Memory:
         assert self._answers is not None
         return take(self._answers, places), self._state[places] == _FAILED
 
-    def knows(self, place: int) -> bool:
-        """Tell whether the answer for an item is remembered."""
-        return self._state_of[place] == _KNOWN
-
     def at(self, place: int) -> Any:
-        """Return a known answer."""
+        """Return the answer for an item, `UNKNOWN` where it is not remembered."""
+        if self._state[place] != _KNOWN:
+            return UNKNOWN
         assert self._answers is not None
-        if isinstance(self._answers, np.ndarray) and self._answers.ndim == 1:
-            return self._answers.item(place)
-        return fresh(self._answers[place])
+        return items(take(self._answers, np.array([place])))[0]
 
     def keep(self, places: Array, answers: Column, failed: Array) -> bool:
         """Remember the answers for places, and which failed; False: not these."""
