@@ -36,9 +36,14 @@ class LaneCase(Lane):
         address: tuple[int, int],
         places: Sequence[int],
     ) -> None:
-        Lane.__init__(self, block, arguments)
-        self.items = arguments  # the inputs come first
+        # Written out, not left to Lane: there is one for every case.
+        self.function = block
+        self.arguments = self.items = arguments  # the inputs come first
         self.places = places
+        self.result: Any = None
+        self.failure: Exception | None = None
+        self.is_lost = False
+        self.calls = self.asked = self.unasked = 0
         self.chunk = chunk
         self.address = address  # its row in the chunk, and how many draws it has made
         self.choices: list[int] = []
@@ -131,12 +136,13 @@ class Lanes:
         """Give the outputs their columns, and let the cases that failed go."""
         chunk, source = columns.chunk, self.program.spec.source
         gone: dict[tuple[Fate, str], list[int]] = {}
-        for number, lane in enumerate(lanes):
-            if isinstance(lane.failure, Discard):
-                why = Fate.DISCARDED, reason(lane.failure, source)
-                gone.setdefault(why, []).append(number)
-            elif lane.failure is not None:
-                gone.setdefault((Fate.HARD, ""), []).append(number)
+        failed = [n for n, lane in enumerate(lanes) if lane.failure is not None]
+        for number in failed:
+            failure = lanes[number].failure
+            why = Fate.HARD, ""
+            if isinstance(failure, Discard):
+                why = Fate.DISCARDED, reason(failure, source)
+            gone.setdefault(why, []).append(number)
         for (fate, words), numbers in gone.items():
             chunk.mark(np.array(numbers), None, fate, words)
         good = next((lane.result for lane in lanes if lane.failure is None), None)
