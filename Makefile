@@ -26,7 +26,7 @@ $(VENV)/.paper: pyproject.toml $(VENV)/.demo
 
 # The browser is Debian's; without it, or without the right to install it, its tests skip.
 $(VENV)/.all: pyproject.toml $(VENV)/.dev $(VENV)/.paper
-	$(PIP) install -e '.[dev,train,lunar-train,audio,text,browser]'
+	$(PIP) install -e '.[dev,adapters,train,lunar-train,audio,text,browser]'
 	@command -v chromium > /dev/null || { [ "$$(id -u)" = 0 ] && apt-get -qq update && apt-get -qq install -y chromium > /dev/null; } || echo "chromium is not there: the tests of the report page in a browser are skipped"
 	@touch $@
 

@@ -1,0 +1,1 @@
+"""Training that is guided by bugs, and repair."""
