@@ -1,0 +1,119 @@
+"""Reinforcement learning that starts episodes where the policy breaks a specification.
+
+    guided = GuidedTraining("specs/relax.nom")
+    model = PPO("MlpPolicy", guided.wrap(env))
+    model.learn(1_000_000, callback=guided.callback())
+
+Every few rollouts the policy as it is now is tested against the spec, by the usual
+engine and in the domain's own simulators. The states of the bugs found are where some
+of the next episodes start. Stable-Baselines3 is used as it is; this module loads
+neither it nor gymnasium before `wrap` or `callback` is called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nomos.errors import NomosError
+from nomos.train.guided_starts import Schedule
+
+if TYPE_CHECKING:
+    from nomos.train.guided_sb3 import GuidedCallback, GuidedEnv
+
+Restore = Callable[[Any, Any, int], Any]
+
+
+def restore(game: Any, state: Any, seed: int) -> Any:
+    """Put a game into a state by its own method `restore`; return the observation."""
+    return game.restore(state, seed=seed)
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyTest:
+    """What one test of the policy in training came to."""
+
+    rollouts: int
+    steps: int  # of all training environments together
+    probability: float  # that an episode started from a bug, until now
+    tests: int
+    bugs: int
+    new_bugs: int  # not found by any test before
+    known_bugs: int  # found by any test so far
+    cpu_s: float
+
+
+@dataclass
+class GuidedTraining:
+    """How a training is tested and guided.
+
+    Attributes:
+        spec: the file of the property; its inputs are states of the environment.
+        settings: of the spec's domain, as `--set` gives them.
+        policy: the domain's function that takes observations and gives actions; the
+            policy in training takes its place.
+        starts: the names in the spec whose values episodes start from; without it, its
+            inputs and all variables of their type.
+        restore: puts an unwrapped environment into a state, with a seed, and returns
+            its observation; without it, the environment's own `restore`.
+        tests: how many cases each test tries.
+        test_every: rollouts from one test to the next.
+        schedule: how the share of episodes that start from a bug grows.
+        seed: fixes the cases of the tests and the choice of starts.
+        fresh_cases: whether each test tries other cases than the one before.
+        on_test: told of each test, with the algorithm as it is then.
+        history: the tests so far.
+    """
+
+    spec: str | Path
+    _: KW_ONLY
+    settings: Mapping[str, str] = field(default_factory=dict)
+    policy: str = "policy"
+    starts: Sequence[str] | None = None
+    restore: Restore = restore
+    tests: int = 500
+    test_every: int = 5
+    schedule: Schedule = field(default_factory=Schedule)
+    seed: int = 0
+    fresh_cases: bool = False
+    on_test: Callable[[PolicyTest, Any], None] | None = None
+    history: list[PolicyTest] = field(default_factory=list, init=False)
+
+    def __post_init__(self) -> None:
+        for name in ("tests", "test_every"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"`{name}` must be 1 or more")
+
+    def wrap(self, env: Any) -> GuidedEnv:
+        """Wrap one environment, so that its `reset` may start from a bug.
+
+        Wrap the game itself, inside whatever changes observations. For many at once,
+        wrap each: `make_vec_env(make, 8, wrapper_class=guided.wrap)`.
+        """
+        sb3 = _import_sb3()
+        if self.restore is restore and not hasattr(env.unwrapped, "restore"):
+            raise NomosError(
+                f"{type(env.unwrapped).__name__} has no method `restore`\n"
+                "help: GuidedTraining(..., restore=f) with f(game, state, seed), which"
+                " puts the game into the state and returns its observation"
+            )
+        wrapper: GuidedEnv = sb3.GuidedEnv(env, self.restore)
+        return wrapper
+
+    def callback(self) -> GuidedCallback:
+        """Return what `learn` is to be given: it tests, and guides what is wrapped."""
+        callback: GuidedCallback = _import_sb3().GuidedCallback(self)
+        return callback
+
+
+def _import_sb3() -> Any:
+    try:
+        from nomos.train import guided_sb3
+    except ImportError as error:
+        raise NomosError(
+            "guided training needs gymnasium and Stable-Baselines3:"
+            f" pip install 'nomos-ml[sb3]' ({error})"
+        ) from error
+    return guided_sb3

@@ -1,0 +1,193 @@
+"""What Stable-Baselines3 is given: an environment that starts from bugs, a callback."""
+
+from __future__ import annotations
+
+import random  # noqa: TID251 - its state is kept safe here; nothing is drawn from it
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import torch
+from stable_baselines3.common.callbacks import BaseCallback
+
+from nomos.campaign.result import Result
+from nomos.errors import NomosError
+from nomos.train.guided import GuidedTraining, PolicyTest, Restore
+from nomos.train.guided_starts import BuggyStarts, Start, StartChooser, states_of
+from nomos.train.guided_tests import PolicyTests, states_in, timed
+
+
+class GuidedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """An environment whose episodes may start from the state of a bug.
+
+    Which ones do is decided by a generator of its own: as long as none does, the
+    environment inside draws what it would draw without the wrapper.
+    """
+
+    def __init__(self, env: Any, restore: Restore) -> None:
+        super().__init__(env)
+        self._restore = restore
+        self.chooser = StartChooser(0)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Start an episode; `info["nomos_bug"]` names the bug that it starts from."""
+        # Also where a bug follows: wrappers inside count the steps of an episode.
+        observation, info = self.env.reset(seed=seed, options=options)
+        start = self.chooser.choose()
+        if start is None:
+            return observation, info
+        game = self.env.unwrapped
+        observation = self._restore(game, start.state, self.chooser.seed())
+        return observation, {**info, "nomos_bug": start.bug}
+
+    def nomos_seed(self, seed: Sequence[int]) -> None:
+        """Begin with another generator; called by the callback, from any process."""
+        self.chooser = StartChooser(seed)
+
+    def nomos_update(
+        self, probability: float, newest: Sequence[Start], everything: Sequence[Start]
+    ) -> None:
+        """Take over what a test found; called by the callback, from any process."""
+        self.chooser.update(probability, newest, everything)
+
+    def nomos_probability(self, probability: float) -> None:
+        """Change how often episodes start from bugs."""
+        self.chooser.probability = probability
+
+
+class GuidedCallback(BaseCallback):
+    """Tests the policy every few rollouts and tells the environments of the bugs."""
+
+    def __init__(self, guided: GuidedTraining) -> None:
+        super().__init__()
+        self.guided = guided
+        self.rollouts = 0
+        self.starts = BuggyStarts()
+        self._probability = 0.0
+        self._tests: PolicyTests | None = None
+        self._rng = np.random.default_rng([guided.seed, 0])
+
+    @property
+    def can_guide(self) -> bool:
+        """Whether any episode will start from a bug."""
+        return self.guided.schedule.most > 0 and self.guided.schedule.growth > 0
+
+    def _on_training_start(self) -> None:
+        if self._tests is not None:
+            return  # `learn` goes on with what it learned before
+        guided = self.guided
+        env = self.training_env
+        if self.can_guide and not all(env.env_is_wrapped(GuidedEnv)):
+            raise NomosError(
+                "the training environments are not all wrapped, so no episode of theirs"
+                " can start from a bug\nhelp: env = guided.wrap(env)"
+            )
+        self._tests = PolicyTests(
+            Path(guided.spec), guided.settings, policy=guided.policy, budget=guided.tests
+        )
+        if self.can_guide:
+            for i in range(env.num_envs):
+                env.env_method("nomos_seed", [guided.seed, 1 + i], indices=[i])
+
+    def _on_rollout_start(self) -> None:
+        due = self.rollouts > 0 and self.rollouts % self.guided.test_every == 0
+        if due and not self._is_tested:
+            self._test()
+        probability = self.guided.schedule.probability(self.rollouts)
+        if self.can_guide and probability != self._probability:
+            self.training_env.env_method("nomos_probability", probability)
+            self._probability = probability
+
+    def _on_rollout_end(self) -> None:
+        self.rollouts += 1
+
+    def _on_step(self) -> bool:
+        return True
+
+    def _on_training_end(self) -> None:
+        if not self._is_tested:
+            self._test()
+
+    @property
+    def _is_tested(self) -> bool:
+        """Whether the policy of this moment has been tested."""
+        history = self.guided.history
+        return bool(history) and history[-1].rollouts == self.rollouts
+
+    def _test(self) -> None:
+        guided, tests = self.guided, self._tests
+        assert tests is not None
+        seed = guided.seed + (self.rollouts if guided.fresh_cases else 0)
+        with undisturbed(self.model.policy):
+            act = best_actions(self.model)
+            result, cpu_s = timed(lambda: tests.run(act, seed=seed))
+            new = self._take_in(result)
+            told = PolicyTest(
+                rollouts=self.rollouts,
+                steps=self.num_timesteps,
+                probability=self._probability,
+                tests=result.counts.tests,
+                bugs=result.counts.unique_bugs,
+                new_bugs=new,
+                known_bugs=len({start.bug for start in self.starts.all.values()}),
+                cpu_s=cpu_s,
+            )
+            guided.history.append(told)
+            for name in ("bugs", "new_bugs", "known_bugs", "probability"):
+                self.logger.record(f"nomos/{name}", getattr(told, name))
+            if guided.on_test is not None:
+                guided.on_test(told, self.model)
+
+    def _take_in(self, result: Result) -> int:
+        assert self._tests is not None
+        inputs = result.subject.spec.inputs
+        found: list[Start] = []
+        for bug in result.bugs:
+            names = self.guided.starts
+            if names is None:
+                names = states_in(bug, self._tests.state_names, inputs)
+            found += states_of(bug.id, bug.values, names)
+        new = self.starts.add(found)
+        if self.can_guide:
+            self._tell(found)
+        return new
+
+    def _tell(self, found: list[Start]) -> None:
+        """Share the newest starts out among the environments; all know all others."""
+        env = self.training_env
+        order = [found[i] for i in self._rng.permutation(len(found))]
+        everything = list(self.starts.all.values())
+        for i in range(env.num_envs):
+            mine = order[i :: env.num_envs]
+            told = (self._probability, mine, everything)
+            env.env_method("nomos_update", *told, indices=[i])
+
+
+def best_actions(model: Any) -> Callable[[Any], Any]:
+    """Return how the policy of an algorithm acts now, at its best, for many at once."""
+    policy, scaling = model.policy, model.get_vec_normalize_env()
+
+    def act(observations: Any) -> Any:
+        if scaling is not None:
+            observations = scaling.normalize_obs(observations)
+        return policy.predict(observations, deterministic=True)[0]
+
+    return act
+
+
+@contextmanager
+def undisturbed(policy: Any) -> Iterator[None]:
+    """Give the global generators and the policy's mode back as they were."""
+    python, numpy, mode = random.getstate(), np.random.get_state(), policy.training
+    try:
+        with torch.random.fork_rng(devices=[]):
+            yield
+    finally:
+        random.setstate(python)
+        np.random.set_state(numpy)
+        policy.set_training_mode(mode)
