@@ -43,6 +43,11 @@ class Compas(Domain):
         """Return the risk that COMPAS gave to each of them."""
         return self.people.risks
 
+    def training(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the other people and their risks, for `nomos repair`."""
+        people = load_people("train")
+        return people.rows, people.risks
+
     @batched
     def predict(self, people):
         """Rate people: 0 low, 1 medium, 2 high risk."""

@@ -45,6 +45,11 @@ class GermanCredit(Domain):
         """Return what became of each of them: 1 a good credit, 0 a bad one."""
         return self.applicants.granted
 
+    def training(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the other applicants and what became of them, for `nomos repair`."""
+        applicants = load_applicants("train")
+        return applicants.rows, applicants.granted
+
     @batched
     def predict(self, applicants):
         """Decide on applicants: 1 granted, 0 refused."""

@@ -27,6 +27,11 @@ class Mnist(Domain):
         """Return the digit that each image shows."""
         return self._digits.labels
 
+    def training(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the 60,000 training images and their digits, for `nomos repair`."""
+        digits = load_digits("train")
+        return digits.images, digits.labels
+
     @batched
     def predict(self, images):
         """Return the digit that the network sees."""

@@ -17,7 +17,8 @@ class Domain:
     Every public method of a subclass is a function of the language. `inputs()` is what
     `input x;` draws from; `labels()`, where there is one, says the label of each item.
     `getFeat`, `setFeat` and `strConcat` may be overridden. `show(record)` may say what
-    a record looks like (see nomos.domain.show).
+    a record looks like (see nomos.domain.show). `training()` may give the records and
+    labels that a model may be trained on, none of them among the inputs (`nomos repair`).
     """
 
     schema: ClassVar[Schema | None] = None
@@ -28,7 +29,7 @@ class Domain:
 
 
 NOT_FUNCTIONS = frozenset(
-    {"inputs", "labels", "schema", "show", "show_case", "environment"}
+    {"inputs", "labels", "schema", "show", "show_case", "environment", "training"}
 )
 _TYPES = {"int": Type.INT, "float": Type.REAL, "bool": Type.BOOL, "str": Type.STRING}
 
