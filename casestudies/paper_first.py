@@ -250,24 +250,13 @@ def unscaled(case: CaseStudy, table: Table) -> Iterator[Predict]:
 
     Days since an arrest are hundreds then, where a flag is 1.
     """
-    import torch
-
-    from casestudies.compas.training import build_network
+    from casestudies.training.tabular import fit_network
 
     recipe = import_module(f"casestudies.{case.name}.train").NETWORK
     learnt = ~table.is_tested()
-    rows = torch.from_numpy(table.rows[learnt].astype(np.float32))
-    labels = torch.from_numpy(table.answers[learnt])
+    rows, labels = table.rows[learnt].astype(np.float32), table.answers[learnt]
     for seed in range(TRAININGS):
-        torch.manual_seed(seed)
-        network = build_network(rows.shape[1], recipe.hidden, int(labels.max()) + 1)
-        optimiser = recipe.optimiser(network.parameters(), lr=1e-3)
-        for _ in range(recipe.epochs):
-            for chosen in torch.randperm(len(rows)).split(recipe.batch):
-                optimiser.zero_grad()
-                scores = network(rows[chosen])
-                torch.nn.functional.cross_entropy(scores, labels[chosen]).backward()
-                optimiser.step()
+        network = fit_network(rows, labels, recipe, seed)
         yield partial(best_class, network)
 
 

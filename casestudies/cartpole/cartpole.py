@@ -57,12 +57,17 @@ class CartPole(Domain):
 
     def environment(self) -> Fuzzable:
         """Give the game and the policy that `nomos fuzz-states` grows a pool with."""
-        from casestudies.cartpole.fuzz import environment
+        from casestudies.lunar.policy import fingerprint, sampling
 
-        return environment(Path(self.model))
+        return Fuzzable(
+            self._new_game(),
+            actions=2,
+            origin=f"CartPole-v1, policy {fingerprint(Path(self.model))}",
+            policy=sampling(self._scores),
+        )
 
     def inputs(self) -> Sequence[PoleState]:
-        """Give the states of the pool that `fuzz.py` grew."""
+        """Give the states of the pool that `nomos fuzz-states` grew."""
         try:
             return [
                 PoleState(*row.tolist()) for row in load_pool(Path(self.pool)).states

@@ -14,7 +14,8 @@ import numpy as np
 import torch
 
 from casestudies.compas.data import FULL, TRAINING_SHARE, TWO_YEARS, load_people
-from casestudies.compas.training import (
+from casestudies.datasets import find
+from casestudies.training.tabular import (
     Lesson,
     Recipe,
     accuracy,
@@ -22,7 +23,6 @@ from casestudies.compas.training import (
     train_network,
     train_tree,
 )
-from casestudies.datasets import find
 
 MODELS = Path(__file__).parent / "models"
 SEED = 0

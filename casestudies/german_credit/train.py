@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from casestudies.compas.training import (
+from casestudies.german_credit.data import GERMAN, TEST_SHARE, load_applicants
+from casestudies.training.tabular import (
     Lesson,
     Recipe,
     accuracy,
@@ -21,7 +22,6 @@ from casestudies.compas.training import (
     train_network,
     train_tree,
 )
-from casestudies.german_credit.data import GERMAN, TEST_SHARE, load_applicants
 
 MODELS = Path(__file__).parent / "models"
 SEED = 0

@@ -24,15 +24,15 @@ from casestudies.hotel_review.encoders import (
     UniversalSentenceEncoder,
 )
 from casestudies.hotel_review.encoding import ENCODINGS
-from casestudies.mnist.training import (
+from casestudies.training.networks import (
     Batch,
     Recipe,
     accuracy,
     fit,
     parse_device,
+    save_card,
     shuffled,
     to_onnx,
-    write_card,
 )
 
 MODELS = Path(__file__).parent / "models"
@@ -95,7 +95,7 @@ def train_heads(encoder: Encoder, device: torch.device) -> None:
         "rows": {"train": len(train.labels), "held out": len(test.labels)},
         "accuracy": measured,
     }
-    write_card(MODELS, RECIPE, facts)
+    save_card(MODELS, RECIPE, facts)
 
 
 if __name__ == "__main__":

@@ -64,7 +64,7 @@ class Lunar(Domain):
         return environment(Path(self.model))
 
     def inputs(self) -> Sequence[LanderState]:
-        """Give the states of the pool that `fuzz.py` grew."""
+        """Give the states of the pool that `nomos fuzz-states` grew."""
         try:
             return [from_row(row) for row in load_pool(Path(self.pool)).states]
         except (OSError, ValueError) as error:

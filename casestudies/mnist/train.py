@@ -15,15 +15,15 @@ import torch
 from torch import nn
 
 from casestudies.mnist.data import PARTS, SIDE, load_digits
-from casestudies.mnist.training import (
+from casestudies.training.networks import (
     Batch,
     Recipe,
     accuracy,
     fit,
     parse_device,
+    save_card,
     shuffled,
     to_onnx,
-    write_card,
 )
 
 MODELS = Path(__file__).parent / "models"
@@ -70,7 +70,7 @@ def main() -> None:
         "rows": {"train": len(train.images), "test": len(test.images)},
         "accuracy": measured,
     }
-    write_card(MODELS, RECIPE, facts)
+    save_card(MODELS, RECIPE, facts)
 
 
 if __name__ == "__main__":

@@ -14,18 +14,18 @@ import numpy as np
 import torch
 from torch import nn
 
-from casestudies.mnist.training import (
+from casestudies.speech_command.data import LENGTH, WORDS, find_archive, load_clips
+from casestudies.speech_command.spectrogram import BLOCK, SHAPE, spectrogram
+from casestudies.training.networks import (
     Batch,
     Recipe,
     accuracy,
     fit,
     parse_device,
+    save_card,
     shuffled,
     to_onnx,
-    write_card,
 )
-from casestudies.speech_command.data import LENGTH, WORDS, find_archive, load_clips
-from casestudies.speech_command.spectrogram import BLOCK, SHAPE, spectrogram
 
 MODELS = Path(__file__).parent / "models"
 RECIPE = Recipe(epochs=30, batch=64, learning_rate=2e-3, weight_decay=1e-5)
@@ -140,7 +140,7 @@ def main() -> None:
         "rows": rows,
         "accuracy": measured,
     }
-    write_card(MODELS, RECIPE, facts)
+    save_card(MODELS, RECIPE, facts)
 
 
 if __name__ == "__main__":

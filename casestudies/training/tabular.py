@@ -1,17 +1,13 @@
-"""Turn rows and labels into small ONNX models and a card that says how they came about.
+"""Turn rows and labels into small ONNX models.
 
-Used by the `train.py` of both tabular case studies. Needs the extra `train`; the models
-need onnxruntime alone. A model takes the raw features: scaling is part of its graph.
+The models need onnxruntime alone. A model takes the raw features: scaling is part of its
+graph.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-import platform
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from itertools import pairwise
 from pathlib import Path
 
@@ -23,6 +19,8 @@ from onnx import TensorProto, helper, numpy_helper
 from skl2onnx import to_onnx
 from skl2onnx.common.data_types import FloatTensorType
 from sklearn.tree import DecisionTreeClassifier
+
+from casestudies.training.card import write_card
 
 # Old enough for every onnxruntime since 1.20.
 OPSET, TREE_OPSET, IR_VERSION = 13, 1, 8
@@ -51,24 +49,32 @@ class Lesson:
 
 def train_network(lesson: Lesson, recipe: Recipe) -> onnx.ModelProto:
     """Train a fully connected ReLU network on standardised rows."""
-    torch.manual_seed(recipe.seed)
     torch.set_num_threads(1)
-    rows, labels = lesson.rows, torch.from_numpy(lesson.labels)
+    rows = lesson.rows
     mean, scale = rows.mean(axis=0), rows.std(axis=0)
     scale[scale == 0] = 1  # a level that no one in training has
-    inputs = torch.from_numpy((rows - mean) / scale)
+    network = fit_network((rows - mean) / scale, lesson.labels, recipe, recipe.seed)
+    model = network_to_onnx(network, mean, scale)
+    scores = network(torch.from_numpy((lesson.every_row - mean) / scale))
+    check_same("network", predict(model, lesson.every_row), scores.argmax(1).numpy())
+    return model
+
+
+def fit_network(
+    rows: np.ndarray, labels: np.ndarray, recipe: Recipe, seed: int
+) -> torch.nn.Sequential:
+    """Train a network on rows as they are."""
+    torch.manual_seed(seed)
+    inputs, answers = torch.from_numpy(rows), torch.from_numpy(labels)
     network = build_network(rows.shape[1], recipe.hidden, int(labels.max()) + 1)
     optimiser = recipe.optimiser(network.parameters(), lr=1e-3)
     for _ in range(recipe.epochs):
         for chosen in torch.randperm(len(inputs)).split(recipe.batch):
             optimiser.zero_grad()
             scores = network(inputs[chosen])
-            torch.nn.functional.cross_entropy(scores, labels[chosen]).backward()
+            torch.nn.functional.cross_entropy(scores, answers[chosen]).backward()
             optimiser.step()
-    model = network_to_onnx(network, mean, scale)
-    scores = network(torch.from_numpy((lesson.every_row - mean) / scale))
-    check_same("network", predict(model, lesson.every_row), scores.argmax(1).numpy())
-    return model
+    return network
 
 
 def build_network(
@@ -152,15 +158,8 @@ def accuracy(model: onnx.ModelProto, rows: np.ndarray, labels: np.ndarray) -> fl
 def save(
     models: dict[str, onnx.ModelProto], card: dict[str, object], folder: Path
 ) -> None:
-    """Write the models and, beside them, the card with their checksums."""
+    """Write the models and, beside them, their card."""
     for name, model in models.items():
         onnx.checker.check_model(model)
         (folder / name).write_bytes(model.SerializeToString())
-    files = {
-        name: hashlib.sha256((folder / name).read_bytes()).hexdigest()
-        for name in models
-    }
-    versions = {"python": platform.python_version()}
-    versions |= {library: version(library) for library in LIBRARIES}
-    text = json.dumps({**card, "sha256": files, "versions": versions}, indent=2)
-    (folder / "card.json").write_text(text + "\n", encoding="utf-8")
+    write_card(folder, card, LIBRARIES)

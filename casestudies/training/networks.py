@@ -1,27 +1,23 @@
-"""Turn a torch network into a small ONNX model and a card that says how it came about.
+"""Train a torch network and turn it into a small ONNX model.
 
-Used by the `train.py` of the image, speech and text case studies. Needs the extra
-`train`; the models need onnxruntime alone. A model takes what a record holds: scaling
-and whatever else comes before the first layer are part of its graph.
+The models need onnxruntime alone. A model takes what a record holds: scaling and whatever
+else comes before the first layer are part of its graph.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
 import io
-import json
-import platform
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
 import onnx
 import torch
 
+from casestudies.training.card import write_card
 from nomos import load_model
 
 # Old enough for every onnxruntime since 1.20.
@@ -121,14 +117,6 @@ def accuracy(model: Path, records: np.ndarray, labels: np.ndarray) -> float:
     return round(right / len(records), 4)
 
 
-def write_card(folder: Path, recipe: Recipe, facts: dict[str, object]) -> None:
-    """Write, beside the models, what is needed to make them again and to judge them."""
-    files = {
-        model.name: hashlib.sha256(model.read_bytes()).hexdigest()
-        for model in sorted(folder.glob("*.onnx"))
-    }
-    versions = {"python": platform.python_version()}
-    versions |= {library: version(library) for library in LIBRARIES}
-    card = {**facts, "recipe": asdict(recipe), "sha256": files, "versions": versions}
-    text = json.dumps(card, indent=2)
-    (folder / "card.json").write_text(text + "\n", encoding="utf-8")
+def save_card(folder: Path, recipe: Recipe, facts: dict[str, object]) -> None:
+    """Write the card of a network: its recipe, and what else is known of it."""
+    write_card(folder, {**facts, "recipe": asdict(recipe)}, LIBRARIES)
