@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo paper test test-all lint docs clean
+.PHONY: demo paper test test-all coverage lint docs clean
 .DEFAULT_GOAL := test
 
 $(BIN)/python:
@@ -50,6 +50,13 @@ test: lint
 test-all: lint $(VENV)/.all
 	$(BIN)/python -m pytest -n 2
 	$(BIN)/mkdocs build --strict --site-dir build/site
+
+# Branches of everything that needs no extra; fails under 95 %.
+coverage: $(VENV)/.dev
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest -q -n 2 -m "not slow"
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report
 
 docs: $(VENV)/.dev
 	$(BIN)/mkdocs build --strict --site-dir build/site
