@@ -137,6 +137,49 @@ def test_a_notebook_shows_the_result_with_everything_escaped():
     assert "violated" in repr(result)
 
 
+def test_a_printed_result_says_how_often_and_shows_the_bug_that_misses_by_most(frame):
+    spec = MONOTONE.replace("d1 <= d2", "d1 <= d2 + 0.5")
+
+    def predict(rows):
+        return np.where(rows["income"] < 60, rows["income"], rows["income"] - 50)
+
+    result = nomos.run(spec, inputs=frame, predict=predict)
+    widest = max(b.values["d1"] - b.values["d2"] for b in result.bugs)
+    first, said, names, changed, same, outputs = str(result).split("\n")
+    assert first.startswith("property: violated; exact: ")
+    assert said == "`d1 <= d2 + 0.5` does not hold:"
+    assert names.split() == ["x1", "x2"]
+    assert changed.split()[:2] == ["*", "income"]
+    assert same.strip() == "(3 other features are the same)"
+    d1, d2 = (int(part.rpartition(" ")[2]) for part in outputs.split("   "))
+    assert d1 - d2 == widest
+
+
+def test_a_notebook_marks_what_differs_and_leaves_out_what_does_not(frame):
+    result = nomos.run(MONOTONE, inputs=frame, predict=lambda f: bump(f["income"]))
+    html = result._repr_html_()
+    assert "<th>income</th>" in html
+    assert "<th>town</th>" not in html
+    assert "3 other features the same" in html
+    assert f"and {result.counts.unique_bugs - 3} other bugs" in html
+
+
+def test_a_notebook_shows_images():
+    shades = np.random.default_rng(0).random((5, 9, 9))
+    result = nomos.run(
+        "input x;\noutput d;\n{ d = f(x) }\nensures d > 1;\n",
+        inputs=list(shades),
+        f=lambda images: [float(image.mean()) for image in images],
+    )
+    assert result._repr_html_().count('<img alt="x" src="data:image/png;base64,') == 3
+
+
+def test_a_result_without_bugs_is_one_line(frame):
+    result = nomos.run(MONOTONE, inputs=frame, predict=lambda f: f["income"])
+    assert str(result) == "property: holds; exact: 0 of 540"
+    assert "<table>" not in result._repr_html_()
+
+
 class TestTables:
     def test_kinds_are_inferred_from_the_values(self):
         kinds = {

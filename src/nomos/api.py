@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # checking a spec needs none of these, so it does not wait fo
     from nomos.campaign.result import Result
     from nomos.campaign.session import Prepared, Session
     from nomos.campaign.store import Store
+    from nomos.report.notebook import ShownResult
 
 
 def find_specs(arguments: Sequence[str]) -> list[Path]:
@@ -190,13 +191,13 @@ def run_spec(
     budget: int = 5000,
     seed: int = 0,
     store: bool = True,
-) -> Result:
+) -> ShownResult:
     """Run one campaign and return what it came to; bugs are stored for `nomos replay`."""
     from nomos.campaign.naming import project_root
-    from nomos.campaign.result import Result
     from nomos.campaign.runner import Budget
     from nomos.campaign.session import Options, Session
     from nomos.campaign.store import FOLDER, Store
+    from nomos.report.notebook import ShownResult
 
     path = Path(path)
     root = project_root(path)
@@ -206,7 +207,7 @@ def run_spec(
     given = dict(settings or {}) | ({} if model is None else {"model": model})
     try:
         prepared = session.prepare(spec, imported, path, given)
-        result = Result(prepared.subject, seed, budget)
+        result = ShownResult(prepared.subject, seed, budget)
         for _ in session.run(prepared, seed, result):
             pass
     finally:

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from nomos import api
-from nomos.campaign.result import Result
 from nomos.campaign.runner import Budget
 from nomos.campaign.session import Options, Session
 from nomos.diagnostics import Severity, Source
@@ -21,6 +20,7 @@ from nomos.domain.functions import batched
 from nomos.domain.table import Table, read_table
 from nomos.errors import NomosError, SpecError
 from nomos.lang.check import check
+from nomos.report.notebook import ShownResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ def run(
     budget: int = 5000,
     seed: int = 0,
     **functions: Callable[..., Any],
-) -> Result:
+) -> ShownResult:
     """Test functions against a spec, on inputs that are already there.
 
     `inputs` is a numpy array, a data frame of pandas or polars, a list of records
@@ -66,7 +66,7 @@ def run(
     session = Session(Path(), Options(budget=Budget(cases=budget)))
     imported = Imported(domain, {}, {})
     prepared = session.prepare(checked.spec, imported, Path(f"{text.name}.nom"), {})
-    result = Result(prepared.subject, seed, budget)
+    result = ShownResult(prepared.subject, seed, budget)
     for _ in session.run(prepared, seed, result):
         pass
     return result

@@ -8,7 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nomos.domain.csvfile import feature_code, infer_features, read_columns
+from nomos.domain.csvfile import (
+    feature_code,
+    infer_features,
+    quoted,
+    read_columns,
+)
 from nomos.domain.schema import Category, Feature, Flag, Integer, OneHot, Real, Schema
 from nomos.errors import NomosError
 from nomos.models import load_model
@@ -29,7 +34,7 @@ HERE = Path(__file__).parent
 
 
 class {name}(Domain):
-    """Rows of {data}, and a model that labels them."""
+    """Rows of {about}, and a model that answers for them."""
 
     # One line for each feature, in the order of the model's columns. Specs use these
     # names: x.{example}. Mend what was guessed wrong, ranges above all.
@@ -38,7 +43,9 @@ class {name}(Domain):
     )
 
     def __init__(
-        self, model: str = {model}, data: str = str(HERE / {data!r})
+        self,
+        model: str = {model},  # --model
+        data: str = str(HERE / {data}),  # --set data=...
     ) -> None:
         self.rows = read_rows(data, self.schema)
         self.model = load_model(model)
@@ -49,58 +56,61 @@ class {name}(Domain):
 
     @batched
     def predict(self, rows):
-        """Return a label for each row; a spec calls it for one."""
+        """Return an answer for each row; a spec calls it for one."""
         return self.model.predict(rows)
 '''
 
 _MONOTONE = """\
-# A higher {feature} never gives a lower label.
+# A higher {feature} never gives a lower answer.
 
 # Is that what you expect of your model? If not, turn the `<=` in the last line round,
-# or say when you expect it: requires x1.{other} == ...;
+# or say when you expect it, with another `requires`.
 import {module};
 
-input x1;                                   # a row of the data, drawn at random
+input x1;| a row of the data, drawn at random
 var v1 := {get};
 var v2 := v1 + randInt(1, {step});
-var x2 := {set};                            # the same row, {feature} apart
+var x2 := {set};| the same row, with another {feature}
+
+requires v2 <= {high};| no higher than in the data; other cases are skipped
 
 output d1;
 output d2;
 
 {{
-  d1 = predict(x1)                          # ordinary Python: run the model twice
+  d1 = predict(x1)| ordinary Python: run the model twice
   d2 = predict(x2)
 }}
 
-ensures d1 <= d2;                           # and relate the two answers
+ensures d1 <= d2;| and relate the two answers
 """
 
 _INDIFFERENT = """\
-# The label does not depend on {feature}.
+# The answer does not depend on {feature}.
 import {module};
 
-input x1;
-input x2;                                   # a second row, for another {feature}
+input x1;| a row of the data, drawn at random
+input x2;| another, for its {feature}
 var v2 := {get};
-var x3 := {set};
-requires {differ};                          # cases where nothing changes are skipped
+var x3 := {set};| the first row, with that {feature}
+
+requires {differ};| cases where nothing changes are skipped
 
 output d1;
 output d3;
 
 {{
-  d1 = predict(x1)
+  d1 = predict(x1)| ordinary Python: run the model twice
   d3 = predict(x3)
 }}
 
-ensures d1 == d3;
+ensures d1 == d3;| and relate the two answers
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """The files of a first project: their names and their texts."""
+    """The files of a first project: their names and texts, and what was found out."""
 
     files: dict[str, str]
     notes: tuple[str, ...] = ()
@@ -118,17 +128,22 @@ def scaffold(model: str, data: Path, folder: Path) -> Project:
         module=module,
         kinds=", ".join(kinds),
         name=module.title().replace("_", ""),
-        data=_beside(data, folder),
-        model=f"str(HERE / {_beside(Path(model), folder)!r})"
+        about=_one_line(data.name),
+        data=quoted(_beside(data, folder)),
+        model=f"str(HERE / {quoted(_beside(Path(model), folder))})"
         if Path(model).exists()
-        else repr(model),
+        else quoted(model),
         example=next((f.name for f in features if f.name.isidentifier()), "name"),
         features="\n".join(f"        {feature_code(feature)}," for feature in features),
     )
     files = {f"{module}.py": domain}
     files |= {f"specs/{name}.nom": text for name, text in _specs(schema, module)}
-    notes = tuple(f"`{name}` is not used" for name in left_out)
-    return Project(files, notes)
+    rows = len(next(iter(columns.values())))
+    notes = [f"{data} has {rows} rows, of which {len(features)} features are used"]
+    notes += [f"its column `{name}` is not used" for name in left_out]
+    if width is not None:
+        notes.append(f"{model} takes {width} numbers a row")
+    return Project(files, tuple(notes))
 
 
 def _model_width(model: str) -> int | None:
@@ -170,49 +185,55 @@ def _matching(
 def _specs(schema: Schema, module: str) -> Iterator[tuple[str, str]]:
     """Yield specs that run at once, one for each kind of feature there is."""
     numeric = [f for f in schema.features if isinstance(f, Integer | Real)]
+    codes = [f for f in numeric if f.high - f.low <= 1 and isinstance(f, Integer)]
+    numeric = [f for f in numeric if f not in codes]  # 1 and 2 are no amounts
     numeric.sort(key=lambda f: isinstance(f, Real))  # whole numbers read best
     others = [f for f in schema.features if isinstance(f, Flag | Category | OneHot)]
     for feature in numeric[:2]:
         low, high = float(feature.low), float(feature.high)
         step = max(1, min(1000, round((high - low) / 4))) if high - low < 1e9 else 1000
-        other = next(
-            (f.name for f in schema.features if f is not feature), feature.name
-        )
         text = _MONOTONE.format(
-            feature=feature.name,
-            other=other,
+            feature=_one_line(feature.name),
             module=module,
             get=_get("x1", feature),
             set=_set("x1", feature, "v2"),
             step=step,
+            high=f"{feature.high:.12g}",
         )
-        yield f"higher_{_identifier(feature.name)}", text
-    for group in others[:1]:
+        yield f"higher_{_identifier(feature.name)}", _remarked(text)
+    for group in [*others, *codes][:1]:
         text = _INDIFFERENT.format(
-            feature=group.name,
+            feature=_one_line(group.name),
             module=module,
             get=_get("x2", group),
             set=_set("x1", group, "v2"),
             differ=f"{_get('x1', group)} != v2",
         )
-        yield f"indifferent_to_{_identifier(group.name)}", text
+        yield f"indifferent_to_{_identifier(group.name)}", _remarked(text)
+
+
+def _remarked(text: str) -> str:
+    """Put the remarks behind `|` under each other, as comments."""
+    lines = [line.partition("|") for line in text.split("\n")]
+    width = max(len(code) for code, bar, _ in lines if bar) + 2
+    return "\n".join(f"{c:<{width}}#{r}" if bar else c for c, bar, r in lines)
+
+
+def _one_line(name: str) -> str:
+    """Return a name that may stand in a comment or a docstring."""
+    return re.sub(r'[\s"\\|]+', " ", name).strip()
 
 
 def _get(record: str, feature: Feature) -> str:
     if feature.name.isidentifier() and feature.name.isascii():
         return f"{record}.{feature.name}"
-    return f"getFeat({record}, {_quoted(feature.name)})"
+    return f"getFeat({record}, {quoted(feature.name)})"
 
 
 def _set(record: str, feature: Feature, value: str) -> str:
     if feature.name.isidentifier() and feature.name.isascii():
         return f"{record}[{feature.name} := {value}]"
-    return f"setFeat({record}, {_quoted(feature.name)}, {value})"
-
-
-def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
+    return f"setFeat({record}, {quoted(feature.name)}, {value})"
 
 
 def _identifier(text: str) -> str:

@@ -57,7 +57,7 @@ def offered(path: Path) -> set[str]:
         alias.asname or alias.name
         for node in ast.walk(tree)
         if isinstance(node, ast.ImportFrom)
-        and (node.module or "").startswith("nomos.")
+        and (node.module or "").partition(".")[0] == "nomos"
         # An import inside a function is for its own use.
         and node.col_offset <= 4
         for alias in node.names

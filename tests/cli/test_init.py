@@ -113,7 +113,7 @@ class TestOnnx:
         monkeypatch.setattr(scaffold, "_model_width", lambda model: width)
         write_csv(folder / "rows.csv", ["a", "b"], [[1, "x"], [2, "y"]])
         assert nomos("init", "--model", "m:f", "--data", "rows.csv").exit_code == 0
-        assert f"{kind.__name__}('b', ('x', 'y'))" in (folder / "rows.py").read_text()
+        assert f'{kind.__name__}("b", ("x", "y"))' in (folder / "rows.py").read_text()
 
 
 class TestCsv:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from html import escape
 from typing import Any
 
 from nomos.campaign.baseline import case_name
@@ -25,8 +23,6 @@ from nomos.campaign.events import (
 from nomos.domain.domain import Domain
 from nomos.lang import core
 
-_BUGS_IN_NOTEBOOK = 5
-_LONGEST_CELL = 300
 MOST_BUGS_KEPT = 10_000  # with their values; more are counted, and replayed by their id
 
 
@@ -110,30 +106,6 @@ class Result:
         name, model = self.subject.spec.name, self.subject.model
         of = f" of {model}" if model else ""
         return f"<{name}{of}: {self.verdict}; {count_words(self.counts)}>"
-
-    def _repr_html_(self) -> str:
-        """Show the result in a notebook: the verdict, the counts, and the first bugs."""
-        spec, counts = self.subject.spec, self.counts
-        head = f"<b>{escape(spec.name)}: {escape(self.verdict)}</b>"
-        about = f"<br><i>{escape(spec.description)}</i>" if spec.description else ""
-        facts = f"<br>{escape(count_words(counts))}"
-        rows = "".join(
-            f"<tr><td><code>{bug.id}</code></td><td>{_cell(data['inputs'])}</td>"
-            f"<td>{_cell(data['outputs'])}</td></tr>"
-            for bug in self.bugs[:_BUGS_IN_NOTEBOOK]
-            for data in [bug_data(bug, self.subject)]
-        )
-        titles = "<tr><th>bug</th><th>inputs and vars</th><th>outputs</th></tr>"
-        table = f"<table>{titles}{rows}</table>" if rows else ""
-        return f"<div>{head}{about}{facts}{table}</div>"
-
-
-def _cell(values: Mapping[str, Any]) -> str:
-    lines = (
-        f"{name} = {json.dumps(value)}"[:_LONGEST_CELL]
-        for name, value in values.items()
-    )
-    return "<br>".join(escape(line) for line in lines)
 
 
 def count_words(counts: Counts) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import math
 from datetime import date
 from pathlib import Path
@@ -143,7 +144,7 @@ def _part(path: Path, feature: Feature, columns: Columns, groups: Any) -> Array:
 
 def feature_code(feature: Feature) -> str:
     """Return a feature as the Python text that makes it."""
-    name = repr(feature.name)
+    name = quoted(feature.name)
     match feature:
         case Flag():
             return f"Flag({name})"
@@ -152,8 +153,18 @@ def feature_code(feature: Feature) -> str:
         case Real(low=low, high=high):
             return f"Real({name}, {low:.6g}, {high:.6g})"
         case Category(levels=levels):
-            return f"Category({name}, {levels!r})"
+            return f"Category({name}, {_levels(levels)})"
         case OneHot(levels=levels):
-            return f"OneHot({name}, {levels!r})"
+            return f"OneHot({name}, {_levels(levels)})"
         case _:
             raise TypeError(f"no text for {feature!r}")
+
+
+def _levels(levels: tuple[str, ...]) -> str:
+    inner = ", ".join(quoted(level) for level in levels)
+    return f"({inner},)" if len(levels) == 1 else f"({inner})"
+
+
+def quoted(text: str) -> str:
+    """Return a text in the quotes of Python, JSON and Nomos alike."""
+    return json.dumps(text, ensure_ascii=False)

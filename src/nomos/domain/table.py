@@ -53,7 +53,7 @@ def _frame(data: Any) -> Table:
     held = [_held(f, c) for f, c in zip(features, columns, strict=True)]
     rows = np.column_stack(held) if held else np.empty((len(data), 0))
     kinds = [column.dtype for column in columns]
-    empty = data[:0]
+    wanted = dict(data.dtypes) if hasattr(data, "astype") else {}  # of pandas
 
     def original(rows: Array) -> Any:
         made = {
@@ -63,9 +63,10 @@ def _frame(data: Any) -> Table:
             )
         }
         frame = type(data)(made)
-        if hasattr(empty, "dtypes") and hasattr(frame, "astype"):  # pandas
-            return frame.astype(dict(empty.dtypes), errors="ignore")
-        return frame
+        # Only what differs: converting every column of one row takes milliseconds.
+        now = dict(frame.dtypes) if wanted else {}
+        other = {name: kind for name, kind in wanted.items() if now[name] != kind}
+        return frame.astype(other, errors="ignore") if other else frame
 
     return Table(rows.astype(np.float64), Schema(*features), original)
 

@@ -81,6 +81,8 @@ class OnnxModel(OutputModel):
         self._shape = tuple(d if isinstance(d, int) else None for d in only.shape)
         if self._shape and self._shape[0]:
             self.batch = self._shape[0]
+        if len(self._shape) == 2:
+            self.width = self._shape[1]
 
     def _check_width(self, shape: tuple[int, ...]) -> None:
         wanted = self._shape[1:]

@@ -11,6 +11,7 @@ import numpy as np
 from nomos.errors import ModelError
 from nomos.models.adapter import Adapter, Array, NoScores
 from nomos.models.extras import distrust, need, reason
+from nomos.models.sklearn_trees import TREES, trees_are_sound
 
 
 class EstimatorModel(Adapter):
@@ -62,7 +63,10 @@ class EstimatorModel(Adapter):
 
 
 def load_skops(path: Path, *, trust: bool) -> EstimatorModel:
-    """Load a skops file; types that skops does not know are refused without trust."""
+    """Load a skops file; types that skops does not know are refused without trust.
+
+    Trees are no such type: skops distrusts them for nodes that lead nowhere.
+    """
     skops = need("skops.io", extra="sklearn", what="skops files")
     try:
         unknown = skops.get_untrusted_types(file=path)
@@ -70,12 +74,15 @@ def load_skops(path: Path, *, trust: bool) -> EstimatorModel:
         raise ModelError(f"{path} is no readable skops file: {reason(error)}") from (
             error
         )
-    if unknown and not trust:
-        raise distrust(path, f"holds types that may run code: {', '.join(unknown)}")
+    foreign = [name for name in unknown if name not in TREES]
+    if foreign and not trust:
+        raise distrust(path, f"holds types that may run code: {', '.join(foreign)}")
     try:
         estimator = skops.load(path, trusted=unknown)
     except Exception as error:
         raise ModelError(f"{path} cannot be loaded: {reason(error)}") from error
+    if not trust and not trees_are_sound(estimator):
+        raise ModelError(f"{path} holds a damaged tree: its nodes lead out of it")
     if not hasattr(estimator, "predict"):
         raise ModelError(
             f"{path} holds a {type(estimator).__name__}, which has no `predict`"
