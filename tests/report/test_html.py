@@ -16,6 +16,7 @@ from nomos.campaign.baseline import case_name
 from nomos.campaign.events import Crash
 from nomos.campaign.result import Result
 from nomos.report.html import write_html
+from nomos.report.html_sections import model_names
 
 Page = Callable[..., str]
 Read = Callable[[str], Any]
@@ -109,7 +110,7 @@ class TestPage:
             Crash(7, (1,), "ValueError: no", "Traceback\n  <here>\nValueError")
         ]
         text = page(result)
-        assert "case 7 crashed" in text
+        assert "Case 7 crashed" in text
         assert "Traceback" not in text.partition("<details>")[0]
         assert "&lt;here&gt;" in text
 
@@ -143,6 +144,32 @@ class TestPage:
         assert ">model</button>" in text
         assert "1 of 2 violated: 1 property on 2 models" in text
         assert ">model</button>" not in page(bumpy)
+
+    def test_models_of_one_name_are_told_apart_by_their_folders(self) -> None:
+        names = model_names(["a/models/nn.onnx", "b/models/nn.onnx", "a/dt.onnx", ""])
+        assert [re.sub("<.*?>", "", name) for name in names] == [
+            "a/models/nn.onnx",
+            "b/models/nn.onnx",
+            "dt.onnx",
+            "-",
+        ]
+
+    def test_what_is_the_same_for_all_is_said_once(self, page: Page, run: Run) -> None:
+        text = page(*run("income"))
+        assert ">search</button>" not in text and ">seed</button>" not in text
+        assert "random search, seed 0" in text
+
+    def test_gaps_of_all_seeds_are_told_together(
+        self, project: Any, page: Page, run: Run
+    ) -> None:
+        project.spec(
+            "gap",
+            "import loans; input x; var n := randInt(1, 2); output d; { d = n }"
+            " ensures d <= 0;",
+        )
+        text = page(*run("gap", seeds=(0, 1, 2)))
+        (said,) = re.findall(r"Violations miss what is ensured by 1 \(.*?\)\.", text)
+        assert re.search(r"by 2 \(\d+ cases\)", said)
 
 
 class TestEscaping:

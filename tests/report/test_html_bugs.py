@@ -191,3 +191,12 @@ class TestRoom:
         small.subject = replace(small.subject, path="other.nom")
         _, line = read(page(large, small)).data
         assert all(bug[-1] for bug in line["bugs"])
+
+    def test_what_a_small_property_leaves_a_large_one_may_have(
+        self, made: Maker, page: Page, read: Read
+    ) -> None:
+        large = made([{"t": "y" * 4000, "n": n} for n in range(1000)])
+        small = made([{"v1": 1}])
+        small.subject = replace(small.subject, path="other.nom")
+        line, _ = read(page(large, small)).data
+        assert all(bug[-1] for bug in line["bugs"])

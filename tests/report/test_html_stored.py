@@ -177,7 +177,7 @@ def test_campaign_that_was_killed_says_so(project: Any, read: Read) -> None:
         database.execute("UPDATE campaigns SET finished = NULL, verdict = NULL")
     database.close()
     report()
-    assert "interrupted after" in page()
+    assert "Interrupted after" in page()
     assert read(page()).data[0]["verdict"] == "violated"
 
 

@@ -4,30 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nomos.campaign.control import Beside, beside, histogram, together
+from nomos.campaign.control import Bar, Beside, beside, histogram, together
 from nomos.campaign.result import Result
+from nomos.report.html_text import count
 
 
 def gap_remarks(results: Sequence[Result]) -> list[str]:
     """Return the lines for one property and model; none where there is nothing to say."""
     name = results[0].subject.spec.name
-    gaps = together(result.found for result in results).gaps
-    said = []
-    if gaps is not None and len(gaps) > 1:
-        bars = [f"{_range(bar.low, bar.high)} ({bar.count})" for bar in histogram(gaps)]
-        said.append(f"{name}: gap (violations): {', '.join(bars)}")
+    bars = [f"{_range(bar)} ({bar.count})" for bar in _bars(results)]
+    said = [f"{name}: gap (violations): {', '.join(bars)}"] if bars else []
+    head, *rows = beside_chance(results) or [""]
+    return [*said, f"{name} {head}:", *rows] if head else said
+
+
+def missed_by(results: Sequence[Result]) -> str:
+    """Return by how much violations miss, as a sentence; empty where all are alike."""
+    bars = [f"by {_range(bar)} ({count(bar.count, 'case')})" for bar in _bars(results)]
+    return f"Violations miss what is ensured {', '.join(bars)}." if bars else ""
+
+
+def beside_chance(results: Sequence[Result]) -> list[str]:
+    """Return violations beside those of the control, a head and rows; empty without it."""
     pairs = [(r, r.control) for r in results if r.control is not None]
-    if pairs:
-        control = pairs[0][1].subject.spec.name
-        ours = together(result.found for result, _ in pairs)
-        theirs = together(chance.found for _, chance in pairs)
-        said.append(f"{name} beside chance ({control}):")
-        said += [_line(row) for row in beside(ours, theirs)]
-    return said
+    if not pairs:
+        return []
+    ours = together(result.found for result, _ in pairs)
+    theirs = together(chance.found for _, chance in pairs)
+    head = f"beside chance ({pairs[0][1].subject.spec.name})"
+    return [head, *(_line(row) for row in beside(ours, theirs))]
 
 
-def _range(low: float, high: float) -> str:
-    return f"{low:g}" if low == high else f"{low:g} to {high:g}"
+def _bars(results: Sequence[Result]) -> list[Bar]:
+    gaps = together(result.found for result in results).gaps
+    return histogram(gaps) if gaps is not None and len(gaps) > 1 else []
+
+
+def _range(bar: Bar) -> str:
+    if bar.low == bar.high:
+        return f"{bar.low:g}"
+    return f"{bar.low:g} to {bar.high:g}"
 
 
 def _line(row: Beside) -> str:

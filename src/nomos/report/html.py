@@ -48,7 +48,7 @@ def html(results: Sequence[Result], *, made: datetime) -> str:
             "headline": text(_headline(chapters)),
             "made": f"{made:%Y-%m-%d %H:%M} UTC",
             "version": text(__version__),
-            "totals": _totals(chapters),
+            "totals": text(_totals(chapters)),
             "overview": overview(chapters),
             "sections": "\n".join(
                 section(chapter, writer)
@@ -62,9 +62,13 @@ def html(results: Sequence[Result], *, made: datetime) -> str:
 
 
 def _write_bugs(chapters: Sequence[Chapter]) -> list[BugWriter]:
-    """Write the bugs of all properties; what one does not need, later ones may have."""
-    room, writers = Room(), []
-    for number, chapter in enumerate(chapters):
+    """Write the bugs of all properties.
+
+    Those with few bugs come first: what they do not need, the others may have.
+    """
+    room, writers = Room(), {}
+    in_turn = sorted(chapters, key=lambda chapter: len(chapter.bugs))
+    for number, chapter in enumerate(in_turn):
         share = room.share(len(chapters) - number)
         before = Room(share.bugs, share.values, share.pictures)
         writer = BugWriter(chapter.first.subject, share)
@@ -73,8 +77,8 @@ def _write_bugs(chapters: Sequence[Chapter]) -> list[BugWriter]:
         room.bugs -= len(writer.rows)
         room.values -= before.values - share.values
         room.pictures -= before.pictures - share.pictures
-        writers.append(writer)
-    return writers
+        writers[chapter.key] = writer
+    return [writers[chapter.key] for chapter in chapters]
 
 
 def _data(chapters: Sequence[Chapter], writers: Sequence[BugWriter]) -> str:
@@ -112,7 +116,14 @@ def _totals(chapters: Sequence[Chapter]) -> str:
     bugs = sum(len(chapter.bugs) for chapter in chapters)
     tests = sum(result.counts.tests for result in results)
     seconds = sum(result.counts.seconds for result in results)
-    return f"{count(bugs, 'unique bug')} in {count(tests, 'case')}, {seconds:,.1f} s"
+    said = [f"{count(bugs, 'unique bug')} in {count(tests, 'case')}, {seconds:,.1f} s"]
+    searches = {chapter.first.search for chapter in chapters}
+    seeds = {chapter.seeds for chapter in chapters}
+    if len(searches) == 1:
+        said.append(f"{searches.pop()} search")
+    if len(seeds) == 1:
+        said.append(f"seed {seeds.pop()}")
+    return ", ".join(said)
 
 
 def _policy(script: str, style: str) -> str:

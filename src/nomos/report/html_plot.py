@@ -24,8 +24,9 @@ def curve(results: Sequence[Result]) -> str:
     for result in results[:_MOST_CURVES]:
         shapes.append(f'<path class="curve" d="{_steps(result, width, height)}"/>')
     said = _in_words(results)
+    kind = "plot many" if len(results) > 1 else "plot"
     return (
-        f'<figure class="plot"><svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img"'
+        f'<figure class="{kind}"><svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img"'
         f' aria-label="Bugs found against cases. {said}">{"".join(shapes)}</svg>'
         f"<figcaption>{said}</figcaption></figure>"
     )

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from nomos.campaign.result import Result
+from nomos.report.chance import beside_chance, missed_by
 from nomos.report.highlight import highlight
 from nomos.report.html_bugs import MOST_DRAWN, BugWriter, Found
 from nomos.report.html_plot import curve
 from nomos.report.html_text import LONGEST_TEXT, attribute, count, text
-from nomos.report.summary import Line, chances, k_safety, remarks
+from nomos.report.summary import Line, campaign_remarks, chances, k_safety, percent
 
 _SIGNS = {"violated": "✗", "none-found": "○", "holds": "✓", "failed": "!"}
 _MEANINGS = {
@@ -99,76 +100,141 @@ def badge(verdict: str) -> str:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of the overview: its head, its classes, and a cell for each property.
+
+    It is sorted by the numbers, or by the texts where there are none.
+    """
+
+    head: str
+    kind: str
+    cells: Sequence[str]
+    numbers: Sequence[float] | None = None
+
+
 def overview(chapters: Sequence[Chapter]) -> str:
-    """Return the table of all properties.
+    """Return the table of all properties; what is the same for all has no column."""
+    models = model_names([chapter.first.subject.model for chapter in chapters])
+    speeds = [chapter.speed for chapter in chapters]
+    columns = [
+        Column("model", "model-cell", models),
+        Column("verdict", "verdict-cell", [badge(c.line.verdict) for c in chapters]),
+        Column(
+            "k",
+            "number extra",
+            [str(chapter.k or "?") for chapter in chapters],
+            [chapter.k or 0 for chapter in chapters],
+        ),
+        Column(
+            "unique bugs",
+            "number bugs-cell",
+            [chapter.unique_bugs for chapter in chapters],
+            [chapter.line.bugs.mean for chapter in chapters],
+        ),
+        Column(
+            "violations",
+            "rate-cell",
+            [_rate(chapter.line) for chapter in chapters],
+            [_violated_share(chapter.line) for chapter in chapters],
+        ),
+        Column(
+            "cases/s", "number extra", [_speed(chapter) for chapter in chapters], speeds
+        ),
+        Column("search", "extra", [text(chapter.first.search) for chapter in chapters]),
+        Column("seed", "number extra", [chapter.seeds for chapter in chapters]),
+    ]
+    dull = {"model", "search", "seed"}
+    kept = [c for c in columns if c.head not in dull or len(set(c.cells)) > 1]
+    return overview_table(chapters, kept)
+
+
+def overview_table(chapters: Sequence[Chapter], columns: Sequence[Column]) -> str:
+    """Return a table with a row for each property, which can be sorted.
 
     The roles are said in full, because a narrow page lays rows out as blocks, and
     browsers take that for the end of a table.
     """
-    models = len({chapter.first.subject.model for chapter in chapters}) > 1
-    heads = [("property", "", "text"), ("verdict", "", "text")]
-    if models:
-        heads.insert(1, ("model", "extra", "text"))
-    heads += [("k", "number extra", "number"), ("unique bugs", "number", "number")]
-    heads += [("violations", "", "number"), ("cases/s", "number extra", "number")]
-    heads += [("search", "extra", "text"), ("seed", "number extra", "number")]
-    cells = "".join(
-        f'<th scope="col" role="columnheader" class="{kind}" aria-sort="none">'
-        f'<button type="button" data-sort="{number}" data-as="{by}">{name}</button></th>'
-        for number, (name, kind, by) in enumerate(heads)
+    heads = _head(0, Column("property", "", ()))
+    heads += "".join(_head(n, column) for n, column in enumerate(columns, 1))
+    rows = "".join(
+        f'<tr role="row" data-key="{chapter.key}">{_row_head(chapter)}'
+        + "".join(_cell(column, number) for column in columns)
+        + "</tr>"
+        for number, chapter in enumerate(chapters)
     )
-    rows = "".join(_row(chapter, models=models) for chapter in chapters)
     return (
         '<table class="overview" role="table"><thead role="rowgroup">'
-        f'<tr role="row">{cells}</tr></thead>'
+        f'<tr role="row">{heads}</tr></thead>'
         f'<tbody role="rowgroup">{rows}</tbody></table>'
     )
 
 
-def _row(chapter: Chapter, *, models: bool) -> str:
-    line, subject = chapter.line, chapter.first.subject
-    sentence = subject.spec.description
-    said = (
-        f'<span class="sentence">{text(sentence, longest=240)}</span>'
-        if sentence
-        else ""
-    )
-    name = f'<a href="#{chapter.key}">{text(subject.spec.name)}</a>'
-    violations = sum(result.counts.violations for result in line.results)
-    tests = sum(result.counts.tests for result in line.results)
-    rate = violations / tests if tests else 0
-    cells: list[tuple[str, float | None, str]] = [
-        ("verdict-cell", None, badge(line.verdict)),
-        ("number extra", None, str(chapter.k or "?")),
-        ("number bugs-cell", line.bugs.mean, chapter.unique_bugs),
-        ("rate-cell", rate, _rate(line)),
-        ("number extra", chapter.speed, _speed(chapter)),
-        ("extra", None, text(chapter.first.search)),
-        ("number extra", None, chapter.seeds),
-    ]
-    if models:
-        cells.insert(0, ("extra", None, _model(subject.model)))
+def _head(number: int, column: Column) -> str:
+    by = "text" if column.numbers is None else "number"
     return (
-        f'<tr role="row" data-key="{chapter.key}">'
-        f'<th scope="row" role="rowheader">{name}{said}</th>'
-        + "".join(_cell(*cell) for cell in cells)
-        + "</tr>"
+        f'<th scope="col" role="columnheader" class="{column.kind}" aria-sort="none">'
+        f'<button type="button" data-sort="{number}" data-as="{by}">{column.head}'
+        "</button></th>"
     )
 
 
-def _cell(kind: str, value: float | None, html: str) -> str:
-    by = "" if value is None else f' data-value="{value}"'
-    return f'<td role="cell" class="{kind}"{by}>{html}</td>'
+def _row_head(chapter: Chapter) -> str:
+    spec = chapter.first.subject.spec
+    said = ""
+    if spec.description:
+        said = f'<span class="sentence">{text(spec.description, longest=240)}</span>'
+    name = f'<a href="#{chapter.key}">{text(spec.name)}</a>'
+    return f'<th scope="row" role="rowheader">{name}{said}</th>'
+
+
+def _cell(column: Column, row: int) -> str:
+    by = "" if column.numbers is None else f' data-value="{column.numbers[row]}"'
+    return f'<td role="cell" class="{column.kind}"{by}>{column.cells[row]}</td>'
+
+
+def _violated_share(line: Line) -> float:
+    judged = sum(result.counts.judged for result in line.results)
+    return sum(r.counts.violations for r in line.results) / judged if judged else 0.0
 
 
 def _rate(line: Line) -> str:
-    """Return the rate; a number stays with its per cent sign."""
-    return text(line.rate()).replace(" %", "&nbsp;%")
+    """Return the rate and what it is a rate of, below them how well it is known."""
+    count, _, known = line.rate().partition(": ")
+    rate, _, interval = known.partition(" (")
+    if count == "exact":
+        count, rate, known = known, percent(_violated_share(line)), "exact"
+    elif interval:
+        known = interval.removesuffix(")").replace(", ", " at ")
+    else:
+        rate = ""
+    first = text(count)
+    if rate:
+        first = (
+            f'<span class="rate">{text(rate)}</span> <span class="of">{first}</span>'
+        )
+    below = f'<span class="below">{text(known)}</span>' if known else ""
+    # A number stays with its per cent sign.
+    return (first + below).replace(" %", "&nbsp;%")
 
 
-def _model(model: str) -> str:
-    name = PurePath(model).name or "-"
-    return f'<span title="{attribute(model)}">{text(name)}</span>'
+def model_names(models: Sequence[str]) -> list[str]:
+    """Return models as cells: as much of the end of each path as tells them apart."""
+    unique = dict.fromkeys(models)
+    parts = {model: PurePath(model).parts or ("-",) for model in unique}
+    shown = {}
+    for model, path in parts.items():
+        others = [other for other in parts.values() if other != path]
+        size = next(
+            n
+            for n in range(1, len(path) + 1)
+            if n == len(path) or all(other[-n:] != path[-n:] for other in others)
+        )
+        shown[model] = str(PurePath(*path[-size:]))
+    return [
+        f'<span title="{attribute(model)}">{_breakable(shown[model])}</span>'
+        for model in models
+    ]
 
 
 def _speed(chapter: Chapter) -> str:
@@ -186,7 +252,8 @@ def section(chapter: Chapter, writer: BugWriter) -> str:
         f'<section class="property" id="{chapter.key}" data-key="{chapter.key}"'
         f' aria-labelledby="{chapter.key}-name">'
         f'<header><h2 id="{chapter.key}-name">{text(spec.name)}</h2>'
-        f"{badge(chapter.line.verdict)}</header>"
+        f'{badge(chapter.line.verdict)}<a class="back" href="#overview">overview</a>'
+        "</header>"
         f"{sentence}{_facts(chapter)}{_remarks(chapter)}"
         f'<div class="spec-and-plot">{_spec(chapter)}{plot}</div>'
         f"{_bugs(chapter, writer)}</section>"
@@ -200,7 +267,6 @@ def _facts(chapter: Chapter) -> str:
     discarded = sum(result.counts.discarded for result in results)
     past = f"{tests:,}" + (f" and {discarded:,} discarded" if discarded else "")
     facts = {
-        "violations": chapter.line.rate(),
         "unique bugs": chapter.unique_bugs,
         "kind": k_safety(chapter.k),
         "cases": past,
@@ -210,7 +276,8 @@ def _facts(chapter: Chapter) -> str:
         "model": subject.model or "-",
     }
     facts |= {f"--set {name}": value for name, value in subject.settings.items()}
-    shown = "".join(
+    shown = f"<div><dt>violations</dt><dd>{_rate(chapter.line)}</dd></div>"
+    shown += "".join(
         f"<div><dt>{text(name)}</dt><dd>{_breakable(value)}</dd></div>"
         for name, value in facts.items()
     )
@@ -226,31 +293,30 @@ def _breakable(value: str) -> str:
 
 def _remarks(chapter: Chapter) -> str:
     """Return problems, crashes and what else must be said, of all seeds."""
-    said: dict[str, None] = {}
-    for result in chapter.line.results:
-        name = result.subject.spec.name
-        lines: list[str] = []
-        for remark in remarks([result]):
-            if remark.startswith(" ") and lines:  # the row of a table under a remark
-                lines[-1] += f"\n{remark}"
-            else:
-                lines.append(remark.removeprefix(f"{name}: "))
-        said |= dict.fromkeys(lines)
+    results = chapter.line.results
+    said = dict.fromkeys(r for result in results for r in campaign_remarks(result))
     parts = [_remark(remark) for remark in said]
-    chance = chances(chapter.first) if len(chapter.line.results) == 1 else None
+    if missed := missed_by(results):
+        parts.append(f"<p>{text(missed)}</p>")
+    if beside := beside_chance(results):
+        table = text("\n".join(beside[1:]))
+        parts.append(f'<p>{_sentence(beside[0])}:</p><pre tabindex="0">{table}</pre>')
+    chance = chances(results[0]) if len(results) == 1 else None
     if chance is not None:
-        parts.append(f"<p>{text(chance[:1].upper() + chance[1:])}.</p>")
+        parts.append(f"<p>{_sentence(chance)}.</p>")
     return f'<div class="remarks">{"".join(parts)}</div>' if parts else ""
 
 
 def _remark(remark: str) -> str:
     head, _, rest = remark.partition("\n")
     if not rest:
-        return f"<p>{text(head)}</p>"
+        return f"<p>{_sentence(head)}.</p>"
     shown = f'<pre tabindex="0">{text(rest, longest=20_000)}</pre>'
-    if rest.startswith(" "):
-        return f"<p>{text(head)}</p>{shown}"
-    return f"<details><summary>{text(head)}</summary>{shown}</details>"
+    return f"<details><summary>{_sentence(head)}</summary>{shown}</details>"
+
+
+def _sentence(words: str) -> str:
+    return text(words[:1].upper() + words[1:])
 
 
 def _spec(chapter: Chapter) -> str:

@@ -108,29 +108,32 @@ def remarks(results: Sequence[Result]) -> list[str]:
     """Return what else must be said: problems, unstable cases, recorded bugs, chances."""
     said: list[str] = []
     for line in lines_of(results):
-        result, name = line.first, line.first.subject.spec.name
-        finished = result.finished
-        if finished is not None and finished.problem:
-            said.append(f"{name}: {finished.problem}")
-        if result.crashes:
-            crash = result.crashes[0]
-            said.append(
-                f"{name}: case {crash.case} crashed\n{crash.traceback.rstrip()}"
-            )
-        if result.counts.unstable:
-            said.append(
-                f"{name}: {result.counts.unstable} violations did not come back when run"
-                " alone; they are not counted as bugs"
-            )
-        if result.recorded.tried:
-            fixed = len(result.recorded.fixed)
-            left = result.recorded.tried - fixed
-            said.append(
-                f"{name}: of the bugs known before, {left} are left, {fixed} fixed"
-            )
-        if finished is not None and finished.reason == "interrupted":
-            said.append(f"{name}: interrupted after {result.counts.tests} cases")
+        name = line.first.subject.spec.name
+        said += [f"{name}: {remark}" for remark in campaign_remarks(line.first)]
         said += gap_remarks(line.results)
+    return said
+
+
+def campaign_remarks(result: Result) -> list[str]:
+    """Return what must be said of one campaign beside its counts."""
+    said: list[str] = []
+    finished, recorded = result.finished, result.recorded
+    if finished is not None and finished.problem:
+        said.append(finished.problem)
+    if result.crashes:
+        crash = result.crashes[0]
+        said.append(f"case {crash.case} crashed\n{crash.traceback.rstrip()}")
+    if result.counts.unstable:
+        said.append(
+            f"{result.counts.unstable} violations did not come back when run alone;"
+            " they are not counted as bugs"
+        )
+    if recorded.tried:
+        fixed = len(recorded.fixed)
+        left = recorded.tried - fixed
+        said.append(f"of the bugs known before, {left} are left, {fixed} fixed")
+    if finished is not None and finished.reason == "interrupted":
+        said.append(f"interrupted after {result.counts.tests} cases")
     return said
 
 

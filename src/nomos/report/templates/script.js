@@ -10,7 +10,8 @@ const told = document.getElementById('told');
 const controls = Object.fromEntries(['query', 'verdict', 'model', 'status', 'order'].map((id) => [id, document.getElementById(id)]));
 const clear = tools.querySelector('[type=reset]');
 const places = new Map(); // where each bug is, by its id
-const firstCards = Math.max(2, Math.min(12, Math.floor(AT_FIRST / Math.max(1, lines.filter((line) => line.bugs.length).length))));
+// Whole rows of three, few where many properties have some.
+const firstCards = 3 * Math.max(1, Math.min(4, Math.floor(AT_FIRST / 3 / Math.max(1, lines.filter((line) => line.bugs.length).length))));
 
 for (const line of lines) {
   line.section = document.getElementById(line.key);
