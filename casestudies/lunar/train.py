@@ -8,6 +8,7 @@ passes 0, 100 and 175, models/ppo.onnx at the end, and models/README.md.
 
 import argparse
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -103,7 +104,13 @@ def export(policy: Any, path: Path) -> None:
     save_model(model, path)
 
 
-def make_learner(seed: int) -> Any:
+def make_learner(
+    seed: int,
+    *,
+    environments: int = ENVIRONMENTS,
+    rollout: int = 1024,
+    wrap: Callable[[Any], Any] = lambda game: game,
+) -> Any:
     """Build PPO by the setting that SB3's authors tuned for this game."""
     from gymnasium.wrappers import TimeLimit
     from stable_baselines3 import PPO
@@ -113,12 +120,12 @@ def make_learner(seed: int) -> Any:
     from casestudies.lunar.lander import Lander
 
     games = DummyVecEnv(
-        [lambda: Monitor(TimeLimit(Lander(), STEP_LIMIT)) for _ in range(ENVIRONMENTS)]
+        [lambda: Monitor(TimeLimit(wrap(Lander()), STEP_LIMIT))] * environments
     )
     return PPO(
         "MlpPolicy",
         games,
-        n_steps=1024,
+        n_steps=rollout,
         batch_size=64,
         n_epochs=4,
         gamma=0.999,

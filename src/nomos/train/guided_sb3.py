@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random  # noqa: TID251 - its state is kept safe here; nothing is drawn from it
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from nomos.campaign.result import Result
 from nomos.errors import NomosError
 from nomos.train.guided import GuidedTraining, PolicyTest, Restore
+from nomos.train.guided_actions import best_actions
 from nomos.train.guided_starts import BuggyStarts, Start, StartChooser, states_of
 from nomos.train.guided_tests import PolicyTests, states_in, timed
 
@@ -88,7 +89,10 @@ class GuidedCallback(BaseCallback):
                 " can start from a bug\nhelp: env = guided.wrap(env)"
             )
         self._tests = PolicyTests(
-            Path(guided.spec), guided.settings, policy=guided.policy, budget=guided.tests
+            Path(guided.spec),
+            guided.settings,
+            policy=guided.policy,
+            budget=guided.tests,
         )
         if self.can_guide:
             for i in range(env.num_envs):
@@ -166,18 +170,6 @@ class GuidedCallback(BaseCallback):
             mine = order[i :: env.num_envs]
             told = (self._probability, mine, everything)
             env.env_method("nomos_update", *told, indices=[i])
-
-
-def best_actions(model: Any) -> Callable[[Any], Any]:
-    """Return how the policy of an algorithm acts now, at its best, for many at once."""
-    policy, scaling = model.policy, model.get_vec_normalize_env()
-
-    def act(observations: Any) -> Any:
-        if scaling is not None:
-            observations = scaling.normalize_obs(observations)
-        return policy.predict(observations, deterministic=True)[0]
-
-    return act
 
 
 @contextmanager

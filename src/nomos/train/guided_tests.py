@@ -21,6 +21,7 @@ from nomos.domain.functions import batched
 from nomos.errors import DomainError, NomosError
 
 Actions = Callable[[np.ndarray[Any, Any]], Any]
+_BATCH = 4096
 
 
 class PolicyTests:
@@ -42,7 +43,10 @@ class PolicyTests:
         if imported.domain is None:
             raise DomainError(f"{spec} imports no domain, so there is nothing to play")
         domain = self._with_policy(imported.domain)
-        options = Options(budget=Budget(cases=budget), search="random")
+        # All cases side by side: no progress is shown, and the policy is asked for many.
+        options = Options(
+            budget=Budget(cases=budget), search="random", batch=max(budget, _BATCH)
+        )
         self._session = Session(project_root(spec), options)
         self.prepared: Prepared = self._session.prepare(
             loaded, replace(imported, domain=domain), spec, settings

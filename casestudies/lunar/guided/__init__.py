@@ -1,0 +1,1 @@
+"""The training study: normal and guided training over the same seeds."""

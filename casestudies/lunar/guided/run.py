@@ -1,0 +1,123 @@
+"""One training run of the study: PPO, tested as it goes, guided by its bugs or not."""
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from casestudies.lunar.guided.setting import Setting
+from casestudies.lunar.train import Evaluation, evaluate, make_learner
+from nomos.train import GuidedTraining, PolicyTest, Schedule
+from nomos.train.guided_actions import Actions, best_actions
+from nomos.train.guided_tests import PolicyTests
+
+HERE = Path(__file__).parent
+# The seeds of evaluation games: while training, and of the policies chosen in the end.
+WATCHING_SEED = 10_000
+JUDGING_SEED = 20_000
+ACTIONS = np.eye(4, dtype=np.float32)
+
+Tell = Callable[[int], None]
+
+
+def reward_of(act: Actions, *, seed: int, games: int) -> Evaluation:
+    """Play games from gymnasium's own starts."""
+    return evaluate(lambda views: ACTIONS[act(views)], seed=seed, episodes=games)
+
+
+def train_once(
+    setting: Setting, seed: int, *, guided: bool, held_out: Path, tell: Tell
+) -> dict[str, Any]:
+    """Train once and return what the file of the run is to hold."""
+    import torch
+
+    torch.set_num_threads(1)
+    began = time.process_time()
+    tests: list[dict[str, Any]] = []
+    policies: list[Actions] = []
+
+    def on_test(test: PolicyTest, model: Any) -> None:
+        act = best_actions(model)
+        policies.append(act)
+        reward = reward_of(act, seed=WATCHING_SEED, games=setting.games)
+        tests.append(asdict(test) | {"reward": reward.mean, "landed": reward.landed})
+        tell(test.steps)
+
+    guide = GuidedTraining(
+        HERE / "relax.nom",
+        starts=setting.starts,
+        tests=setting.tests,
+        test_every=setting.test_every,
+        schedule=Schedule(
+            setting.growth, setting.grow_every, setting.most if guided else 0.0
+        ),
+        seed=seed,
+        on_test=on_test,
+    )
+    learner = make_learner(
+        seed,
+        environments=setting.environments,
+        rollout=setting.rollout,
+        wrap=guide.wrap,
+    )
+    learner.learn(setting.steps, callback=guide.callback())
+    trained = time.process_time() - began
+    chosen = {name: choose(tests) for name, choose in CHOICES.items()}
+    judged = {
+        number: judge(policies[number], setting, held_out)
+        for number in sorted(set(chosen.values()))
+    }
+    return {
+        "schema": 1,
+        "seed": seed,
+        "guided": guided,
+        "setting": setting.to_json(),
+        "cpu_s": {
+            "training": round(trained, 1),
+            "all": round(time.process_time() - began, 1),
+        },
+        "tests": [_rounded(test) for test in tests],
+        "chosen": {
+            name: {"test": number, **judged[number]} for name, number in chosen.items()
+        },
+    }
+
+
+def minimum_bug(tests: list[dict[str, Any]]) -> int:
+    """Choose the policy with the fewest bugs; of equal ones that with more reward."""
+    return min(range(len(tests)), key=lambda i: (tests[i]["bugs"], -tests[i]["reward"]))
+
+
+def maximum_reward(tests: list[dict[str, Any]]) -> int:
+    """Choose the policy with the most reward; of equal ones that with fewer bugs."""
+    return min(range(len(tests)), key=lambda i: (-tests[i]["reward"], tests[i]["bugs"]))
+
+
+CHOICES = {"minimum_bug": minimum_bug, "maximum_reward": maximum_reward}
+
+
+def judge(act: Actions, setting: Setting, held_out: Path) -> dict[str, Any]:
+    """Count the bugs of a policy on states that no training saw, beside chance."""
+    counts = {}
+    for name in ("relax", "control"):
+        tests = PolicyTests(
+            HERE / f"{name}.nom",
+            {"pool": str(held_out)},
+            policy="policy",
+            budget=setting.judge_tests,
+        )
+        found = tests.run(act, seed=JUDGING_SEED)
+        counts[f"{name}_bugs"] = found.counts.unique_bugs
+    reward = reward_of(act, seed=JUDGING_SEED, games=setting.judge_games)
+    figures = {"reward": reward.mean, "landed": reward.landed}
+    return {"tests": setting.judge_tests, **counts, **_rounded(figures)}
+
+
+def _rounded(figures: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: round(value, 2) if isinstance(value, float) else value
+        for name, value in figures.items()
+    }

@@ -1,0 +1,78 @@
+"""How the policy of an algorithm acts at this moment, for many observations at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+Actions = Callable[[Array], Any]
+
+
+def best_actions(model: Any) -> Actions:
+    """Return what the policy does when it plays its best, not exploring.
+
+    A game asks once a step, and often alone. The plain networks are therefore copied
+    to numpy, which answers some ten times faster than `predict`.
+    """
+    layers = _plain_layers(model.policy)
+    plain = _predict(model.policy) if layers is None else _network(layers)
+    scaling = model.get_vec_normalize_env()
+    if scaling is None:
+        return plain
+    return lambda observations: plain(scaling.normalize_obs(observations))
+
+
+def _predict(policy: Any) -> Actions:
+    return lambda observations: policy.predict(observations, deterministic=True)[0]
+
+
+def _network(layers: list[tuple[Array, Array] | Callable[[Array], Array]]) -> Actions:
+    def act(observations: Array) -> Array:
+        values = observations.astype(np.float32, copy=False)
+        for layer in layers:
+            if isinstance(layer, tuple):
+                weight, bias = layer
+                values = values @ weight + bias
+            else:
+                values = layer(values)
+        best: Array = values.argmax(axis=1)
+        return best
+
+    return act
+
+
+def _plain_layers(
+    policy: Any,
+) -> list[tuple[Array, Array] | Callable[[Array], Array]] | None:
+    """Copy the layers from a vector to the scores of actions; None for other policies."""
+    from gymnasium import spaces
+    from stable_baselines3.common.policies import ActorCriticPolicy
+    from torch import nn
+
+    if type(policy) is not ActorCriticPolicy:
+        return None
+    seen, acts = policy.observation_space, policy.action_space
+    if not isinstance(acts, spaces.Discrete) or acts.start != 0:
+        return None
+    if not isinstance(seen, spaces.Box) or len(seen.shape) != 1:
+        return None
+    if list(policy.features_extractor.parameters()):
+        return None
+    functions: dict[type, Callable[[Array], Array]] = {
+        nn.Tanh: np.tanh,
+        nn.ReLU: lambda values: np.maximum(values, np.float32(0)),
+    }
+    layers: list[tuple[Array, Array] | Callable[[Array], Array]] = []
+    for module in (*policy.mlp_extractor.policy_net, policy.action_net):
+        if isinstance(module, nn.Linear):
+            pair = (module.weight.T, module.bias)
+            weight, bias = (part.detach().cpu().numpy().copy() for part in pair)
+            layers.append((np.ascontiguousarray(weight), bias))
+        elif type(module) in functions:
+            layers.append(functions[type(module)])
+        else:
+            return None
+    return layers

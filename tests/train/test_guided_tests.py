@@ -1,0 +1,150 @@
+"""A spec tested with the policy in training in place of the domain's; needs no game."""
+
+import subprocess
+import sys
+from pathlib import Path
+from textwrap import dedent
+
+import numpy as np
+import pytest
+
+from nomos import DomainError, NomosError
+from nomos.train.guided_tests import PolicyTests, states_in
+
+# A walker on a line of numbers wins when it reaches 0; `policy` says where to.
+DOMAIN = '''
+import numpy as np
+from nomos import Domain, batched
+
+
+class Walk(Domain):
+    """Places from -9 to 9."""
+
+    def __init__(self, model: str = "home", farthest: int = 9) -> None:
+        self.farthest = farthest
+
+    def inputs(self):
+        return [{"place": place} for place in range(-self.farthest, self.farthest + 1)]
+
+    @batched
+    def policy(self, places):
+        return [-1 if place > 0 else 1 for place in places]
+
+    def alone(self, place) -> int:
+        return -1 if place > 0 else 1
+
+    def mirrored(self, state):
+        return {"place": -state["place"]}
+
+    def play(self, state) -> int:
+        return self._walk(state["place"], self.policy)
+
+    def play_alone(self, state) -> int:
+        return self._walk(state["place"], self.alone)
+
+    def _walk(self, place, policy):
+        for _ in range(9):
+            if place == 0:
+                return 1
+            place += int(policy(place))
+        return int(place == 0)
+'''
+SPEC = """
+    # From the other side it is as far.
+    import walk;
+    input s1;
+    var s2 := mirrored(s1);
+    var far := 3;
+    output o1;
+    output o2;
+    {
+      o1 = play(s1)
+      o2 = play(s2)
+    }
+    ensures o1 == o2;
+"""
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> Path:
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "walk.py").write_text(DOMAIN)
+    (tmp_path / "mirror.nom").write_text(dedent(SPEC))
+    return tmp_path / "mirror.nom"
+
+
+def policy_tests(spec: Path, *, policy: str = "policy", **settings: str) -> PolicyTests:
+    return PolicyTests(spec, settings, policy=policy, budget=200)
+
+
+def always_left(places: np.ndarray) -> np.ndarray:
+    return np.full(len(places), -1)
+
+
+def home(places: np.ndarray) -> np.ndarray:
+    return np.where(places > 0, -1, 1)
+
+
+def test_the_policy_given_is_played_not_the_domains_own(spec):
+    tests = policy_tests(spec)
+    assert tests.run(home, seed=0).counts.unique_bugs == 0
+    bugs = tests.run(always_left, seed=0).bugs
+    assert {abs(bug.values["s1"]["place"]) for bug in bugs} == set(range(1, 10))
+
+
+def test_the_same_seed_tries_the_same_cases_whatever_was_tested_before(spec):
+    tests = policy_tests(spec)
+    first = tests.run(always_left, seed=4)
+    tests.run(home, seed=5)
+    again = tests.run(always_left, seed=4)
+    assert [bug.choices for bug in first.bugs] == [bug.choices for bug in again.bugs]
+    assert first.counts.tests == again.counts.tests == 200
+
+
+def test_the_domains_settings_are_kept(spec):
+    bugs = policy_tests(spec, farthest="2").run(always_left, seed=0).bugs
+    assert {abs(bug.values["s1"]["place"]) for bug in bugs} == {1, 2}
+
+
+def test_a_function_for_one_observation_can_be_the_policy_too(spec):
+    text = spec.read_text().replace("play(", "play_alone(")
+    spec.write_text(text)
+    tests = policy_tests(spec, policy="alone")
+    assert tests.run(home, seed=0).counts.unique_bugs == 0
+    assert tests.run(always_left, seed=0).counts.unique_bugs == 18
+
+
+def test_the_states_of_a_bug_are_its_inputs_and_what_is_like_them(spec):
+    tests = policy_tests(spec)
+    bug = tests.run(always_left, seed=0).bugs[0]
+    assert tests.state_names == ["s1", "s2", "far"]
+    assert states_in(bug, tests.state_names, ["s1"]) == ["s1", "s2"]
+
+
+def test_a_function_that_the_domain_lacks_is_said(spec):
+    with pytest.raises(DomainError, match="Walk has no function `act`"):
+        policy_tests(spec, policy="act")
+
+
+def test_a_spec_that_never_asks_the_policy_is_said(spec):
+    with pytest.raises(DomainError, match="without asking `alone` once"):
+        policy_tests(spec, policy="alone").run(home, seed=0)
+
+
+def test_a_policy_that_fails_is_told_not_counted(spec):
+    def broken(places: np.ndarray) -> np.ndarray:
+        raise RuntimeError("no such action")
+
+    with pytest.raises(NomosError, match="no such action"):
+        policy_tests(spec).run(broken, seed=0)
+
+
+def test_importing_the_settings_of_guided_training_loads_no_library_of_games():
+    code = (
+        "import sys; from nomos.train import GuidedTraining; GuidedTraining('a.nom');"
+        "print([m for m in ('torch', 'gymnasium', 'stable_baselines3') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"
