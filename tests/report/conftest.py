@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import struct
+import zlib
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 from typing import Any
 
+import numpy as np
 import pytest
 
 from nomos import api
@@ -114,3 +117,29 @@ def made(run: Callable[..., list[Result]]) -> Callable[..., Result]:
         )
 
     return make
+
+
+_CHANNELS = {0: 1, 2: 3, 3: 1}  # of grey pictures, of colours, of places in a palette
+
+
+def _read_png(data: bytes) -> tuple[np.ndarray, bytes]:
+    """Return a picture's pixels, and its palette where it has one."""
+    at, parts = 8, {b"PLTE": b""}
+    while at < len(data):
+        (size,) = struct.unpack(">I", data[at : at + 4])
+        kind, content = data[at + 4 : at + 8], data[at + 8 : at + 8 + size]
+        (check,) = struct.unpack(">I", data[at + 8 + size : at + 12 + size])
+        assert check == zlib.crc32(kind + content)
+        parts[kind] = content
+        at += 12 + size
+    width, height, depth, kind = struct.unpack(">IIBB", parts[b"IHDR"][:10])
+    assert depth == 8
+    rows = np.frombuffer(zlib.decompress(parts[b"IDAT"]), dtype=np.uint8)
+    pixels = rows.reshape(height, -1)[:, 1:].reshape(height, width, _CHANNELS[kind])
+    return (pixels[:, :, 0] if _CHANNELS[kind] == 1 else pixels), parts[b"PLTE"]
+
+
+@pytest.fixture
+def read_png() -> Callable[[bytes], tuple[np.ndarray, bytes]]:
+    """Read a PNG file as a browser would: checksums, kind of picture, pixels."""
+    return _read_png

@@ -128,7 +128,7 @@ class TestKindsOfRecords:
         self, made: Maker, page: Page, read: Read
     ) -> None:
         text = page(
-            made([{"x1": 1}], Showing(lambda record: Image(np.zeros((2, 2, 3)))))
+            made([{"x1": 1}], Showing(lambda record: Image(np.full((2, 2), "no"))))
         )
         assert "because it raised ValueError" in text
         assert kinds(read(text).data[0]) == ["undrawn"]

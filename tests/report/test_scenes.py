@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-import zlib
 from pathlib import Path
 
 import numpy as np
@@ -69,21 +68,6 @@ def read_gif(data: bytes) -> tuple[list[np.ndarray], list[int]]:
     return frames, delays
 
 
-def read_png(data: bytes) -> tuple[np.ndarray, bytes]:
-    """Return a picture's places in its palette, and the palette."""
-    at, parts = 8, {}
-    while at < len(data):
-        (size,) = struct.unpack(">I", data[at : at + 4])
-        kind, content = data[at + 4 : at + 8], data[at + 8 : at + 8 + size]
-        (check,) = struct.unpack(">I", data[at + 8 + size : at + 12 + size])
-        assert check == zlib.crc32(kind + content)
-        parts[kind] = content
-        at += 12 + size
-    width, height = struct.unpack(">II", parts[b"IHDR"][:8])
-    rows = np.frombuffer(zlib.decompress(parts[b"IDAT"]), dtype=np.uint8)
-    return rows.reshape(height, width + 1)[:, 1:], parts[b"PLTE"]
-
-
 @pytest.mark.parametrize("bits", [2, 3, 8])
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 40, 300])
 def test_compressed_pixels_come_back(bits, size):
@@ -123,7 +107,7 @@ def test_paths_part_where_they_are_first_apart():
     assert parting([straight]) is None
 
 
-def test_a_picture_shows_each_path_in_its_own_panel_and_where_they_part():
+def test_a_picture_shows_each_path_in_its_own_panel_and_where_they_part(read_png):
     drawn, palette = read_png(
         scenes_png({"s1": flight((18, 8), 161), "s2": flight((18, 2), 161)})
     )

@@ -38,9 +38,19 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """Grey pixels (height, width), 0 black to 1 white."""
+    """Pixels (height, width), or (height, width, 3) in red, green and blue.
+
+    From 0, dark, to 1; whole numbers are taken to go to 255.
+    """
 
     pixels: Array
+
+    def __post_init__(self) -> None:
+        pixels = np.asarray(self.pixels)
+        if pixels.ndim < 2 or pixels.shape[2:] not in ((), (3,)):
+            raise ValueError(f"an image cannot have the shape {pixels.shape}")
+        if pixels.dtype.kind in "iu":
+            object.__setattr__(self, "pixels", pixels / 255)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +117,14 @@ def _array(record: Array, schema: Schema | None) -> Shown | None:
     if schema is not None and record.shape == (schema.width,):
         features = schema.features
         return Fields({f.name: get_feature(record, f.name, schema) for f in features})
-    if record.ndim == 2 and min(record.shape) >= _SMALLEST_PICTURE:
+    if record.ndim == 3 and record.shape[0] in (
+        1,
+        3,
+    ):  # channels first, as torch has it
+        record = np.moveaxis(record, 0, 2)
+    if record.ndim == 3 and record.shape[2] == 1:
+        record = record[:, :, 0]
+    is_picture = record.ndim == 2 or record.shape[2:] == (3,)
+    if is_picture and min(record.shape[:2]) >= _SMALLEST_PICTURE:
         return Image(record)
     return None

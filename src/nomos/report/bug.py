@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from rich.text import Text
 
 from nomos.campaign.describe import describe
 from nomos.campaign.records import BugRecord
 from nomos.domain.show import Fields, Image, Scene, Shown, Sound, Words, looks
-from nomos.report.pictures import blocks, png, spectrogram, write_wav
+from nomos.report.pictures import blocks, difference, png, spectrogram, wav
 from nomos.report.scenes import scenes_gif, scenes_png
 
 _LONGEST_VALUE = 48
@@ -140,9 +139,8 @@ def _images(looks: Mapping[str, Image | Sound], *, colour: bool) -> Text:
         for name, look in looks.items()
     }
     first, *others = pictures.values()
-    if others and others[0].pixels.shape == first.pixels.shape:
-        change = np.abs(others[0].pixels - first.pixels)
-        pictures["difference"] = Image(change)
+    if others and (change := difference(first, others[0])) is not None:
+        pictures["difference"] = change[0]
     drawn = {name: blocks(image, colour=colour) for name, image in pictures.items()}
     text = Text()
     for name, lines in drawn.items():
@@ -190,11 +188,11 @@ def write_files(
         match look:
             case Image(pixels=pixels):
                 path = folder / f"{name}.png"
-                scale = max(1, _PIXELS_A_SIDE // max(pixels.shape))
+                scale = max(1, _PIXELS_A_SIDE // max(pixels.shape[:2]))
                 path.write_bytes(png(pixels, scale=scale))
             case Sound():
                 path = folder / f"{name}.wav"
-                write_wav(path, look)
+                path.write_bytes(wav(look))
                 written.append(path)
                 path = folder / f"{name}.png"
                 path.write_bytes(png(spectrogram(look).pixels, scale=3))

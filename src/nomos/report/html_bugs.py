@@ -26,8 +26,9 @@ from nomos.domain.show import (
     looks,
     shown,
 )
-from nomos.report.html_pictures import difference, image_data, scene_data, sound_data
+from nomos.report.html_pictures import image_data, scene_data, sound_data
 from nomos.report.html_text import to_json
+from nomos.report.pictures import difference
 
 # Of each property: more than anybody looks at one by one, and few enough that games
 # are played again, and their paths sent, for a page of many properties.

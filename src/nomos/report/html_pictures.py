@@ -5,15 +5,13 @@ What is larger than a card can show is made smaller first: a page is sent around
 
 from __future__ import annotations
 
-import io
-import wave
 from base64 import b64encode
 from typing import Any
 
 import numpy as np
 
 from nomos.domain.show import Image, Scene, Sound
-from nomos.report.pictures import png, spectrogram
+from nomos.report.pictures import png, shrunk, spectrogram, wav
 
 Array = np.ndarray[Any, Any]
 _LONGEST_SIDE = 256  # pixels; a card is not much wider
@@ -27,20 +25,8 @@ _DIGITS = 4  # of a coordinate, of the scene's width
 def image_data(image: Image) -> list[Any]:
     """Return a picture: its PNG file in base64, its width and height in pixels."""
     pixels = _fit(_finite(image.pixels))
-    height, width = pixels.shape
+    height, width = pixels.shape[:2]
     return [b64encode(png(pixels)).decode(), width, height]
-
-
-def difference(first: Image, second: Image) -> tuple[Image, float] | None:
-    """Return how far two pictures are apart, the most as white, and that most.
-
-    None where they are of different shapes.
-    """
-    if first.pixels.shape != second.pixels.shape:
-        return None
-    apart = np.abs(_finite(second.pixels) - _finite(first.pixels))
-    most = float(apart.max())
-    return Image(apart / (most or 1.0)), most
 
 
 def _finite(values: Array) -> Array:
@@ -48,18 +34,13 @@ def _finite(values: Array) -> Array:
 
 
 def _fit(pixels: Array) -> Array:
-    """Make a picture small enough, by means over boxes."""
-    height, width = pixels.shape
-    scale = max(height, width) / _LONGEST_SIDE
+    """Make a picture small enough for a card."""
+    sides = pixels.shape[:2]
+    scale = max(sides) / _LONGEST_SIDE
     if scale <= 1:
         return pixels
-    down, across = (
-        np.linspace(0, side, max(1, round(side / scale)) + 1).astype(int)
-        for side in (height, width)
-    )
-    sums = np.add.reduceat(np.add.reduceat(pixels, down[:-1]), across[:-1], 1)
-    means: Array = sums / np.outer(np.diff(down), np.diff(across))
-    return means
+    rows, columns = (max(1, round(side / scale)) for side in sides)
+    return shrunk(pixels, rows, columns)
 
 
 def sound_data(sound: Sound) -> dict[str, Any]:
@@ -69,23 +50,13 @@ def sound_data(sound: Sound) -> dict[str, Any]:
     samples = samples[: _LONGEST_SOUND_S * sound.rate]
     heard = Sound(samples, sound.rate)
     return {
-        "wav": b64encode(_wav(heard)).decode(),
+        "wav": b64encode(wav(heard)).decode(),
         "wave": _envelope(samples),
         "picture": image_data(spectrogram(heard)),
         "rate": sound.rate,
         "seconds": round(seconds, 3),
         "cut": seconds > _LONGEST_SOUND_S,
     }
-
-
-def _wav(sound: Sound) -> bytes:
-    file = io.BytesIO()
-    with wave.open(file, "wb") as writer:
-        writer.setnchannels(1)
-        writer.setsampwidth(2)
-        writer.setframerate(sound.rate)
-        writer.writeframes((sound.samples * 32767).astype("<i2").tobytes())
-    return file.getvalue()
 
 
 def _envelope(samples: Array) -> list[int]:

@@ -130,7 +130,7 @@ def _drawn(kinds: Mapping[str, Shown]) -> Iterator[str]:
 
 
 def _picture(name: str, image: Image) -> str:
-    scale = max(1, _PIXELS_A_SIDE // max(image.pixels.shape))
+    scale = max(1, _PIXELS_A_SIDE // max(image.pixels.shape[:2]))
     data = base64.b64encode(png(image.pixels, scale=scale)).decode()
     source = f"data:image/png;base64,{data}"
     return f'{text(name)} <img alt="{text(name)}" src="{source}">'

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import struct
 import wave
 import zlib
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,9 +21,9 @@ _WIDEST = 60  # columns of a terminal that one picture may take
 _FRAME, _STEP = 256, 128  # samples; about 16 ms at 16 kHz
 
 
-def grey(pixels: Array) -> Array:
+def as_bytes(pixels: Array) -> Array:
     """Return pixels as bytes, whatever their range: 0..1 as it is, others stretched."""
-    values = np.asarray(pixels, dtype=np.float64)
+    values = np.nan_to_num(np.asarray(pixels, dtype=np.float64), posinf=1.0, neginf=0.0)
     low, high = float(values.min()), float(values.max())
     if low < 0 or high > 1:
         values = (values - low) / ((high - low) or 1.0)
@@ -31,9 +31,34 @@ def grey(pixels: Array) -> Array:
 
 
 def png(pixels: Array, *, scale: int = 1) -> bytes:
-    """Return a grey picture as a PNG file."""
-    rows = np.kron(grey(pixels), np.ones((scale, scale), dtype=np.uint8))
-    return _png_file(rows, 0)
+    """Return a picture, grey or in colour, as a PNG file."""
+    rows = as_bytes(pixels).repeat(scale, axis=0).repeat(scale, axis=1)
+    return _png_file(rows, 0 if rows.ndim == 2 else 2)
+
+
+def difference(first: Image, second: Image) -> tuple[Image, float] | None:
+    """Return how far two pictures are apart, the most as white, and that most.
+
+    None where they are of different shapes.
+    """
+    if first.pixels.shape != second.pixels.shape:
+        return None
+    apart = np.abs(np.nan_to_num(second.pixels) - np.nan_to_num(first.pixels))
+    most = float(apart.max())
+    return Image(apart / (most or 1.0)), most
+
+
+def shrunk(pixels: Array, rows: int, columns: int) -> Array:
+    """Return a picture of so many rows and columns, by means over boxes."""
+    height, width = pixels.shape[:2]
+    down = np.linspace(0, height, rows + 1).astype(int)
+    across = np.linspace(0, width, columns + 1).astype(int)
+    sums = np.add.reduceat(
+        np.add.reduceat(pixels.astype(float), down[:-1]), across[:-1], 1
+    )
+    sizes = np.outer(np.diff(down), np.diff(across))
+    means: Array = sums / sizes.reshape(*sizes.shape, *[1] * (pixels.ndim - 2))
+    return means
 
 
 def indexed_png(pixels: Array, palette: Sequence[tuple[int, int, int]]) -> bytes:
@@ -43,9 +68,8 @@ def indexed_png(pixels: Array, palette: Sequence[tuple[int, int, int]]) -> bytes
 
 
 def _png_file(rows: Array, kind: int, *more: tuple[bytes, bytes]) -> bytes:
-    height, width = rows.shape
-    filtered = np.zeros((height, width + 1), dtype=np.uint8)  # 0: each row as it is
-    filtered[:, 1:] = rows
+    height, width = rows.shape[:2]
+    filtered = np.pad(rows.reshape(height, -1), ((0, 0), (1, 0)))  # 0: a row as it is
     header = struct.pack(">IIBBBBB", width, height, 8, kind, 0, 0, 0)
     data = (b"IDAT", zlib.compress(filtered.tobytes(), 9))
     chunks = [(b"IHDR", header), *more, data, (b"IEND", b"")]
@@ -58,14 +82,16 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", checksum)
 
 
-def write_wav(path: Path, sound: Sound) -> None:
-    """Write a sound as a WAV file of 16 bits."""
-    samples = np.clip(np.asarray(sound.samples, dtype=np.float64), -1, 1)
-    with wave.open(str(path), "wb") as file:
+def wav(sound: Sound) -> bytes:
+    """Return a sound as a WAV file of 16 bits."""
+    samples = np.nan_to_num(np.asarray(sound.samples, dtype=np.float64))
+    out = io.BytesIO()
+    with wave.open(out, "wb") as file:
         file.setnchannels(1)
         file.setsampwidth(2)
         file.setframerate(sound.rate)
-        file.writeframes((samples * 32767).astype("<i2").tobytes())
+        file.writeframes((np.clip(samples, -1, 1) * 32767).astype("<i2").tobytes())
+    return out.getvalue()
 
 
 def spectrogram(sound: Sound) -> Image:
@@ -81,36 +107,36 @@ def spectrogram(sound: Sound) -> Image:
 
 def blocks(image: Image, *, colour: bool) -> list[Text]:
     """Return a picture as lines of text; each character stands for two pixels."""
-    pixels = _fit(grey(image.pixels))
+    pixels = _fit(as_bytes(image.pixels))
     if len(pixels) % 2:
-        pixels = np.vstack([pixels, np.zeros((1, pixels.shape[1]), dtype=np.uint8)])
+        pixels = np.concatenate([pixels, np.zeros_like(pixels[:1])])
     upper, lower = pixels[::2], pixels[1::2]
     if colour:
         return [_half_blocks(a, b) for a, b in zip(upper, lower, strict=True)]
     mean = (upper.astype(int) + lower) // 2
+    if mean.ndim == 3:
+        mean = mean.mean(axis=2).astype(int)
     shade = np.minimum(mean * len(_SHADES) // 256, len(_SHADES) - 1)
     return [Text("".join(_SHADES[s] for s in row)) for row in shade]
 
 
 def _fit(pixels: Array) -> Array:
-    """Make a picture small enough for a terminal, by means over boxes."""
-    height, width = pixels.shape
+    """Make a picture small enough for a terminal."""
+    height, width = pixels.shape[:2]
     columns = min(width, _WIDEST)
     rows = max(2, min(height, round(height * columns / width)))
     if width > _WIDEST:
         rows = min(rows, 32)
-    across = np.linspace(0, width, columns + 1).astype(int)
-    down = np.linspace(0, height, rows + 1).astype(int)
-    sums = np.add.reduceat(
-        np.add.reduceat(pixels.astype(float), down[:-1]), across[:-1], 1
-    )
-    means: Array = sums / np.outer(np.diff(down), np.diff(across))
-    return np.rint(means).astype(np.uint8)
+    return np.rint(shrunk(pixels, rows, columns)).astype(np.uint8)
 
 
 def _half_blocks(upper: Array, lower: Array) -> Text:
     line = Text()
-    for a, b in zip(upper.tolist(), lower.tolist(), strict=True):
-        style = Style(color=f"rgb({a},{a},{a})", bgcolor=f"rgb({b},{b},{b})")
-        line.append("▀", style)
+    for a, b in zip(upper, lower, strict=True):
+        line.append("▀", Style(color=_rgb(a), bgcolor=_rgb(b)))
     return line
+
+
+def _rgb(pixel: Array) -> str:
+    red, green, blue = np.broadcast_to(pixel, 3).tolist()
+    return f"rgb({red},{green},{blue})"
