@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -25,8 +27,12 @@ def nomos(*arguments: str) -> Result:
     return result
 
 
-def process(*arguments: str, folder: Path) -> subprocess.Popen[str]:
-    return subprocess.Popen(
+@contextmanager
+def process(*arguments: str, folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """Run the command line in a process of its own, which ends with the test."""
+    # Who is started in the background by a shell ignores Ctrl-C, and so would a child.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    running = subprocess.Popen(
         [sys.executable, "-m", "nomos", *arguments],
         cwd=folder,
         stdout=subprocess.PIPE,
@@ -34,6 +40,12 @@ def process(*arguments: str, folder: Path) -> subprocess.Popen[str]:
         text=True,
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
     )
+    signal.signal(signal.SIGINT, before)
+    with running:
+        try:
+            yield running
+        finally:
+            running.kill()
 
 
 class TestExitStatus:
@@ -155,8 +167,8 @@ class TestBugs:
     def test_replay_says_that_a_bug_is_gone(self, bug, project):
         text = (project.folder / "loans.py").read_text()
         (project.folder / "loans.py").write_text(text.replace("< 65", "< 60"))
-        done = process("replay", bug, folder=project.folder)
-        out, _ = done.communicate(timeout=60)
+        with process("replay", bug, folder=project.folder) as done:
+            out, _ = done.communicate(timeout=60)
         assert done.returncode == 0
         assert "gone" in out
 
@@ -174,17 +186,15 @@ class TestBugs:
 
 class TestInterruption:
     def test_ctrl_c_prints_and_stores_what_was_found_and_gives_130(self, project):
-        running = process(
-            *("run", "specs", "--search", "random", "--budget", "1000000000"),
-            folder=project.folder,
-        )
-        database = project.folder / ".nomos" / "nomos.db"
-        deadline = time.monotonic() + 60
-        while not database.exists() and time.monotonic() < deadline:
-            time.sleep(0.05)
-        time.sleep(2)
-        running.send_signal(signal.SIGINT)
-        out, _ = running.communicate(timeout=60)
+        arguments = ["run", "specs", "--search", "random", "--budget", "1000000000"]
+        with process(*arguments, folder=project.folder) as running:
+            database = project.folder / ".nomos" / "nomos.db"
+            deadline = time.monotonic() + 60
+            while not database.exists() and time.monotonic() < deadline:
+                time.sleep(0.05)
+            time.sleep(2)
+            running.send_signal(signal.SIGINT)
+            out, _ = running.communicate(timeout=60)
         assert running.returncode == 130
         assert "interrupted after" in out
         assert "violated" in out
@@ -192,10 +202,8 @@ class TestInterruption:
 
     def test_a_killed_campaign_resumes_to_the_result_of_one_that_was_not(self, project):
         arguments = ["run", "specs", "--search", "random", "--budget", "3000000"]
-        running = process(*arguments, folder=project.folder)
-        time.sleep(3)
-        running.kill()
-        running.communicate(timeout=60)
+        with process(*arguments, folder=project.folder):
+            time.sleep(3)
         ends = {}
         for name, extra in {"resumed": ["--resume"], "whole": ["--no-store"]}.items():
             out = f"{name}.json"
@@ -222,8 +230,8 @@ def test_a_model_that_hangs_is_ended_by_the_time_and_what_was_found_is_kept(proj
     )
     (project.folder / "loans.py").write_text(text)
     arguments = ["run", "specs", "--search", "random", "--batch", "1", "--time", "2"]
-    running = process(*arguments, "--budget", "100000", folder=project.folder)
-    out, _ = running.communicate(timeout=60)
+    with process(*arguments, "--budget", "100000", folder=project.folder) as running:
+        out, _ = running.communicate(timeout=60)
     assert running.returncode in (1, 3)
     assert "the model did not return in time" in out
 
