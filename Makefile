@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo paper test test-all coverage lint docs clean
+.PHONY: demo paper train-study test test-all coverage lint docs clean
 .DEFAULT_GOAL := test
 
 $(BIN)/python:
@@ -24,6 +24,10 @@ $(VENV)/.paper: pyproject.toml $(VENV)/.demo
 	$(PIP) install -e '.[onnx,audio,text,lunar]'
 	@touch $@
 
+$(VENV)/.study: pyproject.toml $(VENV)/.demo
+	$(PIP) install -e '.[lunar-train]'
+	@touch $@
+
 # The browser is Debian's; without it, or without the right to install it, its tests skip.
 $(VENV)/.all: pyproject.toml $(VENV)/.dev $(VENV)/.paper
 	$(PIP) install -e '.[dev,adapters,train,lunar-train,audio,text,browser]'
@@ -37,6 +41,10 @@ demo: $(VENV)/.demo
 # Any case studies: make paper CASES="compas mnist" PAPER="--seeds 3 --json out.json"
 paper: $(VENV)/.paper
 	$(BIN)/python -m casestudies.paper $(CASES) $(PAPER)
+
+# Normal against guided training: make train-study STUDY="--setting middle --runs 10"
+train-study: $(VENV)/.study
+	$(BIN)/python -m casestudies.lunar.guided.study $(STUDY)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

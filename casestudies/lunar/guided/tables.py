@@ -1,0 +1,176 @@
+"""The tables of the training study: what normal and guided runs came to, pair by pair."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from nomos.campaign.statistics import Interval
+
+Run = dict[str, Any]
+CONFIDENCE = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """The normal and the guided run of one seed."""
+
+    seed: int
+    normal: Run
+    guided: Run
+
+
+def pairs_of(study: dict[str, Any]) -> list[Pair]:
+    """Return the pairs of a study of which both runs are there."""
+    runs = {(run["seed"], run["guided"]): run for run in study["runs"] if run}
+    seeds = sorted({seed for seed, _ in runs})
+    return [
+        Pair(seed, runs[seed, False], runs[seed, True])
+        for seed in seeds
+        if (seed, False) in runs and (seed, True) in runs
+    ]
+
+
+def watched(run: Run, choice: str) -> dict[str, Any]:
+    """Return the test by which a policy was chosen."""
+    test: dict[str, Any] = run["tests"][run["chosen"][choice]["test"]]
+    return test
+
+
+def mean_interval(values: Sequence[float]) -> Interval:
+    """Return the interval of Student's t for a mean of normal values."""
+    count = len(values)
+    mean = math.fsum(values) / count
+    if count < 2:
+        return Interval(mean, mean, CONFIDENCE)
+    variance = math.fsum((value - mean) ** 2 for value in values) / (count - 1)
+    half = student((1 + CONFIDENCE) / 2, count - 1) * math.sqrt(variance / count)
+    return Interval(mean - half, mean + half, CONFIDENCE)
+
+
+def student(chance: float, freedom: int) -> float:
+    """Return the quantile of Student's t, by bisection of its integral."""
+    scale = math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2))
+    scale /= math.sqrt(freedom * math.pi)
+
+    def below(x: float) -> float:
+        steps = 2000  # Simpson's rule; far more than three digits need
+        width = x / steps
+        heights = [
+            (1 + (i * width) ** 2 / freedom) ** (-(freedom + 1) / 2)
+            for i in range(steps + 1)
+        ]
+        inside = heights[0] + heights[-1] + 4 * sum(heights[1:-1:2])
+        inside += 2 * sum(heights[2:-1:2])
+        return 0.5 + scale * inside * width / 3
+
+    low, high = 0.0, 50.0
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (middle, high) if below(middle) < chance else (low, middle)
+    return (low + high) / 2
+
+
+def print_study(study: dict[str, Any]) -> None:
+    """Print the paper's table, what held-out states say, and the counts of pairs."""
+    pairs = pairs_of(study)
+    console = Console(width=100, highlight=False)
+    if not pairs:
+        console.print("no pair of runs is complete")
+        return
+    setting = pairs[0].normal["setting"]
+    cpu = sum(run["cpu_s"]["all"] for p in pairs for run in (p.normal, p.guided))
+    console.print(
+        f"{len(pairs)} pairs of runs of {setting['steps']:,} steps; "
+        f"{setting['tests']} cases a test, {len(pairs[0].normal['tests'])} tests a run; "
+        f"{cpu:,.0f} CPU seconds"
+    )
+    console.print(_table(pairs, "While training", _watched_cells))
+    for line in _won(pairs, lambda run, choice: watched(run, choice)["bugs"]):
+        console.print(line)
+    tests = setting["judge_tests"]
+    title = f"Afterwards: {tests} cases from states that no training saw"
+    console.print(_table(pairs, title, _judged_cells))
+    console.print(_chance(pairs))
+    for line in _won(pairs, lambda run, choice: run["chosen"][choice]["relax_bugs"]):
+        console.print(line)
+
+
+Cells = Callable[[Run, str], tuple[float, float]]
+
+
+def _watched_cells(run: Run, choice: str) -> tuple[float, float]:
+    test = watched(run, choice)
+    return test["bugs"], test["reward"]
+
+
+def _judged_cells(run: Run, choice: str) -> tuple[float, float]:
+    judged = run["chosen"][choice]
+    return judged["relax_bugs"], judged["reward"]
+
+
+CHOICES = {
+    "minimum_bug": "minimum-bug policy",
+    "maximum_reward": "maximum-reward policy",
+}
+
+
+def _table(pairs: Sequence[Pair], title: str, cells: Cells) -> Table:
+    table = Table(title=title)
+    table.add_column("seed", justify="right")
+    for words in CHOICES.values():
+        for kind in ("normal", "guided"):
+            for what in ("bugs", "reward"):
+                table.add_column(f"{words}\n{kind}\n{what}", justify="right")
+    rows = [
+        [
+            figure
+            for choice in CHOICES
+            for run in (pair.normal, pair.guided)
+            for figure in cells(run, choice)
+        ]
+        for pair in pairs
+    ]
+    for pair, row in zip(pairs, rows, strict=True):
+        shown = [f"{x:.0f}" if i % 2 == 0 else f"{x:.1f}" for i, x in enumerate(row)]
+        table.add_row(str(pair.seed), *shown)
+    means = [math.fsum(column) / len(pairs) for column in zip(*rows, strict=True)]
+    table.add_section()
+    table.add_row("mean", *(f"{mean:.1f}" for mean in means))
+    return table
+
+
+def _won(pairs: Sequence[Pair], bugs: Callable[[Run, str], int]) -> list[str]:
+    """Say in how many pairs the guided policy has fewer bugs."""
+    lines = []
+    for choice, words in CHOICES.items():
+        gaps = [bugs(p.guided, choice) - bugs(p.normal, choice) for p in pairs]
+        fewer, more = sum(g < 0 for g in gaps), sum(g > 0 for g in gaps)
+        lines.append(
+            f"{words}: guided has fewer bugs in {fewer} of {len(pairs)} pairs, "
+            f"as many in {len(pairs) - fewer - more}, more in {more}"
+        )
+    return lines
+
+
+def _chance(pairs: Sequence[Pair]) -> str:
+    """Say what chance alone gives, and what remains of reward and its band."""
+    runs = [run for p in pairs for run in (p.normal, p.guided)]
+    control = [run["chosen"][c]["control_bugs"] for run in runs for c in CHOICES]
+    lines = [
+        f"by chance alone (a state against itself): {sum(control) / len(control):.1f}"
+        f" such cases on average, at most {max(control)}"
+    ]
+    for kind in ("normal", "guided"):
+        for choice, words in CHOICES.items():
+            rewards = [getattr(p, kind)["chosen"][choice]["reward"] for p in pairs]
+            band = mean_interval(rewards)
+            mean = math.fsum(rewards) / len(rewards)
+            lines.append(
+                f"{kind} {words}: mean reward {mean:.1f}"
+                f" (90 % band {band.low:.1f} to {band.high:.1f})"
+            )
+    return "\n".join(lines)
