@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from nomos.domain.csvfile import (
     feature_code,
     infer_features,
     quoted,
     read_columns,
+    read_rows,
 )
 from nomos.domain.schema import Category, Feature, Flag, Integer, OneHot, Real, Schema
 from nomos.errors import NomosError
@@ -20,6 +23,7 @@ from nomos.models import load_model
 
 # What the column that a model predicts is often called; it is then no feature.
 _TARGETS = ("label", "labels", "target", "class", "y", "outcome", "risk", "output")
+_ASKED = 200  # rows, of which the model is asked to see its answers
 
 _DOMAIN = '''\
 """The domain of the specs beside this file: what `import {module};` gives them."""
@@ -61,50 +65,50 @@ class {name}(Domain):
 '''
 
 _MONOTONE = """\
-# A higher {feature} never gives a lower answer.
+# A higher {feature} never gives {worse}.
 
-# Is that what you expect of your model? If not, turn the `<=` in the last line round,
-# or say when you expect it, with another `requires`.
+# Is that what you expect of your model? If not, turn the last line round, or say when
+# you expect it, with another `requires`.
 import {module};
 
-input x1;| a row of the data, drawn at random
+input x1;\ta row of the data, drawn at random
 var v1 := {get};
 var v2 := v1 + randInt(1, {step});
-var x2 := {set};| the same row, with another {feature}
+var x2 := {set};\tthe same row, with another {feature}
 
-requires v2 <= {high};| no higher than in the data; other cases are skipped
+requires v2 <= {high};\tno higher than in the data; other cases are skipped
 
 output d1;
 output d2;
 
 {{
-  d1 = predict(x1)| ordinary Python: run the model twice
+  d1 = predict(x1)\tordinary Python: run the model twice
   d2 = predict(x2)
 }}
 
-ensures d1 <= d2;| and relate the two answers
+ensures {ensures};\tand relate the two answers
 """
 
 _INDIFFERENT = """\
-# The answer does not depend on {feature}.
+# The answer does not depend on {feature}{by}.
 import {module};
 
-input x1;| a row of the data, drawn at random
-input x2;| another, for its {feature}
+input x1;\ta row of the data, drawn at random
+input x2;\tanother, for its {feature}
 var v2 := {get};
-var x3 := {set};| the first row, with that {feature}
+var x3 := {set};\tthe first row, with that {feature}
 
-requires {differ};| cases where nothing changes are skipped
+requires {differ};\tcases where nothing changes are skipped
 
 output d1;
 output d3;
 
 {{
-  d1 = predict(x1)| ordinary Python: run the model twice
+  d1 = predict(x1)\tordinary Python: run the model twice
   d3 = predict(x3)
 }}
 
-ensures d1 == d3;| and relate the two answers
+ensures {ensures};\tand relate the two answers
 """
 
 
@@ -116,41 +120,76 @@ class Project:
     notes: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What a model answers with: words, whole numbers, or reals of some spread."""
+
+    word: str | None = None
+    margin: float = 0.0
+
+    def rising(self) -> tuple[str, str]:
+        """Return what must hold of d1 and a d2 that is no worse, and what is worse."""
+        if self.word is None:
+            return "d1 <= d2", "a lower answer"
+        word = quoted(self.word)
+        return f"d1 == {word} ==> d2 == {word}", f"another answer than {word}"
+
+    def alike(self) -> tuple[str, str]:
+        """Return what must hold of d1 and a d3 that is the same, and how much it is."""
+        if not self.margin:
+            return "d1 == d3", ""
+        size = f"{self.margin:.12g}"
+        return f"d1 - d3 <= {size} && d3 - d1 <= {size}", f", by more than {size}"
+
+
 def scaffold(model: str, data: Path, folder: Path) -> Project:
     """Return a domain and specs for a model file and a CSV file."""
     columns = read_columns(data)
-    width = _model_width(model)
+    loaded = load_model(model)
+    width = getattr(loaded, "width", None)
     features, left_out = _matching(columns, width, model, data)
     module = _identifier(data.stem)
     schema = Schema(*features)
-    kinds = sorted({type(feature).__name__ for feature in features})
-    domain = _DOMAIN.format(
-        module=module,
-        kinds=", ".join(kinds),
-        name=module.title().replace("_", ""),
-        about=_one_line(data.name),
-        data=quoted(_beside(data, folder)),
-        model=f"str(HERE / {quoted(_beside(Path(model), folder))})"
-        if Path(model).exists()
-        else quoted(model),
-        example=next((f.name for f in features if f.name.isidentifier()), "name"),
-        features="\n".join(f"        {feature_code(feature)}," for feature in features),
-    )
-    files = {f"{module}.py": domain}
-    files |= {f"specs/{name}.nom": text for name, text in _specs(schema, module)}
+    answers, problem = _answers(loaded, data, schema)
+    files = {f"{module}.py": _domain(model, data, folder, features)}
+    files |= {f"specs/{n}.nom": text for n, text in _specs(schema, module, answers)}
     rows = len(next(iter(columns.values())))
     notes = [f"{data} has {rows} rows, of which {len(features)} features are used"]
     notes += [f"its column `{name}` is not used" for name in left_out]
     if width is not None:
         notes.append(f"{model} takes {width} numbers a row")
-    return Project(files, tuple(notes))
+    return Project(files, (*notes, *problem))
 
 
-def _model_width(model: str) -> int | None:
-    """Return how many numbers a row of the model has, where its file says so."""
-    loaded = load_model(model)
-    width: Any = getattr(loaded, "width", None)
-    return width if isinstance(width, int) else None
+def _domain(model: str, data: Path, folder: Path, features: list[Feature]) -> str:
+    module = _identifier(data.stem)
+    beside = f"str(HERE / {quoted(_beside(Path(model), folder))})"
+    return _DOMAIN.format(
+        module=module,
+        kinds=", ".join(sorted({type(feature).__name__ for feature in features})),
+        name=module.title().replace("_", ""),
+        about=_one_line(data.name),
+        data=quoted(_beside(data, folder)),
+        model=beside if Path(model).exists() else quoted(model),
+        example=next((f.name for f in features if f.name.isidentifier()), "name"),
+        features="\n".join(f"        {feature_code(feature)}," for feature in features),
+    )
+
+
+def _answers(model: Any, data: Path, schema: Schema) -> tuple[Answers, tuple[str, ...]]:
+    """Ask the model for some rows, to see what it answers with, or that it does not."""
+    rows = read_rows(data, schema)[:_ASKED]
+    try:
+        answers = np.asarray(model.predict(rows))
+    except Exception as error:  # whatever a model raises
+        said = str(error).split("\n")[0]
+        return Answers(), (f"the model has no answer for the first rows: {said}",)
+    if answers.dtype.kind in "UO":
+        return Answers(word=str(sorted(map(str, answers.tolist()))[-1])), ()
+    if answers.dtype.kind != "f" or (answers == np.rint(answers)).all():
+        return Answers(), ()
+    spread = float(np.nanstd(answers)) / 10
+    return Answers(margin=float(f"{spread:.1g}") if spread > 0 else 0.0), ()
 
 
 def _matching(
@@ -182,8 +221,10 @@ def _matching(
     )
 
 
-def _specs(schema: Schema, module: str) -> Iterator[tuple[str, str]]:
+def _specs(schema: Schema, module: str, answers: Answers) -> Iterator[tuple[str, str]]:
     """Yield specs that run at once, one for each kind of feature there is."""
+    rising, worse = answers.rising()
+    alike, by = answers.alike()
     numeric = [f for f in schema.features if isinstance(f, Integer | Real)]
     codes = [f for f in numeric if f.high - f.low <= 1 and isinstance(f, Integer)]
     numeric = [f for f in numeric if f not in codes]  # 1 and 2 are no amounts
@@ -199,6 +240,8 @@ def _specs(schema: Schema, module: str) -> Iterator[tuple[str, str]]:
             set=_set("x1", feature, "v2"),
             step=step,
             high=f"{feature.high:.12g}",
+            ensures=rising,
+            worse=worse,
         )
         yield f"higher_{_identifier(feature.name)}", _remarked(text)
     for group in [*others, *codes][:1]:
@@ -208,20 +251,22 @@ def _specs(schema: Schema, module: str) -> Iterator[tuple[str, str]]:
             get=_get("x2", group),
             set=_set("x1", group, "v2"),
             differ=f"{_get('x1', group)} != v2",
+            ensures=alike,
+            by=by,
         )
         yield f"indifferent_to_{_identifier(group.name)}", _remarked(text)
 
 
 def _remarked(text: str) -> str:
-    """Put the remarks behind `|` under each other, as comments."""
-    lines = [line.partition("|") for line in text.split("\n")]
-    width = max(len(code) for code, bar, _ in lines if bar) + 2
-    return "\n".join(f"{c:<{width}}#{r}" if bar else c for c, bar, r in lines)
+    """Put the remarks, each behind a tab, under each other as comments."""
+    lines = [line.partition("\t") for line in text.split("\n")]
+    width = max(len(code) for code, tab, _ in lines if tab) + 2
+    return "\n".join(f"{c:<{width}}# {r}" if tab else c for c, tab, r in lines)
 
 
 def _one_line(name: str) -> str:
     """Return a name that may stand in a comment or a docstring."""
-    return re.sub(r'[\s"\\|]+', " ", name).strip()
+    return re.sub(r'[\s"\\]+', " ", name).strip()
 
 
 def _get(record: str, feature: Feature) -> str:
@@ -299,5 +344,7 @@ def example() -> Project:
         Integer("age", 18, 79), Integer("income", 10, 119), Flag("owns_home")
     )
     files = {"loan_model.py": _EXAMPLE_MODEL, "loans.py": _EXAMPLE_DOMAIN}
-    files |= {f"specs/{name}.nom": text for name, text in _specs(schema, "loans")}
+    files |= {
+        f"specs/{name}.nom": text for name, text in _specs(schema, "loans", Answers())
+    }
     return Project(files)

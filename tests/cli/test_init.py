@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -92,28 +93,110 @@ def test_a_model_without_data_is_wrong_usage(folder):
     assert nomos("init", "--model", "m:f").exit_code == 2
 
 
-class TestOnnx:
-    """The width that a model's file states decides how its table is read."""
+def test_german_credit_from_its_onnx_file_and_a_table(folder):
+    """The one-hot columns of the table are found to be groups; the label is left out."""
+    from casestudies.german_credit.data import load_applicants
+    from casestudies.german_credit.german_credit import MODELS, GermanCredit
+
+    try:
+        applicants = load_applicants("test")
+    except NomosError as missing:
+        pytest.skip(str(missing))
+    head = [
+        f"{feature.name}={level}" if isinstance(feature, OneHot) else feature.name
+        for feature in GermanCredit.schema.features
+        for level in (feature.levels if isinstance(feature, OneHot) else [""])
+    ]
+    rows = [
+        [*map(int, row), int(good)]
+        for row, good in zip(applicants.rows, applicants.granted, strict=True)
+    ]
+    write_csv(folder / "rows.csv", [*head, "class"], rows)
+    model = folder / "m.onnx"
+    model.write_bytes((MODELS / "dt.onnx").read_bytes())
+    result = nomos("init", "--model", "m.onnx", "--data", "rows.csv")
+    assert result.exit_code == 0, result.output
+    assert "its column `class` is not used" in result.output
+    assert 'OneHot("housing", (' in (folder / "rows.py").read_text()
+    status, out = run_specs(folder, "check", "specs")
+    assert (status, "3 specs, no mistakes" in out) == (0, True), out
+    status, out = run_specs(folder, "run", "specs")
+    assert status in (0, 1), out
+    assert out.count("tests=5000") + out.count("search=exhaustive") == 3
+    assert out.count("crashed=0") == 3
+
+
+class TestWidth:
+    """How wide a model's rows are decides how its table is read."""
+
+    @pytest.fixture
+    def model(self, folder) -> Callable[[int], str]:
+        def make(width: int) -> str:
+            (folder / f"wide_{width}.py").write_text(
+                "class Model:\n"
+                f"    n_features_in_ = {width}\n"
+                "    def predict(self, rows):\n        return rows[:, 0] > 1\n\n"
+                "model = Model()\n"
+            )
+            return f"wide_{width}:model"
+
+        return make
 
     def test_a_table_that_does_not_fit_is_refused_with_both_numbers(
-        self, folder, monkeypatch
+        self, folder, model
     ):
-        from nomos import scaffold
-
-        monkeypatch.setattr(scaffold, "_model_width", lambda model: 9)
         write_csv(folder / "rows.csv", ["a", "b"], [[1, "x"], [2, "y"]])
-        result = nomos("init", "--model", "m:f", "--data", "rows.csv")
+        result = nomos("init", "--model", model(9), "--data", "rows.csv")
         assert "takes 9 numbers a row" in str(result.exception)
         assert "1, 2, 3" in str(result.exception)
 
     @pytest.mark.parametrize(("width", "kind"), [(2, Category), (3, OneHot)])
-    def test_categories_take_the_form_that_fits(self, folder, monkeypatch, width, kind):
-        from nomos import scaffold
-
-        monkeypatch.setattr(scaffold, "_model_width", lambda model: width)
+    def test_categories_take_the_form_that_fits(self, folder, model, width, kind):
         write_csv(folder / "rows.csv", ["a", "b"], [[1, "x"], [2, "y"]])
-        assert nomos("init", "--model", "m:f", "--data", "rows.csv").exit_code == 0
+        result = nomos("init", "--model", model(width), "--data", "rows.csv")
+        assert result.exit_code == 0
         assert f'{kind.__name__}("b", ("x", "y"))' in (folder / "rows.py").read_text()
+
+
+class TestAnswers:
+    """What a model answers with decides what its specs ask."""
+
+    def specs(self, folder: Path, answers: str) -> dict[str, str]:
+        module = folder.name  # of the test: modules stay imported
+        (folder / f"{module}.py").write_text(
+            f"import numpy as np\ndef judge(rows):\n    return {answers}\n"
+        )
+        rows = [[age, "xy"[age % 2], age % 2 + 1] for age in range(20, 60)]
+        write_csv(folder / "rows.csv", ["age", "town", "sex"], rows)
+        result = nomos("init", "--model", f"{module}:judge", "--data", "rows.csv")
+        assert result.exit_code == 0, result.output
+        status, out = run_specs(folder, "run", "specs")
+        assert status in (0, 1), out
+        assert "crashed=0" in out
+        paths = (folder / "specs").glob("*.nom")
+        return {path.stem: path.read_text() for path in paths} | {"": result.output}
+
+    def test_whole_numbers_are_compared_as_they_are(self, folder):
+        made = self.specs(folder, "(rows[:, 0] > 40).astype(int)")
+        assert "ensures d1 <= d2;" in made["higher_age"]
+        assert "requires v2 <= 59;" in made["higher_age"]
+        assert "ensures d1 == d3;" in made["indifferent_to_town"]
+        assert "higher_sex" not in made  # 1 and 2 are no amounts
+
+    def test_reals_may_differ_a_little(self, folder):
+        made = self.specs(folder, "rows[:, 0] / 3")
+        text = "d1 - d3 <= 0.4 && d3 - d1 <= 0.4"
+        assert f"ensures {text};" in made["indifferent_to_town"]
+
+    def test_words_are_kept(self, folder):
+        made = self.specs(folder, "np.where(rows[:, 0] > 40, 'yes', 'no')")
+        assert 'ensures d1 == "yes" ==> d2 == "yes";' in made["higher_age"]
+
+    def test_model_that_fails_says_so_at_once(self, folder):
+        (folder / "failing.py").write_text("def judge(rows):\n    return rows['age']\n")
+        write_csv(folder / "rows.csv", ["age"], [[1], [2], [5]])
+        result = nomos("init", "--model", "failing:judge", "--data", "rows.csv")
+        assert "note: the model has no answer for the first rows: " in result.output
 
 
 class TestCsv:

@@ -8,12 +8,17 @@ from nomos.campaign.control import Bar, Beside, beside, histogram, together
 from nomos.campaign.result import Result
 from nomos.report.html_text import count
 
+_MOST_BARS = 10  # on a console; reports and --json have them all
+
 
 def gap_remarks(results: Sequence[Result]) -> list[str]:
     """Return the lines for one property and model; none where there is nothing to say."""
     name = results[0].subject.spec.name
-    bars = [f"{_range(bar)} ({bar.count})" for bar in _bars(results)]
-    said = [f"{name}: gap (violations): {', '.join(bars)}"] if bars else []
+    bars = _bars(results)
+    told = ", ".join(f"{_range(bar)} ({bar.count})" for bar in bars)
+    if len(bars) > _MOST_BARS:
+        told = f"{bars[0].low:g} to {bars[-1].high:g}"
+    said = [f"{name}: gap (violations): {told}"] if bars else []
     head, *rows = beside_chance(results) or [""]
     return [*said, f"{name} {head}:", *rows] if head else said
 

@@ -14,7 +14,7 @@ from nomos.domain.show import Fields, Image, Shown, Sound, Words, looks
 from nomos.report.bug import Comparison, compare, differs, picture
 from nomos.report.html_text import count, text
 from nomos.report.pictures import png, spectrogram
-from nomos.report.summary import Line, remarks
+from nomos.report.summary import Line, campaign_remarks
 
 _MOST_SHOWN = 3
 _MOST_WEIGHED = 200  # bugs, among which the clearest are looked for
@@ -31,7 +31,7 @@ class ShownResult(Result):
     def __str__(self) -> str:
         """Return the verdict, how often, what else must be said, and the clearest bug."""
         lines = [f"{self.subject.spec.name}: {_verdict(self)}"]
-        lines += [line for line in remarks([self]) if ": gap (" not in line]
+        lines += campaign_remarks(self)
         for bug in _clearest(self, 1):
             shown = picture(
                 bug.values,
@@ -49,11 +49,7 @@ class ShownResult(Result):
         parts = [f"<b>{text(spec.name)}: {text(_verdict(self))}</b>"]
         if spec.description:
             parts.append(f"<i>{text(spec.description)}</i>")
-        parts += [
-            f"<pre>{text(line)}</pre>"
-            for line in remarks([self])
-            if ": gap (" not in line
-        ]
+        parts += [f"<pre>{text(remark)}</pre>" for remark in campaign_remarks(self)]
         shown = _clearest(self, _MOST_SHOWN)
         parts += [_bug(bug, self) for bug in shown]
         left = self.counts.unique_bugs - len(shown)
