@@ -8,14 +8,27 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from nomos.train.guided import GuidedTraining, PolicyTest
     from nomos.train.guided_starts import Schedule
+    from nomos.train.repairing import Listener, Plan, Repair, repair
 
-__all__ = ["GuidedTraining", "PolicyTest", "Schedule"]
+__all__ = [
+    "GuidedTraining",
+    "Listener",
+    "Plan",
+    "PolicyTest",
+    "Repair",
+    "Schedule",
+    "repair",
+]
 
 # Loaded when first asked for: repair needs nothing of games, and the other way round.
 _HOMES = {
     "GuidedTraining": "nomos.train.guided",
+    "Listener": "nomos.train.repairing",
+    "Plan": "nomos.train.repairing",
     "PolicyTest": "nomos.train.guided",
+    "Repair": "nomos.train.repairing",
     "Schedule": "nomos.train.guided_starts",
+    "repair": "nomos.train.repairing",
 }
 
 

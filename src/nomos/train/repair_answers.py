@@ -1,0 +1,98 @@
+"""How a function's answers follow from what the model puts out: found out by looking."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nomos.train.repair_cases import NoMeaning
+
+Array = np.ndarray[Any, Any]
+_CLOSE = 1e-4  # between a number and the output that it is
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Labels:
+    """The answer is that of the highest score; `values` are the answers of the scores."""
+
+    values: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """One of two answers, by whether the only output is above a number."""
+
+    values: Array
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """The answer is an output itself: this column of them, None where there is one."""
+
+    column: int | None
+
+
+Answering = Labels | Threshold | Number
+
+
+def find_answering(function: str, outputs: Array, answers: Any) -> Answering:
+    """Say how answers follow from outputs, given both for the same cases.
+
+    Raises NoMeaning where it is none of the ways known here.
+    """
+    given = np.asarray(answers)
+    if outputs.ndim == 2 and outputs.shape[1] == 1:
+        outputs = outputs[:, 0]
+    if given.ndim != 1 or outputs.ndim not in (1, 2):
+        raise NoMeaning(f"`{function}` answers with more than one value")
+    found = _number(outputs, given)
+    if found is None:
+        one = outputs.ndim == 1
+        found = _threshold(outputs, given) if one else _labels(outputs, given)
+    if found is None:
+        raise NoMeaning(f"how `{function}` answers cannot be seen from the model")
+    return found
+
+
+def _number(outputs: Array, given: Array) -> Answering | None:
+    if given.dtype.kind != "f":
+        return None
+    if outputs.ndim == 1:
+        return Number(None) if np.allclose(outputs, given, atol=_CLOSE) else None
+    near = [
+        np.allclose(outputs[:, c], given, atol=_CLOSE) for c in range(len(outputs.T))
+    ]
+    return Number(near.index(True)) if any(near) else None
+
+
+def _threshold(outputs: Array, given: Array) -> Answering | None:
+    values = np.unique(given)
+    if len(values) != 2:
+        return None
+    low, high = outputs[given == values[0]], outputs[given == values[1]]
+    if low.max() <= high.min():
+        return Threshold(values, float(low.max() + high.min()) / 2)
+    if high.max() <= low.min():
+        return Threshold(values[::-1], float(high.max() + low.min()) / 2)
+    return None
+
+
+def _labels(outputs: Array, given: Array) -> Answering | None:
+    """Match each class with the one answer that it always got."""
+    places = outputs.argmax(axis=1)
+    values: list[Any] = []
+    for place in range(outputs.shape[1]):
+        seen = np.unique(given[places == place])
+        if len(seen) > 1:
+            return None
+        values.append(seen[0] if len(seen) else None)
+    known = [(p, v) for p, v in enumerate(values) if v is not None]
+    if len(known) < len(values):
+        # A class that never won has no answer to be seen; mostly it is its number.
+        if not all(isinstance(v, np.number) and p == v for p, v in known):
+            return None
+        values = list(range(len(values)))
+    return Labels(np.array(values))

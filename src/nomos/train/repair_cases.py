@@ -1,0 +1,223 @@
+"""Cases of a spec as a loss needs them: what the model is asked, and all else fixed.
+
+In a case, some values depend on what the model answers (*soft*: the outputs, and what is
+calculated from them), and all others do not (*hard*). Hard values are worked out once,
+when the cases are drawn; soft ones are worked out anew whenever the model has changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nomos.domain.functions import BoundBatched
+from nomos.domain.records import to_column
+from nomos.errors import NomosError
+from nomos.harness.alone import Verdict
+from nomos.harness.asking import Answers
+from nomos.harness.choices import Stream
+from nomos.harness.chunk import Cell, Chunk
+from nomos.harness.columns import Columns
+from nomos.harness.engine import Engine, RandomCases
+from nomos.harness.rows import each, own_column
+from nomos.lang import core
+from nomos.train.repair_judge import StandIn
+
+Array = np.ndarray[Any, Any]
+_BATCH = 4096  # rows asked at once
+
+
+class NoMeaning(NomosError):
+    """A spec whose `ensures` cannot be turned into a loss, and why."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ask:
+    """A place in a spec that asks the model: of which function, and with what rows."""
+
+    function: str
+    rows: Any  # one for each case, as the model got them
+    answers: Any  # what the function made of the model's answers
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cases:
+    """Drawn cases of one spec.
+
+    `asks` and `hard` are by the identity of the expression in the spec; `soft` gives the
+    expressions of the names that depend on the model. `places` says which records the
+    inputs are, by the name of the input.
+    """
+
+    spec: core.Spec
+    asks: Mapping[int, Ask]
+    hard: Mapping[int, Any]
+    soft: Mapping[str, core.Expr]
+    places: Mapping[str, Array]
+    violated: Array
+
+    def __len__(self) -> int:
+        return len(self.violated)
+
+    def take(self, index: Array) -> Cases:
+        """Return some of the cases."""
+
+        def part(values: Any) -> Any:
+            if isinstance(values, np.ndarray):
+                return values[index]
+            return [values[place] for place in index.tolist()]
+
+        asks = {
+            key: Ask(ask.function, part(ask.rows), part(ask.answers))
+            for key, ask in self.asks.items()
+        }
+        hard = {key: part(values) for key, values in self.hard.items()}
+        places = {name: part(values) for name, values in self.places.items()}
+        return Cases(self.spec, asks, hard, self.soft, places, self.violated[index])
+
+
+def draw_cases(engine: Engine, stand_in: StandIn, *, seed: int, count: int) -> Cases:
+    """Draw cases and run them, noting what the model is asked.
+
+    Raises NoMeaning where what the model is asked cannot be told apart.
+    """
+    spec = engine.program.spec
+    drawn = RandomCases(Stream(seed, spec.name), 0, count)
+    engine.forget()
+    verdicts = engine.run(drawn, tests=count + 1, crashes=count + 1).verdicts
+    if spec.code.straight is None:
+        raise NoMeaning("its block has loops or branches")
+    chunk = Chunk(engine.program, drawn.draws(), count)
+    columns = Columns(chunk, Answers(len(engine.program.source)))
+    reading = _Reading(columns, stand_in)
+    with np.errstate(all="ignore"):
+        columns.generate()
+        for let in (*spec.code.straight, *spec.later_variables):
+            reading.let(let)
+        for condition in spec.ensures:
+            reading.read(condition.test)
+        chunk.settle()
+    return reading.cases(verdicts)
+
+
+class _Reading:
+    """Tells soft from hard in a spec, on a chunk of cases."""
+
+    def __init__(self, columns: Columns, stand_in: StandIn) -> None:
+        self.columns = columns
+        self.chunk = columns.chunk
+        self.stand_in = stand_in
+        self.soft: dict[str, core.Expr] = {}
+        self.asks: dict[int, tuple[str, Cell, Cell]] = {}
+        self.hard: dict[int, Cell] = {}
+
+    def let(self, let: core.Let) -> None:
+        """Take in a line: its value, where the model has no say in it."""
+        self.soft.pop(let.name, None)
+        if self.read(let.value):
+            self.soft[let.name] = let.value
+        else:
+            self.columns.scope[let.name] = self.hard[id(let.value)]
+
+    def read(self, expr: core.Expr) -> bool:
+        """Return whether an expression is soft; keep the value of one that is hard."""
+        if isinstance(expr, core.Variable) and expr.name in self.soft:
+            return True
+        soft = [self.read(child) for child in core.children(expr)]
+        if isinstance(expr, core.Call) and expr.function in _asking(self.columns):
+            if any(soft):
+                raise NoMeaning(f"`{expr.function}` is given what the model answered")
+            return self._call(expr)
+        if any(soft):
+            return True
+        evaluator = self.columns.evaluator
+        if isinstance(expr, core.Logic | core.Not):
+            value: Any = evaluator.truth(expr, None, self.columns.scope)
+        else:
+            value = evaluator.value(expr, None, self.columns.scope)
+        cell = self.chunk.cell(evaluator.column(value, None), None)
+        if isinstance(expr, core.Variable):
+            cell.places = self.columns.scope[expr.name].places
+        self.hard[id(expr)] = cell
+        return False
+
+    def _call(self, expr: core.Call) -> bool:
+        """Call a function for every case and see whether it asks the model."""
+        count = len(self.chunk.rows)
+        columns = [self.hard[id(argument)].value for argument in expr.arguments]
+        with self.stand_in.listening() as heard:
+            answers = _ask(self.columns, expr, columns, count)
+        if not heard:
+            self.hard[id(expr)] = self.chunk.cell(to_column(answers), None)
+            return False
+        rows = _joined(heard)
+        if len(rows) != count:
+            raise NoMeaning(f"`{expr.function}` asks the model more than once a case")
+        kept = self.chunk.cell(rows, None), self.chunk.cell(to_column(answers), None)
+        self.asks[id(expr)] = (expr.function, *kept)
+        return True
+
+    def cases(self, verdicts: Array) -> Cases:
+        """Return what was read."""
+        if not self.asks:
+            raise NoMeaning("its block does not ask the model that is repaired")
+        places = {
+            name: cell.places
+            for name in self.columns.spec.inputs
+            if (cell := self.columns.scope[name]).places is not None
+        }
+        return Cases(
+            self.columns.spec,
+            {key: Ask(f, r.value, a.value) for key, (f, r, a) in self.asks.items()},
+            {key: self.hard[key].value for key in self._needed()},
+            self.soft,
+            places,
+            verdicts[self.chunk.rows] == Verdict.VIOLATED,
+        )
+
+    def _needed(self) -> set[int]:
+        """Return the hard expressions that stand directly in soft ones, or alone."""
+        tests = [condition.test for condition in self.columns.spec.ensures]
+        needed = {id(test) for test in tests}
+        for expr in (*self.soft.values(), *tests):
+            for node in core.walk(expr):
+                if id(node) not in self.asks:
+                    needed |= {id(child) for child in core.children(node)}
+        return needed & self.hard.keys()
+
+
+def _asking(columns: Columns) -> frozenset[str]:
+    """Return the functions that may ask a model: those that are batched, or call one."""
+    program = columns.program
+    return frozenset(
+        name
+        for name, function in program.functions.items()
+        if not program.draws(name)
+        and (isinstance(function, BoundBatched) or program.asks(name))
+    ) | (columns.spec.code.called & frozenset(program.functions))
+
+
+def _ask(
+    columns: Columns, expr: core.Call, arguments: list[Any], count: int
+) -> list[Any]:
+    function = columns.program.functions[expr.function]
+    if not isinstance(function, BoundBatched):
+        cases = zip(*(each(a, count) for a in arguments), strict=True)
+        return [function(*case) for case in cases]
+    answers: list[Any] = []
+    for first in range(0, count, _BATCH):
+        part = slice(first, min(count, first + _BATCH))
+        size = part.stop - part.start
+        given = [own_column(argument, part, size) for argument in arguments]
+        answers.extend(function.many(*given))
+    return answers
+
+
+def _joined(heard: list[Any]) -> Any:
+    """Return all rows that were asked, as one array where they are arrays."""
+    if all(isinstance(rows, np.ndarray) for rows in heard):
+        return np.concatenate(heard)
+    return [row for rows in heard for row in rows]

@@ -1,0 +1,180 @@
+"""How good a model is, in two respects: how often it is right, and breaks each spec."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nomos.campaign.result import Result, Subject
+from nomos.campaign.runner import Budget
+from nomos.campaign.session import Options, Prepared, Session
+from nomos.campaign.statistics import Interval, clopper_pearson
+from nomos.domain.domain import Domain
+from nomos.domain.find import Imported
+from nomos.domain.functions import BoundBatched
+from nomos.errors import NomosError
+from nomos.harness.engine import Engine
+from nomos.harness.program import Program, equal
+from nomos.lang import core
+from nomos.train.repair_data import Records
+
+Array = np.ndarray[Any, Any]
+_BATCH = 4096
+
+
+class StandIn:
+    """Answers with the model that is tried just now, and can note what it is asked."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self.taken = False  # a domain has loaded it
+        self._heard: list[Any] | None = None
+
+    def give(self) -> StandIn:
+        """Be loaded by a domain."""
+        self.taken = True
+        return self
+
+    def predict(self, rows: Any) -> Any:
+        """Return one label for each row."""
+        return self._note(rows).predict(rows)
+
+    def scores(self, rows: Any) -> Any:
+        """Return the scores of each row's classes."""
+        return self._note(rows).scores(rows)
+
+    def _note(self, rows: Any) -> Any:
+        if self._heard is not None:
+            self._heard.append(rows)
+        return self.model
+
+    @contextmanager
+    def listening(self) -> Iterator[list[Any]]:
+        """Note the rows that are asked inside."""
+        heard: list[Any] = []
+        self._heard = heard
+        try:
+            yield heard
+        finally:
+            self._heard = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__dict__["model"], name)
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """So many of so many; `exact` where those are all there are."""
+
+    count: int
+    total: int
+    exact: bool = False
+
+    @property
+    def value(self) -> float:
+        """The share; 0 of nothing is 0."""
+        return self.count / self.total if self.total else 0.0
+
+    @property
+    def interval(self) -> Interval:
+        """Where the true share lies, with 95 % confidence."""
+        return clopper_pearson(self.count, self.total)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a model stands: right answers, and violations by the name of the spec."""
+
+    accuracy: Share
+    rates: Mapping[str, Share]
+
+    @property
+    def total_rate(self) -> float:
+        """The sum of the rates: what one round has to have less of than another."""
+        return sum(rate.value for rate in self.rates.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """A spec, with the path and imports that it needs to be run."""
+
+    spec: core.Spec
+    imported: Imported
+    path: str
+
+    @property
+    def name(self) -> str:
+        """The name of the spec."""
+        return self.spec.name
+
+
+class Bench:
+    """Specs on one part of the records: what a model is tried on."""
+
+    def __init__(
+        self, properties: Sequence[Property], domain: Domain, records: Records
+    ) -> None:
+        self.properties = properties
+        self.records = records
+        self.domain = on_records(domain, records)
+        self.engines = {
+            one.name: Engine(
+                Program(
+                    one.spec, self.domain, one.imported.functions, one.imported.modules
+                )
+            )
+            for one in properties
+        }
+
+    def standing(self, function: str, *, seed: int, budget: int) -> Standing:
+        """Judge the model that stands in now, by campaigns with this seed."""
+        rates = {one.name: self._rate(one, seed, budget) for one in self.properties}
+        return Standing(self.accuracy(function), rates)
+
+    def _rate(self, one: Property, seed: int, budget: int) -> Share:
+        session = Session(Path(), Options(budget=Budget(cases=budget)))
+        subject = Subject(one.spec, one.path, self.domain, "", {})
+        result = Result(subject, seed, budget)
+        for _ in session.run(Prepared(subject, self.engines[one.name]), seed, result):
+            pass
+        finished = result.finished
+        assert finished is not None
+        if finished.reason == "interrupted":
+            raise KeyboardInterrupt
+        if result.verdict == "failed" or result.counts.crashed:
+            raise NomosError(
+                f"{one.path} cannot be judged: {finished.problem or finished.reason}"
+            )
+        counts = result.counts
+        return Share(counts.violations, counts.judged, result.search == "exhaustive")
+
+    def accuracy(self, function: str) -> Share:
+        """Return how often a function of the domain says the label of a record."""
+        right = answered(self.domain, function, self.records.items)
+        labels = self.records.labels
+        count = sum(equal(a, b) for a, b in zip(right, labels, strict=True))
+        return Share(count, len(labels))
+
+
+def on_records(domain: Domain, records: Records) -> Domain:
+    """Return a domain that draws from these records; all else is the domain's own."""
+    other = copy.copy(domain)
+    vars(other).update(inputs=lambda: records.items, labels=lambda: records.labels)
+    return other
+
+
+def answered(domain: Domain, function: str, items: Any) -> list[Any]:
+    """Ask a function of a domain about many records."""
+    ask = getattr(domain, function)
+    if not isinstance(ask, BoundBatched):
+        return [ask(item) for item in items]
+    answers: list[Any] = []
+    for first in range(0, len(items), _BATCH):
+        answers.extend(ask.many(items[first : first + _BATCH]))
+    return answers

@@ -1,0 +1,25 @@
+"""What one round of a repair trains on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nomos.train.repair_cases import Cases
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lesson:
+    """Rows as the model gets them, labels, and cases of specs with the specs' weights.
+
+    `answers` are what the function said of the rows when the first model was asked.
+    """
+
+    function: str
+    rows: Any
+    answers: Any
+    labels: Sequence[Any]
+    cases: Mapping[str, Cases]
+    weights: Mapping[str, float]
+    seed: int

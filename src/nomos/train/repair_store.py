@@ -1,0 +1,118 @@
+"""What a repair leaves after each round, so that a killed one can go on."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Sequence
+from dataclasses import asdict
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from nomos.errors import StoreError
+from nomos.train.repair_judge import Share, Standing
+from nomos.train.repair_rounds import Progress, Round
+
+_VERSION = 1
+
+
+class Checkpoint:
+    """A folder that holds the last finished round of one repair.
+
+    The states are written first and the list of rounds last, each whole or not at all,
+    so that at every moment there is a round to go on from.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def save(self, progress: Progress) -> None:
+        """Keep where the repair has come to."""
+        last = progress.rounds[-1].number
+        files = {"now": f"now-{last}", "best": f"best-{progress.best}"}
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            _write(self.folder / files["now"], progress.now)
+            if not (self.folder / files["best"]).exists():
+                _write(self.folder / files["best"], progress.best_state)
+            document = {
+                "version": _VERSION,
+                "best": progress.best,
+                "stop": progress.stop,
+                "files": files,
+                "rounds": [_round_data(one) for one in progress.rounds],
+            }
+            _write(self.folder / "rounds.json", json.dumps(document).encode())
+            for path in self.folder.iterdir():
+                if path.name not in ("rounds.json", *files.values()):
+                    path.unlink()
+        except OSError as error:
+            raise StoreError(
+                f"the round cannot be kept in {self.folder}: {error}"
+            ) from None
+
+    def load(self) -> Progress:
+        """Return where the repair had come to: at its beginning, where nothing is kept."""
+        try:
+            document = json.loads((self.folder / "rounds.json").read_bytes())
+            if document["version"] != _VERSION:
+                return Progress()
+            now, best = (
+                (self.folder / document["files"][name]).read_bytes()
+                for name in ("now", "best")
+            )
+            rounds = [_round(data) for data in document["rounds"]]
+        except FileNotFoundError:
+            return Progress()
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise StoreError(
+                f"{self.folder} holds no repair to go on with: {error}; delete it"
+            ) from None
+        return Progress(rounds, document["best"], now, best, document["stop"])
+
+    def clear(self) -> None:
+        """Forget the repair."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def repair_key(parts: Sequence[str | bytes]) -> str:
+    """Return a name for a repair: that of the same specs, model, data and plan."""
+    digest = blake2b(digest_size=8)
+    for part in parts:
+        content = part.encode() if isinstance(part, str) else part
+        digest.update(len(content).to_bytes(8, "little") + content)
+    return digest.hexdigest()
+
+
+def _write(path: Path, content: bytes) -> None:
+    unfinished = path.with_name(path.name + ".tmp")
+    with unfinished.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    unfinished.replace(path)
+
+
+def _round_data(one: Round) -> dict[str, Any]:
+    return {
+        "number": one.number,
+        "standing": standing_data(one.standing),
+        "weights": dict(one.weights),
+    }
+
+
+def standing_data(standing: Standing) -> dict[str, Any]:
+    """Return a standing as plain data."""
+    return {
+        "accuracy": asdict(standing.accuracy),
+        "rates": {name: asdict(rate) for name, rate in standing.rates.items()},
+    }
+
+
+def _round(data: dict[str, Any]) -> Round:
+    told = data["standing"]
+    rates = {name: Share(**rate) for name, rate in told["rates"].items()}
+    standing = Standing(Share(**told["accuracy"]), rates)
+    return Round(data["number"], standing, data["weights"])

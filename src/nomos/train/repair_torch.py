@@ -1,0 +1,281 @@
+"""Fine-tune a torch module on data and on cases of specs, round by round."""
+
+from __future__ import annotations
+
+import copy
+import io
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from nomos.errors import ModelError
+from nomos.models.torch import TorchModel, need_torch
+from nomos.train.repair_answers import (
+    Answering,
+    Labels,
+    Number,
+    Threshold,
+    find_answering,
+)
+from nomos.train.repair_cases import Cases, NoMeaning
+from nomos.train.repair_lesson import Lesson
+from nomos.train.repair_loss import Meaning
+
+Array = np.ndarray[Any, Any]
+Tensor = Any
+_BATCH = 128
+_FEWEST_STEPS = 300  # of a round: a small table is gone through several times
+_CASES_PER_STEP = 512  # of all specs together
+_RATE = 1e-3
+_MARGIN = 0.05  # in scores: nearer to the limit than this counts as failing
+_KEEP = 0.5  # of the loss on data: what the model said before; the rest are the labels
+_MANY = 8192  # rows sent through the module at once
+
+
+class TorchMender:
+    """A module that is fine-tuned; `write` turns it into the file that is kept."""
+
+    how = "fine-tuning"
+
+    def __init__(self, module: Any, name: str, write: Callable[[Any], bytes]) -> None:
+        self._torch = need_torch()
+        self.module = module
+        self.name = name
+        self._write = write
+        self._before: Any = None  # the outputs of the first model on the training rows
+        self._answering: dict[str, Answering] = {}  # of the domain's functions
+        if not any(p.requires_grad for p in module.parameters()):
+            raise ModelError(f"{name} has no weights that can be trained")
+
+    @property
+    def model(self) -> TorchModel:
+        """The module as a domain asks it."""
+        return TorchModel(self.module, self.name)
+
+    def content(self) -> bytes:
+        """Return the file of the module as it is now."""
+        return self._write(self.module)
+
+    def snapshot(self) -> bytes:
+        """Return the weights."""
+        kept = io.BytesIO()
+        self._torch.save(self.module.state_dict(), kept)
+        return kept.getvalue()
+
+    def restore(self, snapshot: bytes) -> None:
+        """Take back weights."""
+        torch = self._torch
+        self.module.load_state_dict(torch.load(io.BytesIO(snapshot), weights_only=True))
+
+    def begin(self, function: str, rows: Any, answers: Any) -> None:
+        """Take note of what the model says before the first round, and how."""
+        with _one_thread(0):
+            self._before = self._outputs(rows)
+        self._answering[function] = find_answering(function, self._before, answers)
+
+    def notes(self, lesson: Lesson) -> dict[str, str]:
+        """Say of each spec that has no loss of its own why, and what is done instead."""
+        found = {}
+        for name, cases in lesson.cases.items():
+            few = cases.take(np.arange(min(4, len(cases))))
+            try:
+                with _one_thread(lesson.seed):
+                    self._look_at(cases)
+                    self._losses(few, self._asked([few])[0])
+            except NoMeaning as why:
+                found[name] = (
+                    f"{why}; instead, the answers of a violating case are drawn together"
+                )
+        return found
+
+    def train(self, lesson: Lesson, told: Callable[[float], None]) -> None:
+        """Train for one round."""
+        torch = self._torch
+        with _one_thread(lesson.seed):
+            rows = self._tensor(lesson.rows)
+            data = _DataLoss(
+                self._answering[lesson.function], lesson.labels, self._before
+            )
+            rng = np.random.default_rng(lesson.seed)
+            optimiser = torch.optim.Adam(self._trained(), lr=_RATE)
+            steps = max(_FEWEST_STEPS, -(-len(rows) // _BATCH))
+            slowing = torch.optim.lr_scheduler.LambdaLR(
+                optimiser, lambda step: 1 - 0.9 * step / steps
+            )
+            batches = _batches(len(rows), rng)
+            for step in range(steps):
+                chosen = next(batches)
+                optimiser.zero_grad()
+                loss = data.of(self._scored(self.module(rows[chosen])), chosen)
+                loss = loss + self._specs(lesson, rng)
+                loss.backward()
+                optimiser.step()
+                slowing.step()
+                told((step + 1) / steps)
+
+    def _specs(self, lesson: Lesson, rng: np.random.Generator) -> Tensor:
+        """Return the loss of a few cases of each spec, more of those that fail."""
+        size = max(8, _CASES_PER_STEP // max(1, len(lesson.cases)))
+        parts = [c.take(_some(c, size, rng)) for c in lesson.cases.values() if len(c)]
+        total: Tensor = 0.0
+        for cases, outputs in zip(parts, self._asked(parts), strict=True):
+            try:
+                losses = self._losses(cases, outputs)
+            except NoMeaning:
+                losses = _apart(outputs, self._torch.as_tensor(cases.violated))
+            weight = lesson.weights[cases.spec.name] / len(parts)
+            total = total + weight * losses.mean()
+        return total
+
+    def _losses(self, cases: Cases, outputs: Mapping[int, Tensor]) -> Tensor:
+        for ask in cases.asks.values():
+            if ask.function not in self._answering:
+                raise NoMeaning(f"`{ask.function}` answers in a way of its own")
+        return Meaning(cases, outputs, self._answering, _MARGIN).losses()
+
+    def _asked(self, parts: Sequence[Cases]) -> list[dict[int, Tensor]]:
+        """Return the module's outputs for all asks of all cases, asked at once."""
+        asks = [(at, key, a) for at, c in enumerate(parts) for key, a in c.asks.items()]
+        found: list[dict[int, Tensor]] = [{} for _ in parts]
+        if not asks:
+            return found
+        torch = self._torch
+        rows = torch.cat([self._tensor(ask.rows) for _, _, ask in asks])
+        outputs = self._scored(self.module(rows))
+        sizes = [len(ask.rows) for _, _, ask in asks]
+        for (at, key, _), output in zip(asks, outputs.split(sizes), strict=True):
+            found[at][key] = output
+        return found
+
+    def _look_at(self, cases: Cases) -> None:
+        """Find out how the functions that a spec calls answer, where it can be seen."""
+        for ask in cases.asks.values():
+            if ask.function not in self._answering and len(ask.rows):
+                outputs = self._outputs(ask.rows)
+                found = find_answering(ask.function, outputs, ask.answers)
+                self._answering[ask.function] = found
+
+    def _outputs(self, rows: Any) -> Array:
+        torch = self._torch
+        with torch.no_grad():
+            parts = [
+                self._scored(self.module(self._tensor(rows[first : first + _MANY])))
+                for first in range(0, len(rows), _MANY)
+            ]
+        outputs: Array = torch.cat(parts).numpy()
+        return outputs
+
+    def _scored(self, output: Tensor) -> Tensor:
+        """Return scores whose differences mean something: of probabilities, logarithms."""
+        torch = self._torch
+        if output.ndim == 2 and output.shape[1] > 1:
+            with torch.no_grad():
+                sums = output.sum(dim=1)
+                is_share = bool((output >= 0).all() and ((sums - 1).abs() < 1e-3).all())
+            return output.clamp_min(1e-12).log() if is_share else output
+        return output
+
+    def _tensor(self, rows: Any) -> Tensor:
+        torch = self._torch
+        array = np.asarray(rows)
+        if array.dtype.kind not in "biuf":
+            raise ModelError(f"{self.name} is not asked rows of numbers")
+        real = next(self.module.parameters()).dtype
+        return torch.tensor(array, dtype=real)
+
+    def _trained(self) -> list[Any]:
+        return [p for p in self.module.parameters() if p.requires_grad]
+
+
+class _DataLoss:
+    """How far the answers are from the labels, and from what the model said before."""
+
+    def __init__(
+        self, answering: Answering, labels: Sequence[Any], before: Array
+    ) -> None:
+        self._torch = torch = need_torch()
+        self.answering = answering
+        self.before = torch.as_tensor(before)
+        given = np.asarray(labels)
+        if isinstance(answering, Number):
+            self.targets = torch.as_tensor(given.astype(np.float32))
+            return
+        places = {value: place for place, value in enumerate(answering.values.tolist())}
+        unknown = set(given.tolist()) - places.keys()
+        if unknown:
+            raise ModelError(
+                f"the training data has the label {min(map(str, unknown))!r}, and the "
+                f"model never answers so: it answers {', '.join(map(str, places))}"
+            )
+        self.targets = torch.as_tensor(np.array([places[v] for v in given.tolist()]))
+
+    def of(self, outputs: Tensor, chosen: Any) -> Tensor:
+        """Return the loss of a batch."""
+        torch = self._torch
+        functional = torch.nn.functional
+        targets, before = self.targets[chosen], self.before[chosen]
+        match self.answering:
+            case Labels():
+                said = functional.cross_entropy(outputs, before.softmax(dim=1))
+                right = functional.cross_entropy(outputs, targets)
+            case Threshold(at=at):
+                above = outputs.reshape(len(outputs)) - at
+                was = torch.sigmoid(before.reshape(len(before)) - at)
+                said = functional.binary_cross_entropy_with_logits(above, was)
+                right = functional.binary_cross_entropy_with_logits(
+                    above, targets.to(above.dtype)
+                )
+            case Number(column=column):
+                own = outputs.reshape(len(outputs), -1)[:, column or 0]
+                was = before.reshape(len(before), -1)[:, column or 0]
+                scale = self.targets.std().clamp_min(1e-6)
+                said = functional.mse_loss(own / scale, was / scale)
+                right = functional.mse_loss(own / scale, targets / scale)
+        return _KEEP * said + (1 - _KEEP) * right
+
+
+def copied(module: Any) -> Any:
+    """Return a module of one's own, so that the one given stays as it is."""
+    return copy.deepcopy(module)
+
+
+def _batches(count: int, rng: np.random.Generator) -> Iterator[Array]:
+    """Yield the places of the rows in batches, in ever new orders."""
+    while True:
+        order = rng.permutation(count)
+        for first in range(0, count, _BATCH):
+            yield order[first : first + _BATCH]
+
+
+def _some(cases: Cases, size: int, rng: np.random.Generator) -> Array:
+    """Choose cases: half of them from those that fail, where there are any."""
+    failing = np.flatnonzero(cases.violated)
+    count = min(size // 2, 4 * len(failing))
+    chosen: Array = rng.integers(0, len(cases), size - count)
+    if not count:
+        return chosen
+    return np.concatenate([failing[rng.integers(0, len(failing), count)], chosen])
+
+
+def _apart(outputs: Mapping[int, Tensor], violated: Tensor) -> Tensor:
+    """Return how far the answers of a violating case are from each other."""
+    torch = need_torch()
+    together = torch.stack([o.reshape(len(o), -1) for o in outputs.values()])
+    distances = (together - together.mean(dim=0)).square().mean(dim=(0, 2))
+    return distances * violated
+
+
+@contextmanager
+def _one_thread(seed: int) -> Iterator[None]:
+    """Train the same way on every machine: one thread, and torch's seed set."""
+    torch = need_torch()
+    threads, state = torch.get_num_threads(), torch.get_rng_state()
+    torch.set_num_threads(1)
+    torch.manual_seed(seed)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+        torch.set_rng_state(state)

@@ -1,0 +1,111 @@
+"""What a repair came to, in a word and in a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from nomos.train.repair_judge import Standing
+from nomos.train.repair_rounds import Goal, Round
+
+Verdict = Literal["clean", "repaired", "improved", "not repaired"]
+_MUCH = 0.5  # of the rate before: a round below this has lowered it, at whatever cost
+
+
+def verdict_on(before: Standing, after: Standing, goal: Goal, chosen: int) -> Verdict:
+    """Judge a repair by how the first and the chosen model stand on held-out records."""
+    if chosen == 0:
+        return "not repaired" if before.total_rate else "clean"
+    if goal.reached(before, after) and goal.allows(before, after):
+        return "repaired"
+    return "improved" if after.total_rate < before.total_rate else "not repaired"
+
+
+def statement(
+    before: Standing, after: Standing, goal: Goal, rounds: Sequence[Round], chosen: int
+) -> str:
+    """Say what came of a repair, and where it failed, why."""
+    if not rounds:
+        return "no violation was found, so there is nothing to repair"
+    if chosen == 0:
+        return f"no model was kept: {_conflict(goal, rounds)}"
+    parts = [_change(before, after)]
+    if not goal.allows(before, after):
+        parts.append(
+            f"more than the {goal.points:g} points of accuracy that may be lost"
+        )
+    if not goal.reached(before, after):
+        higher = [n for n, r in after.rates.items() if r.value > before.rates[n].value]
+        if higher:
+            parts.append(f"violated more often than before: {', '.join(higher)}")
+        if after.total_rate > before.total_rate / goal.times:
+            parts.append(f"{goal.times:g} times lower was asked for")
+            parts.append(_conflict(goal, rounds))
+    return "; ".join(parts)
+
+
+def _change(before: Standing, after: Standing) -> str:
+    rates = [100 * s.total_rate / max(1, len(s.rates)) for s in (before, after)]
+    lost = 100 * (before.accuracy.value - after.accuracy.value)
+    change = f"{lost:.2f} points lower" if lost > 0 else f"{-lost:.2f} points higher"
+    how = "none are left"
+    if after.total_rate:
+        times = before.total_rate / after.total_rate
+        how = f"{times:.3g} times lower" if times > 1 else "not lower"
+    return (
+        f"violations {rates[0]:.3g} % → {rates[1]:.3g} % of the held-out cases, "
+        f"the mean over the specs ({how}); accuracy {change}"
+    )
+
+
+def _conflict(goal: Goal, rounds: Sequence[Round]) -> str:
+    """Say what stood in the way: the data, another spec, or what the spec asks."""
+    first, tried = rounds[0].standing, rounds[1:]
+    lowest = min((r.standing for r in tried), key=lambda s: s.total_rate)
+    lost = 100 * (first.accuracy.value - lowest.accuracy.value)
+    against = _against(first, tried)
+    if against is not None:
+        return against
+    mean = 100 * lowest.total_rate / max(1, len(lowest.rates))
+    if lost > goal.points and lowest.total_rate < first.total_rate:
+        return (
+            "what the specs ask for and what the data say cannot be had together: in "
+            f"{len(tried)} rounds the lowest rate on the training records was "
+            f"{mean:.3g} %, and it cost {lost:.1f} points of accuracy (allowed: "
+            f"{goal.points:g})"
+        )
+    stuck = [
+        name
+        for name, rate in first.rates.items()
+        if rate.count
+        and min(r.standing.rates[name].value for r in tried) > _MUCH * rate.value
+    ]
+    names = ", ".join(stuck) or "the specs"
+    return (
+        f"{len(tried)} rounds could not lower the rate of {names} on the training "
+        "records: either nothing satisfies it, or no model of this kind that fits the "
+        "data does"
+    )
+
+
+def _against(first: Standing, tried: Sequence[Round]) -> str | None:
+    """Find a round in which one spec was broken less often and another one more."""
+    for one in reversed(tried):
+        rates = one.standing.rates
+        fell = [
+            n
+            for n, r in first.rates.items()
+            if r.count and rates[n].value < _MUCH * r.value
+        ]
+        rose = [n for n, r in first.rates.items() if rates[n].value > r.value + 0.01]
+        if fell and rose:
+            changes = (
+                f"`{n}` from {100 * first.rates[n].value:.3g} % to "
+                f"{100 * rates[n].value:.3g} %"
+                for n in (fell[0], rose[0])
+            )
+            return (
+                "specs pull against each other: in round "
+                f"{one.number}, {' and '.join(changes)} of the training cases"
+            )
+    return None

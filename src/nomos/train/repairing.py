@@ -1,0 +1,281 @@
+"""Repair a model with its own counterexamples: `nomos.train.repair`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from nomos import api
+from nomos.campaign.naming import model_name, project_root
+from nomos.campaign.store import FOLDER
+from nomos.domain.domain import Domain
+from nomos.domain.find import build
+from nomos.errors import DomainError, ModelError, NomosError
+from nomos.models.load import load_model, standing_in
+from nomos.train.repair_data import Parts, Records, read_records, split
+from nomos.train.repair_function import find_function
+from nomos.train.repair_judge import Bench, Property, StandIn, Standing, on_records
+from nomos.train.repair_kinds import check_same, make_mender, repaired_path
+from nomos.train.repair_rounds import Goal, Mender, Progress, Round, Rounds, seed_of
+from nomos.train.repair_store import Checkpoint, repair_key
+from nomos.train.repair_verdict import Verdict, statement, verdict_on
+
+_AT_HAND = "the model at hand"  # what a domain is told of a model that is no file
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a repair is done.
+
+    Attributes:
+        times: By how much the rate of violations is to fall.
+        points: How many points of accuracy, in percent, may be lost.
+        rounds: The most rounds of training.
+        budget: Cases of each spec that the model is judged by, before and after.
+        seed: Same seed, same repair.
+        out: The file to write; beside the original, as NAME.repaired, by default.
+        resume: Go on where the same repair was killed.
+        trust: Load files that can run code, such as pickles.
+    """
+
+    times: float = 10.0
+    points: float = 1.0
+    rounds: int = 12
+    budget: int = 5000
+    seed: int = 0
+    out: Path | None = None
+    resume: bool = False
+    trust: bool = False
+
+    @property
+    def goal(self) -> Goal:
+        """What the repair is after."""
+        return Goal(self.times, self.points, self.rounds)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Repair:
+    """What a repair came to: `before` and `after` are on held-out records and seeds."""
+
+    verdict: Verdict
+    statement: str
+    before: Standing
+    after: Standing
+    rounds: tuple[Round, ...]
+    chosen: int  # the round whose model was kept; 0: the first model
+    how: str
+    origin: str
+    notes: Mapping[str, str]
+    path: Path | None  # of the repaired model, where one was written
+    model: Any = field(repr=False)  # the repaired model, as `load_model` gives it
+
+
+@dataclass(slots=True)
+class Listener:
+    """Is told how a repair goes on; each may be left as it is."""
+
+    begun: Callable[[Repairing], None] = lambda repairing: None
+    step: Callable[[int, float], None] = lambda number, part: None
+    round: Callable[[Round], None] = lambda done: None
+
+
+def repair(
+    specs: Sequence[str | Path] | str | Path,
+    model: Any,
+    *,
+    data: tuple[Any, Any] | tuple[Path, str] | None = None,
+    settings: Mapping[str, str] | None = None,
+    listener: Listener | None = None,
+    **plan: Any,
+) -> Repair:
+    """Train a model on cases in which it breaks specs, and on data, till it does not.
+
+    Args:
+        specs: Files, folders or globs of specs that import one domain.
+        model: A file, as `--model` takes it, a torch module, or an estimator with `fit`.
+        data: Records and labels to train on, or a CSV file and the name of its label
+            column; by default, what the domain's `training()` gives.
+        settings: Other settings of the domain's constructor.
+        listener: Is told how it goes on.
+        plan: The fields of `Plan`.
+
+    The first model is left as it is. What is written, where the repair is of a file,
+    lies beside it, and no file is overwritten.
+    """
+    given = [specs] if isinstance(specs, str | Path) else list(specs)
+    properties = load_properties([str(one) for one in given])
+    repairing = Repairing(properties, model, data, settings or {}, Plan(**plan))
+    return repairing.run(listener or Listener())
+
+
+def load_properties(specs: Sequence[str]) -> list[Property]:
+    """Load specs that are repaired together: of one domain, each of its own name."""
+    found = []
+    for path in api.find_specs(specs):
+        spec, imported = api.load_spec(path)
+        found.append(Property(spec, imported, str(path)))
+    domains = {one.imported.domain for one in found}
+    if len(domains) > 1 or None in domains:
+        raise NomosError("specs that are repaired together must import one domain")
+    names = [one.name for one in found]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise NomosError(f"two specs have the same name: {', '.join(twice)}")
+    return found
+
+
+class Repairing:
+    """A repair under way."""
+
+    def __init__(
+        self,
+        properties: Sequence[Property],
+        model: Any,
+        data: tuple[Any, Any] | tuple[Path, str] | None,
+        settings: Mapping[str, str],
+        plan: Plan,
+    ) -> None:
+        self.properties = properties
+        self.plan = plan
+        self.settings = dict(settings)
+        self.is_file = isinstance(model, str | Path)
+        self.name = str(model) if self.is_file else _AT_HAND
+        self.path = self._path()
+        self.mender: Mender = make_mender(model, trust=plan.trust)
+        self.original = (
+            load_model(model, trust=plan.trust) if self.is_file else self.mender.model
+        )
+        self.stand_in = StandIn(self.original)
+        self.domain = self._domain()
+        self.parts: Parts = split(self.domain, self._records(data), plan.seed)
+        training = on_records(self.domain, self.parts.training)
+        self.function = find_function(properties, training, self.stand_in)
+        self.held_out = Bench(properties, self.domain, self.parts.held_out)
+
+    def _path(self) -> Path | None:
+        """Return what is to be written; something that exists is never overwritten."""
+        path = self.plan.out or (repaired_path(self.name) if self.is_file else None)
+        if path is not None and path.exists():
+            raise NomosError(
+                f"{path} exists and is not overwritten: move it away, or name another "
+                "file with --out"
+            )
+        return path
+
+    def _domain(self) -> Domain:
+        domain = self.properties[0].imported.domain
+        assert domain is not None
+        with standing_in(self.name, self.stand_in.give):
+            built = build(domain, self.settings | {"model": self.name})
+        if not self.stand_in.taken:
+            raise DomainError(
+                f"{domain.__name__} does not load its model with `nomos.load_model`, so "
+                "no other model can be put in its place; let its constructor call "
+                "`load_model(model)`"
+            )
+        return built
+
+    def _records(self, data: Any) -> Records | None:
+        if data is None:
+            return None
+        first, second = data
+        if isinstance(first, str | Path):
+            return read_records(Path(first), second, self.domain)
+        return Records(first, second)
+
+    def run(self, listener: Listener) -> Repair:
+        """Judge, train round by round, judge again, and write the model."""
+        plan = self.plan
+        before = self._judge()
+        listener.begun(self)
+        training = Bench(self.properties, self.domain, self.parts.training)
+        rounds = Rounds(
+            training, self.mender, self.stand_in, self.function, plan.goal, plan.seed
+        )
+        rounds.needed = before.total_rate > 0
+        check_same(self.mender, self.original, rounds.rows, self.name)
+        progress = self._progress()
+        for done in progress.rounds:
+            listener.round(done)
+        checkpoint = self._checkpoint()
+        for done in rounds.run(progress, listener.step):
+            if checkpoint is not None:
+                checkpoint.save(progress)
+            listener.round(done)
+        result = self._finish(before, rounds, progress)
+        if checkpoint is not None:
+            checkpoint.clear()
+        return result
+
+    def _judge(self) -> Standing:
+        seed = seed_of(self.plan.seed, "judge")
+        return self.held_out.standing(self.function, seed=seed, budget=self.plan.budget)
+
+    def _progress(self) -> Progress:
+        checkpoint = self._checkpoint()
+        if checkpoint is None or not self.plan.resume:
+            return Progress()
+        return checkpoint.load()
+
+    def _checkpoint(self) -> Checkpoint | None:
+        """Return where rounds are kept; a model at hand has no name to find them by."""
+        if not self.is_file:
+            return None
+        root = project_root(Path(self.properties[0].path))
+        domain = self.properties[0].imported.domain
+        assert domain is not None
+        plan = {n: str(v) for n, v in asdict(self.plan).items() if n != "resume"}
+        key = repair_key(
+            [
+                *(one.spec.source.text for one in self.properties),
+                model_name(domain, {"model": self.name}, root),
+                self.mender.content(),
+                repr(sorted(self.settings.items())),
+                repr(plan),
+                self.parts.origin,
+            ]
+        )
+        return Checkpoint(root / FOLDER / "repair" / key)
+
+    def _finish(self, before: Standing, rounds: Rounds, progress: Progress) -> Repair:
+        """Write the best model and judge what was written."""
+        goal, chosen = self.plan.goal, progress.best
+        after, path = before, None
+        self.mender.restore(progress.best_state)
+        self.stand_in.model = self.original
+        if chosen:
+            path = self._written()
+            after = self._judge()
+        tried = progress.rounds if before.total_rate or len(progress.rounds) > 1 else []
+        return Repair(
+            verdict_on(before, after, goal, chosen),
+            statement(before, after, goal, tried, chosen),
+            before,
+            after,
+            tuple(progress.rounds),
+            chosen,
+            self.mender.how,
+            self.parts.origin,
+            rounds.notes,
+            path,
+            self.stand_in.model,
+        )
+
+    def _written(self) -> Path | None:
+        """Write the model and take it from there: what is judged is what is kept."""
+        if self.path is None:
+            self.stand_in.model = self.mender.model
+            return None
+        try:
+            with self.path.open("xb") as file:
+                file.write(self.mender.content())
+        except FileExistsError:
+            raise NomosError(f"{self.path} exists and is not overwritten") from None
+        except OSError as error:
+            raise ModelError(f"{self.path} cannot be written: {error}") from error
+        _, at, factory = self.name.rpartition("@")
+        name = f"{self.path}@{factory}" if at else str(self.path)
+        self.stand_in.model = load_model(name, trust=True)
+        return self.path
