@@ -245,6 +245,21 @@ def open_store(folder: Path | None) -> Store:
     return Store.open(folder, create=False)
 
 
+def prepare(
+    session: Session, spec: str, model: str, settings: Mapping[str, Any]
+) -> Prepared:
+    """Prepare a recorded spec and model, whose paths are from the project's root."""
+    path = session.root / spec
+    if not path.exists():
+        raise NomosError(f"{spec} is not there any more")
+    checked, imported = load_spec(path)
+    given = {name: str(value) for name, value in settings.items()}
+    if model:
+        here = session.root / model
+        given["model"] = str(here) if here.exists() else model
+    return session.prepare(checked, imported, path, given)
+
+
 def reopen(bug: BugRecord, store: Path) -> Prepared:
     """Prepare the spec and the model of a recorded bug.
 
@@ -255,13 +270,5 @@ def reopen(bug: BugRecord, store: Path) -> Prepared:
 
     here = Path.cwd()
     roots = [store.parent, find_root(here) or here, here]
-    root = next((root for root in roots if (root / bug.spec).exists()), None)
-    if root is None:
-        raise NomosError(f"the bug's spec {bug.spec} is not there any more")
-    path = root / bug.spec
-    spec, imported = load_spec(path)
-    settings = {name: str(value) for name, value in bug.settings.items()}
-    if bug.model:
-        here = root / bug.model
-        settings["model"] = str(here) if here.exists() else bug.model
-    return Session(root, Options()).prepare(spec, imported, path, settings)
+    root = next((root for root in roots if (root / bug.spec).exists()), here)
+    return prepare(Session(root, Options()), bug.spec, bug.model, bug.settings)

@@ -195,3 +195,9 @@ def test_a_domain_without_such_a_setting_says_which_it_has(project):
         ],
     )
     assert "its settings are: model, people, fail_at" in str(result.exception)
+
+
+def test_bugs_of_a_condition_that_the_spec_has_no_more_have_no_gaps(table):
+    spec = api.check(table / "unfair.nom").spec
+    gone = Bug("0123456789", 0, (), "a condition of an older spec", {})
+    assert gaps_of(spec, [gone], {}) is None

@@ -81,6 +81,17 @@ def test_events_come_as_lines_of_json(project):
     assert {event["event"] for event in events} >= {"bug", "progress"}
 
 
+def test_crashes_weigh_more_than_violations(project):
+    assert nomos("run", "specs", "-q", "--set", "fail_at=50") == 3
+    (run,) = _results("--set", "fail_at=50")
+    assert run["violations"] and run["crashed"]
+
+
+def _results(*arguments: str) -> list[dict]:
+    nomos("run", "specs", "-q", "--json", "out.json", *arguments)
+    return json.loads(Path("out.json").read_text())["runs"]
+
+
 class TestFailOnNew:
     def test_known_bugs_pass_and_one_more_does_not(self, project):
         assert nomos("run", "specs", "-q") == 1  # the bugs become known

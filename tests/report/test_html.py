@@ -16,7 +16,7 @@ from nomos.campaign.baseline import case_name
 from nomos.campaign.events import Crash
 from nomos.campaign.result import Result
 from nomos.report.html import write_html
-from nomos.report.html_sections import model_names
+from nomos.report.html_overview import model_names
 
 Page = Callable[..., str]
 Read = Callable[[str], Any]

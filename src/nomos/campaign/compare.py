@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from statistics import NormalDist
+from typing import Any
 
 from nomos.campaign.events import Bug
-from nomos.campaign.result import Result
+from nomos.campaign.result import Result, Subject
 from nomos.campaign.statistics import Interval
+from nomos.diagnostics import Span
+from nomos.domain.find import Imported
+from nomos.harness.alone import Alone
+from nomos.harness.choices import ReplayedCase
+from nomos.harness.program import Program
+from nomos.lang import core
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +41,21 @@ class ModelComparison:
 
 def compare_results(old: Result, new: Result) -> ModelComparison:
     """Compare two results of one property, seed and budget."""
-    before = {bug.choices: bug for bug in old.bugs}
-    after = {bug.choices: bug for bug in new.bugs}
+    cut = [r.bugs[-1].case for r in (old, new) if len(r.bugs) < r.counts.unique_bugs]
+    last = min(cut, default=None)  # of a model with very many bugs, not all are kept
+    before, after = (
+        {bug.choices: bug for bug in result.bugs if last is None or bug.case <= last}
+        for result in (old, new)
+    )
     fixed = tuple(bug for choices, bug in before.items() if choices not in after)
     kept = tuple(bug for choices, bug in after.items() if choices in before)
     added = tuple(bug for choices, bug in after.items() if choices not in before)
     tests = min(old.counts.tests, new.counts.tests)
     only_old = sum(old.seen.get(bug.id, 1) for bug in fixed)
     only_new = sum(new.seen.get(bug.id, 1) for bug in added)
-    found = paired_difference(only_old, only_new, tests) if tests else None
+    found = None
+    if tests and last is None:
+        found = paired_difference(only_old, only_new, tests)
     return ModelComparison(old, new, fixed, kept, added, found)
 
 
@@ -62,3 +76,20 @@ def paired_difference(
         max(-1.0, centre - spread), min(1.0, centre + spread), confidence
     )
     return Difference((only_new - only_old) / tests, interval)
+
+
+class Answers:
+    """What a model makes of single cases, whether or not they break the property."""
+
+    def __init__(self, subject: Subject, imported: Imported) -> None:
+        # The values of a case are told where it is violated, so here every one is.
+        never = core.Condition(core.Constant(False, span=Span(0, 0)), "false", line=0)
+        spec = replace(subject.spec, ensures=(never,))
+        program = Program(spec, subject.domain, imported.functions, imported.modules)
+        self._outputs = spec.outputs
+        self._alone = Alone(program)
+
+    def outputs(self, choices: tuple[int, ...]) -> Mapping[str, Any]:
+        """Return the outputs of a case; none where it crashes."""
+        values = self._alone.run(ReplayedCase(choices)).values
+        return {name: values[name] for name in self._outputs if name in values}

@@ -66,7 +66,8 @@ def gaps_of(
         return None
     gaps: Gaps = Counter()
     for bug in bugs:
-        gap = _gap(tests[bug.failed], bug.values)
+        test = tests.get(bug.failed)  # None where the spec has changed since
+        gap = None if test is None else _gap(test, bug.values)
         if gap is None:
             return None
         gaps[gap] += seen.get(bug.id, 1)

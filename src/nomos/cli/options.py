@@ -27,6 +27,32 @@ def store_option(command: _Command) -> _Command:
     )(command)
 
 
+def keeping_options(command: _Command) -> _Command:
+    """Add --store and --no-store for commands that run campaigns."""
+    command = click.option("--no-store", is_flag=True, help="Keep nothing.")(command)
+    return click.option(
+        "--store",
+        type=click.Path(file_okay=False, path_type=Path),
+        help="Where campaigns and bugs are kept.  [default: .nomos at the project's root]",
+    )(command)
+
+
+def keeping_store(
+    root: Path, options: dict[str, Any], warn: Callable[[str], None]
+) -> Any:
+    """Return the store to keep campaigns in; None where there is none to be had."""
+    from nomos.campaign.store import FOLDER, Store
+    from nomos.errors import StoreError
+
+    if options["no_store"]:
+        return None
+    try:
+        return Store.open(options["store"] or root / FOLDER)
+    except StoreError as error:
+        warn(f"nothing is stored: {error}")
+        return None
+
+
 def campaign_options(command: _Command) -> _Command:
     """Add the options that say which cases are run, and how."""
     options = [
@@ -193,5 +219,5 @@ def write_text(path: Path, text: str) -> None:
         click.echo(text, nl=False)
         return
     unfinished = path.with_name(path.name + ".tmp")
-    unfinished.write_text(text, encoding="utf-8")
+    unfinished.write_text(text, encoding="utf-8", newline="\n")
     unfinished.replace(path)

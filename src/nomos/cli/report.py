@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import click
 
 from nomos import api
-from nomos.cli.options import store_option
+from nomos.cli.options import store_option, write_text
 
 if TYPE_CHECKING:
     from nomos.campaign.records import CampaignRecord
     from nomos.campaign.result import Result
-    from nomos.campaign.session import Prepared, Session
+    from nomos.campaign.session import Session
     from nomos.campaign.store import Store
 
 
@@ -39,7 +39,7 @@ def command(output: Path, store: Path | None) -> None:
     """
     from nomos.campaign.session import Options, Session
     from nomos.errors import StoreError
-    from nomos.report.html import write_html
+    from nomos.report.html import html
     from nomos.report.html_stored import newest
     from nomos.report.html_text import count
 
@@ -51,7 +51,7 @@ def command(output: Path, store: Path | None) -> None:
             )
         session = Session(opened.path.parent.parent, Options())
         results = [_result(opened, session, campaign) for campaign in campaigns]
-    write_html(results, output)
+    write_text(output, html(results))
     bugs = sum(len(result.bugs) for result in results)
     said = f"{count(len(results), 'property', 'properties')}, {count(bugs, 'bug')}"
     click.echo(f"wrote {output}: {said}")
@@ -63,7 +63,9 @@ def _result(store: Store, session: Session, campaign: CampaignRecord) -> Result:
 
     bugs = store.bugs(campaign=campaign.id)
     try:
-        prepared = _prepare(session, campaign)
+        prepared = api.prepare(
+            session, campaign.spec, campaign.model, campaign.settings
+        )
     except NomosError as error:
         click.echo(f"warning: {campaign.spec} is shown as recorded: {error}", err=True)
         path = session.root / campaign.spec
@@ -71,17 +73,3 @@ def _result(store: Store, session: Session, campaign: CampaignRecord) -> Result:
         subject = recorded_subject(campaign, spec, bugs)
         return recalled(campaign, bugs, subject, None)
     return recalled(campaign, bugs, prepared.subject, prepared)
-
-
-def _prepare(session: Session, campaign: CampaignRecord) -> Prepared:
-    from nomos.errors import NomosError
-
-    path = session.root / campaign.spec
-    if not path.exists():
-        raise NomosError(f"{campaign.spec} is not there any more")
-    spec, imported = api.load_spec(path)
-    settings = {name: str(value) for name, value in campaign.settings.items()}
-    if campaign.model:
-        here = session.root / campaign.model
-        settings["model"] = str(here) if here.exists() else campaign.model
-    return session.prepare(spec, imported, path, settings)

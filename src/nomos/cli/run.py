@@ -18,6 +18,8 @@ from nomos.cli.inputs import input_setting
 from nomos.cli.options import (
     campaign_options,
     drive,
+    keeping_options,
+    keeping_store,
     parse_settings,
     session_options,
     stop_at_bad_specs,
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from nomos.campaign.config import Config
 
 _FILE = click.Path(dir_okay=False, path_type=Path, allow_dash=True)
-_FILES = ("json_file", "junit_file", "sarif_file", "events_file")
+_FILES = ("json_file", "html_file", "junit_file", "sarif_file", "events_file")
 
 
 @click.command("run")
@@ -69,12 +71,7 @@ _FILES = ("json_file", "junit_file", "sarif_file", "events_file")
     show_default=True,
     help="new: exit 1 only for bugs that .nomos/cases does not list as known.",
 )
-@click.option(
-    "--store",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Where campaigns and bugs are kept.  [default: .nomos at the project's root]",
-)
-@click.option("--no-store", is_flag=True, help="Keep nothing.")
+@keeping_options
 @click.option(
     "--resume",
     is_flag=True,
@@ -101,7 +98,7 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     nomos run specs/games.nom --control specs/chance.nom
 
     Exit status: 0 no violation, 1 violations, 2 wrong usage or a bad spec, 3 a model,
-    its data or some cases failed, 130 interrupted.
+    its data or some cases failed, 130 interrupted. If several apply, the highest.
     """
     from nomos.campaign.config import load_config
     from nomos.campaign.naming import project_root
@@ -119,7 +116,7 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
         # What goes to standard output must be all that goes there.
         piped = any(str(options[name]) == "-" for name in _FILES)
         console = stack.enter_context(RunConsole(quiet=options["quiet"] or piped))
-        store = _store(root, options, console.warn)
+        store = keeping_store(root, options, console.warn)
         budget = session_options(options, config.budget)
         session = Session(root, budget, store, console.warn)
         run = api.Run(session, jobs, range(seed, seed + options["seeds"]))
@@ -144,19 +141,6 @@ def _jobs(
         for given in [settings | input_setting(path, options["inputs_file"])]
         for model in options["models"] or config.models_for(path, root) or [None]
     ]
-
-
-def _store(root: Path, options: dict[str, Any], warn: Callable[[str], None]) -> Any:
-    from nomos.campaign.store import FOLDER, Store
-    from nomos.errors import StoreError
-
-    if options["no_store"]:
-        return None
-    try:
-        return Store.open(options["store"] or root / FOLDER)
-    except StoreError as error:
-        warn(f"nothing is stored: {error}")
-        return None
 
 
 def _event_file(path: Path | None, stack: ExitStack) -> list[Callable[..., None]]:
@@ -185,9 +169,9 @@ def _write_reports(run: api.Run, options: dict[str, Any]) -> None:
 
         write_text(options["sarif_file"], json.dumps(sarif(results), indent=1) + "\n")
     if options["html_file"] is not None:
-        from nomos.report.html import write_html
+        from nomos.report.html import html
 
-        write_html(results, options["html_file"])
+        write_text(options["html_file"], html(results))
 
 
 def _exit_status(run: api.Run, *, fail_on: str) -> int:

@@ -34,15 +34,34 @@ def comparison_table(compared: Sequence[ModelComparison]) -> Table:
     return table
 
 
+def next_steps(compared: Sequence[ModelComparison]) -> list[str]:
+    """Return the commands that a reader will want next, on a bug that is new."""
+    bugs = [bug for one in compared for bug in one.added]
+    if not bugs:
+        return []
+    id = bugs[0].id
+    return [
+        f"nomos show {id}    a new bug in full",
+        f"nomos replay {id}  run it again, alone",
+        "nomos compare … --html page.html  all of them, on a page",
+    ]
+
+
 def _change(one: ModelComparison) -> str:
+    value, known = change_words(one)
+    return f"{value} % ({known})" if known else value
+
+
+def change_words(one: ModelComparison) -> tuple[str, str]:
+    """Return the change of the rate in % points, and how well it is known."""
     if one.difference is None:
-        return "-"
-    low, high = one.difference.interval.low, one.difference.interval.high
+        return "-", ""
+    value, interval = one.difference.value, one.difference.interval
     if one.new.search == "exhaustive":
-        return f"{100 * one.difference.value:+.2f} % (exact)"
-    return (
-        f"{100 * one.difference.value:+.2f} % ({100 * low:+.2f} to {100 * high:+.2f})"
-    )
+        return f"{100 * value:+.2f}", "exact"
+    low, high = 100 * interval.low, 100 * interval.high
+    level = f"{100 * interval.confidence:g} %"
+    return f"{100 * value:+.2f}", f"{low:+.2f} to {high:+.2f}, {level}"
 
 
 def comparison_data(one: ModelComparison) -> dict[str, Any]:

@@ -18,7 +18,9 @@ from pathlib import Path
 from nomos import __version__
 from nomos.campaign.result import Result
 from nomos.report.html_bugs import BugWriter, Room
-from nomos.report.html_sections import Chapter, chapters_of, overview, section
+from nomos.report.html_chapters import Chapter, chapters_of
+from nomos.report.html_overview import overview
+from nomos.report.html_sections import section
 from nomos.report.html_text import count, text, to_json
 from nomos.report.summary import lines_of
 
@@ -28,15 +30,32 @@ _SCRIPTS = ("text.js", "cards.js", "script.js")
 def write_html(results: Sequence[Result], path: Path) -> None:
     """Write the page of these results, whole or not at all."""
     unfinished = path.with_name(path.name + ".tmp")
-    made = datetime.now(UTC)
-    unfinished.write_text(html(results, made=made), encoding="utf-8", newline="\n")
+    unfinished.write_text(html(results), encoding="utf-8", newline="\n")
     unfinished.replace(path)
 
 
-def html(results: Sequence[Result], *, made: datetime) -> str:
-    """Return the page, made at that time."""
+def html(results: Sequence[Result], *, made: datetime | None = None) -> str:
+    """Return the page, made now or at that time."""
     chapters = chapters_of(lines_of(results))
-    writers = _write_bugs(chapters)
+    writers = write_bugs(chapters)
+    sections = [
+        section(chapter, writer)
+        for chapter, writer in zip(chapters, writers, strict=True)
+    ]
+    parts = {
+        "brand": "Nomos report",
+        "headline": text(_headline(chapters)),
+        "totals": text(_totals(chapters)),
+        "overview": overview(chapters),
+        "sections": "\n".join(sections),
+        "data": page_data(chapters, writers),
+    }
+    return page(parts, made)
+
+
+def page(parts: Mapping[str, str], made: datetime | None) -> str:
+    """Return a page with these parts in its places."""
+    made = made or datetime.now(UTC)
     script = "".join(_template(name) for name in _SCRIPTS)
     script = f"\n'use strict';\n(() => {{\n{script}}})();\n"
     style = "\n" + _template("style.css")
@@ -44,24 +63,16 @@ def html(results: Sequence[Result], *, made: datetime) -> str:
         _template("page.html"),
         {
             "policy": _policy(script, style),
-            "title": text(_headline(chapters)),
-            "headline": text(_headline(chapters)),
             "made": f"{made:%Y-%m-%d %H:%M} UTC",
             "version": text(__version__),
-            "totals": text(_totals(chapters)),
-            "overview": overview(chapters),
-            "sections": "\n".join(
-                section(chapter, writer)
-                for chapter, writer in zip(chapters, writers, strict=True)
-            ),
-            "data": _data(chapters, writers),
             "style": style,
             "script": script,
+            **parts,
         },
     )
 
 
-def _write_bugs(chapters: Sequence[Chapter]) -> list[BugWriter]:
+def write_bugs(chapters: Sequence[Chapter]) -> list[BugWriter]:
     """Write the bugs of all properties.
 
     Those with few bugs come first: what they do not need, the others may have.
@@ -81,7 +92,8 @@ def _write_bugs(chapters: Sequence[Chapter]) -> list[BugWriter]:
     return [writers[chapter.key] for chapter in chapters]
 
 
-def _data(chapters: Sequence[Chapter], writers: Sequence[BugWriter]) -> str:
+def page_data(chapters: Sequence[Chapter], writers: Sequence[BugWriter]) -> str:
+    """Return what the page's script reads."""
     lines = []
     for chapter, writer in zip(chapters, writers, strict=True):
         subject = chapter.first.subject

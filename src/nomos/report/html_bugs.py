@@ -68,6 +68,8 @@ class Found:
     seed: int
     seen: int = 1  # how often it was met
     status: str = ""  # new or known, where a list of known bugs was given
+    of: Subject | None = None  # whose bug it is, if not that of the property's result
+    outputs: Mapping[str, Mapping[str, Any]] | None = None  # of each of two models
 
 
 class Recorded(dict[str, Any]):
@@ -106,14 +108,14 @@ class BugWriter:
         What does not fit is not tried for ever: drawing ten thousand takes minutes.
         """
         if self.drawn < MOST_DRAWN and self.misfits < _MOST_MISFITS:
-            row = self._row(found, self._parts(found.bug, drawn=True))
+            row = self._row(found, self._parts(found, drawn=True))
             if len(row) <= self.room.pictures:
                 self.drawn += 1
                 self.room.pictures -= len(row)
                 return row
             self.misfits += 1
         if self.bare < _MOST_MISFITS:
-            row = self._row(found, self._parts(found.bug, drawn=False))
+            row = self._row(found, self._parts(found, drawn=False))
             if len(row) <= self.room.values:
                 self.room.values -= len(row)
                 return row
@@ -137,13 +139,19 @@ class BugWriter:
             self.room.values -= len(form)
         return self.forms.setdefault(form, len(self.forms))
 
-    def _parts(self, bug: Bug, *, drawn: bool) -> list[list[Any]]:
-        outputs = self.subject.spec.outputs
+    def _parts(self, found: Found, *, drawn: bool) -> list[list[Any]]:
+        bug, subject = found.bug, found.of or self.subject
+        outputs = subject.spec.outputs
         given = {name: v for name, v in bug.values.items() if name not in outputs}
         made = {name: bug.values[name] for name in outputs if name in bug.values}
-        domain = None if isinstance(bug.values, Recorded) else self.subject.domain
+        domain = None if isinstance(bug.values, Recorded) else subject.domain
         given_looks = self._looks(given, domain, bug.choices if drawn else None)
         parts = self._group(given, given_looks, "values", drawn=drawn)
+        if found.outputs is not None:
+            for model, said in found.outputs.items():
+                form = self._form("values", names=list(said), of="outputs", by=model)
+                parts.append([form, *(_value(describe(v)) for v in said.values())])
+            return parts
         made_looks = self._looks(made, domain, None)
         parts += self._group(made, made_looks, "outputs", drawn=drawn)
         return parts

@@ -14,16 +14,26 @@ _MOST_POINTS = 240  # of a curve; more would be closer than a pixel
 _MOST_CURVES = 20  # of seeds; more would be one blot
 
 
-def curve(results: Sequence[Result]) -> str:
-    """Return the plot of one property, a curve for each seed; empty without bugs."""
-    if not any(result.bugs for result in results):
+def curve(results: Sequence[Result], *, old: Result | None = None) -> str:
+    """Return the plot of one property, a curve for each seed; empty without bugs.
+
+    An old model's curve is drawn behind that of the new one.
+    """
+    every = [*([] if old is None else [old]), *results[:_MOST_CURVES]]
+    if not any(result.bugs for result in every):
         return ""
-    width = max(_cases(result) for result in results)
-    height = max(len(result.bugs) for result in results)
+    width = max(_cases(result) for result in every)
+    height = max(len(result.bugs) for result in every)
     shapes = [_axes(width, height)]
-    for result in results[:_MOST_CURVES]:
-        shapes.append(f'<path class="curve" d="{_steps(result, width, height)}"/>')
-    said = _in_words(results)
+    for result in every:
+        kind = "curve old" if result is old else "curve"
+        shapes.append(f'<path class="{kind}" d="{_steps(result, width, height)}"/>')
+    said = (
+        _in_words(results)
+        if old is None
+        else f"Solid: {count(len(results[0].bugs), 'bug')} of the new model;"
+        f" dashed: {len(old.bugs):,} of the old one."
+    )
     kind = "plot many" if len(results) > 1 else "plot"
     return (
         f'<figure class="{kind}"><svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img"'

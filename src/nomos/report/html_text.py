@@ -29,6 +29,13 @@ def text(value: object, *, longest: int | None = LONGEST_TEXT) -> str:
     return f'{marked}<span class="cut"> … {left:,} more</span>' if left else marked
 
 
+def breakable(value: str) -> str:
+    """Return a text that may go to the next line inside a path."""
+    if len(value) > LONGEST_TEXT:
+        return text(value)
+    return "/<wbr>".join(text(part) for part in value.split("/"))
+
+
 def attribute(value: object) -> str:
     """Return a value as what stands between the quotes of an attribute."""
     return escape(_ODD.sub(_code, str(value)[:LONGEST_TEXT]), quote=True)

@@ -198,6 +198,7 @@ def next_steps(results: Sequence[Result]) -> list[str]:
         f"nomos show {bug.id}    the bug in full",
         f"nomos replay {bug.id}  run it again, alone",
         f"nomos bugs {'':<{len(bug.id)}}    all bugs",
+        f"nomos report {'':<{len(bug.id)}}  all of it, as a page",
     ]
 
 

@@ -17,9 +17,9 @@ function card(line, bug) {
   node.append(
     element('header', {},
       element('h4', {}, element('a', {href: '#bug-' + id, title: 'link to this bug'}, id)),
-      ...(status ? [element('span', {class: 'tag'}, status)] : []),
+      ...(status ? [element('span', {class: 'tag ' + status}, status)] : []),
       element('span', {class: 'quiet'}, facts.join(' · '))),
-    element('p', {class: 'broken'}, element('code', {}, ...plain(line.failed[failed])), ' does not hold'));
+    element('p', {class: 'broken'}, element('code', {}, ...plain(line.failed[failed])), status === 'fixed' ? ' did not hold' : ' does not hold'));
   // What came out stands beside what should have: the outputs come first.
   const isOutput = (part) => line.forms[part[0]].of === 'outputs' && line.forms[part[0]].kind === 'values';
   for (const part of [...parts.filter(isOutput), ...parts.filter((part) => !isOutput(part))]) {
@@ -130,8 +130,9 @@ function fold(rows) {
 }
 
 function values(form, part) {
-  return element('dl', {class: 'values ' + form.of}, ...form.names.map((name, at) =>
+  const list = element('dl', {class: 'values ' + form.of}, ...form.names.map((name, at) =>
     element('div', {}, element('dt', {}, ...plain(name), ' = '), element('dd', {}, ...shownValue(part[at])))));
+  return form.by ? element('div', {class: 'by'}, element('span', {}, form.by), list) : list;
 }
 
 function words(form, part) {

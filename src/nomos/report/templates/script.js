@@ -164,7 +164,7 @@ function sortOverview(button) {
 
 addOptions(controls.verdict, lines.map((line) => line.verdict), (verdict) => verdict.replace('-', ' '));
 addOptions(controls.model, lines.map((line) => line.model), (model) => model.split('/').pop() || '-');
-controls.status.parentElement.hidden = !lines.some((line) => line.bugs.some((bug) => bug[4]));
+addOptions(controls.status, lines.flatMap((line) => line.bugs.map((bug) => bug[4])), (status) => status);
 let typing = 0;
 controls.query.addEventListener('input', () => {
   clearTimeout(typing);
