@@ -20,7 +20,7 @@ WATCHING_SEED = 10_000
 JUDGING_SEED = 20_000
 ACTIONS = np.eye(4, dtype=np.float32)
 
-Tell = Callable[[int], None]
+Tell = Callable[[dict[str, Any]], None]
 
 
 def reward_of(act: Actions, *, seed: int, games: int) -> Evaluation:
@@ -43,11 +43,13 @@ def train_once(
         act = best_actions(model)
         policies.append(act)
         reward = reward_of(act, seed=WATCHING_SEED, games=setting.games)
-        tests.append(asdict(test) | {"reward": reward.mean, "landed": reward.landed})
-        tell(test.steps)
+        figures = asdict(test) | {"reward": reward.mean, "landed": reward.landed}
+        tests.append(_rounded(figures))
+        tell(tests[-1])
 
     guide = GuidedTraining(
         HERE / "relax.nom",
+        settings={"step_limit": str(setting.step_limit)},
         starts=setting.starts,
         tests=setting.tests,
         test_every=setting.test_every,
@@ -79,7 +81,7 @@ def train_once(
             "training": round(trained, 1),
             "all": round(time.process_time() - began, 1),
         },
-        "tests": [_rounded(test) for test in tests],
+        "tests": tests,
         "chosen": {
             name: {"test": number, **judged[number]} for name, number in chosen.items()
         },
@@ -105,7 +107,7 @@ def judge(act: Actions, setting: Setting, held_out: Path) -> dict[str, Any]:
     for name in ("relax", "control"):
         tests = PolicyTests(
             HERE / f"{name}.nom",
-            {"pool": str(held_out)},
+            {"pool": str(held_out), "step_limit": str(setting.step_limit)},
             policy="policy",
             budget=setting.judge_tests,
         )

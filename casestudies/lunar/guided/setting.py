@@ -13,17 +13,19 @@ class Setting:
     """
 
     steps: int
-    environments: int = 8
-    rollout: int = 1024  # steps of each environment
+    environments: int = 16
+    rollout: int = 512  # steps of each environment
     test_every: int = 2  # rollouts
     grow_every: int = 5  # rollouts
     growth: float = 0.15
     most: float = 0.6
     tests: int = 800  # cases, the same in every test of a run
+    step_limit: int = 1000  # of the games of a case; those of the training have 1000
     games: int = 30  # that say the reward, at each test
     judge_tests: int = 2000  # cases that the chosen policies are judged by
     judge_games: int = 100
-    starts: tuple[str, ...] = ("s1", "s2")
+    # Episodes start where the game is lost: the state with the lower surface.
+    starts: tuple[str, ...] = ("s2",)
 
     def to_json(self) -> dict[str, Any]:
         """Return it as it stands in the file of a run."""
@@ -35,12 +37,19 @@ SETTINGS = {
     "quick": Setting(
         steps=65_536, tests=200, games=10, judge_tests=500, grow_every=1, test_every=1
     ),
-    "middle": Setting(steps=401_408),
+    "middle": Setting(
+        steps=245_760,
+        test_every=3,
+        grow_every=3,
+        tests=600,
+        step_limit=400,
+        games=20,
+        judge_tests=800,
+        judge_games=50,
+    ),
     "full": Setting(
         steps=1_000_000,
-        environments=16,
-        test_every=1,
-        grow_every=6,
+        grow_every=12,
         tests=1600,
         judge_tests=5000,
     ),

@@ -87,7 +87,7 @@ def make_run(planned: Planned, held_out: Path, progress: Any) -> None:
         planned.seed,
         guided=planned.guided,
         held_out=held_out,
-        tell=lambda steps: progress.put((planned.name, steps)),
+        tell=lambda test: progress.put((planned.name, test)),
     )
     write_whole(planned.path, result)
 
@@ -130,8 +130,9 @@ def make_runs(missing: Sequence[Planned], jobs: int, held_out: Path) -> None:
         bars = {p.name: shown.add_task(p.name, total=p.setting.steps) for p in missing}
 
         def show() -> None:
-            for name, steps in iter(queue.get, None):
-                shown.update(bars[name], completed=steps)
+            for name, test in iter(queue.get, None):
+                now = f"{name}: {test['bugs']} bugs, reward {test['reward']:.0f}"
+                shown.update(bars[name], completed=test["steps"], description=now)
 
         listener = Thread(target=show, daemon=True)
         listener.start()
