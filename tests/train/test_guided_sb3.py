@@ -284,3 +284,14 @@ def test_an_environment_that_was_not_wrapped_is_said():
 def test_an_environment_whose_states_cannot_be_restored_is_said():
     with pytest.raises(NomosError, match="CartPoleEnv has no method `restore`"):
         GuidedTraining("up.nom").wrap(gymnasium.make("CartPole-v1"))
+
+
+def test_the_script_of_the_page_runs(capsys):
+    root = Path(__file__).parents[2]
+    page = (root / "docs" / "how-to" / "guide-training.md").read_text()
+    script = page.split("```python\n")[1].split("```")[0]
+    script = script.replace("100_000", "4096").replace(
+        '"casestudies', f'tests=20, spec="{root}/casestudies'
+    )
+    exec(script, {})
+    assert capsys.readouterr().out.endswith(" bugs in 20 cases\n")

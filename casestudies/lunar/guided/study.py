@@ -133,6 +133,8 @@ def make_runs(missing: Sequence[Planned], jobs: int, held_out: Path) -> None:
             for name, test in iter(queue.get, None):
                 now = f"{name}: {test['bugs']} bugs, reward {test['reward']:.0f}"
                 shown.update(bars[name], completed=test["steps"], description=now)
+                if not shown.console.is_terminal:  # a bar would show in the end only
+                    shown.console.print(f"{now} after {test['steps']:,} steps")
 
         listener = Thread(target=show, daemon=True)
         listener.start()
