@@ -47,15 +47,43 @@ def train_once(
         tests.append(_rounded(figures))
         tell(tests[-1])
 
+    train(setting, seed, guided=guided, on_test=on_test)
+    trained = time.process_time() - began
+    chosen = {name: choose(tests) for name, choose in CHOICES.items()}
+    judged = {
+        number: judge(policies[number], setting, held_out)
+        for number in sorted(set(chosen.values()))
+    }
+    cpu_s = {"training": trained, "all": time.process_time() - began}
+    return {
+        "schema": 1,
+        "seed": seed,
+        "guided": guided,
+        "setting": setting.to_json(),
+        "cpu_s": _rounded(cpu_s),
+        "tests": tests,
+        "chosen": {
+            name: {"test": number, **judged[number]} for name, number in chosen.items()
+        },
+    }
+
+
+def train(
+    setting: Setting,
+    seed: int,
+    *,
+    guided: bool,
+    on_test: Callable[[PolicyTest, Any], None],
+) -> None:
+    """Train a policy; the normal training is tested as well, but starts from no bug."""
+    most = setting.most if guided else 0.0
     guide = GuidedTraining(
         HERE / "relax.nom",
         settings={"step_limit": str(setting.step_limit)},
         starts=setting.starts,
         tests=setting.tests,
         test_every=setting.test_every,
-        schedule=Schedule(
-            setting.growth, setting.grow_every, setting.most if guided else 0.0
-        ),
+        schedule=Schedule(setting.growth, setting.grow_every, most),
         seed=seed,
         on_test=on_test,
     )
@@ -66,26 +94,6 @@ def train_once(
         wrap=guide.wrap,
     )
     learner.learn(setting.steps, callback=guide.callback())
-    trained = time.process_time() - began
-    chosen = {name: choose(tests) for name, choose in CHOICES.items()}
-    judged = {
-        number: judge(policies[number], setting, held_out)
-        for number in sorted(set(chosen.values()))
-    }
-    return {
-        "schema": 1,
-        "seed": seed,
-        "guided": guided,
-        "setting": setting.to_json(),
-        "cpu_s": {
-            "training": round(trained, 1),
-            "all": round(time.process_time() - began, 1),
-        },
-        "tests": tests,
-        "chosen": {
-            name: {"test": number, **judged[number]} for name, number in chosen.items()
-        },
-    }
 
 
 def minimum_bug(tests: list[dict[str, Any]]) -> int:
