@@ -6,6 +6,7 @@ Imports of Nomos wait until a spec is collected, so that other test suites pay n
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--nomos-budget", type=int, metavar="N", help="cases for each property"
     )
     group.addoption("--nomos-seed", type=int, metavar="N", help="same seed, same cases")
+    group.addoption(
+        "--nomos-trust",
+        action="store_true",
+        help="load model files that can run code, such as pickles",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -80,17 +86,19 @@ class SpecItem(pytest.Item):
         from nomos import api
         from nomos.campaign.config import load_config
         from nomos.campaign.naming import project_root
+        from nomos.models import trusting
         from nomos.report.summary import failure_text
 
         config = load_config(project_root(self.path))
         budget = self.config.getoption("--nomos-budget")
         seed = self.config.getoption("--nomos-seed")
-        result = api.run_spec(
-            self.path,
-            model=self.model,
-            budget=config.budget if budget is None else budget,
-            seed=config.seed if seed is None else seed,
-        )
+        with trusting() if self.config.getoption("--nomos-trust") else nullcontext():
+            result = api.run_spec(
+                self.path,
+                model=self.model,
+                budget=config.budget if budget is None else budget,
+                seed=config.seed if seed is None else seed,
+            )
         if result.verdict in ("violated", "failed"):
             raise PropertyViolated(failure_text(result))
 

@@ -10,6 +10,7 @@ import argparse
 import builtins
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
@@ -35,6 +36,7 @@ from nomos.harness.choices import (
 )
 from nomos.harness.program import Program
 from nomos.lang import core
+from nomos.models import trusting
 
 
 class _Counted(Exception):
@@ -64,7 +66,8 @@ class Harness:
         options = _arguments(self.property)
         stub = _stub(self.property, file, tuple(inputs), tuple(values))
         try:
-            self.program = _program(stub, path, imports, options.settings)
+            with trusting() if options.trust else nullcontext():
+                self.program = _program(stub, path, imports, options.settings)
         except NomosError as error:
             sys.exit(f"error: {error}")
         domain = type(self.program.domain)
@@ -231,6 +234,7 @@ def _arguments(property: str) -> argparse.Namespace:
     parser.add_argument("--max-crashes", type=int, default=100)
     searches = ["auto", "random", "exhaustive"]
     parser.add_argument("--search", choices=searches, default="auto")
+    parser.add_argument("--trust", action="store_true", help="load pickles")
     options = parser.parse_args()
     options.settings = dict(pair.split("=", 1) for pair in options.set)
     if options.model is not None:

@@ -18,12 +18,32 @@ _COMMANDS = {
     "compile": "Write the standalone Python harness of a spec.",
     "run": "Test a model against specs.",
     "compare": "Run the same cases on an old and a new model.",
+    "repair": "Train a model on the cases in which it breaks specs.",
     "bugs": "List the bugs that campaigns found.",
     "show": "Show one bug.",
     "replay": "Run one bug again, alone.",
     "fuzz-states": "Grow a pool of states of a game to draw inputs from.",
     "explain": "Explain a diagnostic code.",
 }
+# Those that load a model; each takes --trust.
+_LOADING = {"init", "report", "run", "compare", "show", "replay", "fuzz-states"}
+
+
+def _trust(ctx: click.Context, _: click.Parameter, given: bool) -> None:
+    if given:
+        from nomos.models import trusting
+
+        ctx.with_resource(trusting())
+        ctx.meta["trust"] = True
+
+
+_TRUST = click.Option(
+    ["--trust"],
+    is_flag=True,
+    expose_value=False,
+    callback=_trust,
+    help="Load model files that can run code, such as pickles: you know who made them.",
+)
 
 
 class _Commands(click.Group):
@@ -37,6 +57,8 @@ class _Commands(click.Group):
             return None
         module = importlib.import_module(f"nomos.cli.{cmd_name.replace('-', '_')}")
         command: click.Command = module.command
+        if cmd_name in _LOADING and _TRUST not in command.params:
+            command.params.append(_TRUST)
         return command
 
     def format_commands(

@@ -45,4 +45,5 @@ def command(folder: Path, model: str | None, data: Path | None) -> None:
         click.echo(f"wrote {path}")
     for note in project.notes:
         click.echo(f"note: {note}")
-    click.echo(f"\nNext: nomos run {folder / 'specs'}")
+    trust = " --trust" if click.get_current_context().meta.get("trust") else ""
+    click.echo(f"\nNext: nomos run {folder / 'specs'}{trust}")
