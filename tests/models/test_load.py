@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pickle
+import re
 import sys
+import tomllib
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +17,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from nomos import ModelError, load_model
-from nomos.models import trusting
+from nomos.models import load, trusting
 from nomos.testing.model import check_model
 
 # Of formats whose files leave a mark, and of others.
@@ -248,41 +250,116 @@ def test_old_keras_file_is_told_the_new_format(tmp_path: Path) -> None:
         load_model(path)
 
 
-FILES = {
-    "onnx": ("onnxruntime", lambda f: (f / "m.onnx", b"\x08\x08")),
-    "sklearn": ("skops", lambda f: zipped(f / "m.skops", schema_dot_json=b"{}")),
-    "torch": ("torch", lambda f: zipped(f / "m.pt2", m__archive_format=b"pt2")),
-    "keras": (
+def bert(folder: Path) -> Path:
+    (folder / "config.json").write_text(
+        '{"architectures": ["BertForSequenceClassification"]}'
+    )
+    (folder / "model.safetensors").write_bytes(bytes(8))
+    return folder
+
+
+def mlflow_folder(folder: Path) -> Path:
+    (folder / "MLmodel").write_text("flavors:\n  python_function: {}\n")
+    return folder
+
+
+def written(name: str, data: bytes) -> Callable[[Path], Path]:
+    def write(folder: Path) -> Path:
+        (folder / name).write_bytes(data)
+        return folder / name
+
+    return write
+
+
+def archive(name: str, **members: bytes) -> Callable[[Path], Path]:
+    return lambda folder: zipped(folder / name, **members)
+
+
+# Each library that an adapter needs: the extra that has it, and a file to load.
+NEEDED: list[tuple[str, str, Callable[[Path], Path]]] = [
+    ("onnxruntime", "onnx", written("m.onnx", b"\x08\x08")),
+    ("skops", "sklearn", archive("m.skops", schema_dot_json=b"{}")),
+    ("torch", "torch", archive("m.pt2", m__archive_format=b"pt2")),
+    ("torch", "torch", archive("m.pt", m__constants_dot_pkl=b"")),
+    ("torch", "torch", archive("w.pt", m__data_dot_pkl=b"")),
+    ("torch", "torch", archive("p.zip", data=b"{}", policy_dot_pth=b"")),
+    (
         "keras",
-        lambda f: zipped(f / "m.keras", config_dot_json=b"{}", metadata_dot_json=b"{}"),
+        "keras",
+        archive("m.keras", config_dot_json=b"{}", metadata_dot_json=b""),
     ),
-    "xgboost": ("xgboost", lambda f: (f / "m.json", b'{"learner": {}}')),
-    "lightgbm": ("lightgbm", lambda f: (f / "m.txt", b"tree\nversion=v4\n")),
-    "catboost": ("catboost", lambda f: (f / "m.cbm", b"CBM1....")),
-    "huggingface": (
-        "transformers",
-        lambda f: (
-            f / "config.json",
-            b'{"architectures": ["BertForSequenceClassification"]}',
-        ),
-    ),
-    "mlflow": ("yaml", lambda f: (f / "MLmodel", b"flavors:\n  python_function: {}\n")),
-}
+    ("xgboost", "xgboost", written("m.json", b'{"learner": {}}')),
+    ("lightgbm", "lightgbm", written("m.txt", b"tree\nversion=v4\n")),
+    ("catboost", "catboost", written("m.cbm", b"CBM1....")),
+    ("transformers", "huggingface", bert),
+    ("yaml", "mlflow", mlflow_folder),
+]
 
 
-@pytest.mark.parametrize("extra", FILES)
+def hide(monkeypatch: pytest.MonkeyPatch, *libraries: str) -> None:
+    """Let libraries seem not to be installed."""
+    for library in libraries:
+        for module in [m for m in sys.modules if m.partition(".")[0] == library]:
+            monkeypatch.delitem(sys.modules, module)
+        monkeypatch.setitem(sys.modules, library, None)
+
+
+@pytest.mark.parametrize(
+    ("library", "extra", "make"), NEEDED, ids=[case[0] for case in NEEDED]
+)
 def test_missing_library_is_answered_with_the_command_that_installs_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, extra: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    library: str,
+    extra: str,
+    make: Callable[[Path], Path],
 ) -> None:
-    library, make = FILES[extra]
-    made = make(tmp_path)
-    path = made if isinstance(made, Path) else made[0]
-    if not isinstance(made, Path):
-        path.write_bytes(made[1])
-    (tmp_path / "model.safetensors").write_bytes(bytes(8))
-    source = tmp_path if path.name in ("config.json", "MLmodel") else path
-    for module in [m for m in sys.modules if m.partition(".")[0] == library]:
-        monkeypatch.delitem(sys.modules, module)
-    monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(ModelError, match=rf"pip install 'nomos-ml\[{extra}\]'$"):
-        load_model(source)
+    path = make(tmp_path)
+    monkeypatch.setenv("KERAS_BACKEND", "torch")
+    hide(monkeypatch, library)
+    with pytest.raises(
+        ModelError, match=rf"need .*: pip install 'nomos-ml\[{extra}\]'$"
+    ):
+        load_model(path)
+
+
+def test_missing_library_of_weights_with_a_factory_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    zipped(tmp_path / "w.pt", m__data_dot_pkl=b"")
+    hide(monkeypatch, "torch")
+    with pytest.raises(ModelError, match=r"pip install 'nomos-ml\[torch\]'$"):
+        load_model(f"{tmp_path}/w.pt@collections:OrderedDict")
+
+
+def test_mlflow_itself_is_needed_for_a_folder_that_only_it_can_load(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("yaml")
+    hide(monkeypatch, "mlflow")
+    with pytest.raises(ModelError, match=r"pip install 'nomos-ml\[mlflow\]'$"):
+        load_model(mlflow_folder(tmp_path), trust=True)
+
+
+def test_keras_without_a_backend_names_the_extra_that_has_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = zipped(tmp_path / "m.keras", config_dot_json=b"{}", metadata_dot_json=b"")
+    monkeypatch.delenv("KERAS_BACKEND", raising=False)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    hide(monkeypatch, "torch")
+    with pytest.raises(ModelError, match=r"pip install 'nomos-ml\[keras\]'$"):
+        load_model(path)
+
+
+def test_every_extra_that_a_message_names_is_one_of_the_package() -> None:
+    project = Path(__file__).parents[2] / "pyproject.toml"
+    extras = tomllib.loads(project.read_text(encoding="utf-8"))["project"]
+    sources = (Path(load.__file__).parent).glob("*.py")
+    named = {
+        extra
+        for source in sources
+        for extra in re.findall(r'extra="([\w-]+)"', source.read_text(encoding="utf-8"))
+    }
+    assert {extra for _, extra, _ in NEEDED} | {"sb3"} == named
+    assert named <= set(extras["optional-dependencies"])

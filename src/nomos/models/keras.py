@@ -104,3 +104,4 @@ def _choose_backend() -> None:
         if backend in _BACKENDS and importlib.util.find_spec(backend) is not None:
             os.environ["KERAS_BACKEND"] = backend
             return
+    need("torch", extra="keras", what="Keras models")  # or another, but this is there
