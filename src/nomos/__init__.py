@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
-    from nomos import relations
+    from nomos import relations, transformations
     from nomos.api import assert_holds
     from nomos.domain import Domain, Schema, batched, random
     from nomos.errors import Discard, DomainError, ModelError, NomosError, SpecError
@@ -31,6 +31,7 @@ __all__ = [
     "relations",
     "run",
     "spec",
+    "transformations",
 ]
 
 # Loaded when first asked for, so that `import nomos` and `nomos --help` cost nothing.
@@ -52,8 +53,8 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name == "relations":
-        return importlib.import_module("nomos.relations")
+    if name in ("relations", "transformations"):
+        return importlib.import_module(f"nomos.{name}")
     if name in _HOMES:
         return getattr(importlib.import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'nomos' has no attribute {name!r}")

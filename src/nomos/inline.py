@@ -14,6 +14,7 @@ from nomos import api
 from nomos.campaign.runner import Budget
 from nomos.campaign.session import Options, Session
 from nomos.diagnostics import Severity, Source
+from nomos.domain.csvfile import quoted
 from nomos.domain.domain import Domain, offer_of
 from nomos.domain.find import Imported
 from nomos.domain.functions import batched
@@ -34,6 +35,20 @@ class SpecText:
 def spec(text: str, *, name: str = "property") -> SpecText:
     """Return a spec written inline; it needs no `import`."""
     return SpecText(dedent(text).strip() + "\n", name)
+
+
+def feature_of(record: str, feature: str) -> str:
+    """Return the text that reads a feature, whatever its name."""
+    if feature.isidentifier() and feature.isascii():
+        return f"{record}.{feature}"
+    return f"getFeat({record}, {quoted(feature)})"
+
+
+def with_feature(record: str, feature: str, value: str) -> str:
+    """Return the text for a copy of a record with another value of a feature."""
+    if feature.isidentifier() and feature.isascii():
+        return f"{record}[{feature} := {value}]"
+    return f"setFeat({record}, {quoted(feature)}, {value})"
 
 
 def run(

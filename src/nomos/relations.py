@@ -2,18 +2,21 @@
 
 Each function returns a spec as text (`print(monotone("income").text)`), which can be run
 as it is with `nomos.run`, or saved as a `.nom` file with an `import` on top. `when` is a
-condition of the language that restricts the cases: `when="x1.age >= 18"`.
+condition of the language that restricts the cases: `when="x1.age >= 18"`. `tolerance` is
+by how much answers that are numbers may differ and still count as the same.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
-from nomos.inline import SpecText
+from nomos.inline import SpecText, feature_of, with_feature
 
 __all__ = [
     "additive",
     "better_when_easier",
+    "exchangeable",
     "fair",
     "invariant",
     "monotone",
@@ -27,20 +30,18 @@ __all__ = [
 def monotone(
     feature: str,
     *,
-    step: int = 10,
+    step: float = 10,
     falling: bool = False,
     function: str = "predict",
     when: str | None = None,
 ) -> SpecText:
     """A higher feature never gives a lower answer (`falling`: never a higher one)."""
     sign, word = (">=", "higher") if falling else ("<=", "lower")
+    higher = f"{feature_of('x1', feature)} + {_draw(step, positive=True)}"
     return _spec(
-        name=f"monotone_{feature}",
+        name=f"monotone_{_identifier(feature)}",
         about=f"A higher {feature} never gives a {word} answer.",
-        opening=[
-            "input x1;",
-            f"var x2 := x1[{feature} := x1.{feature} + randInt(1, {step})];",
-        ],
+        opening=["input x1;", f"var x2 := {with_feature('x1', feature, higher)};"],
         when=when,
         calls=[("d1", f"{function}(x1)"), ("d2", f"{function}(x2)")],
         ensures=f"d1 {sign} d2",
@@ -48,74 +49,117 @@ def monotone(
 
 
 def fair(
-    feature: str, *, function: str = "predict", when: str | None = None
+    feature: str,
+    *,
+    function: str = "predict",
+    tolerance: float = 0,
+    when: str | None = None,
 ) -> SpecText:
     """The answer does not depend on a protected feature."""
-    differ = f"x1.{feature} != x2.{feature}"
+    first, second = feature_of("x1", feature), feature_of("x2", feature)
+    differ = f"{first} != {second}"
     return _spec(
-        name=f"fair_{feature}",
+        name=f"fair_{_identifier(feature)}",
         about=f"Another {feature}, with all else the same, gives the same answer.",
-        opening=["input x1;", "input x2;", f"var x3 := x1[{feature} := x2.{feature}];"],
+        opening=[
+            "input x1;",
+            "input x2;",
+            f"var x3 := {with_feature('x1', feature, second)};",
+        ],
         when=differ if when is None else f"{differ};\nrequires {when}",
         calls=[("d1", f"{function}(x1)"), ("d3", f"{function}(x3)")],
-        ensures="d1 == d3",
+        ensures=_same("d1", "d3", tolerance),
     )
 
 
 def robust(
     features: Sequence[str],
     *,
-    radius: int = 1,
+    radius: float = 1,
     function: str = "predict",
+    tolerance: float = 0,
     when: str | None = None,
 ) -> SpecText:
     """Small changes of some features, each within a radius, do not change the answer."""
-    changed = "".join(
-        f"[{f} := x1.{f} + randInt(-{radius}, {radius})]" for f in features
-    )
+    changed = "x1"
+    for feature in features:
+        noisy = f"{feature_of('x1', feature)} + {_draw(radius, positive=False)}"
+        changed = with_feature(changed, feature, noisy)
     return _spec(
         name="robust",
         about=f"Changes of at most {radius} in {', '.join(features)} change nothing.",
-        opening=["input x1;", f"var x2 := x1{changed};"],
+        opening=["input x1;", f"var x2 := {changed};"],
         when=when,
         calls=[("d1", f"{function}(x1)"), ("d2", f"{function}(x2)")],
-        ensures="d1 == d2",
+        ensures=_same("d1", "d2", tolerance),
+    )
+
+
+def exchangeable(
+    first: str,
+    second: str,
+    *,
+    function: str = "predict",
+    tolerance: float = 0,
+    when: str | None = None,
+) -> SpecText:
+    """The order of two features does not matter: two goods, two players, two parents."""
+    swapped = with_feature("x1", first, feature_of("x1", second))
+    return _spec(
+        name=f"exchangeable_{_identifier(first)}_{_identifier(second)}",
+        about=f"{first} and {second} may change places.",
+        opening=[
+            "input x1;",
+            f"var x2 := {with_feature(swapped, second, feature_of('x1', first))};",
+        ],
+        when=when,
+        calls=[("d1", f"{function}(x1)"), ("d2", f"{function}(x2)")],
+        ensures=_same("d1", "d2", tolerance),
     )
 
 
 def invariant(
-    transformation: str, *, function: str = "predict", when: str | None = None
+    transformation: str,
+    *amounts: str,
+    function: str = "predict",
+    tolerance: float = 0,
+    when: str | None = None,
 ) -> SpecText:
-    """A transformation of the domain does not change the answer.
+    """A transformation of the input does not change the answer.
 
-    The transformation is a function of yours: noise, a shift or a rotation of an image,
-    another order of items, a synonym in a text.
+    The transformation is a function of yours or of `nomos.transformations`: a shift of
+    an image, another order of items, a typing error in a text. The amounts are what it
+    takes beside the input, as expressions: `invariant("shifted", "randInt(-2, 2)", "0")`.
     """
+    given = ", ".join(["x1", *amounts])
     return _spec(
         name=f"invariant_{transformation}",
-        about=f"{transformation}(x) gets the same answer as x.",
-        opening=["input x1;", f"var x2 := {transformation}(x1);"],
+        about=f"What is {transformation.replace('_', ' ')} gets the same answer.",
+        opening=["input x1;", f"var x2 := {transformation}({given});"],
         when=when,
         calls=[("d1", f"{function}(x1)"), ("d2", f"{function}(x2)")],
-        ensures="d1 == d2",
+        ensures=_same("d1", "d2", tolerance),
     )
 
 
 def better_when_easier(
-    harder: str, *, function: str = "predict", when: str | None = None
+    harder: str, *amounts: str, function: str = "predict", when: str | None = None
 ) -> SpecText:
     """What is answered rightly when made harder is answered rightly as it is."""
+    given = ", ".join(["x1", *amounts])
     return _spec(
-        name=f"better_without_{harder}",
-        about=f"Where {harder}(x) is answered rightly, x is, too.",
-        opening=["input x1;", f"var x2 := {harder}(x1);", "var v1 := label(x1);"],
+        name=f"better_unless_{harder}",
+        about=f"What is answered rightly when {harder} is so without it, too.",
+        opening=["input x1;", f"var x2 := {harder}({given});", "var v1 := label(x1);"],
         when=when,
         calls=[("d1", f"{function}(x1)"), ("d2", f"{function}(x2)")],
         ensures="d2 == v1 ==> d1 == v1",
     )
 
 
-def symmetric(function: str = "similarity", *, when: str | None = None) -> SpecText:
+def symmetric(
+    function: str = "similarity", *, tolerance: float = 0, when: str | None = None
+) -> SpecText:
     """The order of two arguments does not matter."""
     return _spec(
         name=f"symmetric_{function}",
@@ -123,7 +167,7 @@ def symmetric(function: str = "similarity", *, when: str | None = None) -> SpecT
         opening=["input x1;", "input x2;"],
         when=when,
         calls=[("d1", f"{function}(x1, x2)"), ("d2", f"{function}(x2, x1)")],
-        ensures="d1 == d2",
+        ensures=_same("d1", "d2", tolerance),
     )
 
 
@@ -143,7 +187,9 @@ def transitive(function: str = "prefers", *, when: str | None = None) -> SpecTex
     )
 
 
-def triangle(function: str = "distance", *, when: str | None = None) -> SpecText:
+def triangle(
+    function: str = "distance", *, tolerance: float = 1e-6, when: str | None = None
+) -> SpecText:
     """A way round is never shorter: 3-safety."""
     return _spec(
         name=f"triangle_{function}",
@@ -155,7 +201,7 @@ def triangle(function: str = "distance", *, when: str | None = None) -> SpecText
             ("d23", f"{function}(x2, x3)"),
             ("d13", f"{function}(x1, x3)"),
         ],
-        ensures="d13 <= d12 + d23 + 0.000001",
+        ensures=f"d13 <= d12 + d23 + {_number(tolerance)}",
     )
 
 
@@ -173,8 +219,34 @@ def additive(
         opening=["input x1;", "input x2;", f"var x3 := {join}(x1, x2);"],
         when=when,
         calls=[(f"d{n}", f"{function}(x{n})") for n in (1, 2, 3)],
-        ensures=f"d3 - d1 - d2 <= {tolerance} && d1 + d2 - d3 <= {tolerance}",
+        ensures=_same("d3", "(d1 + d2)", tolerance),
     )
+
+
+def _same(first: str, second: str, tolerance: float) -> str:
+    if not tolerance:
+        return f"{first} == {second}"
+    size, bare = _number(tolerance), second.strip("()")
+    return f"{first} - {second} <= {size} && {bare} - {first} <= {size}"
+
+
+def _draw(size: float, *, positive: bool) -> str:
+    """Return an expression that draws from 1 to a size, or from minus to plus it.
+
+    What is drawn is whole, so sizes that are not are drawn in a thousand steps.
+    """
+    if float(size).is_integer():
+        return f"randInt({1 if positive else -int(size)}, {int(size)})"
+    return f"randInt({1 if positive else -1000}, 1000) * {_number(size / 1000)}"
+
+
+def _number(value: float) -> str:
+    """Write a number without an exponent, as people do."""
+    return f"{value:.12f}".rstrip("0").rstrip(".")
+
+
+def _identifier(feature: str) -> str:
+    return re.sub(r"\W+", "_", feature).strip("_")
 
 
 def _spec(

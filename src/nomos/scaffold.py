@@ -19,6 +19,7 @@ from nomos.domain.csvfile import (
 )
 from nomos.domain.schema import Category, Feature, Flag, Integer, OneHot, Real, Schema
 from nomos.errors import NomosError
+from nomos.inline import feature_of, with_feature
 from nomos.models import load_model
 
 # What the column that a model predicts is often called; it is then no feature.
@@ -236,8 +237,8 @@ def _specs(schema: Schema, module: str, answers: Answers) -> Iterator[tuple[str,
         text = _MONOTONE.format(
             feature=_one_line(feature.name),
             module=module,
-            get=_get("x1", feature),
-            set=_set("x1", feature, "v2"),
+            get=feature_of("x1", feature.name),
+            set=with_feature("x1", feature.name, "v2"),
             step=step,
             high=f"{feature.high:.12g}",
             ensures=rising,
@@ -248,9 +249,9 @@ def _specs(schema: Schema, module: str, answers: Answers) -> Iterator[tuple[str,
         text = _INDIFFERENT.format(
             feature=_one_line(group.name),
             module=module,
-            get=_get("x2", group),
-            set=_set("x1", group, "v2"),
-            differ=f"{_get('x1', group)} != v2",
+            get=feature_of("x2", group.name),
+            set=with_feature("x1", group.name, "v2"),
+            differ=f"{feature_of('x1', group.name)} != v2",
             ensures=alike,
             by=by,
         )
@@ -267,18 +268,6 @@ def _remarked(text: str) -> str:
 def _one_line(name: str) -> str:
     """Return a name that may stand in a comment or a docstring."""
     return re.sub(r'[\s"\\]+', " ", name).strip()
-
-
-def _get(record: str, feature: Feature) -> str:
-    if feature.name.isidentifier() and feature.name.isascii():
-        return f"{record}.{feature.name}"
-    return f"getFeat({record}, {quoted(feature.name)})"
-
-
-def _set(record: str, feature: Feature, value: str) -> str:
-    if feature.name.isidentifier() and feature.name.isascii():
-        return f"{record}[{feature.name} := {value}]"
-    return f"setFeat({record}, {quoted(feature.name)}, {value})"
 
 
 def _identifier(text: str) -> str:
