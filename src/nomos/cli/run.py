@@ -154,24 +154,35 @@ def _event_file(path: Path | None, stack: ExitStack) -> list[Callable[..., None]
 
 
 def _write_reports(run: api.Run, options: dict[str, Any]) -> None:
+    from nomos.campaign.naming import relative
     from nomos.campaign.result import result_data
 
-    results = run.results
+    results, only_new = run.results, options["fail_on"] == "new"
+    unstarted = [
+        (relative(str(failure.job.path), run.session.root), str(failure.error))
+        for failure in run.failures
+    ]
     if options["json_file"] is not None:
-        document = {"schema": 1, "runs": [result_data(result) for result in results]}
+        document = {
+            "schema": 1,
+            "runs": [result_data(result) for result in results],
+            "failures": [{"spec": path, "error": why} for path, why in unstarted],
+        }
         write_text(options["json_file"], json.dumps(document, indent=1) + "\n")
     if options["junit_file"] is not None:
         from nomos.report.junit import junit
 
-        write_text(options["junit_file"], junit(results))
+        text = junit(results, unstarted, only_new=only_new)
+        write_text(options["junit_file"], text)
     if options["sarif_file"] is not None:
         from nomos.report.sarif import sarif
 
-        write_text(options["sarif_file"], json.dumps(sarif(results), indent=1) + "\n")
+        document = sarif(results, unstarted, only_new=only_new)
+        write_text(options["sarif_file"], json.dumps(document, indent=1) + "\n")
     if options["html_file"] is not None:
         from nomos.report.html import html
 
-        write_text(options["html_file"], html(results))
+        write_text(options["html_file"], html(results, unstarted))
 
 
 def _exit_status(run: api.Run, *, fail_on: str) -> int:

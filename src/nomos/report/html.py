@@ -22,7 +22,7 @@ from nomos.report.html_chapters import Chapter, chapters_of
 from nomos.report.html_overview import overview
 from nomos.report.html_sections import section
 from nomos.report.html_text import count, text, to_json
-from nomos.report.summary import lines_of
+from nomos.report.summary import Unstarted, lines_of
 
 _SCRIPTS = ("text.js", "cards.js", "script.js")
 
@@ -34,7 +34,12 @@ def write_html(results: Sequence[Result], path: Path) -> None:
     unfinished.replace(path)
 
 
-def html(results: Sequence[Result], *, made: datetime | None = None) -> str:
+def html(
+    results: Sequence[Result],
+    unstarted: Sequence[Unstarted] = (),
+    *,
+    made: datetime | None = None,
+) -> str:
     """Return the page, made now or at that time."""
     chapters = chapters_of(lines_of(results))
     writers = write_bugs(chapters)
@@ -46,11 +51,18 @@ def html(results: Sequence[Result], *, made: datetime | None = None) -> str:
         "brand": "Nomos report",
         "headline": text(_headline(chapters)),
         "totals": text(_totals(chapters)),
-        "overview": overview(chapters),
+        "overview": _notices(unstarted) + overview(chapters),
         "sections": "\n".join(sections),
         "data": page_data(chapters, writers),
     }
     return page(parts, made)
+
+
+def _notices(unstarted: Sequence[Unstarted]) -> str:
+    return "".join(
+        f'<p class="notice"><b>{text(path)}</b> could not be run: {text(why)}</p>'
+        for path, why in unstarted
+    )
 
 
 def page(parts: Mapping[str, str], made: datetime | None) -> str:

@@ -3,74 +3,113 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from xml.etree import ElementTree
 
 from nomos.campaign.result import Result
 from nomos.campaign.statistics import describe_rate
-from nomos.report.summary import example
+from nomos.report.summary import Unstarted, example
 
 # What XML 1.0 cannot hold, however it is escaped.
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_LONGEST_TEXT = 20_000  # characters; readers of these files give up on much longer ones
 
 
-def junit(results: Sequence[Result]) -> str:
-    """Return the document: violated is a failure, failed is an error."""
-    suites = ElementTree.Element("testsuites", name="nomos")
-    groups: dict[str, list[Result]] = {}
+def junit(
+    results: Sequence[Result],
+    unstarted: Sequence[Unstarted] = (),
+    *,
+    only_new: bool = False,
+) -> str:
+    """Return the document: violated is a failure, failed is an error.
+
+    With `only_new`, a property whose bugs are all known is skipped.
+    """
+    groups: dict[str, list[ElementTree.Element]] = {}
     for result in results:
-        groups.setdefault(result.subject.path.rpartition("/")[0] or ".", []).append(
-            result
-        )
-    for folder, group in groups.items():
-        suites.append(_suite(folder, group))
-    _add_totals(suites, results)
+        case = _case(result, only_new=only_new)
+        groups.setdefault(_folder(result.subject.path), []).append(case)
+    for path, why in unstarted:
+        groups.setdefault(_folder(path), []).append(_unstarted_case(path, why))
+    suites = ElementTree.Element("testsuites", name="nomos")
+    for folder, cases in groups.items():
+        suite = ElementTree.SubElement(suites, "testsuite", name=_clean(folder))
+        suite.extend(cases)
+        _add_totals(suite, cases)
+        suite.set("skipped", str(_count(cases, "skipped")))
+    _add_totals(suites, [case for cases in groups.values() for case in cases])
     ElementTree.indent(suites)
     head = '<?xml version="1.0" encoding="UTF-8"?>\n'
     return head + ElementTree.tostring(suites, encoding="unicode") + "\n"
 
 
-def _add_totals(element: ElementTree.Element, results: Sequence[Result]) -> None:
-    element.set("tests", str(len(results)))
-    element.set("failures", str(sum(r.verdict == "violated" for r in results)))
-    element.set("errors", str(sum(r.verdict == "failed" for r in results)))
-    element.set("time", f"{sum(r.counts.seconds for r in results):.3f}")
+def _folder(path: str) -> str:
+    return path.rpartition("/")[0] or "."
 
 
-def _suite(folder: str, results: Sequence[Result]) -> ElementTree.Element:
-    suite = ElementTree.Element("testsuite", name=_clean(folder))
-    _add_totals(suite, results)
-    for result in results:
-        suite.append(_case(result))
-    return suite
+def _count(cases: Sequence[ElementTree.Element], outcome: str) -> int:
+    return Counter(child.tag for case in cases for child in case)[outcome]
 
 
-def _case(result: Result) -> ElementTree.Element:
+def _add_totals(
+    element: ElementTree.Element, cases: Sequence[ElementTree.Element]
+) -> None:
+    element.set("tests", str(len(cases)))
+    element.set("failures", str(_count(cases, "failure")))
+    element.set("errors", str(_count(cases, "error")))
+    seconds = sum(float(case.get("time", 0)) for case in cases)
+    element.set("time", f"{seconds:.3f}")
+
+
+def _case(result: Result, *, only_new: bool) -> ElementTree.Element:
     subject, counts = result.subject, result.counts
     name = subject.spec.name
     if subject.model:
         name += f"[{subject.model}]"
-    case = ElementTree.Element(
-        "testcase",
-        name=_clean(f"{name} seed {result.seed}"),
-        classname=_clean(subject.path.removesuffix(".nom").replace("/", ".")),
-        time=f"{counts.seconds:.3f}",
-    )
+    case = _empty_case(subject.path, f"{name} seed {result.seed}", counts.seconds)
     if result.verdict == "violated":
         rate = describe_rate(counts.violations, counts.judged)
         message = f"{counts.unique_bugs} unique bugs; {rate}"
-        failure = ElementTree.SubElement(case, "failure", message=_clean(message))
-        failure.set("type", "violated")
+        if only_new and not result.new_bugs:
+            _add_outcome(case, "skipped", "known", f"known: {message}")
+            return case
         shown = example([result])
         ids = "\n".join(f"nomos replay {bug.id}" for bug in result.bugs[:10])
-        failure.text = _clean(f"{shown.plain if shown else ''}\n{ids}")
+        detail = _cut(shown.plain if shown else "")
+        _add_outcome(case, "failure", "violated", message, f"{detail}\n{ids}")
     elif result.verdict == "failed":
         problem = result.finished.problem if result.finished else "it did not end"
-        error = ElementTree.SubElement(case, "error", message=_clean(problem))
-        error.set("type", "failed")
-        error.text = _clean("\n".join(crash.traceback for crash in result.crashes))
+        detail = "\n".join(crash.traceback for crash in result.crashes)
+        _add_outcome(case, "error", "failed", problem, detail)
     return case
 
 
+def _unstarted_case(path: str, why: str) -> ElementTree.Element:
+    name = path.rpartition("/")[2].removesuffix(".nom")
+    case = _empty_case(path, name, 0.0)
+    _add_outcome(case, "error", "failed", why.partition("\n")[0], why)
+    return case
+
+
+def _empty_case(path: str, name: str, seconds: float) -> ElementTree.Element:
+    place = path.removesuffix(".nom").replace("/", ".")
+    return ElementTree.Element(
+        "testcase", name=_clean(name), classname=_clean(place), time=f"{seconds:.3f}"
+    )
+
+
+def _add_outcome(
+    case: ElementTree.Element, tag: str, kind: str, message: str, detail: str = ""
+) -> None:
+    outcome = ElementTree.SubElement(case, tag, type=kind, message=_clean(message))
+    outcome.text = _clean(detail) or None
+
+
+def _cut(text: str) -> str:
+    left = len(text) - _LONGEST_TEXT
+    return text if left <= 0 else f"{text[:_LONGEST_TEXT]} … {left} more characters"
+
+
 def _clean(text: str) -> str:
-    return _FORBIDDEN.sub("�", text)
+    return _FORBIDDEN.sub("�", _cut(text))

@@ -4,33 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import quote
 
 from nomos import __version__
 from nomos.campaign.result import Result, bug_data
 from nomos.campaign.statistics import describe_rate
+from nomos.report.summary import Unstarted
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _MOST_BUGS = 20  # of one property; the rest is in the count
+_LONGEST_TEXT = 1000  # characters of a value; code hosts refuse large files
 
 
-def sarif(results: Sequence[Result]) -> dict[str, Any]:
-    """Return the document."""
+def sarif(
+    results: Sequence[Result],
+    unstarted: Sequence[Unstarted] = (),
+    *,
+    only_new: bool = False,
+) -> dict[str, Any]:
+    """Return the document; with `only_new`, known bugs are notes instead of errors."""
     rules = {result.subject.spec.name: _rule(result) for result in results}
-    driver = {
-        "name": "nomos",
-        "version": __version__,
-        "rules": list(rules.values()),
-    }
-    found = [item for result in results for item in _results(result, list(rules))]
-    failed = [r for r in results if r.verdict == "failed"]
+    names = list(rules)
+    failed = [_failed(r) for r in results if r.verdict == "failed"]
+    failed += [_notification(path, why) for path, why in unstarted]
     run = {
-        "tool": {"driver": driver},
-        "results": found,
-        "invocations": [
-            {
-                "executionSuccessful": not failed,
-                "toolExecutionNotifications": [_notification(r) for r in failed],
+        "tool": {
+            "driver": {
+                "name": "nomos",
+                "version": __version__,
+                "rules": list(rules.values()),
             }
+        },
+        "results": [
+            item
+            for result in results
+            for item in _results(result, names, only_new=only_new)
+        ],
+        "invocations": [
+            {"executionSuccessful": not failed, "toolExecutionNotifications": failed}
         ],
     }
     return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
@@ -39,43 +50,63 @@ def sarif(results: Sequence[Result]) -> dict[str, Any]:
 def _rule(result: Result) -> dict[str, Any]:
     spec = result.subject.spec
     about = spec.description or spec.name
-    return {"id": spec.name, "shortDescription": {"text": about}}
+    return {"id": spec.name, "shortDescription": {"text": _brief(about)}}
 
 
-def _results(result: Result, rules: list[str]) -> list[dict[str, Any]]:
+def _results(
+    result: Result, rules: list[str], *, only_new: bool
+) -> list[dict[str, Any]]:
     counts, spec = result.counts, result.subject.spec
     lines = {condition.text: condition.line for condition in spec.ensures}
     rate = describe_rate(counts.violations, counts.judged)
+    new = {bug.id for bug in result.new_bugs}
+    # New ones first: they must be among those that are listed.
+    bugs = sorted(result.bugs, key=lambda bug: bug.id not in new)[:_MOST_BUGS]
     return [
         {
             "ruleId": spec.name,
             "ruleIndex": rules.index(spec.name),
-            "level": "error",
+            "level": "note" if only_new and bug.id not in new else "error",
             "message": {
-                "text": f"`{bug.failed}` does not hold (bug {bug.id}, model"
+                "text": f"`{_brief(bug.failed)}` does not hold (bug {bug.id}, model"
                 f" {result.subject.model or '-'}; {counts.unique_bugs} unique bugs, {rate})"
             },
-            "locations": [_location(result, lines.get(bug.failed, 1))],
+            "locations": [_location(result.subject.path, lines.get(bug.failed, 1))],
             "partialFingerprints": {"nomosBug/v1": bug.id},
-            "properties": bug_data(bug, result.subject),
+            "properties": _brief(bug_data(bug, result.subject)),
         }
-        for bug in result.bugs[:_MOST_BUGS]
+        for bug in bugs
     ]
 
 
-def _location(result: Result, line: int) -> dict[str, Any]:
+def _location(path: str, line: int) -> dict[str, Any]:
     return {
         "physicalLocation": {
-            "artifactLocation": {"uri": result.subject.path},
-            "region": {"startLine": line},
+            "artifactLocation": {"uri": quote(path)},
+            "region": {"startLine": max(1, line)},
         }
     }
 
 
-def _notification(result: Result) -> dict[str, Any]:
+def _failed(result: Result) -> dict[str, Any]:
     problem = result.finished.problem if result.finished else "it did not end"
+    return _notification(result.subject.path, f"{result.subject.spec.name}: {problem}")
+
+
+def _notification(path: str, problem: str) -> dict[str, Any]:
     return {
         "level": "error",
-        "message": {"text": f"{result.subject.spec.name}: {problem}"},
-        "locations": [_location(result, 1)],
+        "message": {"text": _brief(problem)},
+        "locations": [_location(path, 1)],
     }
+
+
+def _brief(value: Any) -> Any:
+    """Return data with its long texts cut."""
+    if isinstance(value, dict):
+        return {_brief(name): _brief(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_brief(inner) for inner in value]
+    if not isinstance(value, str) or len(value) <= _LONGEST_TEXT:
+        return value
+    return f"{value[:_LONGEST_TEXT]} … {len(value) - _LONGEST_TEXT} more characters"

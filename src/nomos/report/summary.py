@@ -16,6 +16,7 @@ from nomos.campaign.statistics import Spread, describe_rate, spread
 from nomos.report.bug import compare, picture
 from nomos.report.chance import gap_remarks
 
+Unstarted = tuple[str, str]  # a spec's path, and why it could not be run
 _STYLE = {"violated": "bold red", "holds": "bold green", "failed": "bold magenta"}
 
 
