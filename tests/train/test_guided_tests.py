@@ -121,6 +121,12 @@ def test_the_states_of_a_bug_are_its_inputs_and_what_is_like_them(spec):
     assert states_in(bug, tests.state_names, ["s1"]) == ["s1", "s2"]
 
 
+def test_a_start_that_the_spec_does_not_name_is_said(spec):
+    policy_tests(spec).check_starts(["s2"])
+    with pytest.raises(NomosError, match="no input or variable `s3` to start from"):
+        policy_tests(spec).check_starts(["s1", "s3"])
+
+
 def test_a_function_that_the_domain_lacks_is_said(spec):
     with pytest.raises(DomainError, match="Walk has no function `act`"):
         policy_tests(spec, policy="act")

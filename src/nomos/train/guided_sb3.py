@@ -70,6 +70,7 @@ class GuidedCallback(BaseCallback):
         self.rollouts = 0
         self.starts = BuggyStarts()
         self._probability = 0.0
+        self._tested_at = -1  # which number of rollouts the last test came after
         self._tests: PolicyTests | None = None
         self._rng = np.random.default_rng([guided.seed, 0])
 
@@ -94,13 +95,14 @@ class GuidedCallback(BaseCallback):
             policy=guided.policy,
             budget=guided.tests,
         )
+        self._tests.check_starts(guided.starts or ())
         if self.can_guide:
             for i in range(env.num_envs):
                 env.env_method("nomos_seed", [guided.seed, 1 + i], indices=[i])
 
     def _on_rollout_start(self) -> None:
         due = self.rollouts > 0 and self.rollouts % self.guided.test_every == 0
-        if due and not self._is_tested:
+        if due and self._tested_at != self.rollouts:
             self._test()
         probability = self.guided.schedule.probability(self.rollouts)
         if self.can_guide and probability != self._probability:
@@ -114,14 +116,8 @@ class GuidedCallback(BaseCallback):
         return True
 
     def _on_training_end(self) -> None:
-        if not self._is_tested:
+        if self._tested_at != self.rollouts:
             self._test()
-
-    @property
-    def _is_tested(self) -> bool:
-        """Whether the policy of this moment has been tested."""
-        history = self.guided.history
-        return bool(history) and history[-1].rollouts == self.rollouts
 
     def _test(self) -> None:
         guided, tests = self.guided, self._tests
@@ -142,6 +138,7 @@ class GuidedCallback(BaseCallback):
                 cpu_s=cpu_s,
             )
             guided.history.append(told)
+            self._tested_at = self.rollouts
             for name in ("bugs", "new_bugs", "known_bugs", "probability"):
                 self.logger.record(f"nomos/{name}", getattr(told, name))
             if guided.on_test is not None:

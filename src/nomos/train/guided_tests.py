@@ -88,6 +88,15 @@ class PolicyTests:
         spec = self.prepared.subject.spec
         return [*spec.inputs, *(let.name for let in spec.variables)]
 
+    def check_starts(self, names: Sequence[str]) -> None:
+        """Refuse names that the spec gives to nothing that could be a state."""
+        unknown = [name for name in names if name not in self.state_names]
+        if unknown:
+            raise NomosError(
+                f"{self.path} has no input or variable `{unknown[0]}` to start from;"
+                f" it has {', '.join(self.state_names)}"
+            )
+
     def run(self, act: Actions, *, seed: int) -> Result:
         """Test what `act` plays; the same seed gives the same cases."""
         self._act, self._asked = act, 0
