@@ -44,11 +44,11 @@ def command(bug: str, output: Path | None, store: Path | None) -> None:
         prepared = api.reopen(record, folder)
         outcome = replay(prepared, record.choices)
     except NomosError as error:
-        click.echo(f"warning: shown as recorded: {error}", err=True)
-        values = None
+        values, why = {}, str(error)
     else:
-        values = outcome.values
+        values, why = outcome.values, "the case does not break the property any more"
     if not values:
+        click.echo(f"warning: shown as recorded: {why}", err=True)
         recorded = show_bug(record.inputs, record.outputs, everything=True)
         console.print(recorded, soft_wrap=True, end="")
         return
