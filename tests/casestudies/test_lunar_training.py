@@ -22,6 +22,7 @@ TINY = Setting(
     test_every=1,
     grow_every=1,
     tests=12,
+    fresh=12,
     games=2,
     judge_tests=12,
     judge_games=2,
@@ -45,6 +46,7 @@ def run(seed: int, guided: bool, bugs: list[int], rewards: list[float]) -> dict:
         "chosen": {
             "minimum_bug": {"test": fewest, **judged},
             "maximum_reward": {"test": most, **judged},
+            "last": {"test": len(tests) - 1, **judged},
         },
     }
 
@@ -73,8 +75,10 @@ def test_the_table_says_who_has_fewer_bugs_and_what_they_are_worth(capsys):
     print_study(STUDY)
     printed = capsys.readouterr().out
     assert "2 pairs of runs" in printed
-    assert "minimum-bug policy: guided has fewer bugs in 1 of 2 pairs" in printed
-    assert "as many in 1, more in 0" in printed
+    flat = " ".join(printed.split())
+    assert "fewest bugs: guided has fewer bugs in 1 of 2 pairs" in flat
+    assert "as many in 1, more in 0" in flat
+    assert "difference -1.0" in flat
     assert "by chance alone" in printed
     row = next(line for line in printed.splitlines() if line.startswith("│    1 "))
     figures = [cell.strip() for cell in row.strip("│").split("│")]

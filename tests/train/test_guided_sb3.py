@@ -57,7 +57,8 @@ def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def guided(**options: Any) -> GuidedTraining:
-    usual: dict[str, Any] = {"tests": 10, "test_every": 1, "restore": restore}
+    usual: dict[str, Any] = {"tests": 10, "fresh": 0, "test_every": 1}
+    usual |= {"restore": restore}
     return GuidedTraining("up.nom", **{**usual, **options})
 
 
@@ -198,6 +199,17 @@ def test_a_test_may_use_the_global_generators():
     assert same(weights(plain), weights(tested))
 
 
+def test_fresh_cases_are_others_at_each_test_and_their_bugs_are_starts_too():
+    training = guided(schedule=AT_ONCE, fresh=10)
+    callback = training.callback()
+    ppo(training.wrap(pole())).learn(64 * 4, callback=callback)
+    history = training.history
+    assert all(test.tests == 10 and test.fresh_bugs > 0 for test in history)
+    # The first test's cases come again; those of the fresh ones do not.
+    assert history[-1].known_bugs > 10 + history[0].fresh_bugs
+    assert history[-1].known_bugs <= 10 + sum(test.fresh_bugs for test in history)
+
+
 def test_the_last_policy_is_tested_too_and_none_twice():
     training = guided(test_every=2, schedule=NEVER)
     ppo(pole()).learn(64 * 5, callback=training.callback())
@@ -291,7 +303,7 @@ def test_the_script_of_the_page_runs(capsys):
     page = (root / "docs" / "how-to" / "guide-training.md").read_text()
     script = page.split("```python\n")[1].split("```")[0]
     script = script.replace("100_000", "4096").replace(
-        '"casestudies', f'tests=20, spec="{root}/casestudies'
+        '"casestudies', f'tests=20, fresh=0, spec="{root}/casestudies'
     )
     exec(script, {})
     assert capsys.readouterr().out.endswith(" bugs in 20 cases\n")

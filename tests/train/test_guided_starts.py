@@ -114,3 +114,8 @@ def test_choosing_draws_from_no_global_generator():
 def test_a_training_that_could_never_be_tested_is_refused(name):
     with pytest.raises(ValueError, match=f"`{name}` must be 1 or more"):
         GuidedTraining("relax.nom", **{name: 0})
+
+
+def test_a_negative_number_of_fresh_cases_is_refused():
+    with pytest.raises(ValueError, match="`fresh` must not be negative"):
+        GuidedTraining("relax.nom", fresh=-1)

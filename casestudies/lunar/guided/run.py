@@ -82,6 +82,7 @@ def train(
         settings={"step_limit": str(setting.step_limit)},
         starts=setting.starts,
         tests=setting.tests,
+        fresh=setting.fresh,
         test_every=setting.test_every,
         schedule=Schedule(setting.growth, setting.grow_every, most),
         seed=seed,
@@ -106,7 +107,16 @@ def maximum_reward(tests: list[dict[str, Any]]) -> int:
     return min(range(len(tests)), key=lambda i: (-tests[i]["reward"], tests[i]["bugs"]))
 
 
-CHOICES = {"minimum_bug": minimum_bug, "maximum_reward": maximum_reward}
+def last(tests: list[dict[str, Any]]) -> int:
+    """Choose the policy that training ended with."""
+    return len(tests) - 1
+
+
+CHOICES = {
+    "minimum_bug": minimum_bug,
+    "maximum_reward": maximum_reward,
+    "last": last,
+}
 
 
 def judge(act: Actions, setting: Setting, held_out: Path) -> dict[str, Any]:

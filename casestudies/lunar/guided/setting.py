@@ -20,6 +20,7 @@ class Setting:
     growth: float = 0.15
     most: float = 0.6
     tests: int = 800  # cases, the same in every test of a run
+    fresh: int = 800  # cases besides, for guided runs: others in every test
     step_limit: int = 1000  # of the games of a case; those of the training have 1000
     games: int = 30  # that say the reward, at each test
     judge_tests: int = 2000  # cases that the chosen policies are judged by
@@ -35,13 +36,20 @@ class Setting:
 # A run of `quick` takes about a minute, one of `full` about 20, of a processor.
 SETTINGS = {
     "quick": Setting(
-        steps=65_536, tests=200, games=10, judge_tests=500, grow_every=1, test_every=1
+        steps=65_536,
+        tests=200,
+        fresh=200,
+        games=10,
+        judge_tests=500,
+        grow_every=1,
+        test_every=1,
     ),
     "middle": Setting(
         steps=245_760,
         test_every=3,
         grow_every=3,
-        tests=600,
+        tests=500,
+        fresh=400,
         step_limit=400,
         games=20,
         judge_tests=800,
@@ -51,6 +59,7 @@ SETTINGS = {
         steps=1_000_000,
         grow_every=12,
         tests=1600,
+        fresh=1600,
         judge_tests=5000,
     ),
 }

@@ -1,7 +1,7 @@
 """The tables of the training study: what normal and guided runs came to, pair by pair."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,19 +84,18 @@ def print_study(study: dict[str, Any]) -> None:
     setting = pairs[0].normal["setting"]
     cpu = sum(run["cpu_s"]["all"] for p in pairs for run in (p.normal, p.guided))
     console.print(
-        f"{len(pairs)} pairs of runs of {setting['steps']:,} steps; "
-        f"{setting['tests']} cases a test, {len(pairs[0].normal['tests'])} tests a run; "
-        f"{cpu:,.0f} CPU seconds"
+        f"{len(pairs)} pairs of runs of {setting['steps']:,} steps, "
+        f"{len(pairs[0].normal['tests'])} tests a run; {cpu:,.0f} CPU seconds"
     )
-    console.print(_table(pairs, "While training", _watched_cells))
-    for line in _won(pairs, lambda run, choice: watched(run, choice)["bugs"]):
-        console.print(line)
-    tests = setting["judge_tests"]
-    title = f"Afterwards: {tests} cases from states that no training saw"
-    console.print(_table(pairs, title, _judged_cells))
+    title = f"While training: the same {setting['tests']} cases in every test"
+    console.print(_table(pairs, title, PAPERS, _watched_cells))
+    console.print(_summary(pairs, PAPERS, _watched_cells))
+    title = (
+        f"Afterwards: {setting['judge_tests']} cases from states that no training saw"
+    )
+    console.print(_table(pairs, title, CHOICES, _judged_cells))
+    console.print(_summary(pairs, CHOICES, _judged_cells))
     console.print(_chance(pairs))
-    for line in _won(pairs, lambda run, choice: run["chosen"][choice]["relax_bugs"]):
-        console.print(line)
 
 
 Cells = Callable[[Run, str], tuple[float, float]]
@@ -112,23 +111,24 @@ def _judged_cells(run: Run, choice: str) -> tuple[float, float]:
     return judged["relax_bugs"], judged["reward"]
 
 
-CHOICES = {
-    "minimum_bug": "minimum-bug policy",
-    "maximum_reward": "maximum-reward policy",
-}
+PAPERS = {"minimum_bug": "fewest bugs", "maximum_reward": "most reward"}
+CHOICES = {**PAPERS, "last": "last policy"}
 
 
-def _table(pairs: Sequence[Pair], title: str, cells: Cells) -> Table:
+def _table(
+    pairs: Sequence[Pair], title: str, choices: Mapping[str, str], cells: Cells
+) -> Table:
     table = Table(title=title)
-    table.add_column("seed", justify="right")
-    for words in CHOICES.values():
+    table.add_column("\n\n\nseed", justify="right")
+    for words in choices.values():
+        above = words.replace(" ", "\n")
         for kind in ("normal", "guided"):
             for what in ("bugs", "reward"):
-                table.add_column(f"{words}\n{kind}\n{what}", justify="right")
+                table.add_column(f"{above}\n{kind}\n{what}", justify="right")
     rows = [
         [
             figure
-            for choice in CHOICES
+            for choice in choices
             for run in (pair.normal, pair.guided)
             for figure in cells(run, choice)
         ]
@@ -143,34 +143,38 @@ def _table(pairs: Sequence[Pair], title: str, cells: Cells) -> Table:
     return table
 
 
-def _won(pairs: Sequence[Pair], bugs: Callable[[Run, str], int]) -> list[str]:
-    """Say in how many pairs the guided policy has fewer bugs."""
+def _summary(pairs: Sequence[Pair], choices: Mapping[str, str], cells: Cells) -> str:
+    """Say in how many pairs guiding gave fewer bugs, and what the rewards are."""
     lines = []
-    for choice, words in CHOICES.items():
-        gaps = [bugs(p.guided, choice) - bugs(p.normal, choice) for p in pairs]
+    for choice, words in choices.items():
+        both = [(cells(p.normal, choice), cells(p.guided, choice)) for p in pairs]
+        gaps = [guided[0] - normal[0] for normal, guided in both]
         fewer, more = sum(g < 0 for g in gaps), sum(g > 0 for g in gaps)
+        gap = mean_interval(gaps)
         lines.append(
-            f"{words}: guided has fewer bugs in {fewer} of {len(pairs)} pairs, "
-            f"as many in {len(pairs) - fewer - more}, more in {more}"
+            f"{words}: guided has fewer bugs in {fewer} of {len(pairs)} pairs, as many in"
+            f" {len(pairs) - fewer - more}, more in {more};"
+            f" difference {math.fsum(gaps) / len(gaps):+.1f}"
+            f" (90 %: {gap.low:+.1f} to {gap.high:+.1f})"
         )
-    return lines
+        for kind, rewards in zip(
+            ("normal", "guided"),
+            zip(*((normal[1], guided[1]) for normal, guided in both), strict=True),
+            strict=True,
+        ):
+            band = mean_interval(rewards)
+            lines.append(
+                f"  {kind}: mean reward {math.fsum(rewards) / len(rewards):.1f}"
+                f" (90 %: {band.low:.1f} to {band.high:.1f})"
+            )
+    return "\n".join(lines)
 
 
 def _chance(pairs: Sequence[Pair]) -> str:
-    """Say what chance alone gives, and what remains of reward and its band."""
+    """Say how many bugs chance alone gives to the same policies."""
     runs = [run for p in pairs for run in (p.normal, p.guided)]
-    control = [run["chosen"][c]["control_bugs"] for run in runs for c in CHOICES]
-    lines = [
-        f"by chance alone (a state against itself): {sum(control) / len(control):.1f}"
-        f" such cases on average, at most {max(control)}"
-    ]
-    for kind in ("normal", "guided"):
-        for choice, words in CHOICES.items():
-            rewards = [getattr(p, kind)["chosen"][choice]["reward"] for p in pairs]
-            band = mean_interval(rewards)
-            mean = math.fsum(rewards) / len(rewards)
-            lines.append(
-                f"{kind} {words}: mean reward {mean:.1f}"
-                f" (90 % band {band.low:.1f} to {band.high:.1f})"
-            )
-    return "\n".join(lines)
+    counts = [run["chosen"][c]["control_bugs"] for run in runs for c in CHOICES]
+    return (
+        f"by chance alone (a state against itself): {sum(counts) / len(counts):.1f}"
+        f" of as many cases on average, at most {max(counts)}"
+    )

@@ -40,7 +40,8 @@ class PolicyTest:
     probability: float  # that an episode started from a bug, until now
     tests: int
     bugs: int
-    new_bugs: int  # not found by any test before
+    fresh_bugs: int  # of the cases that no other test tries
+    new_bugs: int  # of both, not found by any test before
     known_bugs: int  # found by any test so far
     cpu_s: float
 
@@ -58,11 +59,13 @@ class GuidedTraining:
             inputs and all variables of their type.
         restore: puts an unwrapped environment into a state, with a seed, and returns
             its observation; without it, the environment's own `restore`.
-        tests: how many cases each test tries.
+        tests: how many cases each test tries, always the same ones: their bugs are a
+            measure of progress.
+        fresh: how many cases each test tries besides, others each time: a policy that
+            only ever practises the same few states learns those by heart.
         test_every: rollouts from one test to the next.
         schedule: how the share of episodes that start from a bug grows.
         seed: fixes the cases of the tests and the choice of starts.
-        fresh_cases: whether each test tries other cases than the one before.
         on_test: told of each test, with the algorithm as it is then.
         history: the tests so far.
     """
@@ -74,10 +77,10 @@ class GuidedTraining:
     starts: Sequence[str] | None = None
     restore: Restore = restore
     tests: int = 500
+    fresh: int = 500
     test_every: int = 5
     schedule: Schedule = field(default_factory=Schedule)
     seed: int = 0
-    fresh_cases: bool = False
     on_test: Callable[[PolicyTest, Any], None] | None = None
     history: list[PolicyTest] = field(default_factory=list, init=False)
 
@@ -85,6 +88,8 @@ class GuidedTraining:
         for name in ("tests", "test_every"):
             if getattr(self, name) < 1:
                 raise ValueError(f"`{name}` must be 1 or more")
+        if self.fresh < 0:
+            raise ValueError("`fresh` must not be negative")
 
     def wrap(self, env: Any) -> GuidedEnv:
         """Wrap one environment, so that its `reset` may start from a bug.

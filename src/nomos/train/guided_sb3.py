@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random  # noqa: TID251 - its state is kept safe here; nothing is drawn from it
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,12 +14,13 @@ import numpy as np
 import torch
 from stable_baselines3.common.callbacks import BaseCallback
 
+from nomos.campaign.events import Bug
 from nomos.campaign.result import Result
 from nomos.errors import NomosError
 from nomos.train.guided import GuidedTraining, PolicyTest, Restore
 from nomos.train.guided_actions import best_actions
 from nomos.train.guided_starts import BuggyStarts, Start, StartChooser, states_of
-from nomos.train.guided_tests import PolicyTests, states_in, timed
+from nomos.train.guided_tests import PolicyTests, states_in
 
 
 class GuidedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
@@ -72,6 +74,7 @@ class GuidedCallback(BaseCallback):
         self._probability = 0.0
         self._tested_at = -1  # which number of rollouts the last test came after
         self._tests: PolicyTests | None = None
+        self._fresh: PolicyTests | None = None
         self._rng = np.random.default_rng([guided.seed, 0])
 
     @property
@@ -89,16 +92,18 @@ class GuidedCallback(BaseCallback):
                 "the training environments are not all wrapped, so no episode of theirs"
                 " can start from a bug\nhelp: env = guided.wrap(env)"
             )
-        self._tests = PolicyTests(
-            Path(guided.spec),
-            guided.settings,
-            policy=guided.policy,
-            budget=guided.tests,
-        )
+        self._tests = self._policy_tests(guided.tests)
         self._tests.check_starts(guided.starts or ())
         if self.can_guide:
+            if guided.fresh:
+                self._fresh = self._policy_tests(guided.fresh)
             for i in range(env.num_envs):
                 env.env_method("nomos_seed", [guided.seed, 1 + i], indices=[i])
+
+    def _policy_tests(self, budget: int) -> PolicyTests:
+        guided = self.guided
+        spec, settings = Path(guided.spec), guided.settings
+        return PolicyTests(spec, settings, policy=guided.policy, budget=budget)
 
     def _on_rollout_start(self) -> None:
         due = self.rollouts > 0 and self.rollouts % self.guided.test_every == 0
@@ -120,38 +125,47 @@ class GuidedCallback(BaseCallback):
             self._test()
 
     def _test(self) -> None:
-        guided, tests = self.guided, self._tests
-        assert tests is not None
-        seed = guided.seed + (self.rollouts if guided.fresh_cases else 0)
+        guided, began = self.guided, time.process_time()
         with undisturbed(self.model.policy):
-            act = best_actions(self.model)
-            result, cpu_s = timed(lambda: tests.run(act, seed=seed))
-            new = self._take_in(result)
+            result, fresh = self._run_tests()
+            new = self._take_in([*result.bugs, *fresh])
             told = PolicyTest(
                 rollouts=self.rollouts,
                 steps=self.num_timesteps,
                 probability=self._probability,
                 tests=result.counts.tests,
                 bugs=result.counts.unique_bugs,
+                fresh_bugs=len(fresh),
                 new_bugs=new,
                 known_bugs=len({start.bug for start in self.starts.all.values()}),
-                cpu_s=cpu_s,
+                cpu_s=time.process_time() - began,
             )
             guided.history.append(told)
             self._tested_at = self.rollouts
-            for name in ("bugs", "new_bugs", "known_bugs", "probability"):
+            for name in ("bugs", "fresh_bugs", "known_bugs", "probability"):
                 self.logger.record(f"nomos/{name}", getattr(told, name))
             if guided.on_test is not None:
                 guided.on_test(told, self.model)
 
-    def _take_in(self, result: Result) -> int:
+    def _run_tests(self) -> tuple[Result, list[Bug]]:
+        """Try the cases that are always the same, and those of this test alone."""
         assert self._tests is not None
-        inputs = result.subject.spec.inputs
-        found: list[Start] = []
-        for bug in result.bugs:
+        act, seed = best_actions(self.model), self.guided.seed
+        result = self._tests.run(act, seed=seed)
+        if self._fresh is None:
+            return result, []
+        # Another seed for each test and each training, and never that of the others.
+        other = np.random.SeedSequence([seed, 1 + self.rollouts]).generate_state(1)
+        return result, self._fresh.run(act, seed=int(other[0])).bugs
+
+    def _take_in(self, bugs: Sequence[Bug]) -> int:
+        """Keep the states of bugs and tell the environments; say how many are new."""
+        assert self._tests is not None
+        tests, found = self._tests, list[Start]()
+        for bug in bugs:
             names = self.guided.starts
             if names is None:
-                names = states_in(bug, self._tests.state_names, inputs)
+                names = states_in(bug, tests.state_names, tests.inputs)
             found += states_of(bug.id, bug.values, names)
         new = self.starts.add(found)
         if self.can_guide:

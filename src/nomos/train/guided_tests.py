@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -83,6 +82,11 @@ class PolicyTests:
         return actions.tolist() if actions.ndim == 1 else actions
 
     @property
+    def inputs(self) -> Sequence[str]:
+        """The names of the spec's inputs."""
+        return self.prepared.subject.spec.inputs
+
+    @property
     def state_names(self) -> list[str]:
         """The inputs of the spec, and its variables: where states may be."""
         spec = self.prepared.subject.spec
@@ -132,10 +136,3 @@ def states_in(bug: Bug, names: Sequence[str], inputs: Sequence[str]) -> list[str
     """Return which names hold states in a bug: the inputs, and what is of their types."""
     kinds = {type(bug.values[name]) for name in inputs if name in bug.values}
     return [name for name in names if type(bug.values.get(name)) in kinds]
-
-
-def timed(run: Callable[[], Result]) -> tuple[Result, float]:
-    """Run tests and say how many seconds of the processor they took."""
-    began = time.process_time()
-    result = run()
-    return result, time.process_time() - began
