@@ -72,7 +72,13 @@ def _clearest(result: Result, most: int) -> list[Bug]:
         gaps = gaps_of(subject.spec, [bug], {}) or {0.0: 1}
         return 0 if compared is None else len(compared.changed), -max(gaps)
 
-    return sorted(result.bugs[:_MOST_WEIGHED], key=key)[:most]
+    # One of each input first: the same patient three times tells less.
+    firsts: dict[tuple[int, ...], Bug] = {}
+    others = []
+    for bug in sorted(result.bugs[:_MOST_WEIGHED], key=key):
+        if firsts.setdefault(bug.choices[:1], bug) is not bug:
+            others.append(bug)
+    return [*firsts.values(), *others][:most]
 
 
 def _bug(bug: Bug, result: Result) -> str:
