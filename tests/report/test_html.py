@@ -15,7 +15,7 @@ import pytest
 from nomos.campaign.baseline import case_name
 from nomos.campaign.events import Crash
 from nomos.campaign.result import Result
-from nomos.report.html import write_html
+from nomos.report.html import html, write_html
 from nomos.report.html_overview import model_names
 
 Page = Callable[..., str]
@@ -103,6 +103,10 @@ class TestPage:
 
     def test_page_without_results_says_so(self, page: Page) -> None:
         assert "0 of 0 properties are violated" in page()
+
+    def test_specs_that_could_not_be_run_are_named(self, run: Run) -> None:
+        text = html(run("income"), [("specs/a.nom", "no <model> at all")])
+        assert "<b>specs/a.nom</b> could not be run: no &lt;model&gt; at all" in text
 
     def test_problems_and_crashes_are_told(self, page: Page, run: Run) -> None:
         (result,) = run("income", fail_at="50")

@@ -112,6 +112,14 @@ class TestKindsOfRecords:
         assert len(form["fields"]) == 200 and form["left"] == 4800
         assert form["fields"][-1] == "f4999"
 
+    def test_numbers_inside_a_record_are_short(
+        self, made: Maker, page: Page, read: Read
+    ) -> None:
+        nested = {"at": {"x": 4.274580001831055}, "n": [1, 2.5000000001]}
+        (line,) = read(page(made([{"x1": nested}]))).data
+        (_, values) = line["bugs"][0][-1][0]
+        assert values == ['{"x": 4.2746}', "[1, 2.5]"]
+
     def test_domain_that_cannot_show_a_record_costs_the_picture_only(
         self, made: Maker, page: Page, read: Read
     ) -> None:

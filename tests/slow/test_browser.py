@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import re
 import socket
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from casestudies.compas.data import load_people
+from casestudies.datasets import DataMissingError
+from casestudies.german_credit.data import load_applicants
 from nomos.campaign.result import Result
 from nomos.report.html import write_html
 
 pytestmark = pytest.mark.slow
 
+ROOT = Path(__file__).parents[2]
 SLOWEST_OPENING_S = 3.0
 LARGEST_PAGE = 15_000_000
 PLANTED = "<script>window.owned = 1</script>"
@@ -33,6 +39,21 @@ def test_page_opens_without_a_complaint_and_asks_the_network_for_nothing(
     assert opened.complaints == []
     outside = [u for u in opened.requests if not u.startswith("data:")]
     assert outside == [report.as_uri()]
+
+
+def test_page_of_the_demo_opens_without_a_complaint(tab: Any, tmp_path: Path) -> None:
+    try:
+        load_people("test")
+        load_applicants("test")
+    except DataMissingError as error:
+        pytest.skip(str(error))
+    page = tmp_path / "demo.html"
+    command = [sys.executable, "-m", "casestudies.paper", "compas", "german_credit"]
+    command += ["--budget", "500", "--seeds", "2", "--no-store", "--html", str(page)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    tab.open(page)
+    assert tab.visible(".overview tbody tr") == 44
+    assert tab.complaints == []
 
 
 def test_every_property_has_its_row_and_its_section(opened: Any, gallery: Any) -> None:

@@ -294,9 +294,18 @@ def _value(value: Any) -> Any:
         return _cut([value])[0]
     if isinstance(value, Mapping) and set(value) == _DIGEST:
         return _digest(value)
-    written = json.dumps(value, ensure_ascii=False)
+    written = json.dumps(_rounded(value), ensure_ascii=False)
     longer = len(written) - _LONGEST_LIST
     return written if longer <= 0 else written[:_LONGEST_LIST] + f" … {longer:,} more"
+
+
+def _rounded(value: Any) -> Any:
+    """Return nested data with its numbers as short as they can be told apart by eye."""
+    if isinstance(value, Mapping):
+        return {name: _rounded(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_rounded(inner) for inner in value]
+    return float(f"{value:.5g}") if isinstance(value, float) else value
 
 
 def _cut(texts: Sequence[str]) -> list[Any]:

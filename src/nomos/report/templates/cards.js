@@ -24,7 +24,10 @@ function card(line, bug) {
   const isOutput = (part) => line.forms[part[0]].of === 'outputs' && line.forms[part[0]].kind === 'values';
   for (const part of [...parts.filter(isOutput), ...parts.filter((part) => !isOutput(part))]) {
     const form = line.forms[part[0]];
-    node.append(PARTS[form.kind](form, part.slice(1), id));
+    const shown = PARTS[form.kind](form, part.slice(1), id);
+    // What is drawn already is rarely read as numbers.
+    const folded = form.kind === 'fields' && kinds.includes('scenes');
+    node.append(folded ? element('details', {}, element('summary', {}, 'In numbers'), shown) : shown);
   }
   if (!parts.length) {
     node.append(element('p', {class: 'quiet'}, 'There was no room for its values: ', element('code', {}, 'nomos show ' + id)));

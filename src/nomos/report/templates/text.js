@@ -54,6 +54,7 @@ function written(value, exact) {
 
 function shownValue(value, before, exact) {
   const text = written(value, exact);
+  if (text === '' && !before) return [element('span', {class: 'cut'}, 'empty')];
   const isChange = before !== undefined && typeof before !== 'number' && typeof value !== 'number';
   const nodes = isChange ? marked(written(before), text) : plain(text);
   if (!Array.isArray(value)) return nodes;
