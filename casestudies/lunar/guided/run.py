@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from casestudies.lunar.guided.setting import Setting
+from casestudies.lunar.state import from_row
 from casestudies.lunar.train import Evaluation, evaluate, make_learner
+from nomos.search.states import load_pool
 from nomos.train import GuidedTraining, PolicyTest, Schedule
 from nomos.train.guided_actions import Actions, best_actions
 from nomos.train.guided_tests import PolicyTests
@@ -132,12 +134,41 @@ def judge(act: Actions, setting: Setting, held_out: Path) -> dict[str, Any]:
         found = tests.run(act, seed=JUDGING_SEED)
         counts[f"{name}_bugs"] = found.counts.unique_bugs
     reward = reward_of(act, seed=JUDGING_SEED, games=setting.judge_games)
-    figures = {"reward": reward.mean, "landed": reward.landed}
+    won = won_from(act, held_out, step_limit=setting.step_limit)
+    figures = {"reward": reward.mean, "landed": reward.landed, "won": won}
     return {"tests": setting.judge_tests, **counts, **_rounded(figures)}
+
+
+def won_from(act: Actions, pool: Path, *, step_limit: int) -> float:
+    """Return the share of a pool's states from which a policy does not crash.
+
+    A policy that loses everywhere has no bugs: nothing is won that could be lost.
+    """
+    from casestudies.lunar.lander import Lander
+
+    states = [from_row(row) for row in load_pool(pool).states]
+    games = [Lander() for _ in states]
+    views = [
+        game.restore(state, seed=JUDGING_SEED + number)
+        for number, (game, state) in enumerate(zip(games, states, strict=True))
+    ]
+    running, lost = list(range(len(games))), 0
+    for _ in range(step_limit):
+        if not running:
+            break
+        actions = act(np.stack([views[i] for i in running])).tolist()
+        still = []
+        for i, action in zip(running, actions, strict=True):
+            views[i], reward, ended, _, _ = games[i].step(action)
+            lost += ended and reward < 0
+            if not ended:
+                still.append(i)
+        running = still
+    return 1 - lost / len(games)
 
 
 def _rounded(figures: dict[str, Any]) -> dict[str, Any]:
     return {
-        name: round(value, 2) if isinstance(value, float) else value
+        name: round(value, 3) if isinstance(value, float) else value
         for name, value in figures.items()
     }

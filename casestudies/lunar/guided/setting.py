@@ -14,9 +14,9 @@ class Setting:
 
     steps: int
     environments: int = 16
-    rollout: int = 512  # steps of each environment
-    test_every: int = 2  # rollouts
-    grow_every: int = 5  # rollouts
+    rollout: int = 1024  # steps of each environment
+    test_every: int = 1  # rollouts
+    grow_every: int = 6  # rollouts
     growth: float = 0.15
     most: float = 0.6
     tests: int = 800  # cases, the same in every test of a run
@@ -33,31 +33,34 @@ class Setting:
         return {**asdict(self), "starts": list(self.starts)}
 
 
-# A run of `quick` takes about a minute, one of `full` about 20, of a processor.
 SETTINGS = {
     "quick": Setting(
         steps=65_536,
+        rollout=512,
+        test_every=1,
+        grow_every=1,
         tests=200,
         fresh=200,
+        step_limit=400,
         games=10,
-        judge_tests=500,
-        grow_every=1,
-        test_every=1,
+        judge_tests=400,
+        judge_games=20,
     ),
     "middle": Setting(
-        steps=245_760,
+        steps=409_600,
         test_every=3,
         grow_every=3,
         tests=500,
-        fresh=400,
+        fresh=300,
         step_limit=400,
         games=20,
-        judge_tests=800,
+        judge_tests=700,
         judge_games=50,
     ),
     "full": Setting(
         steps=1_000_000,
-        grow_every=12,
+        test_every=1,
+        grow_every=6,
         tests=1600,
         fresh=1600,
         judge_tests=5000,
