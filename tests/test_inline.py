@@ -195,7 +195,13 @@ class TestTables:
         table = read_table(pd.DataFrame({"a": [1.5, np.nan], "b": ["x", None]}))
         back = table.original(table.rows)
         assert np.isnan(back["a"][1])
-        assert back["b"].tolist() == ["x", ""]
+        assert back["b"][0] == "x"
+        assert pd.isna(back["b"][1])
+
+    def test_what_a_category_holds_comes_back_as_it_was(self):
+        mixed = pd.DataFrame({"a": pd.Series([1, "x", None, 1], dtype=object)})
+        back = read_table(mixed).original(read_table(mixed).rows)
+        assert back["a"].tolist() == [1, "x", None, 1]
 
     def test_dates_are_refused_with_a_remedy(self):
         dates = pd.DataFrame({"day": pd.to_datetime(["2020-01-01", "2021-01-01"])})

@@ -150,7 +150,8 @@ def _records(inputs: Any) -> tuple[list[Any], list[Any] | None]:
     items = [inputs[number] for number in range(len(inputs))]
     if items and isinstance(items[0], tuple) and _is_tensor(items[0][0]):
         records = [np.asarray(item[0]) for item in items]
-        return records, [np.asarray(item[1]).item() for item in items]
+        labels = [np.asarray(item[1]).tolist() for item in items if len(item) > 1]
+        return records, labels or None
     return [np.asarray(item) if _is_tensor(item) else item for item in items], None
 
 

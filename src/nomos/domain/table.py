@@ -52,23 +52,58 @@ def _frame(data: Any) -> Table:
     features = [infer_feature(n, c) for n, c in zip(names, columns, strict=True)]
     held = [_held(f, c) for f, c in zip(features, columns, strict=True)]
     rows = np.column_stack(held) if held else np.empty((len(data), 0))
-    kinds = [column.dtype for column in columns]
-    wanted = dict(data.dtypes) if hasattr(data, "astype") else {}  # of pandas
+    ways = [
+        _Way(feature, column.dtype, _originals(feature, data[name]))
+        for feature, column, name in zip(features, columns, data.columns, strict=True)
+    ]
 
     def original(rows: Array) -> Any:
         made = {
-            name: _restored(feature, rows[:, i], kinds[i])
-            for i, (name, feature) in enumerate(
-                zip(data.columns, features, strict=True)
-            )
+            name: way.back(rows[:, i])
+            for i, (name, way) in enumerate(zip(data.columns, ways, strict=True))
         }
-        frame = type(data)(made)
-        # Only what differs: converting every column of one row takes milliseconds.
-        now = dict(frame.dtypes) if wanted else {}
-        other = {name: kind for name, kind in wanted.items() if now[name] != kind}
-        return frame.astype(other, errors="ignore") if other else frame
+        return _as_before(type(data)(made), data)
 
     return Table(rows.astype(np.float64), Schema(*features), original)
+
+
+def _as_before(frame: Any, data: Any) -> Any:
+    """Give columns the types that they had; those that have them cost time, too."""
+    if hasattr(data, "astype"):  # pandas
+        now = dict(frame.dtypes)
+        other = {name: kind for name, kind in data.dtypes.items() if now[name] != kind}
+        return frame.astype(other, errors="ignore") if other else frame
+    now = dict(frame.schema)
+    other = {name: kind for name, kind in data.schema.items() if now[name] != kind}
+    return frame.cast(other, strict=False) if other else frame
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """The way back of one column: to what its levels were, or to its type of numbers."""
+
+    feature: Feature
+    kind: Any
+    originals: dict[str, Any]
+
+    def back(self, column: Array) -> Any:
+        if isinstance(self.feature, Category):
+            levels = [self.originals[level] for level in self.feature.levels]
+            return [levels[int(place)] for place in column]
+        if self.kind.kind in "iub" and np.isfinite(column).all():
+            return np.rint(column).astype(self.kind)
+        return column.astype(self.kind if self.kind.kind == "f" else np.float64)
+
+
+def _originals(feature: Feature, column: Any) -> dict[str, Any]:
+    """Return what each level of a category was: a text, or a number, or nothing."""
+    if not isinstance(feature, Category):
+        return {}
+    return {_text(value): value for value in reversed(list(column))}
+
+
+def _text(value: Any) -> str:
+    return "" if value is None or value != value else str(value)
 
 
 def _values(column: Any) -> Array:
@@ -81,9 +116,7 @@ def _values(column: Any) -> Array:
             f"the column `{getattr(column, 'name', '?')}` holds dates: turn it into"
             " numbers first (days since some day, or a year)"
         )
-    return np.array(
-        ["" if v is None or v != v else str(v) for v in values], dtype=object
-    )
+    return np.array([_text(value) for value in values], dtype=object)
 
 
 def infer_feature(name: str, values: Array) -> Feature:
@@ -108,11 +141,3 @@ def _held(feature: Feature, values: Array) -> Array:
             [position[value] for value in values.tolist()], dtype=np.float64
         )
     return values.astype(np.float64)
-
-
-def _restored(feature: Feature, column: Array, kind: Any) -> Any:
-    if isinstance(feature, Category):
-        return [feature.levels[int(place)] for place in column]
-    if kind.kind in "iub" and np.isfinite(column).all():
-        return np.rint(column).astype(kind)
-    return column.astype(kind if kind.kind == "f" else np.float64)
