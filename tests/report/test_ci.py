@@ -134,3 +134,21 @@ class TestCompare:
 
     def test_it_takes_two_models(self, project):
         assert nomos("compare", "specs", "--model", "smooth") == 2
+
+
+class TestLastLines:
+    def last(self, *arguments: str) -> list[str]:
+        done = CliRunner().invoke(cli, ["run", "specs", *arguments])
+        return done.output.splitlines()
+
+    def test_after_bugs_they_name_what_shows_more(self, project):
+        *_, show, replay, bugs, report = self.last()
+        names = [line.split()[1] for line in (show, replay, bugs, report)]
+        assert names == ["show", "replay", "bugs", "report"]
+
+    def test_after_none_was_found_they_say_how_to_look_further(self, project):
+        *_, last = self.last("--model", "smooth", "--search", "random")
+        assert last == "nomos run … --budget 50000  ten times as many cases"
+
+    def test_after_every_case_was_tried_there_is_nothing_to_add(self, project):
+        assert "nomos run" not in self.last("--model", "smooth")[-1]

@@ -193,7 +193,9 @@ def next_steps(results: Sequence[Result]) -> list[str]:
     """Return the commands that a reader will want next."""
     found = clearest(results)
     if found is None:
-        return []
+        open_ends = [r for r in results if r.verdict == "none-found"]
+        more = 10 * max((result.budget for result in open_ends), default=0)
+        return [f"nomos run … --budget {more}  ten times as many cases"] if more else []
     _, bug = found
     return [
         f"nomos show {bug.id}    the bug in full",
