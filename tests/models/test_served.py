@@ -14,9 +14,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import nomos
 from nomos import ModelError, load_model
+from nomos.cli import cli
 from nomos.models import transport
 from nomos.models.served import ServedModel
 from nomos.testing.model import check_model
@@ -288,3 +290,40 @@ def _patient(url: str) -> ServedModel:
             if time.monotonic() > deadline:
                 raise
             time.sleep(0.05)
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        ("garbage", "its answer makes no sense"),
+        ("hang", "no answer within 0.2 s"),
+        ("500", "it answered with the status 500"),
+    ],
+)
+def test_campaign_ends_in_one_clear_error_where_the_server_stays_broken(
+    server: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str, said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "asking.py").write_text(
+        "import numpy as np\n"
+        "from nomos import Domain, batched, load_model\n"
+        "class Asking(Domain):\n"
+        "    def __init__(self, model: str) -> None:\n"
+        "        self.model = load_model(model)\n"
+        "    def inputs(self):\n"
+        "        return np.arange(30.0).reshape(10, 3)\n"
+        "    @batched\n"
+        "    def predict(self, rows):\n"
+        "        return self.model.predict(rows)\n"
+    )
+    (tmp_path / "same.nom").write_text(
+        "import asking;\ninput x;\noutput d;\n{ d = predict(x) }\nensures d == d;\n"
+    )
+    model = f"{server.url}?timeout_s=0.2&retries=1"
+    server.faults = [fault] * 9  # it tells of its model, and then nothing more
+    done = CliRunner().invoke(cli, ["run", "same.nom", "--no-store", "--model", model])
+    assert done.exit_code == 3
+    (line,) = [line for line in done.output.splitlines() if line.startswith("error")]
+    assert "failed after 2 tries" in line
+    assert said in line
+    assert "Traceback" not in done.output
