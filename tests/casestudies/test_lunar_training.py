@@ -37,6 +37,7 @@ def run(seed: int, guided: bool, bugs: list[int], rewards: list[float]) -> dict:
     fewest = bugs.index(min(bugs))
     most = rewards.index(max(rewards))
     judged = {"relax_bugs": 9, "control_bugs": 1, "reward": 150.0}
+    judged |= {"won": 0.085 + guided / 100}
     return {
         "seed": seed,
         "guided": guided,
@@ -80,9 +81,11 @@ def test_the_table_says_who_has_fewer_bugs_and_what_they_are_worth(capsys):
     assert "as many in 1, more in 0" in flat
     assert "difference -1.0" in flat
     assert "by chance alone" in printed
-    row = next(line for line in printed.splitlines() if line.startswith("│    1 "))
-    figures = [cell.strip() for cell in row.strip("│").split("│")]
-    assert figures == ["1", "5", "20.0", "3", "40.0", "7", "30.0", "3", "40.0"]
+    row = next(
+        words for line in printed.splitlines() if (words := line.split())[:1] == ["1"]
+    )
+    assert row == ["1", "5", "20.0", "3", "40.0", "7", "30.0", "3", "40.0"]
+    assert "won from 8.5 % of those states (normal) and 9.5 % (guided)" in flat
 
 
 def test_no_pair_is_said(capsys):

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
@@ -77,7 +78,7 @@ def student(chance: float, freedom: int) -> float:
 def print_study(study: dict[str, Any]) -> None:
     """Print the paper's table, what held-out states say, and the counts of pairs."""
     pairs = pairs_of(study)
-    console = Console(width=100, highlight=False)
+    console = Console(width=120, highlight=False)
     if not pairs:
         console.print("no pair of runs is complete")
         return
@@ -118,7 +119,7 @@ CHOICES = {**PAPERS, "last": "last policy"}
 def _table(
     pairs: Sequence[Pair], title: str, choices: Mapping[str, str], cells: Cells
 ) -> Table:
-    table = Table(title=title)
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
     table.add_column("\n\n\nseed", justify="right")
     for words in choices.values():
         above = words.replace(" ", "\n")
@@ -171,10 +172,16 @@ def _summary(pairs: Sequence[Pair], choices: Mapping[str, str], cells: Cells) ->
 
 
 def _chance(pairs: Sequence[Pair]) -> str:
-    """Say how many bugs chance alone gives to the same policies."""
+    """Say how many bugs chance alone gives to the same policies, and what they win."""
     runs = [run for p in pairs for run in (p.normal, p.guided)]
     counts = [run["chosen"][c]["control_bugs"] for run in runs for c in CHOICES]
+    normal, guided = (
+        100 * math.fsum(getattr(p, kind)["chosen"]["last"]["won"] for p in pairs)
+        for kind in ("normal", "guided")
+    )
     return (
         f"by chance alone (a state against itself): {sum(counts) / len(counts):.1f}"
-        f" of as many cases on average, at most {max(counts)}"
+        f" of as many cases on average, at most {max(counts)}\n"
+        f"the last policies won from {normal / len(pairs):.1f} % of those states (normal)"
+        f" and {guided / len(pairs):.1f} % (guided)"
     )
