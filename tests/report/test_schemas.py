@@ -129,6 +129,13 @@ def test_cases_that_crash(run: Callable[..., Any]) -> None:
     assert junit.get("errors") == "1"
 
 
+def test_violations_beside_cases_that_crash(run: Callable[..., Any]) -> None:
+    sarif, junit = run("specs", "--set", "fail_at=50")
+    (invocation,) = sarif["runs"][0]["invocations"]
+    assert sarif["runs"][0]["results"] and not invocation["executionSuccessful"]
+    assert "cases crashed" in junit.find(".//failure").get("message")
+
+
 def test_a_spec_that_cannot_be_run(run: Callable[..., Any], project: Any) -> None:
     (project.folder / "absent.py").write_text(
         "from nomos import Domain\nclass Absent(Domain):\n"

@@ -194,14 +194,14 @@ class Gallery:
         for name, text in specs.items():
             spec = f"# The sentence of {name}.\n{text}\n"
             (folder / f"{name}.nom").write_text(spec, encoding="utf-8")
+        path = list(sys.path)
         session = Session(project_root(folder / "x.nom"), Options(budget=budget))
         jobs = [api.Job(folder / f"{name}.nom", options) for name in specs]
         running = api.Run(session, jobs, range(1))
         for _ in running.events():
             pass
         assert not running.failures, running.failures
-        for name in DOMAINS:  # another project has modules of the same names
-            sys.modules.pop(name, None)
+        sys.path[:] = path  # another project has modules of the same names
         return running.results
 
     def income(self, folder: Path, **options: Any) -> list[Result]:

@@ -7,9 +7,11 @@ import socket
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from casestudies.compas.data import load_people
@@ -329,6 +331,23 @@ def test_page_can_be_printed(opened: Any) -> None:
     assert not opened.page.is_visible(".tools")
     assert opened.page.is_visible("#property-income .card")
     assert len(opened.page.pdf()) > 10_000
+
+
+def test_page_as_large_as_it_may_be_opens_soon(
+    tab: Any, tmp_path: Path, gallery: Any
+) -> None:
+    (result,) = gallery.income(tmp_path, people="20000", budget=11_000)
+    picture = np.random.default_rng(1).random((200, 200))
+    heavy = {"x1": picture, "x2": 1 - picture, "t": "<&> word " * 400}
+    result.bugs = [
+        replace(bug, values=heavy | {"n": number})
+        for number, bug in enumerate(result.bugs)
+    ]
+    path = tmp_path / "heavy.html"
+    write_html([result], path)
+    assert LARGEST_PAGE / 2 < path.stat().st_size < LARGEST_PAGE
+    seconds = tab.open(path)
+    assert seconds < SLOWEST_OPENING_S, f"{seconds:.2f} s"
 
 
 def test_ten_thousand_bugs_open_soon(tab: Any, tmp_path: Path, gallery: Any) -> None:

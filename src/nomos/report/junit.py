@@ -68,9 +68,12 @@ def _case(result: Result, *, only_new: bool) -> ElementTree.Element:
     if subject.model:
         name += f"[{subject.model}]"
     case = _empty_case(subject.path, f"{name} seed {result.seed}", counts.seconds)
+    problem = result.finished.problem if result.finished else "it did not end"
     if result.verdict == "violated":
         rate = describe_rate(counts.violations, counts.judged)
         message = f"{counts.unique_bugs} unique bugs; {rate}"
+        if problem:
+            message += f"; {problem}"
         if only_new and not result.new_bugs:
             _add_outcome(case, "skipped", "known", f"known: {message}")
             return case
@@ -79,7 +82,6 @@ def _case(result: Result, *, only_new: bool) -> ElementTree.Element:
         detail = _cut(shown.plain if shown else "")
         _add_outcome(case, "failure", "violated", message, f"{detail}\n{ids}")
     elif result.verdict == "failed":
-        problem = result.finished.problem if result.finished else "it did not end"
         detail = "\n".join(crash.traceback for crash in result.crashes)
         _add_outcome(case, "error", "failed", problem, detail)
     return case

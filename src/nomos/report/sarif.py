@@ -25,7 +25,7 @@ def sarif(
     """Return the document; with `only_new`, known bugs are notes instead of errors."""
     rules = {result.subject.spec.name: _rule(result) for result in results}
     names = list(rules)
-    failed = [_failed(r) for r in results if r.verdict == "failed"]
+    failed = [_failed(r) for r in results if _problem(r)]
     failed += [_notification(path, why) for path, why in unstarted]
     run = {
         "tool": {
@@ -89,8 +89,12 @@ def _location(path: str, line: int) -> dict[str, Any]:
 
 
 def _failed(result: Result) -> dict[str, Any]:
-    problem = result.finished.problem if result.finished else "it did not end"
-    return _notification(result.subject.path, f"{result.subject.spec.name}: {problem}")
+    said = f"{result.subject.spec.name}: {_problem(result)}"
+    return _notification(result.subject.path, said)
+
+
+def _problem(result: Result) -> str:
+    return result.finished.problem if result.finished else "it did not end"
 
 
 def _notification(path: str, problem: str) -> dict[str, Any]:
