@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,16 +13,19 @@ from typing import Any
 import numpy as np
 
 from nomos.domain.csvfile import (
+    Columns,
     feature_code,
     infer_features,
     quoted,
     read_columns,
     read_rows,
+    to_frame,
 )
 from nomos.domain.schema import Category, Feature, Flag, Integer, OneHot, Real, Schema
 from nomos.errors import NomosError
 from nomos.inline import feature_of, with_feature
 from nomos.models import load_model
+from nomos.report.html_text import count
 
 # What the column that a model predicts is often called; it is then no feature.
 _TARGETS = ("label", "labels", "target", "class", "y", "outcome", "risk", "output")
@@ -33,7 +38,7 @@ from pathlib import Path
 
 from nomos import Domain, Schema, batched, load_model
 from nomos.domain import {kinds}
-from nomos.domain.csvfile import read_rows
+from nomos.domain.csvfile import {readers}
 
 HERE = Path(__file__).parent
 
@@ -52,7 +57,7 @@ class {name}(Domain):
         model: str = {model},  # --model
         data: str = str(HERE / {data}),  # --set data=...
     ) -> None:
-        self.rows = read_rows(data, self.schema)
+        self.rows = read_rows(data, self.schema{dtype})
         self.model = load_model(model)
 
     def inputs(self):
@@ -62,7 +67,7 @@ class {name}(Domain):
     @batched
     def predict(self, rows):
         """Return an answer for each row; a spec calls it for one."""
-        return self.model.predict(rows)
+        return self.model.predict({given})
 '''
 
 _MONOTONE = """\
@@ -143,43 +148,65 @@ class Answers:
         return f"d1 - d3 <= {size} && d3 - d1 <= {size}", f", by more than {size}"
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How a table is read for a model: as numbers, or as the frame it was trained on."""
+
+    features: list[Feature]
+    unused: list[str]
+    framed: bool = False
+
+    def rows(self, data: Path) -> Any:
+        """Return the first rows as the model takes them."""
+        schema = Schema(*self.features)
+        if self.framed:
+            return to_frame(read_rows(data, schema, dtype=float)[:_ASKED], schema)
+        return read_rows(data, schema)[:_ASKED]
+
+
 def scaffold(model: str, data: Path, folder: Path) -> Project:
     """Return a domain and specs for a model file and a CSV file."""
     columns = read_columns(data)
     loaded = load_model(model)
     width = getattr(loaded, "width", None)
-    features, left_out = _matching(columns, width, model, data)
+    names = getattr(loaded, "columns", None)
+    if names is None:
+        reading = _by_width(columns, width, model, data)
+    else:
+        reading = _by_name(columns, [str(name) for name in names], model, data)
     module = _identifier(data.stem)
-    schema = Schema(*features)
-    answers, problem = _answers(loaded, data, schema)
-    files = {f"{module}.py": _domain(model, data, folder, features)}
-    files |= {f"specs/{n}.nom": text for n, text in _specs(schema, module, answers)}
+    answers, problem = _answers(loaded, reading.rows(data))
+    files = {f"{module}.py": _domain(model, data, folder, reading)}
+    specs = _specs(Schema(*reading.features), module, answers)
+    files |= {f"specs/{name}.nom": text for name, text in specs}
     rows = len(next(iter(columns.values())))
-    notes = [f"{data} has {rows} rows, of which {len(features)} features are used"]
-    notes += [f"its column `{name}` is not used" for name in left_out]
-    if width is not None:
-        notes.append(f"{model} takes {width} numbers a row")
+    notes = [f"{data} has {count(rows, 'row')} of {count(len(columns), 'column')}"]
+    notes += [f"its column `{name}` is not used" for name in reading.unused]
+    if names is None and width is not None:
+        notes.append(f"{model} takes {count(width, 'number')} a row")
     return Project(files, (*notes, *problem))
 
 
-def _domain(model: str, data: Path, folder: Path, features: list[Feature]) -> str:
-    module = _identifier(data.stem)
+def _domain(model: str, data: Path, folder: Path, reading: Reading) -> str:
+    module, features = _identifier(data.stem), reading.features
     beside = f"str(HERE / {quoted(_beside(Path(model), folder))})"
     return _DOMAIN.format(
         module=module,
         kinds=", ".join(sorted({type(feature).__name__ for feature in features})),
+        readers="read_rows, to_frame" if reading.framed else "read_rows",
         name=module.title().replace("_", ""),
         about=_one_line(data.name),
         data=quoted(_beside(data, folder)),
+        dtype=", dtype=float" if reading.framed else "",
         model=beside if Path(model).exists() else quoted(model),
         example=next((f.name for f in features if f.name.isidentifier()), "name"),
         features="\n".join(f"        {feature_code(feature)}," for feature in features),
+        given="to_frame(rows, self.schema)" if reading.framed else "rows",
     )
 
 
-def _answers(model: Any, data: Path, schema: Schema) -> tuple[Answers, tuple[str, ...]]:
+def _answers(model: Any, rows: Any) -> tuple[Answers, tuple[str, ...]]:
     """Ask the model for some rows, to see what it answers with, or that it does not."""
-    rows = read_rows(data, schema)[:_ASKED]
     try:
         answers = np.asarray(model.predict(rows))
     except Exception as error:  # whatever a model raises
@@ -193,9 +220,28 @@ def _answers(model: Any, data: Path, schema: Schema) -> tuple[Answers, tuple[str
     return Answers(margin=float(f"{spread:.1g}") if spread > 0 else 0.0), ()
 
 
-def _matching(
-    columns: dict[str, list[str]], width: int | None, model: str, data: Path
-) -> tuple[list[Feature], list[str]]:
+def _by_name(columns: Columns, names: list[str], model: str, data: Path) -> Reading:
+    """Take the columns that the model was trained on, as a frame if some hold texts."""
+    missing = [name for name in names if name not in columns]
+    if missing:
+        raise NomosError(
+            f"{model} was trained on columns that {data} has not: {', '.join(missing)}"
+        )
+    unused = [name for name in columns if name not in names]
+    kept = {name: columns[name] for name in names}
+    single = [
+        feature
+        for name, cells in kept.items()
+        for feature in infer_features(
+            {name: cells}, one_hot=False, most_levels=math.inf
+        )
+    ]
+    if any(isinstance(feature, Category) for feature in single):
+        return Reading(single, unused, framed=True)
+    return Reading(infer_features(kept, one_hot=False), unused)
+
+
+def _by_width(columns: Columns, width: int | None, model: str, data: Path) -> Reading:
     """Choose the columns and their form that the model can take."""
     targets = [name for name in columns if name.lower() in _TARGETS]
     tried: list[int] = []
@@ -212,7 +258,7 @@ def _matching(
                     for name in columns
                     if name not in used and not any(name.startswith(g) for g in groups)
                 ]
-                return features, unused
+                return Reading(features, unused)
             tried.append(total)
     widths = ", ".join(map(str, sorted(set(tried))))
     raise NomosError(
@@ -276,11 +322,11 @@ def _identifier(text: str) -> str:
 
 
 def _beside(path: Path, folder: Path) -> str:
-    """Write a path from the new project's folder, so that it can be moved with it."""
+    """Write a path from the new project's folder, so that both can be moved together."""
     try:
-        return path.resolve().relative_to(folder.resolve()).as_posix()
-    except ValueError:
-        return str(path.resolve())
+        return Path(os.path.relpath(path, folder)).as_posix()
+    except ValueError:  # on another drive
+        return path.resolve().as_posix()
 
 
 _EXAMPLE_MODEL = '''\

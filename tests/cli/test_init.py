@@ -9,12 +9,24 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
+from sklearn.compose import make_column_transformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.tree import DecisionTreeClassifier
 
 from nomos.cli import cli
 from nomos.domain import Category, Flag, Integer, OneHot, Real, Schema
-from nomos.domain.csvfile import infer_features, number, read_columns, read_rows
+from nomos.domain.csvfile import (
+    infer_features,
+    number,
+    read_columns,
+    read_rows,
+    to_frame,
+)
 from nomos.errors import DomainError, NomosError
 
 
@@ -126,6 +138,69 @@ def test_german_credit_from_its_onnx_file_and_a_table(folder):
     assert out.count("crashed=0") == 3
 
 
+class TestColumns:
+    """A model that was trained on a frame says which columns it takes."""
+
+    @pytest.fixture
+    def people(self, folder) -> pd.DataFrame:
+        rng = np.random.default_rng(0)
+        count = 120
+        frame = pd.DataFrame(
+            {
+                "id": [f"p{number}" for number in range(count)],
+                "member": rng.random(count) < 0.5,
+                "town": rng.choice(["Aix", "Bern", "Cork"], count),
+                "income": rng.integers(10, 120, count).astype(float),
+                "loan": rng.choice(["no", "yes"], count),
+            }
+        )
+        frame.loc[::9, "town"] = None
+        frame.loc[::7, "income"] = None
+        frame.to_csv(folder / "people.csv", index=False)
+        return pd.read_csv(folder / "people.csv")
+
+    def save(self, people: pd.DataFrame, path: Path) -> None:
+        encode = (OneHotEncoder(handle_unknown="ignore"), ["town", "member"])
+        model = make_pipeline(
+            make_column_transformer(encode, (SimpleImputer(), ["income"])),
+            DecisionTreeClassifier(random_state=0),
+        )
+        model.fit(people[["income", "town", "member"]], people["loan"])
+        pytest.importorskip("skops.io").dump(model, path)
+
+    def test_texts_and_gaps_reach_the_model_as_it_knows_them(self, folder, people):
+        self.save(people, folder / "m.skops")
+        result = nomos("init", "new", "--model", "m.skops", "--data", "people.csv")
+        assert result.exit_code == 0, result.output
+        assert "its column `id` is not used" in result.output
+        assert "no answer" not in result.output
+        domain = (folder / "new" / "people.py").read_text()
+        assert 'Category("town", ("", "Aix", "Bern", "Cork"))' in domain
+        assert 'HERE / "../m.skops"' in domain
+        status, out = run_specs(folder / "new", "run", "specs")
+        assert status in (0, 1), out
+        assert out.count("crashed=0 unstable=0") == 2
+
+    def test_rows_are_those_that_pandas_reads(self, folder, people):
+        schema = Schema(
+            Category("member", ("False", "True")),
+            Category("town", ("", "Aix", "Bern", "Cork")),
+            Integer("income", 10, 119),
+        )
+        rows = read_rows(folder / "people.csv", schema, dtype=float)
+        names = ["member", "town", "income"]
+        pd.testing.assert_frame_equal(to_frame(rows, schema), people[names])
+        alone = to_frame(rows[:1], schema)
+        assert (alone.dtypes == people[names].dtypes).all()
+
+    def test_columns_that_the_table_lacks_are_named(self, folder, people):
+        self.save(people, folder / "m.skops")
+        people[["id", "town"]].to_csv(folder / "few.csv", index=False)
+        result = nomos("init", "--model", "m.skops", "--data", "few.csv")
+        said = "was trained on columns that few.csv has not: income, member"
+        assert said in str(result.exception)
+
+
 class TestWidth:
     """How wide a model's rows are decides how its table is read."""
 
@@ -216,6 +291,10 @@ class TestCsv:
             Category("c", ("x", "y", "z")),
             OneHot("town", ("A", "B")),
         ]
+        scattered = ["town=A", "n", "town=B"]  # a group's columns stay where they are
+        columns = read_columns(path)
+        kept = infer_features({n: columns[n] for n in scattered}, one_hot=False)
+        assert kept == [Flag("town=A"), Integer("n", 0, 49), Flag("town=B")]
         read = read_rows(path, Schema(*features))
         assert read.shape == (50, 6)
         assert read[1].tolist() == [1, 0.5, 1, 1, 1, 0]

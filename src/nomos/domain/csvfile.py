@@ -25,7 +25,7 @@ from nomos.errors import DomainError
 
 Array = np.ndarray[Any, Any]
 Columns = dict[str, list[str]]
-_MOST_LEVELS = 40  # a column of more different texts is a name or a remark, no category
+MOST_LEVELS = 40  # a column of more different texts is a name or a remark, no category
 _JOINTS = ("=", "_", " ", ":")  # between the name of a one-hot group and its level
 
 
@@ -65,7 +65,9 @@ def number(text: str) -> float | None:
         return None
 
 
-def infer_features(columns: Columns, *, one_hot: bool) -> list[Feature]:
+def infer_features(
+    columns: Columns, *, one_hot: bool, most_levels: float = MOST_LEVELS
+) -> list[Feature]:
     """Return the features of a table; texts of too many values are left out.
 
     `one_hot` says whether a category takes a column for each of its levels.
@@ -84,15 +86,19 @@ def infer_features(columns: Columns, *, one_hot: bool) -> list[Feature]:
         numbers = [number(cell) for cell in cells]
         if all(value is not None for value in numbers):
             features.append(infer_feature(name, np.array(numbers, dtype=np.float64)))
-        elif len(set(cells)) <= _MOST_LEVELS:
+        elif len(set(cells)) <= most_levels:
             levels = tuple(sorted(set(cells)))
             features.append(OneHot(name, levels) if one_hot else Category(name, levels))
     return features
 
 
 def _groups(columns: Columns) -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Find flags that are one group: a common beginning, and exactly one of them set."""
+    """Find flags that are one group: a common beginning, and exactly one of them set.
+
+    They stand side by side, or the group's columns would not be where the model's are.
+    """
     flags = {n: c for n, c in columns.items() if set(c) <= {"0", "1", "0.0", "1.0"}}
+    places = {name: place for place, name in enumerate(columns)}
     found: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
     for joint in _JOINTS:
         stems: dict[str, list[str]] = {}
@@ -104,6 +110,8 @@ def _groups(columns: Columns) -> dict[str, tuple[tuple[str, ...], tuple[str, ...
         for stem, members in stems.items():
             if len(members) < 2 or stem in found or stem in columns:
                 continue
+            if places[members[-1]] - places[members[0]] != len(members) - 1:
+                continue
             total = np.sum([[float(c) for c in flags[m]] for m in members], axis=0)
             if (total == 1).all():
                 levels = tuple(m.rpartition(joint)[2] for m in members)
@@ -111,12 +119,49 @@ def _groups(columns: Columns) -> dict[str, tuple[tuple[str, ...], tuple[str, ...
     return found
 
 
-def read_rows(path: str | Path, schema: Schema) -> Array:
-    """Read the rows of a CSV file as a schema describes them, as float32."""
+def read_rows(path: str | Path, schema: Schema, *, dtype: Any = np.float32) -> Array:
+    """Read the rows of a CSV file as a schema describes them."""
     columns = read_columns(Path(path))
     groups = _groups(columns)
     parts = [_part(Path(path), feature, columns, groups) for feature in schema.features]
-    return np.column_stack(parts).astype(np.float32)
+    return np.column_stack(parts).astype(dtype)
+
+
+def to_frame(rows: Array, schema: Schema) -> Any:
+    """Return rows as the data frame that pandas would read from the CSV file.
+
+    For models that were trained on one: categories are texts again, missing or not.
+    """
+    import pandas as pd
+
+    made: dict[str, Any] = {}
+    place = 0
+    for feature in schema.features:
+        columns = rows[:, place : place + feature.width]
+        place += feature.width
+        if isinstance(feature, OneHot):
+            raise TypeError(
+                f"{feature.name}: to_frame does not know its columns' names"
+            )
+        made[feature.name] = _frame_column(feature, columns[:, 0])
+    return pd.DataFrame(made)
+
+
+def _frame_column(feature: Feature, column: Array) -> Any:
+    import pandas as pd
+
+    if isinstance(feature, Category):
+        words = {"True": True, "False": False, "": math.nan}
+        bare = set(feature.levels) <= {"True", "False"}
+        levels = [
+            words[level] if level == "" or bare else level for level in feature.levels
+        ]
+        # The type that all levels have together: one row alone may hold but a gap.
+        values = [levels[int(code)] for code in column]
+        return pd.Series(values, dtype=pd.Series(levels).dtype)
+    if isinstance(feature, Integer | Flag) and np.isfinite(column).all():
+        return np.rint(column).astype(np.int64)
+    return column.astype(np.float64)
 
 
 def _part(path: Path, feature: Feature, columns: Columns, groups: Any) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ import numpy as np
 from nomos.errors import ModelError
 from nomos.models.adapter import Adapter, Array, NoScores
 from nomos.models.extras import distrust, need, reason
+from nomos.models.recognise import open_archive
 from nomos.models.sklearn_trees import TREES, trees_are_sound
 
 _TRIED = 8  # rows on which names of columns are tried
@@ -25,6 +27,9 @@ class EstimatorModel(Adapter):
     One that was fitted on a data frame gets its rows as a data frame again, so that its
     columns have their names, unless it says the same of a plain array: that is three
     times as fast for a single row. Frames, and lists of texts or dicts, are passed on.
+
+    Attributes:
+        columns: The names of the frame's columns that it was fitted on, if it was.
     """
 
     def __init__(self, estimator: Any, name: str) -> None:
@@ -36,7 +41,7 @@ class EstimatorModel(Adapter):
         width = getattr(estimator, "n_features_in_", None)
         self.width = int(width) if isinstance(width, int | np.integer) else None
         names = getattr(estimator, "feature_names_in_", None)
-        self._columns = None if names is None else list(names)
+        self.columns = None if names is None else list(names)
         self._by_place: bool | None = None  # not yet known
 
     def _rows(self, rows: Any) -> Any:
@@ -51,11 +56,11 @@ class EstimatorModel(Adapter):
             array = super()._rows(array)
         elif array.ndim != 2:  # texts, dicts
             return rows
-        if self._columns is None or importlib.util.find_spec("pandas") is None:
+        if self.columns is None or importlib.util.find_spec("pandas") is None:
             return array
         import pandas as pd
 
-        frame = pd.DataFrame(array, columns=self._columns)
+        frame = pd.DataFrame(array, columns=self.columns)
         if array.dtype.kind not in "biuf" or not len(array):
             return frame
         if self._by_place is None:
@@ -104,7 +109,8 @@ def load_skops(path: Path, *, trust: bool) -> EstimatorModel:
         raise ModelError(f"{path} is no readable skops file: {reason(error)}") from (
             error
         )
-    foreign = [name for name in unknown if name not in TREES]
+    harmless = TREES | ({"numpy.dtype"} if _dtypes_are_read_as_such(path) else set())
+    foreign = [name for name in unknown if name not in harmless]
     if foreign and not trust:
         raise distrust(path, f"holds types that may run code: {', '.join(foreign)}")
     try:
@@ -118,3 +124,20 @@ def load_skops(path: Path, *, trust: bool) -> EstimatorModel:
             f"{path} holds a {type(estimator).__name__}, which has no `predict`"
         )
     return EstimatorModel(estimator, str(path))
+
+
+def _dtypes_are_read_as_such(path: Path) -> bool:
+    """Say whether skops would get each type of numbers from an empty array, as it does.
+
+    It distrusts them by name, since another way to make one could be asked for.
+    """
+    with open_archive(path) as archive:
+        pending = [json.loads(archive.read("schema.json"))]
+    while pending:
+        part = pending.pop()
+        children = part.values() if isinstance(part, dict) else part
+        pending += [child for child in children if isinstance(child, dict | list)]
+        kind = part if isinstance(part, dict) else {}
+        if kind.get("__class__") == "dtype" and kind.get("__loader__") != "DTypeNode":
+            return False
+    return True
