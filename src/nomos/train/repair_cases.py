@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from nomos.domain.functions import BoundBatched
-from nomos.domain.records import to_column
+from nomos.domain.records import plain, to_column
 from nomos.errors import NomosError
 from nomos.harness.alone import Verdict
 from nomos.harness.asking import Answers
@@ -151,12 +151,17 @@ class _Reading:
         with self.stand_in.listening() as heard:
             answers = _ask(self.columns, expr, columns, count)
         if not heard:
-            self.hard[id(expr)] = self.chunk.cell(to_column(answers), None)
+            self.hard[id(expr)] = self.chunk.cell(
+                to_column([plain(a) for a in answers]), None
+            )
             return False
         rows = _joined(heard)
         if len(rows) != count:
             raise NoMeaning(f"`{expr.function}` asks the model more than once a case")
-        kept = self.chunk.cell(rows, None), self.chunk.cell(to_column(answers), None)
+        kept = (
+            self.chunk.cell(rows, None),
+            self.chunk.cell(to_column([plain(a) for a in answers]), None),
+        )
         self.asks[id(expr)] = (expr.function, *kept)
         return True
 

@@ -1,4 +1,4 @@
-"""What a repair trains on, and what it is judged on: two parts that share nothing."""
+"""What a repair trains on, looks at, and is judged on: three parts that share nothing."""
 
 from __future__ import annotations
 
@@ -14,13 +14,18 @@ from nomos.domain.domain import Domain
 from nomos.errors import DomainError
 
 Array = np.ndarray[Any, Any]
-_HELD_OUT = 1 / 3  # of the inputs, where there are no other records to train on
+_LOOKED_AT = 1 / 3  # of the inputs; of what is left of them, where some are trained on
+_TRAINED_ON = 1 / 2  # of the inputs, where there are no other records to train on
 _FEWEST = 10  # records in each part
 _SAME = 0.5  # share of the inputs among the training records from which both are one
 _NO_DATA = (
-    "there is nothing to train on: give {domain} a method `training()` that returns "
+    "there is nothing to train on: give {} a method `training()` that returns "
     "records and their labels, or a method `labels()`, so that part of its inputs can "
-    "be trained on, or name a table with --data FILE --label COLUMN"
+    "be trained on"
+)
+_NO_LABELS = (
+    "{} has no method `labels()`, so nobody can say how often the model is right on its "
+    "inputs: add one that returns the label of each input"
 )
 
 
@@ -41,11 +46,12 @@ class Records:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The records to train on, those to judge on, and a sentence on where they are from."""
+    """Records to train on, to look at after each round, and to judge the repair on."""
 
     training: Records
+    looked_at: Records
     held_out: Records
-    origin: str
+    origin: str  # a sentence on where they are from
 
 
 def _take(values: Any, places: Array) -> Any:
@@ -55,31 +61,35 @@ def _take(values: Any, places: Array) -> Any:
 
 
 def split(domain: Domain, given: Records | None, seed: int) -> Parts:
-    """Return what is trained on and what is held out.
+    """Return what is trained on, looked at and held out.
 
-    Training records are given, or the domain's own; then all inputs are held out.
-    Without any, part of the inputs is trained on, and the rest held out.
+    Training records are given, or the domain's own; without any, they are part of the
+    inputs. The other two parts are inputs that nothing was trained on.
     """
     name = type(domain).__name__
     training = given if given is not None else _own_training(domain)
     inputs: Any = domain.inputs()
     labels = _labels(domain, inputs)
-    if training is None:
-        if labels is None:
-            raise DomainError(_NO_DATA.format(domain=name))
-        return _halved(Records(inputs, labels), seed, name)
     if labels is None:
-        raise DomainError(
-            f"{name} has no method `labels()`, so nobody can say how often the model is "
-            "right on its inputs: add one that returns the label of each input"
-        )
-    _check_apart(training, inputs, name)
-    origin = (
-        f"trained on {len(training):,} records of "
-        f"{'the table given' if given is not None else f'{name}.training()'}, "
-        f"judged on {len(inputs):,} of {name}.inputs()"
+        raise DomainError((_NO_DATA if training is None else _NO_LABELS).format(name))
+    records = Records(inputs, labels)
+    order = np.random.default_rng([seed, 1]).permutation(len(records))
+    if training is None:
+        cut = round(_TRAINED_ON * len(records))
+        training = records.take(np.sort(order[:cut]))
+        origin, order = f"trained on {cut:,} of {name}.inputs()", order[cut:]
+        unsure = "; what the model was first trained on is not known"
+    else:
+        _check_apart(training, inputs, name)
+        where = "the data given" if given is not None else f"{name}.training()"
+        origin, unsure = f"trained on {len(training):,} records of {where}", ""
+    cut = round(_LOOKED_AT * len(order))
+    looked_at, held_out = (
+        records.take(np.sort(part)) for part in (order[:cut], order[cut:])
     )
-    return _checked(Parts(training, Records(inputs, labels), origin), name)
+    _check_sizes(name, training, looked_at, held_out)
+    origin += f", judged on {len(held_out):,} others{unsure}"
+    return Parts(training, looked_at, held_out, origin)
 
 
 def _own_training(domain: Domain) -> Records | None:
@@ -113,25 +123,13 @@ def _labels(domain: Domain, inputs: Any) -> Any:
     return labels
 
 
-def _halved(records: Records, seed: int, name: str) -> Parts:
-    order = np.random.default_rng([seed, 1]).permutation(len(records))
-    cut = round(_HELD_OUT * len(records))
-    parts = Parts(
-        records.take(np.sort(order[cut:])),
-        records.take(np.sort(order[:cut])),
-        f"trained on {len(records) - cut:,} of {name}.inputs(), judged on the other "
-        f"{cut:,}; what the model was first trained on is not known",
-    )
-    return _checked(parts, name)
-
-
-def _checked(parts: Parts, name: str) -> Parts:
-    for part, what in ((parts.training, "train on"), (parts.held_out, "judge on")):
+def _check_sizes(name: str, *parts: Records) -> None:
+    uses = ("train on", "look at after each round", "judge on")
+    for part, use in zip(parts, uses, strict=True):
         if len(part) < _FEWEST:
             raise DomainError(
-                f"{name} has {len(part)} records to {what}; at least {_FEWEST} are needed"
+                f"{name} has {len(part)} records to {use}; at least {_FEWEST} are needed"
             )
-    return parts
 
 
 def _check_apart(training: Records, inputs: Any, name: str) -> None:

@@ -156,10 +156,14 @@ class Bench:
 
     def accuracy(self, function: str) -> Share:
         """Return how often a function of the domain says the label of a record."""
-        right = answered(self.domain, function, self.records.items)
-        labels = self.records.labels
-        count = sum(equal(a, b) for a, b in zip(right, labels, strict=True))
-        return Share(count, len(labels))
+        right = self.right(function)
+        return Share(int(right.sum()), len(right))
+
+    def right(self, function: str) -> Array:
+        """Return for which records a function of the domain says the label."""
+        answers = answered(self.domain, function, self.records.items)
+        pairs = zip(answers, self.records.labels, strict=True)
+        return np.array([equal(answer, label) for answer, label in pairs])
 
 
 def on_records(domain: Domain, records: Records) -> Domain:

@@ -5,7 +5,7 @@ does not. A label is the class of the highest score, so for labels the margin is
 sum of scores by which the part would hold, less the best by which it would not. `a <= b`
 between two labels of one kind asks for more, and by that for something smoother: nowhere
 may `a` prefer a higher class to a lower one by more than `b` does; this implies it. In
-`a ==> b`, `b` has to hold as clearly as `a` does; `a` is taken as given.
+`a ==> b`, `b` has to hold as clearly as `a` does; this, too, is smoother and implies it.
 """
 
 from __future__ import annotations
@@ -91,7 +91,11 @@ class Meaning:
                     return self._ordered(low, high)
             case _:
                 pass
-        return self.torch.relu(self.wanted - self._margin(expr))
+        return self._fault(self.wanted - self._margin(expr))
+
+    def _fault(self, missing: Tensor) -> Tensor:
+        """Return the square of what is missing: large faults matter, small ones less."""
+        return self.torch.relu(missing).square()
 
     def _implied(self, premise: core.Expr, conclusion: core.Expr) -> Tensor:
         if self._is_hard(premise):
@@ -99,18 +103,15 @@ class Meaning:
             return self._loss(conclusion) * holds
         if self._is_hard(conclusion):
             fails = ~np.array(self._hard(conclusion), dtype=bool)
-            loss = self.torch.relu(self.wanted + self._margin(premise))
+            loss = self._fault(self.wanted + self._margin(premise))
             return loss * self.torch.as_tensor(fails)
-        given = self._margin(premise).detach()
-        return self.torch.relu(given - self._margin(conclusion)) * (
-            given > -self.wanted
-        )
+        return self._fault(self._margin(premise) - self._margin(conclusion))
 
     def _ordered(self, low: Choice, high: Choice) -> Tensor:
         """Ask that `high` prefers each class to the one below at least as `low` does."""
         order = np.argsort(low.values[0]).tolist()
         steps = [c.scores[:, order].diff(dim=1) for c in (low, high)]
-        return self.torch.relu(self.wanted + steps[0] - steps[1]).sum(dim=1)
+        return self._fault(self.wanted + steps[0] - steps[1]).sum(dim=1)
 
     def _margin(self, expr: core.Expr) -> Tensor:
         if self._is_hard(expr):

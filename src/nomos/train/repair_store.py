@@ -100,6 +100,7 @@ def _round_data(one: Round) -> dict[str, Any]:
         "number": one.number,
         "standing": standing_data(one.standing),
         "weights": dict(one.weights),
+        "noise": one.noise,
     }
 
 
@@ -115,4 +116,4 @@ def _round(data: dict[str, Any]) -> Round:
     told = data["standing"]
     rates = {name: Share(**rate) for name, rate in told["rates"].items()}
     standing = Standing(Share(**told["accuracy"]), rates)
-    return Round(data["number"], standing, data["weights"])
+    return Round(data["number"], standing, data["weights"], data["noise"])

@@ -35,7 +35,7 @@ def statement(
             f"more than the {goal.points:g} points of accuracy that may be lost"
         )
     if not goal.reached(before, after):
-        higher = [n for n, r in after.rates.items() if r.value > before.rates[n].value]
+        higher = goal.worse(before, after)
         if higher:
             parts.append(f"violated more often than before: {', '.join(higher)}")
         if after.total_rate > before.total_rate / goal.times:
@@ -70,7 +70,7 @@ def _conflict(goal: Goal, rounds: Sequence[Round]) -> str:
     if lost > goal.points and lowest.total_rate < first.total_rate:
         return (
             "what the specs ask for and what the data say cannot be had together: in "
-            f"{len(tried)} rounds the lowest rate on the training records was "
+            f"{len(tried)} rounds the lowest rate was "
             f"{mean:.3g} %, and it cost {lost:.1f} points of accuracy (allowed: "
             f"{goal.points:g})"
         )
@@ -82,9 +82,8 @@ def _conflict(goal: Goal, rounds: Sequence[Round]) -> str:
     ]
     names = ", ".join(stuck) or "the specs"
     return (
-        f"{len(tried)} rounds could not lower the rate of {names} on the training "
-        "records: either nothing satisfies it, or no model of this kind that fits the "
-        "data does"
+        f"{len(tried)} rounds could not lower the rate of {names} by half: either "
+        "nothing satisfies it, or no model of this kind that fits the data does"
     )
 
 
@@ -106,6 +105,6 @@ def _against(first: Standing, tried: Sequence[Round]) -> str | None:
             )
             return (
                 "specs pull against each other: in round "
-                f"{one.number}, {' and '.join(changes)} of the training cases"
+                f"{one.number}, {' and '.join(changes)}"
             )
     return None

@@ -190,9 +190,13 @@ class Repairing:
         plan = self.plan
         before = self._judge()
         listener.begun(self)
-        training = Bench(self.properties, self.domain, self.parts.training)
         rounds = Rounds(
-            training, self.mender, self.stand_in, self.function, plan.goal, plan.seed
+            Bench(self.properties, self.domain, self.parts.training),
+            Bench(self.properties, self.domain, self.parts.looked_at),
+            self.mender,
+            self.stand_in,
+            self.function,
+            (plan.goal, plan.seed),
         )
         rounds.needed = before.total_rate > 0
         check_same(self.mender, self.original, rounds.rows, self.name)

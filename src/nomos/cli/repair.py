@@ -1,0 +1,200 @@
+"""`nomos repair`: train a model on the cases in which it breaks specs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nomos.cli.options import parse_settings, stop_at_bad_specs, write_text
+
+if TYPE_CHECKING:
+    from nomos.train.repairing import Listener, Repair
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+_PIPE_WIDTH = 120  # of tables where no terminal says how wide it is
+
+
+@click.command("repair")
+@click.argument("specs", nargs=-1, required=True)
+@click.option(
+    "--model",
+    required=True,
+    metavar="MODEL",
+    help="The model to repair: what the domain's `model` setting takes.",
+)
+@click.option(
+    "--data",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="A CSV file to train on.  [default: the domain's `training()`, else part of its inputs]",
+)
+@click.option("--label", metavar="COLUMN", help="The column of --data to be predicted.")
+@click.option(
+    "--out",
+    type=_FILE,
+    help="The file to write.  [default: beside the model, as NAME.repaired]",
+)
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Another setting of the domain's constructor.",
+)
+@click.option(
+    "--times",
+    default=10.0,
+    show_default=True,
+    type=click.FloatRange(1),
+    help="By how much the rate of violations is to fall.",
+)
+@click.option(
+    "--points",
+    default=1.0,
+    show_default=True,
+    type=click.FloatRange(0),
+    help="How many points of accuracy may be lost.",
+)
+@click.option(
+    "--rounds",
+    default=12,
+    show_default=True,
+    type=click.IntRange(1),
+    help="The most rounds of training.",
+)
+@click.option(
+    "--budget",
+    default=5000,
+    show_default=True,
+    type=click.IntRange(1),
+    help="Cases of each spec that the model is judged by, before and after.",
+)
+@click.option("--seed", default=0, show_default=True, help="Same seed, same repair.")
+@click.option("--resume", is_flag=True, help="Go on where the same repair was killed.")
+@click.option(
+    "--trust",
+    is_flag=True,
+    help="Load a model's file even if that runs code from it, as with a pickle.",
+)
+@click.option(
+    "--json",
+    "json_file",
+    type=click.Path(dir_okay=False, path_type=Path, allow_dash=True),
+    help="Write what came of it to a file.",
+)
+@click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
+def command(specs: tuple[str, ...], **options: Any) -> None:
+    """Train a model further, on cases in which it breaks SPECS and on its data.
+
+    \b
+    nomos repair specs/ --model nn.onnx
+    nomos repair specs/ --model forest.skops --data people.csv --label risk
+
+    The model's file is left as it is; the repaired one is written beside it. It is
+    judged on inputs and cases that it was not trained on.
+
+    Exit status: 0 repaired, or no violation was found; 1 violations are left, or too
+    much accuracy was lost; 2 wrong usage or a bad spec, 3 a model or its data failed.
+    """
+    from nomos import api
+
+    stop_at_bad_specs(api.find_specs(specs))
+    if (options["data"] is None) != (options["label"] is None):
+        raise click.UsageError("--data and --label go together")
+    with ExitStack() as stack:
+        screen = _Screen(quiet=options["quiet"] or str(options["json_file"]) == "-")
+        listener = stack.enter_context(screen)
+        result = _repair(specs, options, listener)
+    if options["json_file"] is not None:
+        from nomos.train.repair_report import repair_data
+
+        document = {"schema": 1, "repair": repair_data(result)}
+        write_text(options["json_file"], json.dumps(document, indent=1) + "\n")
+    screen.finish(result)
+    sys.exit(0 if result.verdict in ("clean", "repaired") else 1)
+
+
+def _repair(
+    specs: tuple[str, ...], options: dict[str, Any], listener: Listener
+) -> Repair:
+    from nomos.models.load import trusting
+    from nomos.train.repairing import repair
+
+    names = ("times", "points", "rounds", "budget", "seed", "out", "resume", "trust")
+    with ExitStack() as stack:
+        if options["trust"]:
+            stack.enter_context(trusting())
+        return repair(
+            specs,
+            options["model"],
+            data=options["data"] and (options["data"], options["label"]),
+            settings=parse_settings(options["settings"]),
+            listener=listener,
+            **{name: options[name] for name in names},
+        )
+
+
+class _Screen:
+    """Shows a repair: a bar where a person looks, lines where a pipe does."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn
+
+        console = Console(highlight=False)
+        if not console.is_terminal:
+            console = Console(highlight=False, width=_PIPE_WIDTH)
+        self.console, self.quiet = console, quiet
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            console=console,
+            transient=True,
+            disable=quiet or not console.is_terminal,
+        )
+        self._task = self._bar.add_task("judging the model", total=None)
+
+    def __enter__(self) -> Listener:
+        from nomos.train.repairing import Listener
+
+        self._bar.start()
+        return Listener(begun=self._begun, step=self._step, round=self._round)
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    def _say(self, line: str) -> None:
+        if not self.quiet:
+            self.console.print(line, soft_wrap=True)
+
+    def _begun(self, repairing: Any) -> None:
+        self._say(f"{repairing.mender.how}: {repairing.parts.origin}")
+
+    def _step(self, number: int, part: float) -> None:
+        title = f"round {number}"
+        self._bar.update(self._task, description=title, total=1.0, completed=part)
+
+    def _round(self, done: Any) -> None:
+        from nomos.train.repair_report import round_line
+
+        self._say(round_line(done))
+        self._bar.update(self._task, description="judging the model", total=None)
+
+    def finish(self, result: Repair) -> None:
+        """Show what came of it."""
+        from nomos.train.repair_report import trade_off
+
+        if self.quiet:
+            return
+        if result.verdict != "clean":
+            self.console.print(trade_off(result))
+        for name, note in result.notes.items():
+            self._say(f"note: {name}: {note}")
+        self._say(f"{result.verdict}: {result.statement}")
+        if result.path is not None:
+            self._say(f"written: {result.path}")

@@ -1,0 +1,99 @@
+"""A repair as tables to read and as data to keep."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich import box
+from rich.table import Table
+
+from nomos.train.repair_judge import Share, Standing
+from nomos.train.repair_rounds import Round
+from nomos.train.repair_store import standing_data
+from nomos.train.repairing import Repair
+
+
+def percent(share: Share) -> str:
+    """Write a share in percent, with the ends of its interval."""
+    if not share.total:
+        return "no cases"
+    value = f"{100 * share.value:.2f} %"
+    if share.exact:
+        return f"{value} (all {share.total:,} cases)"
+    ends = share.interval
+    return f"{value} ({100 * ends.low:.2f} to {100 * ends.high:.2f})"
+
+
+def trade_off(result: Repair) -> Table:
+    """Return what was gained and what it cost, on held-out records and seeds."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("held out")
+    table.add_column("before")
+    table.add_column("after")
+    for name, rate in result.before.rates.items():
+        after = result.after.rates[name]
+        colour = "red" if after.value > rate.value else "green" if rate.count else "dim"
+        shown = percent(after)
+        table.add_row(name, percent(rate), f"[{colour}]{shown}[/]")
+    table.add_section()
+    table.add_row(
+        "accuracy", percent(result.before.accuracy), percent(result.after.accuracy)
+    )
+    return table
+
+
+def round_line(done: Round) -> str:
+    """Say in a line how the model stands after a round, where it is looked at."""
+    standing = done.standing
+    broken = ", ".join(
+        f"{name} {100 * rate.value:.2f} %"
+        for name, rate in standing.rates.items()
+        if rate.count
+    )
+    name = "before " if done.number == 0 else f"round {done.number}"
+    return (
+        f"{name}: violations {_mean(standing):.3g} %, accuracy "
+        f"{100 * standing.accuracy.value:.2f} %" + (f" ({broken})" if broken else "")
+    )
+
+
+def _mean(standing: Standing) -> float:
+    return 100 * standing.total_rate / max(1, len(standing.rates))
+
+
+def repair_data(result: Repair) -> dict[str, Any]:
+    """Return a repair as plain data."""
+    return {
+        "verdict": result.verdict,
+        "statement": result.statement,
+        "how": result.how,
+        "data": result.origin,
+        "notes": dict(result.notes),
+        "model": None if result.path is None else str(result.path),
+        "chosen": result.chosen,
+        "before": _with_intervals(result.before),
+        "after": _with_intervals(result.after),
+        "rounds": [
+            {
+                "number": one.number,
+                "weights": dict(one.weights),
+                **standing_data(one.standing),
+            }
+            for one in result.rounds
+        ],
+    }
+
+
+def _with_intervals(standing: Standing) -> dict[str, Any]:
+    def data(share: Share) -> dict[str, Any]:
+        ends = share.interval if share.total else None
+        return {
+            "count": share.count,
+            "total": share.total,
+            "exact": share.exact,
+            "low": None if ends is None else ends.low,
+            "high": None if ends is None else ends.high,
+        }
+
+    rates = {name: data(rate) for name, rate in standing.rates.items()}
+    return {"accuracy": data(standing.accuracy), "rates": rates}
