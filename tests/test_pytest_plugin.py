@@ -50,6 +50,13 @@ def test_a_model_can_be_named_and_a_clean_one_is_green(project):
     assert "income[bumpy] FAILED" in out
 
 
+def test_models_of_one_name_are_told_apart_by_their_folders(project):
+    names = ("--nomos-model", "a/nn.onnx", "--nomos-model", "b/nn.onnx")
+    _, out = run_pytest(project.folder, "specs", "--collect-only", *names)
+    assert "income[a/nn.onnx]" in out
+    assert "income[b/nn.onnx]" in out
+
+
 def test_the_project_configures_models_and_budget(project):
     (project.folder / "pyproject.toml").write_text(
         '[tool.nomos]\nbudget = 50\n[tool.nomos.models]\nspecs = ["smooth", "bumpy"]\n'

@@ -58,19 +58,16 @@ class SpecFile(pytest.File):
     def collect(self) -> Iterable[pytest.Item]:
         """Return the tests of this spec."""
         from nomos.campaign.config import load_config
-        from nomos.campaign.naming import project_root
+        from nomos.campaign.naming import project_root, short_names
 
-        root = project_root(self.path)
-        config = load_config(root)
+        root, name = project_root(self.path), self.path.stem
         given = self.config.getoption("--nomos-model")
-        models = given or config.models_for(self.path, root) or [None]
-        for model in models:
-            name = (
-                self.path.stem
-                if model is None
-                else f"{self.path.stem}[{Path(model).stem}]"
-            )
-            yield SpecItem.from_parent(self, name=name, model=model)
+        models = given or load_config(root).models_for(self.path, root)
+        if not models:
+            yield SpecItem.from_parent(self, name=name, model=None)
+            return
+        for model, short in zip(models, short_names(models), strict=True):
+            yield SpecItem.from_parent(self, name=f"{name}[{short}]", model=model)
 
 
 class SpecItem(pytest.Item):

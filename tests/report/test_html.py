@@ -107,6 +107,7 @@ class TestPage:
     def test_specs_that_could_not_be_run_are_named(self, run: Run) -> None:
         text = html(run("income"), [("specs/a.nom", "no <model> at all")])
         assert "<b>specs/a.nom</b> could not be run: no &lt;model&gt; at all" in text
+        assert "1 of 1 property is violated, 1 could not be run</h1>" in text
 
     def test_problems_and_crashes_are_told(self, page: Page, run: Run) -> None:
         (result,) = run("income", fail_at="50")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePath
 
 from nomos.domain.domain import Domain
 from nomos.domain.find import find_root
@@ -40,3 +40,17 @@ def model_name(domain: type[Domain], settings: Mapping[str, str], root: Path) ->
             return ""
         given = str(default)
     return relative(given, root)
+
+
+def short_names(paths: Sequence[str]) -> list[str]:
+    """Return as much of the end of each path as tells it from the others."""
+    parts = {path: PurePath(path).parts for path in paths}
+
+    def short(path: str) -> str:
+        own, others = parts[path], [p for other, p in parts.items() if other != path]
+        for size in range(1, len(own)):
+            if all(other[-size:] != own[-size:] for other in others):
+                return str(PurePath(*own[-size:]))
+        return path
+
+    return [short(path) for path in paths]

@@ -49,7 +49,7 @@ def html(
     ]
     parts = {
         "brand": "Nomos report",
-        "headline": text(_headline(chapters)),
+        "headline": text(_headline(chapters, len(unstarted))),
         "totals": text(_totals(chapters)),
         "overview": _notices(unstarted) + overview(chapters),
         "sections": "\n".join(sections),
@@ -122,7 +122,7 @@ def page_data(chapters: Sequence[Chapter], writers: Sequence[BugWriter]) -> str:
     return "[" + ",\n".join(lines) + "]"
 
 
-def _headline(chapters: Sequence[Chapter]) -> str:
+def _headline(chapters: Sequence[Chapter], unstarted: int) -> str:
     violated = sum(chapter.line.verdict == "violated" for chapter in chapters)
     failed = sum(chapter.line.verdict == "failed" for chapter in chapters)
     properties = len({chapter.first.subject.path for chapter in chapters})
@@ -132,7 +132,8 @@ def _headline(chapters: Sequence[Chapter]) -> str:
         said = f"{violated} of {named} {'is' if violated == 1 else 'are'} violated"
     else:
         said = f"{violated} of {len(chapters)} violated: {named} on {models} models"
-    return said + (f", {failed} without a verdict" if failed else "")
+    said += f", {failed} without a verdict" if failed else ""
+    return said + (f", {unstarted} could not be run" if unstarted else "")
 
 
 def _totals(chapters: Sequence[Chapter]) -> str:

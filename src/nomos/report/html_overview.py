@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import PurePath
 
+from nomos.campaign.naming import short_names
 from nomos.report.html_chapters import Chapter
 from nomos.report.html_text import attribute, breakable, text
 from nomos.report.summary import Line, percent
@@ -151,18 +151,7 @@ def rate_cell(line: Line) -> str:
 
 def model_names(models: Sequence[str]) -> list[str]:
     """Return models as cells: as much of the end of each path as tells them apart."""
-    unique = dict.fromkeys(models)
-    parts = {model: PurePath(model).parts or ("-",) for model in unique}
-    shown = {}
-    for model, path in parts.items():
-        others = [other for other in parts.values() if other != path]
-        size = next(
-            n
-            for n in range(1, len(path) + 1)
-            if n == len(path) or all(other[-n:] != path[-n:] for other in others)
-        )
-        shown[model] = str(PurePath(*path[-size:]))
     return [
-        f'<span title="{attribute(model)}">{breakable(shown[model])}</span>'
-        for model in models
+        f'<span title="{attribute(model)}">{breakable(name or "-")}</span>'
+        for model, name in zip(models, short_names(models), strict=True)
     ]

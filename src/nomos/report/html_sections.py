@@ -71,8 +71,14 @@ def fact_list(facts: Mapping[str, str]) -> str:
 def _remarks(chapter: Chapter) -> str:
     """Return problems, crashes and what else must be said, of all seeds."""
     results = chapter.line.results
+    problems = {r.finished.problem for r in results if r.finished is not None}
     said = dict.fromkeys(r for result in results for r in campaign_remarks(result))
-    parts = [_remark(remark) for remark in said]
+    parts = [
+        f'<p class="problem">{_sentence(remark)}.</p>'
+        if remark in problems
+        else _remark(remark)
+        for remark in said
+    ]
     if missed := missed_by(results):
         parts.append(f"<p>{text(missed)}</p>")
     if beside := beside_chance(results):
