@@ -8,7 +8,7 @@ when the cases are drawn; soft ones are worked out anew whenever the model has c
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -77,6 +77,14 @@ class Cases:
         hard = {key: part(values) for key, values in self.hard.items()}
         places = {name: part(values) for name, values in self.places.items()}
         return Cases(self.spec, asks, hard, self.soft, places, self.violated[index])
+
+    def by_number(self) -> Cases:
+        """Return the cases with their numbers in place of rows, which are kept elsewhere."""
+        numbers = np.arange(len(self))
+        asks = {
+            key: Ask(ask.function, numbers, numbers) for key, ask in self.asks.items()
+        }
+        return replace(self, asks=asks)
 
 
 def draw_cases(engine: Engine, stand_in: StandIn, *, seed: int, count: int) -> Cases:

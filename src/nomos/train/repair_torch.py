@@ -25,6 +25,7 @@ from nomos.train.repair_loss import Meaning
 
 Array = np.ndarray[Any, Any]
 Tensor = Any
+Tensors = dict[int, Any]  # the rows of asks, by the expression that asks
 _BATCH = 128
 _FEWEST_STEPS = 300  # of a round: a small table is gone through several times
 _CASES_PER_STEP = 512  # of all specs together, and
@@ -86,7 +87,8 @@ class TorchMender:
             try:
                 with _one_thread(lesson.seed):
                     self._look_at(cases)
-                    self._losses(few, self._asked([few])[0])
+                    rows = [self._tensors(few)]
+                    self._losses(few, self._asked([few.by_number()], rows)[0])
             except NoMeaning as why:
                 found[name] = (
                     f"{why}; instead, the answers of a violating case are drawn together"
@@ -108,33 +110,39 @@ class TorchMender:
                 optimiser, lambda step: 1 - step / steps
             )
             batches = _batches(len(rows), rng)
+            given = [(c, self._tensors(c)) for c in lesson.cases.values() if len(c)]
+            specs = [(cases.by_number(), tensors) for cases, tensors in given]
             for step in range(steps):
                 chosen = next(batches)
                 optimiser.zero_grad()
                 loss = data.of(self._scored(self.module(rows[chosen])), chosen)
-                loss = loss + self._specs(lesson, rng)
+                if specs:
+                    loss = loss + self._specs(specs, lesson.weights, rng)
                 loss.backward()
                 optimiser.step()
                 slowing.step()
                 told((step + 1) / steps)
 
-    def _specs(self, lesson: Lesson, rng: np.random.Generator) -> Tensor:
-        """Return the loss of a few cases of each spec."""
-        size = min(_MOST_PER_SPEC, _CASES_PER_STEP // max(1, len(lesson.cases)) + 8)
-        # Those that hold with some margin cost nothing: what fails, or nearly, counts.
-        parts = [
-            cases.take(rng.integers(0, len(cases), size))
-            for cases in lesson.cases.values()
-            if len(cases)
-        ]
+    def _specs(
+        self,
+        specs: Sequence[tuple[Cases, Tensors]],
+        weights: Mapping[str, float],
+        rng: np.random.Generator,
+    ) -> Tensor:
+        """Return the loss of a few cases of each spec.
+
+        Cases that hold with some margin cost nothing: what fails, or nearly, counts.
+        """
+        size = min(_MOST_PER_SPEC, _CASES_PER_STEP // len(specs) + 8)
+        parts = [cases.take(rng.integers(0, len(cases), size)) for cases, _ in specs]
         total: Tensor = 0.0
-        for cases, outputs in zip(parts, self._asked(parts), strict=True):
+        outputs = self._asked(parts, [tensors for _, tensors in specs])
+        for cases, output in zip(parts, outputs, strict=True):
             try:
-                losses = self._losses(cases, outputs)
+                losses = self._losses(cases, output)
             except NoMeaning:
-                losses = _apart(outputs, self._torch.as_tensor(cases.violated))
-            weight = lesson.weights[cases.spec.name] / len(parts)
-            total = total + weight * losses.mean()
+                losses = _apart(output, self._torch.as_tensor(cases.violated))
+            total = total + weights[cases.spec.name] / len(parts) * losses.mean()
         return total
 
     def _losses(self, cases: Cases, outputs: Mapping[int, Tensor]) -> Tensor:
@@ -143,17 +151,22 @@ class TorchMender:
                 raise NoMeaning(f"`{ask.function}` answers in a way of its own")
         return Meaning(cases, outputs, self._answering, _MARGIN).losses()
 
-    def _asked(self, parts: Sequence[Cases]) -> list[dict[int, Tensor]]:
-        """Return the module's outputs for all asks of all cases, asked at once."""
-        asks = [(at, key, a) for at, c in enumerate(parts) for key, a in c.asks.items()]
+    def _tensors(self, cases: Cases) -> Tensors:
+        return {key: self._tensor(ask.rows) for key, ask in cases.asks.items()}
+
+    def _asked(
+        self, parts: Sequence[Cases], tensors: Sequence[Tensors]
+    ) -> list[dict[int, Tensor]]:
+        """Return the module's outputs for all asks of cases by number, asked at once."""
+        asks = [
+            (at, key, rows[key][ask.rows])
+            for at, (cases, rows) in enumerate(zip(parts, tensors, strict=True))
+            for key, ask in cases.asks.items()
+        ]
+        outputs = self._scored(self.module(self._torch.cat([a for _, _, a in asks])))
         found: list[dict[int, Tensor]] = [{} for _ in parts]
-        if not asks:
-            return found
-        torch = self._torch
-        rows = torch.cat([self._tensor(ask.rows) for _, _, ask in asks])
-        outputs = self._scored(self.module(rows))
-        sizes = [len(ask.rows) for _, _, ask in asks]
-        for (at, key, _), output in zip(asks, outputs.split(sizes), strict=True):
+        split = outputs.split([len(rows) for _, _, rows in asks])
+        for (at, key, _), output in zip(asks, split, strict=True):
             found[at][key] = output
         return found
 
