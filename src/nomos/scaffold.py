@@ -77,44 +77,44 @@ _MONOTONE = """\
 # you expect it, with another `requires`.
 import {module};
 
-input x1;\ta row of the data, drawn at random
+input x1;  # a row of the data, drawn at random
 var v1 := {get};
 var v2 := v1 + randInt(1, {step});
-var x2 := {set};\tthe same row, with another {feature}
+var x2 := {set};  # the same row, with another {feature}
 
-requires v2 <= {high};\tno higher than in the data; other cases are skipped
+requires v2 <= {high};  # no higher than in the data; other cases are skipped
 
 output d1;
 output d2;
 
 {{
-  d1 = predict(x1)\tordinary Python: run the model twice
+  d1 = predict(x1)  # ordinary Python: run the model twice
   d2 = predict(x2)
 }}
 
-ensures {ensures};\tand relate the two answers
+ensures {ensures};  # and relate the two answers
 """
 
 _INDIFFERENT = """\
 # The answer does not depend on {feature}{by}.
 import {module};
 
-input x1;\ta row of the data, drawn at random
-input x2;\tanother, for its {feature}
+input x1;  # a row of the data, drawn at random
+input x2;  # another, for its {feature}
 var v2 := {get};
-var x3 := {set};\tthe first row, with that {feature}
+var x3 := {set};  # the first row, with that {feature}
 
-requires {differ};\tcases where nothing changes are skipped
+requires {differ};  # cases where nothing changes are skipped
 
 output d1;
 output d3;
 
 {{
-  d1 = predict(x1)\tordinary Python: run the model twice
+  d1 = predict(x1)  # ordinary Python: run the model twice
   d3 = predict(x3)
 }}
 
-ensures {ensures};\tand relate the two answers
+ensures {ensures};  # and relate the two answers
 """
 
 
@@ -290,7 +290,7 @@ def _specs(schema: Schema, module: str, answers: Answers) -> Iterator[tuple[str,
             ensures=rising,
             worse=worse,
         )
-        yield f"higher_{_identifier(feature.name)}", _remarked(text)
+        yield f"higher_{_identifier(feature.name)}", text
     for group in [*others, *codes][:1]:
         text = _INDIFFERENT.format(
             feature=_one_line(group.name),
@@ -301,14 +301,7 @@ def _specs(schema: Schema, module: str, answers: Answers) -> Iterator[tuple[str,
             ensures=alike,
             by=by,
         )
-        yield f"indifferent_to_{_identifier(group.name)}", _remarked(text)
-
-
-def _remarked(text: str) -> str:
-    """Put the remarks, each behind a tab, under each other as comments."""
-    lines = [line.partition("\t") for line in text.split("\n")]
-    width = max(len(code) for code, tab, _ in lines if tab) + 2
-    return "\n".join(f"{c:<{width}}# {r}" if tab else c for c, tab, r in lines)
+        yield f"indifferent_to_{_identifier(group.name)}", text
 
 
 def _one_line(name: str) -> str:
@@ -382,4 +375,5 @@ def example() -> Project:
     files |= {
         f"specs/{name}.nom": text for name, text in _specs(schema, "loans", Answers())
     }
-    return Project(files)
+    own = "for your own model: nomos init --model MODEL --data ROWS.csv"
+    return Project(files, (f"this is an example with a bug in it; {own}",))

@@ -64,6 +64,7 @@ def test_without_a_model_an_example_is_written_that_finds_its_bug(folder):
     status, out = run_specs(folder / "first", "run", "specs")
     assert status == 1
     assert "higher_age" in out
+    assert run_specs(folder / "first", "fmt", "--check", "specs")[0] == 0
 
 
 def test_odd_names_missing_values_and_dates_are_coped_with(folder):
@@ -89,6 +90,7 @@ def test_odd_names_missing_values_and_dates_are_coped_with(folder):
     assert "`label` is not used" in result.output
     status, out = run_specs(folder, "check", "specs")
     assert status == 0, out
+    assert run_specs(folder, "fmt", "--check", "specs")[0] == 0
     status, out = run_specs(folder, "run", "specs")
     assert status in (0, 1), out
     assert "crashed=0" in out
