@@ -78,7 +78,8 @@ class Transport:
                     return self._once(path, content, read)
             except Passing as passing:
                 failure = str(passing)
-        raise ModelError(f"{self.url} failed after {tries} tries: {failure}")
+        times = "1 try" if tries == 1 else f"{tries} tries"
+        raise ModelError(f"{self.url} failed after {times}: {failure}")
 
     def _once(
         self,
