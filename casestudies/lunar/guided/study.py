@@ -123,7 +123,8 @@ def make_runs(missing: Sequence[Planned], jobs: int, held_out: Path) -> None:
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with (
         context.Manager() as manager,
-        ProcessPoolExecutor(jobs, mp_context=context) as workers,
+        # A process for each run: Box2D does not give all of its memory back.
+        ProcessPoolExecutor(jobs, mp_context=context, max_tasks_per_child=1) as workers,
         Progress(*columns, console=Console(stderr=True)) as shown,
     ):
         queue = _progress_queue(manager)
