@@ -174,6 +174,10 @@ def scaffold(model: str, data: Path, folder: Path) -> Project:
         reading = _by_width(columns, width, model, data)
     else:
         reading = _by_name(columns, [str(name) for name in names], model, data)
+    if not reading.features:
+        raise NomosError(
+            f"{data} has no column of numbers, or of a few different texts"
+        )
     module = _identifier(data.stem)
     answers, problem = _answers(loaded, reading.rows(data))
     files = {f"{module}.py": _domain(model, data, folder, reading)}
@@ -182,6 +186,8 @@ def scaffold(model: str, data: Path, folder: Path) -> Project:
     rows = len(next(iter(columns.values())))
     notes = [f"{data} has {count(rows, 'row')} of {count(len(columns), 'column')}"]
     notes += [f"its column `{name}` is not used" for name in reading.unused]
+    gaps = [f.name for f in reading.features if "" in columns.get(f.name, ())]
+    notes += [f"its column `{name}` has missing values" for name in gaps]
     if names is None and width is not None:
         notes.append(f"{model} takes {count(width, 'number')} a row")
     return Project(files, (*notes, *problem))

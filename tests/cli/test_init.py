@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -88,12 +89,32 @@ def test_odd_names_missing_values_and_dates_are_coped_with(folder):
     result = nomos("init", "--model", "odd_model:judge", "--data", "odd rows.csv")
     assert result.exit_code == 0, result.output
     assert "`label` is not used" in result.output
+    assert '`Größe (cm) "barfuß"` has missing values' in result.output
     status, out = run_specs(folder, "check", "specs")
     assert status == 0, out
     assert run_specs(folder, "fmt", "--check", "specs")[0] == 0
     status, out = run_specs(folder, "run", "specs")
     assert status in (0, 1), out
     assert "crashed=0" in out
+
+
+def test_the_command_finds_a_function_in_the_current_folder(folder):
+    (folder / "here_only.py").write_text("def judge(rows):\n    return rows[:, 0]\n")
+    write_csv(folder / "rows.csv", ["a", "b"], [[1, 2], [5, 4], [9, 9]])
+    command = shutil.which("nomos", path=str(Path(sys.executable).parent))
+    assert command is not None
+    for arguments in (
+        ("init", "new", "--model", "here_only:judge", "--data", "rows.csv"),
+        ("run", "new/specs", "--quiet"),
+    ):
+        done = subprocess.run([command, *arguments], cwd=folder, check=False)
+        assert done.returncode == 0
+
+
+def test_a_table_of_remarks_alone_is_refused(folder):
+    write_csv(folder / "rows.csv", ["remark"], [[f"remark {n}"] for n in range(60)])
+    result = nomos("init", "--model", "math:sqrt", "--data", "rows.csv")
+    assert "rows.csv has no column of numbers" in str(result.exception)
 
 
 def test_nothing_is_overwritten(folder):

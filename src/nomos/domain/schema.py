@@ -83,7 +83,7 @@ class Integer(Feature):
         """Yield what is wrong with the data of this feature."""
         yield from Feature.problems(self, columns)
         yield from _outside(self, columns, self.low, self.high)
-        if (np.rint(columns) != columns).any():
+        if (np.isfinite(columns) & (np.rint(columns) != columns)).any():
             yield f"`{self.name}` holds numbers that are not whole"
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from nomos.errors import ModelError
@@ -26,7 +28,10 @@ class FunctionModel(Adapter):
 
 
 def import_named(module: str, name: str) -> Any:
-    """Import what `module:name` names."""
+    """Import what `module:name` names, from the current folder too."""
+    here = str(Path.cwd())
+    if here not in sys.path:  # where the command `nomos` is run, as with `python -m`
+        sys.path.append(here)
     try:
         found: Any = importlib.import_module(module)
     except ImportError as error:
