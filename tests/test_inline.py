@@ -174,6 +174,13 @@ def test_a_notebook_shows_images():
     assert result._repr_html_().count('<img alt="x" src="data:image/png;base64,') == 3
 
 
+def test_a_record_alone_is_shown_whole(frame):
+    text = "input x;\noutput d;\n{ d = predict(x) }\nensures d > 0;\n"
+    result = nomos.run(text, inputs=frame, predict=lambda f: f["income"] * 0)
+    for shown in (str(result), result._repr_html_()):
+        assert all(name in shown for name in frame.columns)
+
+
 def test_a_result_without_bugs_is_one_line(frame):
     result = nomos.run(MONOTONE, inputs=frame, predict=lambda f: f["income"])
     assert str(result) == "property: holds; exact: 0 of 540"

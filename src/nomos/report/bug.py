@@ -221,6 +221,7 @@ def _write_scenes(scenes: Mapping[str, Scene], folder: Path) -> list[Path]:
 
 def _side_by_side(compared: Comparison, *, everything: bool) -> Text:
     changed = set(compared.changed)
+    everything = everything or not changed  # one record, or records that are all alike
     rows = [row for row in compared.rows if everything or row[0] in changed]
     hidden = len(compared.rows) - len(rows)
     long = any(

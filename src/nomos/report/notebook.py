@@ -13,11 +13,12 @@ from nomos.campaign.result import Result, bug_data
 from nomos.domain.show import Fields, Image, Shown, Sound, Words, looks
 from nomos.report.bug import Comparison, compare, differs, picture
 from nomos.report.html_text import count, text
-from nomos.report.pictures import png, spectrogram
+from nomos.report.pictures import png, shrunk, spectrogram
 from nomos.report.summary import Line, campaign_remarks
 
 _MOST_SHOWN = 3
 _MOST_WEIGHED = 200  # bugs, among which the clearest are looked for
+_MOST_FEATURES = 40  # of a record with nothing to compare it with
 _LONGEST_CELL = 300
 _PIXELS_A_SIDE = 140  # of a picture, about
 _MARK = "background:rgba(255,193,7,.3)"  # of what differs; seen on light and dark
@@ -103,15 +104,17 @@ def _bug(bug: Bug, result: Result) -> str:
 
 def _table(compared: Comparison) -> str:
     changed = [row for row in compared.rows if differs(row[1])]
+    style = f' style="{_MARK}"' if changed else ""
+    changed = changed or list(compared.rows[:_MOST_FEATURES])  # of one record: all
     same = len(compared.rows) - len(changed)
     head = "".join(f"<th>{text(name)}</th>" for name in compared.names)
     rows = "".join(
         f"<tr><th>{text(feature)}</th>"
-        + "".join(f'<td style="{_MARK}">{_cell(value)}</td>' for value in values)
+        + "".join(f"<td{style}>{_cell(value)}</td>" for value in values)
         + "</tr>"
         for feature, values in changed
     )
-    note = f"{count(same, 'other feature')} the same" if same else ""
+    note = f"{count(same, 'other feature')} the same" if same and style else ""
     return f"<table><tr><th></th>{head}</tr>{rows}</table>{note}"
 
 
@@ -132,8 +135,13 @@ def _drawn(kinds: Mapping[str, Shown]) -> Iterator[str]:
 
 
 def _picture(name: str, image: Image) -> str:
-    scale = max(1, _PIXELS_A_SIDE // max(image.pixels.shape[:2]))
-    data = base64.b64encode(png(image.pixels, scale=scale)).decode()
+    pixels = image.pixels
+    height, width = pixels.shape[:2]
+    scale = _PIXELS_A_SIDE / max(height, width)
+    if scale < 1:
+        size = max(1, round(height * scale)), max(1, round(width * scale))
+        pixels = shrunk(pixels, *size)
+    data = base64.b64encode(png(pixels, scale=max(1, int(scale)))).decode()
     source = f"data:image/png;base64,{data}"
     return f'{text(name)} <img alt="{text(name)}" src="{source}">'
 
