@@ -177,6 +177,33 @@ SPECS = {
 }
 
 
+# Texts that do not stand out from their ground by 4.5 to 1, as WCAG asks for.
+CONTRAST = """() => {
+  const numbers = (colour) => colour.match(/[\\d.]+/g).map(Number);
+  const light = (colour) => {
+    const [r, g, b] = numbers(colour).slice(0, 3).map((c) => c / 255)
+      .map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const ground = (node) => {
+    for (let at = node; at; at = at.parentElement) {
+      const colour = getComputedStyle(at).backgroundColor;
+      if (numbers(colour)[3] !== 0) return colour;
+    }
+  };
+  const weak = [];
+  for (const node of document.querySelectorAll('body *')) {
+    const says = [...node.childNodes].some((c) => c.nodeType === 3 && c.data.trim());
+    if (!says || !node.checkVisibility() || node.closest('script')) continue;
+    const style = getComputedStyle(node);
+    const colour = node.closest('svg') ? style.fill : style.color;
+    const [a, b] = [light(colour), light(ground(node))].sort((x, y) => y - x);
+    if ((a + 0.05) / (b + 0.05) < 4.5) weak.push([node.className, node.textContent.slice(0, 40)]);
+  }
+  return weak;
+}"""
+
+
 class Gallery:
     """The properties by name, and how to test them."""
 
@@ -274,6 +301,10 @@ class Tab:
 
     def until_told(self, words: str) -> None:
         self.until(f"document.querySelector('#told').textContent.includes({words!r})")
+
+    def weak_texts(self) -> list[list[str]]:
+        found: list[list[str]] = self.page.evaluate(CONTRAST)
+        return found
 
     def told(self) -> str:
         text: str = self.page.inner_text("#told")

@@ -65,3 +65,12 @@ def test_page_fits_a_phone(new_tab: Any, compared: Path) -> None:
     cells = tab.page.query_selector_all(".overview tbody td:visible")
     boxes = [cell.bounding_box() for cell in cells]
     assert all(box["x"] + box["width"] <= 360 for box in boxes)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_all_text_stands_out_from_its_ground(
+    new_tab: Any, compared: Path, scheme: str
+) -> None:
+    tab = new_tab(color_scheme=scheme)
+    tab.open(compared)
+    assert tab.weak_texts() == []
