@@ -107,6 +107,13 @@ def test_a_file_of_another_setting_is_refused(tmp_path):
         study.load_run(planned)
 
 
+def test_a_normal_run_serves_whatever_the_guided_ones_do():
+    eager = replace(TINY, most=0.9, fresh=0)
+    assert TINY.same_run(eager.to_json(), guided=False)
+    assert not TINY.same_run(eager.to_json(), guided=True)
+    assert not TINY.same_run(replace(eager, tests=1).to_json(), guided=False)
+
+
 def test_the_full_setting_is_the_papers_length():
     assert SETTINGS["full"].steps == 1_000_000
     assert SETTINGS["full"].tests == 1600

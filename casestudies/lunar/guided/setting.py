@@ -1,6 +1,6 @@
 """How large the training study is: what every run of it has in common."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 
@@ -27,6 +27,17 @@ class Setting:
     judge_games: int = 100
     # Episodes start where the game is lost: the state with the lower surface.
     starts: tuple[str, ...] = ("s2",)
+
+    def same_run(self, other: dict[str, Any], *, guided: bool) -> bool:
+        """Tell whether a run of another setting would be the same.
+
+        A normal run is, however the guided ones are guided.
+        """
+        ours = self.to_json()
+        names = ours.keys() | other.keys()
+        if not guided:
+            names -= {"growth", "most", "grow_every", "fresh", "starts"}
+        return all(ours.get(name) == other.get(name) for name in names)
 
     def to_json(self) -> dict[str, Any]:
         """Return it as it stands in the file of a run."""
@@ -66,3 +77,5 @@ SETTINGS = {
         judge_tests=5000,
     ),
 }
+# The same, with bugs sooner and more often.
+SETTINGS["eager"] = replace(SETTINGS["middle"], growth=0.3, most=0.9)

@@ -64,7 +64,7 @@ def load_run(planned: Planned) -> dict[str, Any] | None:
     if not planned.path.exists():
         return None
     run: dict[str, Any] = json.loads(planned.path.read_text())
-    if run["setting"] != planned.setting.to_json():
+    if not planned.setting.same_run(run["setting"], guided=planned.guided):
         raise SystemExit(
             f"{planned.path} was made with another setting: give another --folder"
         )
