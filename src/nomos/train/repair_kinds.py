@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import io
 from collections.abc import Callable
 from pathlib import Path
@@ -61,7 +62,7 @@ def _of_object(model: Any, name: str) -> Mender:
     if hasattr(model, "fit") and hasattr(model, "predict"):
         return _of_estimator(model, name, Format.PICKLE)
     if hasattr(model, "parameters") and hasattr(model, "state_dict"):
-        return _torch(model, name, _weights)
+        return _torch(copy.deepcopy(model), name, _weights)  # theirs stays as it is
     raise ModelError(f"a {name} cannot be repaired; what can are {_CAN}")
 
 
@@ -72,9 +73,9 @@ def _of_estimator(estimator: Any, name: str, format: Format) -> Mender:
 
 
 def _torch(module: Any, name: str, write: Callable[[Any], bytes]) -> Mender:
-    from nomos.train.repair_torch import TorchMender, copied
+    from nomos.train.repair_torch import TorchMender
 
-    return TorchMender(copied(module), name, write)
+    return TorchMender(module, name, write)
 
 
 def _weights(module: Any) -> bytes:

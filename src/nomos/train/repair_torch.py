@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -73,7 +72,7 @@ class TorchMender:
         torch = self._torch
         self.module.load_state_dict(torch.load(io.BytesIO(snapshot), weights_only=True))
 
-    def begin(self, function: str, rows: Any, answers: Any) -> None:
+    def begin(self, function: str, rows: Any, answers: Any, labels: Any) -> None:
         """Take note of what the model says before the first round, and how."""
         with _one_thread(0):
             self._before = self._outputs(rows)
@@ -255,11 +254,6 @@ class _DataLoss:
                 said = functional.mse_loss(own / scale, was / scale)
                 right = functional.mse_loss(own / scale, targets / scale)
         return _KEEP * said + (1 - _KEEP) * right
-
-
-def copied(module: Any) -> Any:
-    """Return a module of one's own, so that the one given stays as it is."""
-    return copy.deepcopy(module)
 
 
 def _batches(count: int, rng: np.random.Generator) -> Iterator[Array]:

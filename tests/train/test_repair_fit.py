@@ -1,0 +1,202 @@
+"""Estimators are trained again: under constraints, and with the cases that fail."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nomos.errors import DomainError, ModelError, NomosError
+from nomos.train import Listener, repair
+
+sklearn = pytest.importorskip("sklearn")
+
+from sklearn.ensemble import (  # noqa: E402 - only where there is sklearn
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
+from sklearn.tree import DecisionTreeClassifier  # noqa: E402
+
+
+def boosting(people: Any) -> Any:
+    model = HistGradientBoostingClassifier(max_iter=20, random_state=0)
+    return model.fit(*people.data(600, 2))
+
+
+def forest(people: Any) -> Any:
+    return RandomForestClassifier(10, random_state=0).fit(*people.data(600, 2))
+
+
+def save(model: Any, path: Path) -> str:
+    path.write_bytes(pickle.dumps(model))
+    return str(path)
+
+
+def test_monotonic_constraints_leave_no_violation(people: Any) -> None:
+    model = boosting(people)
+    result = repair(people.specs("income", "debts"), model, points=10, budget=3000)
+    assert result.verdict == "repaired"
+    assert result.before.rates["income"].count > 0
+    assert all(rate.count == 0 for rate in result.after.rates.values())
+    assert "may only rise with column 0" in result.notes["income"]
+    assert "may only fall with column 1" in result.notes["debts"]
+
+
+def test_the_model_that_was_given_stays_as_it_is(people: Any) -> None:
+    model = boosting(people)
+    rows = people.data(300, 1)[0]
+    before = model.predict(rows).copy()
+    result = repair(people.specs("income"), model, points=10)
+    assert model.monotonic_cst is None
+    assert (model.predict(rows) == before).all()
+    assert (np.asarray(result.model.predict(rows)) != before).any()
+    assert result.path is None
+
+
+def test_failing_cases_with_labels_that_satisfy_the_spec_are_added(people: Any) -> None:
+    result = repair(people.specs("member"), forest(people), points=5, times=2)
+    before, after = result.before.rates["member"], result.after.rates["member"]
+    assert result.verdict == "repaired", result.statement
+    assert 2 * after.value < before.value
+    assert not result.notes
+
+
+def test_specs_that_contradict_each_other_end_with_a_statement(people: Any) -> None:
+    result = repair(people.specs("income", "poorer"), boosting(people))
+    assert result.verdict == "not repaired"
+    assert result.statement.startswith("no model was kept: ")
+    assert "income, poorer contradict each other" in result.notes["income"]
+    assert len(result.rounds) < 13
+
+
+def test_a_spec_against_the_data_ends_with_a_statement(people: Any) -> None:
+    result = repair(people.specs("poorer"), boosting(people), points=1)
+    assert result.verdict == "not repaired"
+    assert "cannot be had together" in result.statement
+    assert "points of accuracy (allowed: 1)" in result.statement
+    assert len(result.rounds) < 13
+
+
+def test_no_violation_means_that_nothing_is_done(people: Any) -> None:
+    model = DecisionTreeClassifier(max_depth=1, random_state=0)
+    model.fit(*people.data(600, 2))
+    path = save(model, people.folder / "tree.pkl")
+    result = repair(people.specs("member"), path, trust=True)
+    assert result.verdict == "clean"
+    assert result.statement == "no violation was found, so there is nothing to repair"
+    assert not (people.folder / "tree.repaired.pkl").exists()
+
+
+def test_the_repaired_file_lies_beside_the_original(people: Any) -> None:
+    path = save(boosting(people), people.folder / "model.pkl")
+    original = Path(path).read_bytes()
+    result = repair(people.specs("income"), path, points=10, trust=True)
+    assert result.path == people.folder / "model.repaired.pkl"
+    assert Path(path).read_bytes() == original
+    repaired = pickle.loads(result.path.read_bytes())
+    rows = people.data(300, 1)[0]
+    assert (repaired.predict(rows) == result.model.predict(rows)).all()
+
+
+def test_a_file_is_never_overwritten(people: Any) -> None:
+    path = save(boosting(people), people.folder / "model.pkl")
+    other = people.folder / "model.repaired.pkl"
+    other.write_bytes(b"mine")
+    with pytest.raises(NomosError, match=r"model.repaired.pkl exists and is not over"):
+        repair(people.specs("income"), path, trust=True)
+    with pytest.raises(NomosError, match=r"model.pkl exists and is not overwritten"):
+        repair(people.specs("income"), path, trust=True, out=Path(path))
+    assert other.read_bytes() == b"mine"
+
+
+def test_a_file_that_appears_meanwhile_is_not_overwritten(people: Any) -> None:
+    path = save(boosting(people), people.folder / "model.pkl")
+    other = people.folder / "model.repaired.pkl"
+    listener = Listener(round=lambda done: other.write_bytes(b"mine") and None)
+    with pytest.raises(NomosError, match="exists and is not overwritten"):
+        repair(people.specs("income"), path, trust=True, points=10, listener=listener)
+    assert other.read_bytes() == b"mine"
+
+
+def test_same_seed_gives_the_same_repair_and_another_seed_another(people: Any) -> None:
+    runs = [
+        repair(people.specs("member"), forest(people), points=5, seed=seed)
+        for seed in (3, 3, 4)
+    ]
+    rows = people.data(300, 1)[0]
+    answers = [np.asarray(run.model.scores(rows)) for run in runs]
+    assert runs[0].rounds == runs[1].rounds
+    assert runs[0].after == runs[1].after
+    assert (answers[0] == answers[1]).all()
+    assert runs[0].before != runs[2].before
+
+
+class Killed(BaseException):
+    """Stands for a process that is gone."""
+
+
+def test_a_killed_repair_goes_on_and_ends_as_one_that_was_not(people: Any) -> None:
+    path = save(forest(people), people.folder / "forest.pkl")
+    options: dict[str, Any] = {"trust": True, "points": 0, "times": 50, "rounds": 4}
+    specs = people.specs("member", "income")
+
+    def kill(done: Any) -> None:
+        if done.number == 2:
+            raise Killed
+
+    with pytest.raises(Killed):
+        repair(specs, path, listener=Listener(round=kill), **options)
+    told: list[int] = []
+    again = Listener(round=lambda done: told.append(done.number))
+    steps: list[int] = []
+    again.step = lambda number, part: steps.append(number)
+    resumed = repair(specs, path, resume=True, listener=again, **options)
+    if resumed.path is not None:
+        resumed.path.unlink()
+    whole = repair(specs, path, **options)
+    assert told[:3] == [0, 1, 2]
+    assert min(steps) == 3  # rounds that were finished are not trained again
+    assert resumed.rounds == whole.rounds
+    assert resumed.after == whole.after
+    assert resumed.statement == whole.statement
+
+
+def test_nothing_to_train_on_is_said_with_a_remedy(people: Any) -> None:
+    text = (people.folder / "people.py").read_text()
+    text = text.replace("def training", "def _training").replace("def labels", "def _l")
+    (people.folder / "people.py").write_text(text)
+    with pytest.raises(DomainError, match=r"give People a method `training\(\)`"):
+        repair(people.specs("income"), forest(people))
+
+
+def test_inputs_are_split_where_there_is_no_other_data(people: Any) -> None:
+    text = (people.folder / "people.py").read_text()
+    (people.folder / "people.py").write_text(text.replace("def training", "def _own"))
+    result = repair(people.specs("income"), boosting(people), points=20)
+    assert result.origin == (
+        "trained on 150 of People.inputs(), judged on 100 others; "
+        "what the model was first trained on is not known"
+    )
+
+
+def test_a_model_that_cannot_be_trained_is_refused(people: Any) -> None:
+    (people.folder / "rules.py").write_text("def rule(rows):\n    return rows[:, 0]\n")
+    with pytest.raises(ModelError, match="is a function, and only a model that can be"):
+        repair(people.specs("income"), "rules:rule")
+    with pytest.raises(ModelError, match="served elsewhere"):
+        repair(people.specs("income"), "http://localhost:1/v2/models/loans")
+    with pytest.raises(ModelError, match="a object cannot be repaired; what can are"):
+        repair(people.specs("income"), object())
+
+
+def test_a_domain_that_loads_its_model_otherwise_is_told_what_to_do(
+    people: Any,
+) -> None:
+    text = (people.folder / "people.py").read_text()
+    text = text.replace("self.model = load_model(model)", "self.model = None")
+    (people.folder / "people.py").write_text(text)
+    with pytest.raises(DomainError, match=r"does not load its model with `nomos\.load"):
+        repair(people.specs("income"), forest(people))

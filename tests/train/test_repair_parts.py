@@ -1,0 +1,264 @@
+"""The parts of a repair that need no model: data, cases, labels, verdicts, checkpoints."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nomos import Domain, Schema, batched
+from nomos.diagnostics import Source
+from nomos.domain import Integer
+from nomos.domain.domain import offer_of
+from nomos.errors import DomainError, StoreError
+from nomos.harness.engine import Engine
+from nomos.harness.program import Program
+from nomos.lang.check import check
+from nomos.train.repair_answers import Labels, Number, Threshold, find_answering
+from nomos.train.repair_cases import Cases, NoMeaning, draw_cases
+from nomos.train.repair_data import Records, read_records, split
+from nomos.train.repair_judge import Share, StandIn, Standing
+from nomos.train.repair_labels import holds, satisfying
+from nomos.train.repair_monotone import Monotone, find_monotone
+from nomos.train.repair_rounds import Goal, Progress, Round, seed_of
+from nomos.train.repair_store import Checkpoint
+from nomos.train.repair_verdict import statement, verdict_on
+
+
+class Rule:
+    """A model whose answer is how many of three steps a number has passed."""
+
+    def predict(self, rows: Any) -> Any:
+        return np.digitize(rows[:, 0] % 40, [10, 20]).astype(int)
+
+
+class Numbers(Domain):
+    """Pairs of numbers, and a model of three classes."""
+
+    schema = Schema(Integer("a", 0, 99), Integer("b", 0, 99))
+
+    def __init__(self) -> None:
+        self.model: Any = None
+
+    def inputs(self) -> Any:
+        return np.array([[a, a % 7] for a in range(100)], dtype=np.float32)
+
+    def labels(self) -> Any:
+        return [a % 3 for a in range(100)]
+
+    @batched
+    def grade(self, rows):  # type: ignore[no-untyped-def]
+        return self.model.predict(rows)
+
+    @batched
+    def twice(self, rows):  # type: ignore[no-untyped-def]
+        return self.model.predict(rows) + self.model.predict(rows)
+
+
+def drawn(ensures: str, changed: str = "x1[a := x1.a + randInt(1, 9)]") -> Cases:
+    """Draw cases of a spec that grades an input and a changed copy of it."""
+    block = ensures.startswith("{")
+    middle = ensures if block else "{ d1 = grade(x1)\n d2 = grade(x2) }"
+    last = "ensures d1 <= d2;" if block else f"ensures {ensures};"
+    text = (
+        f"input x1;\nvar x2 := {changed};\noutput d1;\noutput d2;\n{middle}\n{last}\n"
+    )
+    checked = check(Source("spec.nom", text), "spec", offer_of(Numbers))
+    assert checked.spec is not None, [d.message for d in checked.diagnostics]
+    domain = Numbers()
+    stand_in = domain.model = StandIn(Rule())
+    engine = Engine(Program(checked.spec, domain))
+    return draw_cases(engine, stand_in, seed=1, count=200)
+
+
+def test_drawn_cases_have_what_the_model_was_asked_and_who_failed() -> None:
+    cases = drawn("d1 <= d2")
+    first, second = cases.asks.values()
+    rule = Rule()
+    failed = rule.predict(first.rows) > rule.predict(second.rows)
+    assert (cases.violated == failed).all()
+    assert 0 < failed.sum() < len(cases)
+    assert (first.rows[:, 0] < second.rows[:, 0]).all()
+    few = cases.take(np.array([5, 3]))
+    assert few.violated.tolist() == [failed[5], failed[3]]
+
+
+def test_what_is_asked_in_a_way_of_its_own_has_no_meaning() -> None:
+    with pytest.raises(NoMeaning, match="asks the model more than once a case"):
+        drawn("{ d1 = twice(x1)\n d2 = twice(x2) }")
+    with pytest.raises(NoMeaning, match="loops or branches"):
+        drawn("{ d1 = grade(x1)\n d2 = grade(x2) if d1 else 1 }")
+
+
+@pytest.mark.parametrize(
+    ("ensures", "changed", "expected"),
+    [
+        ("d1 <= d2", "x1[a := x1.a + randInt(1, 9)]", Monotone(0, 1)),
+        ("d2 >= d1", "x1[a := x1.a + randInt(0, 9)]", Monotone(0, 1)),
+        ("d1 >= d2", "x1[a := x1.a + randInt(1, 9)]", Monotone(0, -1)),
+        ("d1 <= d2", "x1[b := x1.b - randInt(1, 9)]", Monotone(1, -1)),
+        ("d1 ==> d2", "x1[b := x1.b + 1]", Monotone(1, 1)),
+        ("d1 < d2", "x1[a := x1.a + 1]", None),
+        ("d1 == d2", "x1[a := x1.a + 1]", None),
+        ("d1 <= d2 + 1", "x1[a := x1.a + 1]", None),
+        ("d1 <= d2", "x1[a := x1.a + 1][b := 5]", None),
+        ("d1 <= d2", "x1[a := x1.a + randInt(0, 2) - 1]", None),
+    ],
+)
+def test_monotonicity_is_told_from_other_specs(
+    ensures: str, changed: str, expected: Monotone | None
+) -> None:
+    assert find_monotone(drawn(ensures, changed)) == expected
+
+
+FORMULAS = [
+    "d1 <= d2",
+    "d1 == 1 ==> d2 == 1",
+    "!(d1 > d2) && d2 != 0",
+    "d1 + d2 >= 2 || d1 == label(x1)",
+    "label(x1) == 2 ==> (d1 == d2 || -d1 < d2 - 1)",
+    "d1 * 2 <= d2 + x1.a % 3",
+]
+
+
+@pytest.mark.parametrize("ensures", FORMULAS)
+def test_the_verdict_on_given_answers_is_that_of_the_engine(ensures: str) -> None:
+    cases = drawn(ensures)
+    answers = {key: np.asarray(ask.answers) for key, ask in cases.asks.items()}
+    assert (holds(cases, answers) == ~cases.violated).all()
+
+
+def test_labels_are_those_that_satisfy_the_spec_and_cost_least() -> None:
+    cases = drawn("d1 <= d2").take(np.arange(1))
+    low, high = cases.asks
+    scores = {low: np.log([[0.1, 0.2, 0.7]]), high: np.log([[0.2, 0.5, 0.3]])}
+    labels, found = satisfying(cases, np.array([0, 1, 2]), scores)
+    assert found.all()
+    assert (labels[low][0], labels[high][0]) == (2, 2)  # 0.21; (1, 1) has 0.10
+
+
+def test_a_spec_that_no_labels_satisfy_has_none() -> None:
+    cases = drawn("d1 < 0 && d2 >= 0").take(np.arange(3))
+    scores = {key: np.zeros((3, 3)) for key in cases.asks}
+    assert not satisfying(cases, np.array([0, 1, 2]), scores)[1].any()
+
+
+def test_how_answers_follow_from_outputs_is_seen() -> None:
+    scores = np.array([[3.0, 1, 2], [0, 5, 1], [1, 2, 9], [4, 0, 0]])
+    found = find_answering("f", scores, ["low", "mid", "high", "low"])
+    assert isinstance(found, Labels)
+    assert found.values.tolist() == ["low", "mid", "high"]
+    unseen = find_answering("f", scores[:2], [0, 1])  # class 2 never wins here
+    assert isinstance(unseen, Labels)
+    assert unseen.values.tolist() == [0, 1, 2]
+    assert find_answering("f", scores, scores[:, 2]) == Number(2)
+    one = np.array([[0.1], [0.9], [0.3], [0.7]])
+    above = find_answering("f", one, [0, 1, 0, 1])
+    assert isinstance(above, Threshold)
+    assert above.at == pytest.approx(0.5)
+    with pytest.raises(NoMeaning, match="how `f` answers cannot be seen"):
+        find_answering("f", scores, [0, 1, 2, 1])
+
+
+def records(first: int, count: int) -> Records:
+    rows = np.arange(first, first + count, dtype=np.float32)[:, None].repeat(2, axis=1)
+    return Records(rows, list(range(count)))
+
+
+def test_what_is_trained_on_looked_at_and_judged_on_shares_nothing() -> None:
+    parts = split(Numbers(), None, seed=0)
+    values = [set(part.items[:, 0].tolist()) for part in _parts(parts)]
+    assert [len(part) for part in values] == [50, 17, 33]
+    assert set.union(*values) == set(range(100))
+    own = split(Numbers(), records(500, 40), seed=0)
+    assert [len(part) for part in _parts(own)] == [40, 33, 67]
+    other = split(Numbers(), None, seed=1)
+    assert set(other.held_out.items[:, 0].tolist()) != values[2]
+
+
+def _parts(parts: Any) -> tuple[Records, Records, Records]:
+    return parts.training, parts.looked_at, parts.held_out
+
+
+def test_judging_on_what_is_trained_on_is_refused() -> None:
+    given = Records(Numbers().inputs(), Numbers().labels())
+    with pytest.raises(
+        DomainError, match="most inputs of Numbers are among the records"
+    ):
+        split(Numbers(), given, seed=0)
+
+
+def test_too_few_records_are_refused() -> None:
+    with pytest.raises(DomainError, match="has 5 records to train on; at least 10"):
+        split(Numbers(), records(500, 5), seed=0)
+
+
+def test_records_are_read_from_a_table_by_the_schema(tmp_path: Path) -> None:
+    table = tmp_path / "table.csv"
+    table.write_text("b,risk,a\n1,0,7\n2,1,8\n")
+    found = read_records(table, "risk", Numbers())
+    assert found.items.tolist() == [[7, 1], [8, 2]]
+    assert list(found.labels) == [0, 1]
+    with pytest.raises(DomainError, match="has no column `rsk`; it has: b, risk, a"):
+        read_records(table, "rsk", Numbers())
+
+
+def standing(right: int, **rates: int) -> Standing:
+    return Standing(
+        Share(right, 100), {name: Share(count, 1000) for name, count in rates.items()}
+    )
+
+
+def test_a_repair_is_judged_by_rates_and_accuracy() -> None:
+    goal = Goal(times=10, points=1)
+    before = standing(80, a=100, b=0)
+    assert verdict_on(before, standing(79, a=10, b=0), goal, 1) == "repaired"
+    assert verdict_on(before, standing(78, a=10, b=0), goal, 1) == "improved"
+    assert verdict_on(before, standing(80, a=11, b=0), goal, 1) == "improved"
+    assert verdict_on(before, standing(80, a=0, b=9), goal, 1) == "improved"
+    assert verdict_on(before, standing(80, a=200, b=0), goal, 1) == "not repaired"
+    assert verdict_on(before, before, goal, 0) == "not repaired"
+    assert verdict_on(standing(80, a=0), standing(80, a=0), goal, 0) == "clean"
+
+
+def rounds(*standings: Standing) -> list[Round]:
+    return [Round(number, one, {}) for number, one in enumerate(standings)]
+
+
+def test_what_stood_in_the_way_is_said() -> None:
+    goal, before = Goal(times=10, points=1), standing(80, up=100, down=100)
+    price = rounds(before, standing(60, up=0, down=0))
+    said = statement(before, before, goal, price, 0)
+    assert "cannot be had together" in said
+    assert "cost 20.0 points of accuracy (allowed: 1)" in said
+    against = rounds(before, standing(80, up=10, down=300))
+    said = statement(before, before, goal, against, 0)
+    assert "in round 1, `up` from 10 % to 1 % and `down` from 10 % to 30 %" in said
+    stuck = rounds(before, standing(80, up=90, down=95))
+    said = statement(before, before, goal, stuck, 0)
+    assert "could not lower the rate of up, down by half" in said
+
+
+def test_a_checkpoint_gives_back_what_was_saved(tmp_path: Path) -> None:
+    checkpoint = Checkpoint(tmp_path / "repair")
+    assert checkpoint.load() == Progress()
+    one = Round(0, standing(80, a=5), {"a": 2.0})
+    two = Round(1, standing(81, a=0), {"a": 4.0}, noise=0.5)
+    checkpoint.save(Progress([one], 0, b"first", b"first"))
+    progress = Progress([one, two], 1, b"second", b"second", "done")
+    checkpoint.save(progress)
+    assert checkpoint.load() == progress
+    assert len(list(checkpoint.folder.iterdir())) == 3
+    (checkpoint.folder / "rounds.json").write_text("{")
+    with pytest.raises(StoreError, match="holds no repair to go on with"):
+        checkpoint.load()
+    checkpoint.clear()
+    assert checkpoint.load() == Progress()
+
+
+def test_no_two_purposes_share_a_seed() -> None:
+    seeds = [seed_of(s, *what) for s in (0, 1) for what in (("judge",), ("look",))]
+    seeds += [seed_of(0, "train", number) for number in range(20)]
+    assert len(set(seeds)) == len(seeds)
