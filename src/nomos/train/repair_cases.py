@@ -16,7 +16,6 @@ import numpy as np
 from nomos.domain.functions import BoundBatched
 from nomos.domain.records import plain, to_column
 from nomos.errors import NomosError
-from nomos.harness.alone import Verdict
 from nomos.harness.asking import Answers
 from nomos.harness.choices import Stream
 from nomos.harness.chunk import Cell, Chunk
@@ -68,6 +67,8 @@ class Cases:
         def part(values: Any) -> Any:
             if isinstance(values, np.ndarray):
                 return values[index]
+            if hasattr(values, "iloc"):  # a data frame
+                return values.iloc[index]
             return [values[place] for place in index.tolist()]
 
         asks = {
@@ -93,12 +94,10 @@ def draw_cases(engine: Engine, stand_in: StandIn, *, seed: int, count: int) -> C
     Raises NoMeaning where what the model is asked cannot be told apart.
     """
     spec = engine.program.spec
-    drawn = RandomCases(Stream(seed, spec.name), 0, count)
-    engine.forget()
-    verdicts = engine.run(drawn, tests=count + 1, crashes=count + 1).verdicts
     if spec.code.straight is None:
         raise NoMeaning("its block has loops or branches")
-    chunk = Chunk(engine.program, drawn.draws(), count)
+    draws = RandomCases(Stream(seed, spec.name), 0, count).draws()
+    chunk = Chunk(engine.program, draws, count)
     columns = Columns(chunk, Answers(len(engine.program.source)))
     reading = _Reading(columns, stand_in)
     with np.errstate(all="ignore"):
@@ -108,7 +107,9 @@ def draw_cases(engine: Engine, stand_in: StandIn, *, seed: int, count: int) -> C
         for condition in spec.ensures:
             reading.read(condition.test)
         chunk.settle()
-    return reading.cases(verdicts)
+        columns.block()
+        columns.judge()
+    return reading.cases(columns.failed >= 0)
 
 
 class _Reading:
@@ -163,7 +164,7 @@ class _Reading:
                 to_column([plain(a) for a in answers]), None
             )
             return False
-        rows = _joined(heard)
+        rows = joined_rows(heard)
         if len(rows) != count:
             raise NoMeaning(f"`{expr.function}` asks the model more than once a case")
         kept = (
@@ -173,10 +174,13 @@ class _Reading:
         self.asks[id(expr)] = (expr.function, *kept)
         return True
 
-    def cases(self, verdicts: Array) -> Cases:
+    def cases(self, violated: Array) -> Cases:
         """Return what was read."""
         if not self.asks:
             raise NoMeaning("its block does not ask the model that is repaired")
+        count = len(self.chunk.rows)
+        if any(len(rows.value) != count for _, rows, _ in self.asks.values()):
+            raise NoMeaning("some cases can only be run alone")
         places = {
             name: cell.places
             for name in self.columns.spec.inputs
@@ -188,7 +192,7 @@ class _Reading:
             {key: self.hard[key].value for key in self._needed()},
             self.soft,
             places,
-            verdicts[self.chunk.rows] == Verdict.VIOLATED,
+            violated,
         )
 
     def _needed(self) -> set[int]:
@@ -229,8 +233,12 @@ def _ask(
     return answers
 
 
-def _joined(heard: list[Any]) -> Any:
-    """Return all rows that were asked, as one array where they are arrays."""
-    if all(isinstance(rows, np.ndarray) for rows in heard):
-        return np.concatenate(heard)
-    return [row for rows in heard for row in rows]
+def joined_rows(parts: list[Any]) -> Any:
+    """Put rows together, in the form that they have."""
+    if parts and all(isinstance(rows, np.ndarray) for rows in parts):
+        return np.concatenate(parts)
+    if parts and all(hasattr(rows, "iloc") for rows in parts):
+        import pandas as pd
+
+        return pd.concat(parts, ignore_index=True)
+    return [row for rows in parts for row in rows]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,13 +19,18 @@ from nomos.domain.domain import Domain
 from nomos.domain.find import Imported
 from nomos.domain.functions import BoundBatched
 from nomos.errors import NomosError
-from nomos.harness.engine import Engine
+from nomos.harness.alone import Verdict
+from nomos.harness.choices import Stream
+from nomos.harness.engine import Cases, Engine, ListedCases, RandomCases
 from nomos.harness.program import Program, equal
+from nomos.harness.space import space_within
 from nomos.lang import core
 from nomos.train.repair_data import Records
 
 Array = np.ndarray[Any, Any]
-_BATCH = 4096
+_BATCH = 4096  # records asked at once
+_CHUNK = 8192  # cases run at once
+_MOST_DRAWN = 100  # cases drawn for each that gets past `requires`
 
 
 class StandIn:
@@ -136,6 +141,32 @@ class Bench:
         """Judge the model that stands in now, by campaigns with this seed."""
         rates = {one.name: self._rate(one, seed, budget) for one in self.properties}
         return Standing(self.accuracy(function), rates)
+
+    def glance(self, function: str, *, seed: int, budget: int) -> Standing:
+        """Look at the model that stands in now: violations are counted, not confirmed."""
+        rates = {one.name: self._counted(one, seed, budget) for one in self.properties}
+        return Standing(self.accuracy(function), rates)
+
+    def _counted(self, one: Property, seed: int, budget: int) -> Share:
+        engine = self.engines[one.name]
+        engine.forget()
+        listed = space_within(engine.program, budget)
+        parts: Iterable[Cases] = (
+            RandomCases(Stream(seed, one.name), first, _CHUNK)
+            for first in range(0, _MOST_DRAWN * budget, _CHUNK)
+        )
+        if listed is not None:
+            parts = map(ListedCases, listed)
+        tests = violations = 0
+        for cases in parts:
+            judged = engine.run(cases, tests=budget - tests, crashes=1)
+            for crash in judged.crashes.values():
+                raise NomosError(f"{one.path} cannot be judged: {crash.why}")
+            tests += judged.tests
+            violations += int((judged.verdicts == Verdict.VIOLATED).sum())
+            if tests >= budget:
+                break
+        return Share(violations, tests, listed is not None)
 
     def _rate(self, one: Property, seed: int, budget: int) -> Share:
         session = Session(Path(), Options(budget=Budget(cases=budget)))

@@ -14,15 +14,16 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from nomos.train.repair_cases import Cases, NoMeaning, draw_cases
+from nomos.train.repair_cases import Cases, NoMeaning, draw_cases, joined_rows
 from nomos.train.repair_judge import Bench, StandIn, Standing, answered
 from nomos.train.repair_lesson import Lesson
 
 _FIRST_WEIGHT, _LARGEST_WEIGHT = 4.0, 128.0
 _LOOKED_AT = 5000  # cases of each spec that a round is looked at with
 _FEWEST_CASES, _MOST_CASES = 2000, 60_000  # drawn for a round, of each spec
-_PATIENCE = 4  # rounds without a better model
-_BEYOND = 3.0  # times: so much further than the goal is enough; other cases will differ
+_CLEARLY = 0.8  # of the rate before: what is not below may be chance
+_PATIENCE = 3  # rounds without a better model
+_BEYOND = 2.0  # times: so much further than the goal is enough; other cases will differ
 
 
 class Mender(Protocol):
@@ -35,7 +36,7 @@ class Mender(Protocol):
         """The model as a domain asks it."""
         ...
 
-    def begin(self, function: str, rows: Any, answers: Any) -> None:
+    def begin(self, function: str, rows: Any, answers: Any, labels: Any) -> None:
         """Take note of the model as it is before the first round."""
         ...
 
@@ -138,14 +139,15 @@ class Rounds:
         items = bench.records.items
         with stand_in.listening() as heard:
             self.answers = answered(bench.domain, function, items)
-        self.rows = _joined(heard)
+        self.rows = joined_rows(heard)
         self._first_right = look.right(function)
 
     def run(
         self, progress: Progress, told: Callable[[int, float], None]
     ) -> Iterator[Round]:
         """Go on from where a repair has come to; yields each round when it is over."""
-        self.mender.begin(self.function, self.rows, self.answers)
+        labels = self.bench.records.labels
+        self.mender.begin(self.function, self.rows, self.answers, labels)
         if progress.rounds:
             self.mender.restore(progress.now)
         else:
@@ -173,13 +175,15 @@ class Rounds:
         """Return how good a round is, the lowest for the best.
 
         First those that reach the goal, then those that might if it were not for chance,
-        then those that break specs less often at an allowed price, then all others.
+        then the first model and those that are clearly better than it, then all others.
         """
         before, after = first.standing, one.standing
         sure = self.goal.allows(before, after)
         maybe = self.goal.allows(before, after, one.noise)
-        reached = self.goal.reached(before, after)
-        group = 0 if sure and reached else 1 if maybe and reached else 2 if sure else 3
+        better = after.total_rate < _CLEARLY * before.total_rate or one is first
+        group = 2 if sure and better else 3
+        if maybe and self.goal.reached(before, after):
+            group = 0 if sure else 1
         return group, after.total_rate, -after.accuracy.value
 
     def _is_allowed(self, rounds: Sequence[Round]) -> bool:
@@ -221,7 +225,7 @@ class Rounds:
 
     def _look(self, number: int, weights: Mapping[str, float]) -> Round:
         self.stand_in.model = self.mender.model
-        standing = self.look.standing(
+        standing = self.look.glance(
             self.function, seed=seed_of(self.seed, "look"), budget=_LOOKED_AT
         )
         # Answers that became right or wrong come and go by chance, one by one.
@@ -245,9 +249,3 @@ class Rounds:
         return Lesson(
             self.function, self.rows, self.answers, labels, cases, weights, seed
         )
-
-
-def _joined(heard: list[Any]) -> Any:
-    if heard and all(isinstance(rows, np.ndarray) for rows in heard):
-        return np.concatenate(heard)
-    return [row for rows in heard for row in rows]
