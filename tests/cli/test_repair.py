@@ -90,7 +90,7 @@ def test_repair_shows_the_trade_off_and_writes_the_model(shop: Path) -> None:
     assert lines[0] == (
         "training again: trained on 500 records of the data given, judged on 160 others"
     )
-    assert lines[1].startswith("before : violations ")
+    assert lines[1].startswith("before: violations ")
     assert any(line.startswith("orders ") and " % (" in line for line in lines)
     assert any(line.startswith("accuracy ") for line in lines)
     assert any(line.startswith("note: orders: a monotonicity") for line in lines)

@@ -41,8 +41,8 @@ def test_monotonic_constraints_leave_no_violation(people: Any) -> None:
     assert result.verdict == "repaired"
     assert result.before.rates["income"].count > 0
     assert all(rate.count == 0 for rate in result.after.rates.values())
-    assert "may only rise with column 0" in result.notes["income"]
-    assert "may only fall with column 1" in result.notes["debts"]
+    assert "may only rise with `income`" in result.notes["income"]
+    assert "may only fall with `debts`" in result.notes["debts"]
 
 
 def test_the_model_that_was_given_stays_as_it_is(people: Any) -> None:

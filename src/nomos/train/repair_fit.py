@@ -91,13 +91,14 @@ class FitMender:
                 how = "rise" if monotone[1] > 0 else "fall"
                 found[name] = (
                     f"a monotonicity: trained with the constraint that the answer may "
-                    f"only {how} with column {monotone[0]}"
+                    f"only {how} with {_named(lesson, monotone[0])}"
                 )
         for column in self._contradicted(lesson):
-            names = [n for n in found if found[n].endswith(f"column {column}")]
+            name_of = _named(lesson, column)
+            names = [n for n in found if found[n].endswith(f" with {name_of}")]
             for name in names:
                 found[name] = (
-                    f"column {column} would have to make the answer rise and fall: "
+                    f"the answer would have to rise and to fall with {name_of}: "
                     f"{', '.join(names)} contradict each other, and no constraint is set"
                 )
         return found
@@ -237,6 +238,13 @@ def _fresh(estimator: Any) -> Any:
         return clone(estimator)
     except (ImportError, TypeError):
         return copy.deepcopy(estimator)
+
+
+def _named(lesson: Lesson, column: int) -> str:
+    """Return what a column is called; rows may be others than the domain's records."""
+    if len(lesson.columns) == np.shape(lesson.rows)[-1]:
+        return f"`{lesson.columns[column]}`"
+    return f"column {column}"
 
 
 def _plain(value: Any) -> Any:

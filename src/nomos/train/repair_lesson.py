@@ -23,3 +23,6 @@ class Lesson:
     cases: Mapping[str, Cases]
     weights: Mapping[str, float]
     seed: int
+    columns: Sequence[
+        str
+    ] = ()  # what the columns of rows are called, where that is known

@@ -50,7 +50,7 @@ def round_line(done: Round) -> str:
         for name, rate in standing.rates.items()
         if rate.count
     )
-    name = "before " if done.number == 0 else f"round {done.number}"
+    name = "before" if done.number == 0 else f"round {done.number}"
     return (
         f"{name}: violations {_mean(standing):.3g} %, accuracy "
         f"{100 * standing.accuracy.value:.2f} %" + (f" ({broken})" if broken else "")

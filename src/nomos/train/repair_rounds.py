@@ -246,6 +246,8 @@ class Rounds:
             except NoMeaning as why:
                 self.notes[one.name] = f"not trained on: {why}"
         labels = self.bench.records.labels
+        schema = self.bench.domain.schema
+        names = () if schema is None else schema.columns
         return Lesson(
-            self.function, self.rows, self.answers, labels, cases, weights, seed
+            self.function, self.rows, self.answers, labels, cases, weights, seed, names
         )
