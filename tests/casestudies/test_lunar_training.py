@@ -17,6 +17,7 @@ needs_training = pytest.mark.skipif(
 )
 TINY = Setting(
     steps=512,
+    base_steps=256,
     environments=2,
     rollout=128,
     test_every=1,

@@ -17,6 +17,9 @@ from nomos.train.guided_actions import Actions, best_actions
 from nomos.train.guided_tests import PolicyTests
 
 HERE = Path(__file__).parent
+BASE_SEED = 0
+# What the folder of a study holds besides its runs.
+BASE, HELD_OUT = "base.zip", "held_out.npz"
 # The seeds of evaluation games: while training, and of the policies chosen in the end.
 WATCHING_SEED = 10_000
 JUDGING_SEED = 20_000
@@ -30,8 +33,22 @@ def reward_of(act: Actions, *, seed: int, games: int) -> Evaluation:
     return evaluate(lambda views: ACTIONS[act(views)], seed=seed, episodes=games)
 
 
+def train_base(setting: Setting, path: Path) -> None:
+    """Train the policy that every run goes on from, as usual."""
+    import torch
+
+    torch.set_num_threads(1)
+    learner = make_learner(
+        BASE_SEED, environments=setting.environments, rollout=setting.rollout
+    )
+    learner.learn(setting.base_steps)
+    unfinished = path.with_name("unfinished-" + path.name)
+    learner.save(unfinished)
+    unfinished.replace(path)
+
+
 def train_once(
-    setting: Setting, seed: int, *, guided: bool, held_out: Path, tell: Tell
+    setting: Setting, seed: int, *, guided: bool, folder: Path, tell: Tell
 ) -> dict[str, Any]:
     """Train once and return what the file of the run is to hold."""
     import torch
@@ -49,11 +66,12 @@ def train_once(
         tests.append(_rounded(figures))
         tell(tests[-1])
 
-    train(setting, seed, guided=guided, on_test=on_test)
+    base = folder / BASE if setting.base_steps else None
+    train(setting, seed, guided=guided, base=base, on_test=on_test)
     trained = time.process_time() - began
     chosen = {name: choose(tests) for name, choose in CHOICES.items()}
     judged = {
-        number: judge(policies[number], setting, held_out)
+        number: judge(policies[number], setting, folder / HELD_OUT)
         for number in sorted(set(chosen.values()))
     }
     cpu_s = {"training": trained, "all": time.process_time() - began}
@@ -75,6 +93,7 @@ def train(
     seed: int,
     *,
     guided: bool,
+    base: Path | None,
     on_test: Callable[[PolicyTest, Any], None],
 ) -> None:
     """Train a policy; the normal training is tested as well, but starts from no bug."""
@@ -96,6 +115,8 @@ def train(
         rollout=setting.rollout,
         wrap=guide.wrap,
     )
+    if base is not None:
+        learner.set_parameters(base)
     learner.learn(setting.steps, callback=guide.callback())
 
 

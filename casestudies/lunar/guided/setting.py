@@ -13,6 +13,7 @@ class Setting:
     """
 
     steps: int
+    base_steps: int = 0  # of a normal training that every run goes on from
     environments: int = 16
     rollout: int = 1024  # steps of each environment
     test_every: int = 1  # rollouts
@@ -77,5 +78,18 @@ SETTINGS = {
         judge_tests=5000,
     ),
 }
-# The same, with bugs sooner and more often.
+# The end of a training: all runs go on from one policy that plays already.
+SETTINGS["late"] = Setting(
+    steps=131_072,
+    base_steps=600_000,
+    test_every=1,
+    grow_every=1,
+    tests=600,
+    fresh=200,
+    step_limit=400,
+    games=20,
+    judge_tests=700,
+    judge_games=50,
+)
+# The middle one, with bugs sooner and more often.
 SETTINGS["eager"] = replace(SETTINGS["middle"], growth=0.3, most=0.9)

@@ -78,7 +78,7 @@ def write_whole(path: Path, value: Any) -> None:
     unfinished.replace(path)
 
 
-def make_run(planned: Planned, held_out: Path, progress: Any) -> None:
+def make_run(planned: Planned, progress: Any) -> None:
     """Train, in a process of its own, and write the run's file."""
     from casestudies.lunar.guided.run import train_once
 
@@ -86,18 +86,27 @@ def make_run(planned: Planned, held_out: Path, progress: Any) -> None:
         planned.setting,
         planned.seed,
         guided=planned.guided,
-        held_out=held_out,
+        folder=planned.folder,
         tell=lambda test: progress.put((planned.name, test)),
     )
     write_whole(planned.path, result)
 
 
-def grow_held_out(folder: Path) -> Path:
-    """Grow the pool of states that the chosen policies are judged by, once."""
+def prepare(setting: Setting, folder: Path) -> None:
+    """Make what all runs need, once."""
+    from casestudies.lunar.guided.run import BASE, HELD_OUT, train_base
+
+    grow_held_out(folder / HELD_OUT)
+    if setting.base_steps and not (folder / BASE).exists():
+        print(f"training the common start, {setting.base_steps:,} steps", flush=True)
+        train_base(setting, folder / BASE)
+
+
+def grow_held_out(path: Path) -> None:
+    """Grow the pool of states that the chosen policies are judged by."""
     from casestudies.lunar.fuzz import environment
     from nomos.search.states import FuzzSettings, grow, open_pool
 
-    path = folder / "held_out.npz"
     game = environment(Path(__file__).parents[1] / "models" / "ppo.onnx")
     pool = open_pool(
         path, settings=FuzzSettings(), seed=HELD_OUT_SEED, origin=game.origin
@@ -111,10 +120,9 @@ def grow_held_out(folder: Path) -> Path:
             policy=game.policy,
             progress=lambda pool: pool.save(path),
         )
-    return path
 
 
-def make_runs(missing: Sequence[Planned], jobs: int, held_out: Path) -> None:
+def make_runs(missing: Sequence[Planned], jobs: int) -> None:
     """Make runs, so many at a time, and show how far each is."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -140,8 +148,7 @@ def make_runs(missing: Sequence[Planned], jobs: int, held_out: Path) -> None:
         listener = Thread(target=show, daemon=True)
         listener.start()
         futures: dict[Future[None], Planned] = {
-            workers.submit(make_run, planned, held_out, queue): planned
-            for planned in missing
+            workers.submit(make_run, planned, queue): planned for planned in missing
         }
         for future in as_completed(futures):
             future.result()
@@ -198,7 +205,8 @@ def make_study(arguments: argparse.Namespace) -> dict[str, Any]:
     planned = plan(setting, arguments.runs, folder)
     missing = [run for run in planned if load_run(run) is None]
     if missing:
-        make_runs(missing, arguments.jobs, grow_held_out(folder))
+        prepare(setting, folder)
+        make_runs(missing, arguments.jobs)
     study = {"schema": 1, "runs": [load_run(run) for run in planned]}
     if arguments.save is not None:
         write_whole(arguments.save, study)
