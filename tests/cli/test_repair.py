@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -130,6 +134,46 @@ def test_repair_without_success_ends_with_status_1(shop: Path) -> None:
     assert done.exit_code == 1
     assert done.output == ""
     assert not Path("model.repaired.pkl").exists()
+
+
+def test_a_repair_that_is_killed_goes_on_and_ends_the_same(shop: Path) -> None:
+    from sklearn.ensemble import RandomForestClassifier
+
+    rows = np.loadtxt("data.csv", delimiter=",", skiprows=1)
+    forest = RandomForestClassifier(10, random_state=0)
+    forest.fit(rows[:, :2].astype(np.float32), rows[:, 2].astype(int))
+    Path("model.pkl").write_bytes(pickle.dumps(forest))
+    data = (
+        "--data",
+        "data.csv",
+        "--label",
+        "label",
+        "--times",
+        "1000",
+        "--points",
+        "0",
+    )
+    command = [*REPAIR[:4], *data, "--rounds", "4"]
+    running = subprocess.Popen(
+        [sys.executable, "-m", "nomos", "repair", *command],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    )
+    with running:
+        assert running.stdout is not None
+        for line in running.stdout:
+            if line.startswith("round 2"):
+                running.kill()  # as kill -9 does: nothing is tidied up
+                break
+    assert running.returncode == -signal.SIGKILL
+    resumed = run(*command, "--resume", "--json", "resumed.json")
+    Path("model.repaired.pkl").unlink(missing_ok=True)
+    whole = run(*command, "--json", "whole.json")
+    assert resumed.exit_code == whole.exit_code
+    assert json.loads(Path("resumed.json").read_text()) == (
+        json.loads(Path("whole.json").read_text())
+    )
 
 
 def error(*arguments: str) -> str:

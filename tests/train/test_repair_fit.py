@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,30 @@ def test_monotonic_constraints_leave_no_violation(people: Any) -> None:
     assert all(rate.count == 0 for rate in result.after.rates.values())
     assert "may only rise with `income`" in result.notes["income"]
     assert "may only fall with `debts`" in result.notes["debts"]
+
+
+@pytest.mark.parametrize(
+    ("library", "kind", "options"),
+    [
+        ("xgboost", "XGBClassifier", {"n_estimators": 20}),
+        ("lightgbm", "LGBMClassifier", {"n_estimators": 20, "verbose": -1}),
+        (
+            "catboost",
+            "CatBoostClassifier",
+            {"iterations": 200, "verbose": False, "allow_writing_files": False},
+        ),
+    ],
+)
+@pytest.mark.filterwarnings("ignore")  # of the libraries' own affairs
+def test_libraries_of_boosted_trees_take_constraints(
+    people: Any, library: str, kind: str, options: dict[str, Any]
+) -> None:
+    model = getattr(pytest.importorskip(library), kind)(**options)
+    model.fit(*people.data(600, 2))
+    result = repair(people.specs("income", "debts"), model, points=10)
+    assert result.before.total_rate > 0
+    assert all(rate.count == 0 for rate in result.after.rates.values())
+    assert "may only rise with `income`" in result.notes["income"]
 
 
 def test_the_model_that_was_given_stays_as_it_is(people: Any) -> None:
@@ -190,6 +215,20 @@ def test_a_model_that_cannot_be_trained_is_refused(people: Any) -> None:
         repair(people.specs("income"), "http://localhost:1/v2/models/loans")
     with pytest.raises(ModelError, match="a object cannot be repaired; what can are"):
         repair(people.specs("income"), object())
+    (people.folder / "trees.txt").write_text("tree\nversion=v4\n")
+    with pytest.raises(ModelError, match="does not say how it was trained; repair its"):
+        repair(people.specs("income"), "trees.txt")
+
+
+def test_a_network_without_its_libraries_says_what_to_install(
+    people: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    (people.folder / "nn.onnx").write_bytes(b"\x08\x08")
+    with pytest.raises(
+        ModelError, match=r"need onnx: pip install 'nomos-ml\[repair\]'"
+    ):
+        repair(people.specs("income"), "nn.onnx")
 
 
 def test_a_domain_that_loads_its_model_otherwise_is_told_what_to_do(

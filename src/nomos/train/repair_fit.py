@@ -190,7 +190,8 @@ class FitMender:
         if self.directions and parameter is not None:
             width = np.asarray(self.data[0]).shape[1]
             given = [self.directions.get(column, 0) for column in range(width)]
-            estimator.set_params(**{parameter: given})
+            is_xgboost = type(estimator).__name__.startswith("XGB")  # wants a tuple
+            estimator.set_params(**{parameter: tuple(given) if is_xgboost else given})
         try:
             estimator.fit(self.model._rows(rows), np.concatenate(classes))
         except Exception as error:  # a library's own

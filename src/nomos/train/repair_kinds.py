@@ -52,6 +52,11 @@ def make_mender(model: Any, *, trust: bool) -> Mender:
     if format in (Format.PICKLE, Format.SKOPS):
         loaded = load_model(path, trust=trust)
         return _of_estimator(getattr(loaded, "estimator", loaded), text, format)
+    if format in (Format.XGBOOST, Format.LIGHTGBM, Format.CATBOOST):
+        raise ModelError(
+            f"{text} is a {format.value}, which does not say how it was trained; repair "
+            "its estimator, pickled or in a program: nomos.train.repair(specs, estimator)"
+        )
     raise ModelError(
         f"{text} is a {format.value}, which cannot be trained further; what can be "
         f"repaired are {_CAN}"
