@@ -132,6 +132,19 @@ def test_episode_from_a_bug_has_all_its_steps():
         assert ends == [False] * 9 + [True]
 
 
+def test_the_steps_of_episodes_from_bugs_are_counted():
+    env = of_rows().wrap(pole())
+    env.nomos_update(1.0, [], [Start("a", "s1", (0, 0, 0, 0, 9.0))])
+    env.reset()
+    for action in (0, 1, 0):
+        env.step(action)
+    env.nomos_probability(0.0)
+    env.reset()
+    env.step(0)
+    assert env.nomos_steps() == (1, 3)
+    assert env.nomos_steps() == (0, 0)
+
+
 def test_training_starts_from_the_bugs_that_the_tests_found():
     kept: list[Any] = []
     training = guided(schedule=AT_ONCE)
@@ -205,6 +218,8 @@ def test_fresh_cases_are_others_at_each_test_and_their_bugs_are_starts_too():
     ppo(training.wrap(pole())).learn(64 * 4, callback=callback)
     history = training.history
     assert all(test.tests == 10 and test.fresh_bugs > 0 for test in history)
+    assert [test.probability for test in history] == [0, 0.5, 0.5, 0.5]
+    assert history[0].guided_steps == 0 < max(t.guided_steps for t in history) <= 1
     # The first test's cases come again; those of the fresh ones do not.
     assert history[-1].known_bugs > 10 + history[0].fresh_bugs
     assert history[-1].known_bugs <= 10 + sum(test.fresh_bugs for test in history)

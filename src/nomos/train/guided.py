@@ -38,6 +38,7 @@ class PolicyTest:
     rollouts: int
     steps: int  # of all training environments together
     probability: float  # that an episode started from a bug, until now
+    guided_steps: float  # share of the steps since the last test that such episodes had
     tests: int
     bugs: int
     fresh_bugs: int  # of the cases that no other test tries

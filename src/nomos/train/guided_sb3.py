@@ -34,6 +34,8 @@ class GuidedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
         super().__init__(env)
         self._restore = restore
         self.chooser = StartChooser(0)
+        self._from_bug = False
+        self._steps = [0, 0]  # of episodes from the game's own starts, and from bugs
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -42,11 +44,24 @@ class GuidedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
         # Also where a bug follows: wrappers inside count the steps of an episode.
         observation, info = self.env.reset(seed=seed, options=options)
         start = self.chooser.choose()
+        self._from_bug = start is not None
         if start is None:
             return observation, info
         game = self.env.unwrapped
         observation = self._restore(game, start.state, self.chooser.seed())
         return observation, {**info, "nomos_bug": start.bug}
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        """Play one action, and count it."""
+        self._steps[self._from_bug] += 1
+        result: tuple[Any, Any, bool, bool, dict[str, Any]] = self.env.step(action)
+        return result
+
+    def nomos_steps(self) -> tuple[int, int]:
+        """Return the steps since last asked: of usual episodes, and of those from bugs."""
+        usual, from_bugs = self._steps
+        self._steps = [0, 0]
+        return usual, from_bugs
 
     def nomos_seed(self, seed: Sequence[int]) -> None:
         """Begin with another generator; called by the callback, from any process."""
@@ -133,6 +148,7 @@ class GuidedCallback(BaseCallback):
                 rollouts=self.rollouts,
                 steps=self.num_timesteps,
                 probability=self._probability,
+                guided_steps=self._guided_steps(),
                 tests=result.counts.tests,
                 bugs=result.counts.unique_bugs,
                 fresh_bugs=len(fresh),
@@ -146,6 +162,13 @@ class GuidedCallback(BaseCallback):
                 self.logger.record(f"nomos/{name}", getattr(told, name))
             if guided.on_test is not None:
                 guided.on_test(told, self.model)
+
+    def _guided_steps(self) -> float:
+        if not self.can_guide:
+            return 0.0
+        counts = self.training_env.env_method("nomos_steps")
+        usual, from_bugs = (sum(part) for part in zip(*counts, strict=True))
+        return float(from_bugs / max(1, usual + from_bugs))
 
     def _run_tests(self) -> tuple[Result, list[Bug]]:
         """Try the cases that are always the same, and those of this test alone."""
