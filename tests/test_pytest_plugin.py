@@ -101,6 +101,12 @@ def test_assert_holds_fails_like_an_assertion(project):
     nomos.assert_holds("specs/income.nom", model="smooth", store=False)
 
 
+def test_a_store_that_cannot_be_had_costs_the_store_only(project):
+    (project.folder / ".nomos").write_text("a file where a folder should be")
+    with pytest.warns(RuntimeWarning, match="nothing is stored"):
+        nomos.assert_holds("specs/income.nom", model="smooth")
+
+
 def test_a_wrong_configuration_is_refused(project):
     from nomos.campaign.config import load_config
 

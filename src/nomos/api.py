@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -137,6 +138,12 @@ class Run:
 
     def events(self) -> Generator[tuple[Result, Event], None, None]:
         """Run everything; Ctrl-C ends the campaign under way and the run."""
+        try:
+            yield from self._campaigns()
+        except KeyboardInterrupt:  # between two campaigns
+            self.interrupted = True
+
+    def _campaigns(self) -> Generator[tuple[Result, Event], None, None]:
         from nomos.campaign.result import Result
 
         for job in self.jobs:
@@ -168,7 +175,7 @@ class Run:
         self, prepared: Prepared, seed: int, result: Result
     ) -> Generator[tuple[Result, Event], None, None]:
         from nomos.campaign.events import Finished
-        from nomos.campaign.runner import TimeUp
+        from nomos.campaign.interruption import TimeUp
 
         campaign = self.session.run(prepared, seed, result)
         event = next(campaign, None)
@@ -196,14 +203,14 @@ def run_spec(
     from nomos.campaign.naming import project_root
     from nomos.campaign.runner import Budget
     from nomos.campaign.session import Options, Session
-    from nomos.campaign.store import FOLDER, Store
     from nomos.report.notebook import ShownResult
 
     path = Path(path)
     root = project_root(path)
     spec, imported = load_spec(path)
     options = Options(budget=Budget(cases=budget))
-    session = Session(root, options, Store.open(root / FOLDER) if store else None)
+    kept = keeping_store(root, _warn) if store else None
+    session = Session(root, options, kept, _warn)
     given = dict(settings or {}) | ({} if model is None else {"model": model})
     try:
         prepared = session.prepare(spec, imported, path, given)
@@ -214,6 +221,23 @@ def run_spec(
         if session.store is not None:
             session.store.close()
     return result
+
+
+def keeping_store(
+    root: Path, warn: Callable[[str], None], folder: Path | None = None
+) -> Store | None:
+    """Open the store of a project to write; where that fails, a campaign goes without."""
+    from nomos.campaign.store import FOLDER, Store
+
+    try:
+        return Store.open(folder or root / FOLDER)
+    except StoreError as error:
+        warn(f"nothing is stored: {error}")
+        return None
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, RuntimeWarning, stacklevel=3)
 
 
 def assert_holds(path: Path | str, **options: Any) -> None:

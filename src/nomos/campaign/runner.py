@@ -21,6 +21,7 @@ from nomos.campaign.events import (
     Started,
 )
 from nomos.campaign.health import starvation, starves_at
+from nomos.campaign.interruption import TimeUp
 from nomos.campaign.records import bug_id
 from nomos.campaign.statistics import clopper_pearson, new_bug_chance
 from nomos.campaign.tally import Tally
@@ -34,10 +35,6 @@ _LARGEST_CHUNK = 8192  # cases; larger ones leave the processor's cache
 _SMALLEST_CHUNK = 64  # the first: something is seen at once, whatever the model takes
 _LONGEST_CHUNK_S = 0.5  # a chunk should be over by then, so that progress shows
 _DISTINCT_CRASHES = 20  # tracebacks told; more of them only repeat
-
-
-class TimeUp(BaseException):
-    """Raised from outside into a campaign whose model does not return in time."""
 
 
 @dataclass(frozen=True, slots=True)

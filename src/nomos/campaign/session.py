@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Literal
 
 from nomos.campaign.baseline import load_known
-from nomos.campaign.events import Event
+from nomos.campaign.events import Event, Finished
+from nomos.campaign.interruption import TimeUp, held_back
 from nomos.campaign.naming import model_name, relative
 from nomos.campaign.recording import Recording
 from nomos.campaign.result import Recorded, Result, Subject
-from nomos.campaign.runner import Budget, Campaign, TimeUp, bug_namer
+from nomos.campaign.runner import Budget, Campaign, bug_namer
 from nomos.campaign.store import Store
 from nomos.domain.domain import Domain
 from nomos.domain.find import Imported, build
@@ -127,22 +128,18 @@ class Session:
             recording.begin(resume=self.options.resume)
             listeners.append(recording.hear)
         events = campaign.run()
-        event = next(events)
-        while True:
-            for listener in listeners:
-                listener(event)
+        event: Event | None = next(events)
+        while event is not None:
             try:
+                with held_back():
+                    for listener in listeners:
+                        listener(event)
                 yield event
-            except (
-                KeyboardInterrupt,
-                TimeUp,
-            ) as interrupt:  # while another had the word
+                event = next(events, None)
+            except (KeyboardInterrupt, TimeUp) as interrupt:
+                if isinstance(event, Finished):
+                    raise
                 event = events.throw(interrupt)
-                continue
-            try:
-                event = next(events)
-            except StopIteration:
-                return
 
     def _campaign(self, prepared: Prepared, seed: int) -> Campaign:
         subject, options = prepared.subject, self.options

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from typing import Any
 
 import click
 
@@ -60,6 +61,13 @@ class _Commands(click.Group):
         if cmd_name in _LOADING and _TRUST not in command.params:
             command.params.append(_TRUST)
         return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            click.echo("interrupted", err=True)
+            sys.exit(130)
 
     def format_commands(
         self, ctx: click.Context, formatter: click.HelpFormatter

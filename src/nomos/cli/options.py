@@ -41,16 +41,9 @@ def keeping_store(
     root: Path, options: dict[str, Any], warn: Callable[[str], None]
 ) -> Any:
     """Return the store to keep campaigns in; None where there is none to be had."""
-    from nomos.campaign.store import FOLDER, Store
-    from nomos.errors import StoreError
-
     if options["no_store"]:
         return None
-    try:
-        return Store.open(options["store"] or root / FOLDER)
-    except StoreError as error:
-        warn(f"nothing is stored: {error}")
-        return None
+    return api.keeping_store(root, warn, options["store"])
 
 
 def campaign_options(command: _Command) -> _Command:
@@ -168,18 +161,22 @@ def stop_at_bad_specs(paths: Sequence[Path]) -> None:
 
 def drive(run: api.Run, *listeners: Callable[..., None]) -> None:
     """Run everything and tell the listeners; Ctrl-C ends it in good order."""
-    from nomos.campaign.runner import TimeUp
+    from nomos.campaign.interruption import TimeUp, held_back
 
     events = run.events()
     told = next(events, None)
     with _alarm(run.session.options.budget.seconds) as listen:
         while told is not None:
             try:
-                for listener in (listen, *listeners):
-                    listener(*told)
+                with held_back():
+                    for listener in (listen, *listeners):
+                        listener(*told)
                 told = next(events, None)
             except (KeyboardInterrupt, TimeUp) as interrupt:
-                told = events.throw(interrupt)
+                try:
+                    told = events.throw(interrupt)
+                except StopIteration:
+                    told = None
 
 
 @contextmanager
@@ -190,7 +187,7 @@ def _alarm(seconds: float | None) -> Iterator[Callable[..., None]]:
     interrupted. Where there are no alarms (Windows, threads), Ctrl-C is left.
     """
     from nomos.campaign.events import Finished, Started
-    from nomos.campaign.runner import TimeUp
+    from nomos.campaign.interruption import TimeUp
 
     def ring(*_: object) -> None:
         raise TimeUp
