@@ -99,7 +99,8 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     judged on inputs and cases that it was not trained on.
 
     Exit status: 0 repaired, or no violation was found; 1 violations are left, or too
-    much accuracy was lost; 2 wrong usage or a bad spec, 3 a model or its data failed.
+    much accuracy was lost; 2 wrong usage or a bad spec, 3 a model or its data failed,
+    130 interrupted.
     """
     from nomos import api
 
@@ -109,7 +110,11 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     with ExitStack() as stack:
         screen = _Screen(quiet=options["quiet"] or str(options["json_file"]) == "-")
         listener = stack.enter_context(screen)
-        result = _repair(specs, options, listener)
+        try:
+            result = _repair(specs, options, listener)
+        except KeyboardInterrupt:
+            click.echo("interrupted; the same command with --resume goes on", err=True)
+            sys.exit(130)
     if options["json_file"] is not None:
         from nomos.train.repair_report import repair_data
 
@@ -170,7 +175,7 @@ class _Screen:
 
     def _say(self, line: str) -> None:
         if not self.quiet:
-            self.console.print(line, soft_wrap=True)
+            self.console.print(line, soft_wrap=True, markup=False)
 
     def _begun(self, repairing: Any) -> None:
         self._say(f"{repairing.mender.how}: {repairing.parts.origin}")

@@ -60,8 +60,8 @@ class OnnxNetwork:
         if problem is not None:
             raise ModelError(
                 f"{name} {problem}, and only plain feed-forward networks in ONNX files "
-                f"can be fine-tuned ({', '.join(sorted(_RUN))}); repair the torch "
-                "module that it was exported from"
+                f"can be fine-tuned ({', '.join(sorted(_RUN))}); repair the model that "
+                "it was exported from"
             )
         self.input, self.output = inputs[0], self.steps[-1].output
         self._weights = self._find_weights()

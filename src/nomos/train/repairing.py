@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +55,7 @@ class Plan:
         return Goal(self.times, self.points, self.rounds)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Repair:
     """What a repair came to: `before` and `after` are on held-out records and seeds."""
 
@@ -69,7 +69,10 @@ class Repair:
     origin: str
     notes: Mapping[str, str]
     path: Path | None  # of the repaired model, where one was written
-    model: Any = field(repr=False)  # the repaired model, as `load_model` gives it
+    model: Any  # the repaired model, as `load_model` gives it
+
+    def __repr__(self) -> str:
+        return f"<{self.verdict}: {self.statement}>"
 
 
 @dataclass(slots=True)
@@ -201,6 +204,8 @@ class Repairing:
         rounds.needed = before.total_rate > 0
         check_same(self.mender, self.original, rounds.rows, self.name)
         progress = self._progress()
+        if plan.resume and not progress.rounds:
+            rounds.notes["--resume"] = "there was nothing to go on with: it began anew"
         for done in progress.rounds:
             listener.round(done)
         checkpoint = self._checkpoint()
@@ -235,7 +240,7 @@ class Repairing:
             [
                 *(one.spec.source.text for one in self.properties),
                 model_name(domain, {"model": self.name}, root),
-                self.mender.content(),
+                Path(self.name.rpartition("@")[0] or self.name).read_bytes(),
                 repr(sorted(self.settings.items())),
                 repr(plan),
                 self.parts.origin,
