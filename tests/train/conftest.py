@@ -90,6 +90,18 @@ SPECS = {
         }
         ensures d1 == d2;
         """,
+    "loop": """
+        # As `member`, said in a way that cannot be taken apart.
+        import people;
+        input x1;
+        var x2 := x1[member := 1 - x1.member];
+        output same;
+        {
+          answers = [granted(x) for x in (x1, x2)]
+          same = len(set(answers)) == 1
+        }
+        ensures same;
+        """,
     "poorer": """
         # Against all data: who earns less keeps the loan.
         import people;

@@ -89,6 +89,14 @@ def test_failing_cases_with_labels_that_satisfy_the_spec_are_added(people: Any) 
     assert not result.notes
 
 
+def test_a_spec_that_cannot_be_taken_apart_draws_its_answers_together(
+    people: Any,
+) -> None:
+    result = repair(people.specs("loop"), forest(people), points=5, times=2)
+    assert "the answers of a violating case are drawn together" in result.notes["loop"]
+    assert 2 * result.after.total_rate < result.before.total_rate
+
+
 def test_specs_that_contradict_each_other_end_with_a_statement(people: Any) -> None:
     result = repair(people.specs("income", "poorer"), boosting(people))
     assert result.verdict == "not repaired"

@@ -85,11 +85,35 @@ def test_drawn_cases_have_what_the_model_was_asked_and_who_failed() -> None:
     assert few.violated.tolist() == [failed[5], failed[3]]
 
 
-def test_what_is_asked_in_a_way_of_its_own_has_no_meaning() -> None:
-    with pytest.raises(NoMeaning, match="asks the model more than once a case"):
-        drawn("{ d1 = twice(x1)\n d2 = twice(x2) }")
+@pytest.mark.parametrize(
+    ("block", "why", "asks"),
+    [
+        (
+            "{ d1 = twice(x1)\n d2 = twice(x2) }",
+            "`twice` asks the model more than once a case",
+            4,
+        ),
+        (
+            "{ d1 = grade(x1)\n d2 = sum(grade(x) for x in [x2]) }",
+            "its block has loops or branches",
+            2,
+        ),
+    ],
+)
+def test_of_what_cannot_be_told_apart_only_the_failing_cases_are_known(
+    block: str, why: str, asks: int
+) -> None:
+    cases = drawn(block)
+    assert cases.opaque == why
+    assert cases.violated.all()
+    assert 0 < len(cases) < 100
+    assert len(cases.asks) == asks
+    assert {len(ask.rows) for ask in cases.asks.values()} == {len(cases)}
+
+
+def test_a_block_that_asks_now_more_and_now_less_has_no_meaning() -> None:
     with pytest.raises(NoMeaning, match="loops or branches"):
-        drawn("{ d1 = grade(x1)\n d2 = grade(x2) if d1 else 1 }")
+        drawn("{ d1 = grade(x1)\n d2 = grade(x2) if x1[0] < 50 else -1 }")
 
 
 @pytest.mark.parametrize(

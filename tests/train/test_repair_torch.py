@@ -242,11 +242,12 @@ def test_an_exported_module_is_written_as_one(people: Any) -> None:
     assert (np.asarray(answers) == np.asarray(result.model.predict(few))).all()
 
 
+@pytest.mark.parametrize("spec", ["odd", "loop"])
 def test_a_spec_without_a_loss_draws_the_answers_of_failing_cases_together(
-    people: Any,
+    people: Any, spec: str
 ) -> None:
-    result = repair(people.specs("odd"), network(people), points=5, times=2)
-    assert "the answers of a violating case are drawn together" in result.notes["odd"]
+    result = repair(people.specs(spec), network(people), points=5, times=2)
+    assert "the answers of a violating case are drawn together" in result.notes[spec]
     assert result.after.total_rate < result.before.total_rate
 
 

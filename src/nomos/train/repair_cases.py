@@ -17,7 +17,7 @@ from nomos.domain.functions import BoundBatched
 from nomos.domain.records import plain, to_column
 from nomos.errors import NomosError
 from nomos.harness.asking import Answers
-from nomos.harness.choices import Stream
+from nomos.harness.choices import ReplayedCase, Stream
 from nomos.harness.chunk import Cell, Chunk
 from nomos.harness.columns import Columns
 from nomos.harness.engine import Engine, RandomCases
@@ -27,6 +27,10 @@ from nomos.train.repair_judge import StandIn
 
 Array = np.ndarray[Any, Any]
 _BATCH = 4096  # rows asked at once
+_MOST_ALONE = 5000  # cases of which those that fail are run alone
+
+
+TOGETHER = "instead, the answers of a violating case are drawn together"
 
 
 class NoMeaning(NomosError):
@@ -47,16 +51,16 @@ class Cases:
     """Drawn cases of one spec.
 
     `asks` and `hard` are by the identity of the expression in the spec; `soft` gives the
-    expressions of the names that depend on the model. `places` says which records the
-    inputs are, by the name of the input.
+    expressions of the names that depend on the model. `opaque` says why no more is known
+    of the cases than what the model was asked in them, where that is so.
     """
 
     spec: core.Spec
     asks: Mapping[int, Ask]
     hard: Mapping[int, Any]
     soft: Mapping[str, core.Expr]
-    places: Mapping[str, Array]
     violated: Array
+    opaque: str = ""
 
     def __len__(self) -> int:
         return len(self.violated)
@@ -65,8 +69,8 @@ class Cases:
         """Return some of the cases."""
 
         def part(values: Any) -> Any:
-            if isinstance(values, np.ndarray):
-                return values[index]
+            if values is None or isinstance(values, np.ndarray):
+                return values if values is None else values[index]
             if hasattr(values, "iloc"):  # a data frame
                 return values.iloc[index]
             return [values[place] for place in index.tolist()]
@@ -76,8 +80,7 @@ class Cases:
             for key, ask in self.asks.items()
         }
         hard = {key: part(values) for key, values in self.hard.items()}
-        places = {name: part(values) for name, values in self.places.items()}
-        return Cases(self.spec, asks, hard, self.soft, places, self.violated[index])
+        return replace(self, asks=asks, hard=hard, violated=self.violated[index])
 
     def by_number(self) -> Cases:
         """Return the cases with their numbers in place of rows, which are kept elsewhere."""
@@ -91,11 +94,50 @@ class Cases:
 def draw_cases(engine: Engine, stand_in: StandIn, *, seed: int, count: int) -> Cases:
     """Draw cases and run them, noting what the model is asked.
 
-    Raises NoMeaning where what the model is asked cannot be told apart.
+    Where what it is asked cannot be told apart, only the cases that fail are returned,
+    and with no more than what they asked. Raises NoMeaning where not even that helps.
     """
     spec = engine.program.spec
     if spec.code.straight is None:
-        raise NoMeaning("its block has loops or branches")
+        return _failing(
+            engine, stand_in, seed, count, "its block has loops or branches"
+        )
+    try:
+        return _read(engine, stand_in, seed, count)
+    except NoMeaning as why:
+        return _failing(engine, stand_in, seed, count, str(why))
+
+
+def _failing(
+    engine: Engine, stand_in: StandIn, seed: int, count: int, why: str
+) -> Cases:
+    """Return the cases that fail, each run alone, with the rows that the model got."""
+    spec = engine.program.spec
+    engine.forget()
+    stream = RandomCases(Stream(seed, spec.name), 0, min(count, _MOST_ALONE))
+    judged = engine.run(stream, tests=count + 1, crashes=count + 1)
+    asked: list[Any] = []
+    for choices in judged.violations.values():
+        with stand_in.listening() as heard:
+            engine.alone.run(ReplayedCase(choices))
+        asked.append(joined_rows(heard))
+    sizes = {len(rows) for rows in asked}
+    if not asked or len(sizes) > 1 or 0 in sizes:
+        raise NoMeaning(why if asked else f"{why}, and no case failed")
+    numbers = range(sizes.pop())
+    asks = {
+        number: Ask(
+            "", joined_rows([rows[number : number + 1] for rows in asked]), None
+        )
+        for number in numbers
+    }
+    return Cases(spec, asks, {}, {}, np.ones(len(asked), dtype=bool), why)
+
+
+def _read(engine: Engine, stand_in: StandIn, seed: int, count: int) -> Cases:
+    """Draw cases of a straight-line block and tell soft from hard in them."""
+    spec = engine.program.spec
+    assert spec.code.straight is not None
     draws = RandomCases(Stream(seed, spec.name), 0, count).draws()
     chunk = Chunk(engine.program, draws, count)
     columns = Columns(chunk, Answers(len(engine.program.source)))
@@ -148,7 +190,7 @@ class _Reading:
         else:
             value = evaluator.value(expr, None, self.columns.scope)
         cell = self.chunk.cell(evaluator.column(value, None), None)
-        if isinstance(expr, core.Variable):
+        if isinstance(expr, core.Variable):  # `label` has to know where it was drawn
             cell.places = self.columns.scope[expr.name].places
         self.hard[id(expr)] = cell
         return False
@@ -181,17 +223,11 @@ class _Reading:
         count = len(self.chunk.rows)
         if any(len(rows.value) != count for _, rows, _ in self.asks.values()):
             raise NoMeaning("some cases can only be run alone")
-        places = {
-            name: cell.places
-            for name in self.columns.spec.inputs
-            if (cell := self.columns.scope[name]).places is not None
-        }
         return Cases(
             self.columns.spec,
             {key: Ask(f, r.value, a.value) for key, (f, r, a) in self.asks.items()},
             {key: self.hard[key].value for key in self._needed()},
             self.soft,
-            places,
             violated,
         )
 

@@ -18,7 +18,7 @@ import numpy as np
 from nomos.errors import ModelError
 from nomos.models.extras import need, reason
 from nomos.models.sklearn import EstimatorModel
-from nomos.train.repair_cases import Cases, NoMeaning, joined_rows
+from nomos.train.repair_cases import TOGETHER, Cases, NoMeaning, joined_rows
 from nomos.train.repair_labels import satisfying
 from nomos.train.repair_lesson import Lesson
 from nomos.train.repair_monotone import find_monotone
@@ -93,6 +93,8 @@ class FitMender:
                     f"a monotonicity: trained with the constraint that the answer may "
                     f"only {how} with {_named(lesson, monotone[0])}"
                 )
+            elif cases.opaque:
+                found[name] = f"{cases.opaque}; {TOGETHER}"
         for column in self._contradicted(lesson):
             name_of = _named(lesson, column)
             names = [n for n in found if found[n].endswith(f" with {name_of}")]
@@ -150,27 +152,27 @@ class FitMender:
         assert self.data is not None
         most = int(max(1, _ADDED * weight * len(self.data[1])))
         failing = np.flatnonzero(cases.violated)
-        if not len(failing):
-            return
+        if not len(failing) or not hasattr(self.first, "classes_"):
+            return  # numbers have no labels to choose among
         failing = rng.permutation(failing)[:most]
         cases = cases.take(np.sort(failing))
         values = np.array(list(self.classes))
+        scores = {key: self._likely(a.rows, values) for key, a in cases.asks.items()}
         try:
-            scores = {k: self._likely(a.rows, values) for k, a in cases.asks.items()}
+            if cases.opaque:
+                raise NoMeaning(cases.opaque)
             labels, found = satisfying(cases, values, scores)
-        except NoMeaning:
-            return
-        for key, ask in cases.asks.items():
-            kept = cases.take(np.flatnonzero(found)).asks[key].rows
+        except NoMeaning:  # the same answer to all that is asked in a case
+            together = values[np.sum(list(scores.values()), axis=0).argmax(axis=1)]
+            labels, found = dict.fromkeys(scores, together), np.ones(len(cases), bool)
+        for key, ask in cases.take(np.flatnonzero(found)).asks.items():
             classes = [self.classes[_plain(v)] for v in labels[key][found]]
-            if len(classes) and ask.rows is not None:
-                self.added.append((kept, np.array(classes)))
+            if classes:
+                self.added.append((ask.rows, np.array(classes)))
 
     def _likely(self, rows: Any, values: Array) -> Array:
         """Return the logarithm of how likely each answer is, for each row."""
         model = self.model
-        if not hasattr(self.first, "classes_"):
-            raise NoMeaning("it predicts numbers")
         order = list(self.first.classes_)
         places = [order.index(self.classes[_plain(v)]) for v in values]
         try:

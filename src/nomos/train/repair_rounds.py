@@ -184,7 +184,9 @@ class Rounds:
         group = 2 if sure and better else 3
         if maybe and self.goal.reached(before, after):
             group = 0 if sure else 1
-        return group, after.total_rate, -after.accuracy.value
+        # Beyond a point, the next cases will differ by more than two rounds do.
+        enough = before.total_rate / self.goal.times / _BEYOND
+        return group, max(enough, after.total_rate), -after.accuracy.value
 
     def _is_allowed(self, rounds: Sequence[Round]) -> bool:
         first, last = rounds[0].standing, rounds[-1]
@@ -195,10 +197,8 @@ class Rounds:
         rate, wanted = last.standing.total_rate, first.standing.total_rate
         if last.number == 0:
             return "" if self.needed or rate else "no violation was found"
-        if (
-            self._rank(first, last)[0] <= 1
-            and rate * self.goal.times <= wanted / _BEYOND
-        ):
+        enough = rate <= wanted / self.goal.times / _BEYOND
+        if enough and self._rank(first, last)[0] == 0:
             return "the goal is reached" if rate else "no violation is left"
         if last.number - progress.best >= _PATIENCE:
             return f"{_PATIENCE} rounds brought no better model"

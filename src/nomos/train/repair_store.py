@@ -34,6 +34,7 @@ class Checkpoint:
         files = {"now": f"now-{last}", "best": f"best-{progress.best}"}
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
+            (self.folder.parent / ".gitignore").write_text("*\n")
             _write(self.folder / files["now"], progress.now)
             if not (self.folder / files["best"]).exists():
                 _write(self.folder / files["best"], progress.best_state)

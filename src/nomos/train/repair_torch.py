@@ -18,7 +18,7 @@ from nomos.train.repair_answers import (
     Threshold,
     find_answering,
 )
-from nomos.train.repair_cases import Cases, NoMeaning
+from nomos.train.repair_cases import TOGETHER, Cases, NoMeaning
 from nomos.train.repair_lesson import Lesson
 from nomos.train.repair_loss import Meaning
 
@@ -89,9 +89,7 @@ class TorchMender:
                     rows = [self._tensors(few)]
                     self._losses(few, self._asked([few.by_number()], rows)[0])
             except NoMeaning as why:
-                found[name] = (
-                    f"{why}; instead, the answers of a violating case are drawn together"
-                )
+                found[name] = f"{why}; {TOGETHER}"
         return found
 
     def train(self, lesson: Lesson, told: Callable[[float], None]) -> None:
@@ -145,6 +143,8 @@ class TorchMender:
         return total
 
     def _losses(self, cases: Cases, outputs: Mapping[int, Tensor]) -> Tensor:
+        if cases.opaque:
+            raise NoMeaning(cases.opaque)
         for ask in cases.asks.values():
             if ask.function not in self._answering:
                 raise NoMeaning(f"`{ask.function}` answers in a way of its own")
@@ -172,7 +172,7 @@ class TorchMender:
     def _look_at(self, cases: Cases) -> None:
         """Find out how the functions that a spec calls answer, where it can be seen."""
         for ask in cases.asks.values():
-            if ask.function not in self._answering and len(ask.rows):
+            if ask.function and ask.function not in self._answering and len(ask.rows):
                 outputs = self._outputs(ask.rows)
                 found = find_answering(ask.function, outputs, ask.answers)
                 self._answering[ask.function] = found
