@@ -91,5 +91,7 @@ SETTINGS["late"] = Setting(
     judge_tests=700,
     judge_games=50,
 )
+# The middle one as the paper did it: guided by the cases that are counted, no others.
+SETTINGS["fixed"] = replace(SETTINGS["middle"], fresh=0)
 # The middle one, with bugs sooner and more often.
 SETTINGS["eager"] = replace(SETTINGS["middle"], growth=0.3, most=0.9)
