@@ -64,10 +64,13 @@ def measure(name: str, cases: int) -> None:
 def main() -> None:
     """Measure what was asked for; what lacks its data is named."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", choices=[*SPECS, []], default=list(SPECS))
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(SPECS))
     parser.add_argument("--cases", type=int, default=20_000)
     options = parser.parse_args()
-    for name in options.names:
+    unknown = set(options.names) - set(SPECS)
+    if unknown:
+        parser.error(f"no such case study: {', '.join(unknown)}")
+    for name in options.names or SPECS:
         try:
             measure(name, options.cases)
         except NomosError as error:
