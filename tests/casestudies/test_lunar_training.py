@@ -144,5 +144,5 @@ def test_a_study_goes_on_where_it_was_stopped_and_draws_its_curves(
     curve = tmp_path / "curve.png"
     capsys.readouterr()
     study.main(["--show", str(tmp_path / "all.json"), "--curve", str(curve)])
-    assert "1 pairs of runs" in capsys.readouterr().out
+    assert "1 pair of runs" in capsys.readouterr().out
     assert Path(curve).read_bytes()[:4] == b"\x89PNG"

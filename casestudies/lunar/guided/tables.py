@@ -85,7 +85,7 @@ def print_study(study: dict[str, Any]) -> None:
     setting = pairs[0].normal["setting"]
     cpu = sum(run["cpu_s"]["all"] for p in pairs for run in (p.normal, p.guided))
     console.print(
-        f"{len(pairs)} pairs of runs of {setting['steps']:,} steps, "
+        f"{len(pairs)} pair{'s' * (len(pairs) > 1)} of runs of {setting['steps']:,} steps, "
         f"{len(pairs[0].normal['tests'])} tests a run; {cpu:,.0f} CPU seconds"
     )
     title = f"While training: the same {setting['tests']} cases in every test"
@@ -148,27 +148,29 @@ def _summary(pairs: Sequence[Pair], choices: Mapping[str, str], cells: Cells) ->
     """Say in how many pairs guiding gave fewer bugs, and what the rewards are."""
     lines = []
     for choice, words in choices.items():
-        both = [(cells(p.normal, choice), cells(p.guided, choice)) for p in pairs]
-        gaps = [guided[0] - normal[0] for normal, guided in both]
+        normal = [cells(pair.normal, choice) for pair in pairs]
+        guided = [cells(pair.guided, choice) for pair in pairs]
+        gaps = [
+            ours[0] - theirs[0] for ours, theirs in zip(guided, normal, strict=True)
+        ]
         fewer, more = sum(g < 0 for g in gaps), sum(g > 0 for g in gaps)
-        gap = mean_interval(gaps)
         lines.append(
             f"{words}: guided has fewer bugs in {fewer} of {len(pairs)} pairs, as many in"
-            f" {len(pairs) - fewer - more}, more in {more};"
-            f" difference {math.fsum(gaps) / len(gaps):+.1f}"
-            f" (90 %: {gap.low:+.1f} to {gap.high:+.1f})"
+            f" {len(pairs) - fewer - more}, more in {more}; difference {_mean(gaps, '+')}"
         )
-        for kind, rewards in zip(
-            ("normal", "guided"),
-            zip(*((normal[1], guided[1]) for normal, guided in both), strict=True),
-            strict=True,
-        ):
-            band = mean_interval(rewards)
-            lines.append(
-                f"  {kind}: mean reward {math.fsum(rewards) / len(rewards):.1f}"
-                f" (90 %: {band.low:.1f} to {band.high:.1f})"
-            )
+        for kind, figures in (("normal", normal), ("guided", guided)):
+            rewards = [reward for _, reward in figures]
+            lines.append(f"  {kind}: mean reward {_mean(rewards)}")
     return "\n".join(lines)
+
+
+def _mean(values: Sequence[float], sign: str = "") -> str:
+    """Write a mean with its band, where there is more than one value."""
+    mean = format(math.fsum(values) / len(values), f"{sign}.1f")
+    if len(values) < 2:
+        return mean
+    band = mean_interval(values)
+    return f"{mean} (90 %: {band.low:{sign}.1f} to {band.high:{sign}.1f})"
 
 
 def _chance(pairs: Sequence[Pair]) -> str:
