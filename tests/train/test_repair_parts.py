@@ -260,6 +260,9 @@ def test_what_stood_in_the_way_is_said() -> None:
     against = rounds(before, standing(80, up=10, down=300))
     said = statement(before, before, goal, against, 0)
     assert "in round 1, `up` from 10 % to 1 % and `down` from 10 % to 30 %" in said
+    lucky = rounds(before, standing(80, up=0, down=0))
+    said = statement(before, standing(80, up=50, down=50), goal, lucky, 1)
+    assert "10 times lower was asked for; on the other inputs" in said
     stuck = rounds(before, standing(80, up=90, down=95))
     said = statement(before, before, goal, stuck, 0)
     assert "could not lower the rate of up, down by half" in said

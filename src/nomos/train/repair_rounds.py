@@ -22,8 +22,8 @@ _FIRST_WEIGHT, _LARGEST_WEIGHT = 4.0, 128.0
 _LOOKED_AT = 5000  # cases of each spec that a round is looked at with
 _FEWEST_CASES, _MOST_CASES = 2000, 60_000  # drawn for a round, of each spec
 _CLEARLY = 0.8  # of the rate before: what is not below may be chance
-_PATIENCE = 3  # rounds without a better model
-_BEYOND = 2.0  # times: so much further than the goal is enough; other cases will differ
+_PATIENCE = 4  # rounds without a better model
+_BEYOND = 3.0  # times: so much further than the goal is enough; other cases will differ
 
 
 class Mender(Protocol):

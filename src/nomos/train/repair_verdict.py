@@ -63,6 +63,14 @@ def _conflict(goal: Goal, rounds: Sequence[Round]) -> str:
     first, tried = rounds[0].standing, rounds[1:]
     lowest = min((r.standing for r in tried), key=lambda s: s.total_rate)
     lost = 100 * (first.accuracy.value - lowest.accuracy.value)
+    if any(
+        goal.reached(first, r.standing) and goal.allows(first, r.standing, r.noise)
+        for r in tried
+    ):
+        return (
+            "on the other inputs that it was looked at after each round it was reached, "
+            "so there are too few of them to tell"
+        )
     against = _against(first, tried)
     if against is not None:
         return against
