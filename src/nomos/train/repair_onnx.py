@@ -138,10 +138,8 @@ class _Step:
 def _gemm(given: list[Any], step: _Step) -> Any:
     a = given[0].T if step.option("transA", 0) else given[0]
     b = given[1].T if step.option("transB", 0) else given[1]
-    alpha, beta = step.option("alpha", 1.0), step.option("beta", 1.0)
-    if len(given) < 3:
-        return alpha * (a @ b)
-    return given[2].addmm(a, b, alpha=alpha, beta=beta)
+    product = step.option("alpha", 1.0) * (a @ b)
+    return product if len(given) < 3 else product + step.option("beta", 1.0) * given[2]
 
 
 def _flatten(given: list[Any], step: _Step) -> Any:
