@@ -91,6 +91,7 @@ def print_study(study: dict[str, Any]) -> None:
     title = f"While training: the same {setting['tests']} cases in every test"
     console.print(_table(pairs, title, PAPERS, _watched_cells))
     console.print(_summary(pairs, PAPERS, _watched_cells))
+    console.print(_course(pairs))
     title = (
         f"Afterwards: {setting['judge_tests']} cases from states that no training saw"
     )
@@ -112,6 +113,7 @@ def _judged_cells(run: Run, choice: str) -> tuple[float, float]:
     return judged["relax_bugs"], judged["reward"]
 
 
+KINDS = ("normal", "guided")
 PAPERS = {"minimum_bug": "fewest bugs", "maximum_reward": "most reward"}
 CHOICES = {**PAPERS, "last": "last policy"}
 
@@ -123,7 +125,7 @@ def _table(
     table.add_column("\n\n\nseed", justify="right")
     for words in choices.values():
         above = words.replace(" ", "\n")
-        for kind in ("normal", "guided"):
+        for kind in KINDS:
             for what in ("bugs", "reward"):
                 table.add_column(f"{above}\n{kind}\n{what}", justify="right")
     rows = [
@@ -141,6 +143,25 @@ def _table(
     means = [math.fsum(column) / len(pairs) for column in zip(*rows, strict=True)]
     table.add_section()
     table.add_row("mean", *(f"{mean:.1f}" for mean in means))
+    return table
+
+
+def _course(pairs: Sequence[Pair]) -> Table:
+    """Show reward and bugs over the steps: means over the runs, with their bands."""
+    title = "Over the steps: means, with 90 % bands"
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column("\nsteps", justify="right")
+    columns = [(what, kind) for what in ("reward", "bugs") for kind in KINDS]
+    for what, kind in columns:
+        table.add_column(f"{kind}\n{what}", justify="right")
+    for number, test in enumerate(pairs[0].normal["tests"]):
+        shown = (
+            _mean([getattr(pair, kind)["tests"][number][what] for pair in pairs])
+            for what, kind in columns
+        )
+        table.add_row(
+            f"{test['steps']:,}", *(text.replace("90 %: ", "") for text in shown)
+        )
     return table
 
 
@@ -179,7 +200,7 @@ def _chance(pairs: Sequence[Pair]) -> str:
     counts = [run["chosen"][c]["control_bugs"] for run in runs for c in CHOICES]
     normal, guided = (
         100 * math.fsum(getattr(p, kind)["chosen"]["last"]["won"] for p in pairs)
-        for kind in ("normal", "guided")
+        for kind in KINDS
     )
     return (
         f"by chance alone (a state against itself): {sum(counts) / len(counts):.1f}"
