@@ -13,8 +13,8 @@ from casestudies.lunar.state import from_row
 from casestudies.lunar.train import Evaluation, evaluate, make_learner
 from nomos.search.states import load_pool
 from nomos.train import GuidedTraining, PolicyTest, Schedule
-from nomos.train.guided_actions import Actions, best_actions
-from nomos.train.guided_tests import PolicyTests
+from nomos.train.guiding.actions import Actions, best_actions
+from nomos.train.guiding.tests import PolicyTests
 
 HERE = Path(__file__).parent
 BASE_SEED = 0

@@ -92,6 +92,7 @@ def print_study(study: dict[str, Any]) -> None:
     console.print(_table(pairs, title, PAPERS, _watched_cells))
     console.print(_summary(pairs, PAPERS, _watched_cells))
     console.print(_course(pairs))
+    console.print(_practice(pairs))
     title = (
         f"Afterwards: {setting['judge_tests']} cases from states that no training saw"
     )
@@ -163,6 +164,25 @@ def _course(pairs: Sequence[Pair]) -> Table:
             f"{test['steps']:,}", *(text.replace("90 %: ", "") for text in shown)
         )
     return table
+
+
+def _practice(pairs: Sequence[Pair]) -> str:
+    """Say how much of the guided training came from bugs, where the runs tell it."""
+    tests = [test for pair in pairs for test in pair.guided["tests"]]
+    most = max(test.get("probability", 0.0) for test in tests)
+    shares = [
+        100 * test["guided_steps"]
+        for test in tests
+        if "guided_steps" in test and test["probability"] == most
+    ]
+    known = [pair.guided["tests"][-1].get("known_bugs", 0) for pair in pairs]
+    line = f"guided runs came to know {min(known)} to {max(known)} bugs"
+    if not shares:
+        return line
+    return (
+        f"{line}; with {most:.0%} of the episodes from bugs,"
+        f" {min(shares):.0f} to {max(shares):.0f} % of the steps were theirs"
+    )
 
 
 def _summary(pairs: Sequence[Pair], choices: Mapping[str, str], cells: Cells) -> str:
