@@ -22,8 +22,8 @@ from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before numpy and torch are imported
 
-from nomos.train.repair_judge import Share, Standing
-from nomos.train.repairing import Repair, repair
+from nomos.train.repairing.judge import Share, Standing
+from nomos.train.repairing.repair import Repair, repair
 
 CASES = Path(__file__).parents[1] / "casestudies"
 BUDGET = 20_000

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nomos.train import GuidedTraining, Schedule
-from nomos.train.guided_starts import BuggyStarts, Start, StartChooser, states_of
+from nomos.train.guiding.starts import BuggyStarts, Start, StartChooser, states_of
 
 
 def starts(*bugs: str) -> list[Start]:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from nomos import DomainError, NomosError
-from nomos.train.guided_tests import PolicyTests, states_in
+from nomos.train.guiding.tests import PolicyTests, states_in
 
 # A walker on a line of numbers wins when it reaches 0; `policy` says where to.
 DOMAIN = '''

@@ -16,15 +16,15 @@ from nomos.errors import DomainError, StoreError
 from nomos.harness.engine import Engine
 from nomos.harness.program import Program
 from nomos.lang.check import check
-from nomos.train.repair_answers import Labels, Number, Threshold, find_answering
-from nomos.train.repair_cases import Cases, NoMeaning, draw_cases
-from nomos.train.repair_data import Records, read_records, split
-from nomos.train.repair_judge import Share, StandIn, Standing
-from nomos.train.repair_labels import holds, satisfying
-from nomos.train.repair_monotone import Monotone, find_monotone
-from nomos.train.repair_rounds import Goal, Progress, Round, seed_of
-from nomos.train.repair_store import Checkpoint
-from nomos.train.repair_verdict import statement, verdict_on
+from nomos.train.repairing.answers import Labels, Number, Threshold, find_answering
+from nomos.train.repairing.cases import Cases, NoMeaning, draw_cases
+from nomos.train.repairing.data import Records, read_records, split
+from nomos.train.repairing.judge import Share, StandIn, Standing
+from nomos.train.repairing.labels import holds, satisfying
+from nomos.train.repairing.monotone import Monotone, find_monotone
+from nomos.train.repairing.rounds import Goal, Progress, Round, seed_of
+from nomos.train.repairing.store import Checkpoint
+from nomos.train.repairing.verdict import statement, verdict_on
 
 
 class Rule:

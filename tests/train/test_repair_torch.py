@@ -21,11 +21,11 @@ from nomos.train import Listener, repair
 
 torch = pytest.importorskip("torch")
 
-from nomos.train.repair_answers import Labels, Number  # noqa: E402 - needs torch
-from nomos.train.repair_cases import Cases, NoMeaning, draw_cases  # noqa: E402
-from nomos.train.repair_judge import StandIn  # noqa: E402
-from nomos.train.repair_labels import holds  # noqa: E402
-from nomos.train.repair_loss import Meaning  # noqa: E402
+from nomos.train.repairing.answers import Labels, Number  # noqa: E402 - needs torch
+from nomos.train.repairing.cases import Cases, NoMeaning, draw_cases  # noqa: E402
+from nomos.train.repairing.judge import StandIn  # noqa: E402
+from nomos.train.repairing.labels import holds  # noqa: E402
+from nomos.train.repairing.loss import Meaning  # noqa: E402
 
 FORMULAS = [
     "d1 <= d2",

@@ -13,7 +13,7 @@ import click
 from nomos.cli.options import parse_settings, stop_at_bad_specs, write_text
 
 if TYPE_CHECKING:
-    from nomos.train.repairing import Listener, Repair
+    from nomos.train.repairing.repair import Listener, Repair
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _PIPE_WIDTH = 120  # of tables where no terminal says how wide it is
@@ -116,7 +116,7 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
             click.echo("interrupted; the same command with --resume goes on", err=True)
             sys.exit(130)
     if options["json_file"] is not None:
-        from nomos.train.repair_report import repair_data
+        from nomos.train.repairing.report import repair_data
 
         document = {"schema": 1, "repair": repair_data(result)}
         write_text(options["json_file"], json.dumps(document, indent=1) + "\n")
@@ -128,7 +128,7 @@ def _repair(
     specs: tuple[str, ...], options: dict[str, Any], listener: Listener
 ) -> Repair:
     from nomos.models.load import trusting
-    from nomos.train.repairing import repair
+    from nomos.train.repairing.repair import repair
 
     names = ("times", "points", "rounds", "budget", "seed", "out", "resume", "trust")
     with ExitStack() as stack:
@@ -165,7 +165,7 @@ class _Screen:
         self._task = self._bar.add_task("judging the model", total=None)
 
     def __enter__(self) -> Listener:
-        from nomos.train.repairing import Listener
+        from nomos.train.repairing.repair import Listener
 
         self._bar.start()
         return Listener(begun=self._begun, step=self._step, round=self._round)
@@ -185,14 +185,14 @@ class _Screen:
         self._bar.update(self._task, description=title, total=1.0, completed=part)
 
     def _round(self, done: Any) -> None:
-        from nomos.train.repair_report import round_line
+        from nomos.train.repairing.report import round_line
 
         self._say(round_line(done))
         self._bar.update(self._task, description="judging the model", total=None)
 
     def finish(self, result: Repair) -> None:
         """Show what came of it."""
-        from nomos.train.repair_report import trade_off
+        from nomos.train.repairing.report import trade_off
 
         if self.quiet:
             return

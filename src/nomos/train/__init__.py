@@ -6,9 +6,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from nomos.train.guided import GuidedTraining, PolicyTest
-    from nomos.train.guided_starts import Schedule
-    from nomos.train.repairing import Listener, Plan, Repair, repair
+    from nomos.train.guiding.starts import Schedule
+    from nomos.train.guiding.training import GuidedTraining, PolicyTest
+    from nomos.train.repairing.repair import Listener, Plan, Repair, repair
 
 __all__ = [
     "GuidedTraining",
@@ -22,13 +22,13 @@ __all__ = [
 
 # Loaded when first asked for: repair needs nothing of games, and the other way round.
 _HOMES = {
-    "GuidedTraining": "nomos.train.guided",
-    "Listener": "nomos.train.repairing",
-    "Plan": "nomos.train.repairing",
-    "PolicyTest": "nomos.train.guided",
-    "Repair": "nomos.train.repairing",
-    "Schedule": "nomos.train.guided_starts",
-    "repair": "nomos.train.repairing",
+    "GuidedTraining": "nomos.train.guiding.training",
+    "Listener": "nomos.train.repairing.repair",
+    "Plan": "nomos.train.repairing.repair",
+    "PolicyTest": "nomos.train.guiding.training",
+    "Repair": "nomos.train.repairing.repair",
+    "Schedule": "nomos.train.guiding.starts",
+    "repair": "nomos.train.repairing.repair",
 }
 
 

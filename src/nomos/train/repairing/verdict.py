@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from nomos.train.repair_judge import Standing
-from nomos.train.repair_rounds import Goal, Round
+from nomos.train.repairing.judge import Standing
+from nomos.train.repairing.rounds import Goal, Round
 
 Verdict = Literal["clean", "repaired", "improved", "not repaired"]
 _MUCH = 0.5  # of the rate before: a round below this has lowered it, at whatever cost

@@ -23,7 +23,7 @@ from nomos.harness.columns import Columns
 from nomos.harness.engine import Engine, RandomCases
 from nomos.harness.rows import each, own_column
 from nomos.lang import core
-from nomos.train.repair_judge import StandIn
+from nomos.train.repairing.judge import StandIn
 
 Array = np.ndarray[Any, Any]
 _BATCH = 4096  # rows asked at once

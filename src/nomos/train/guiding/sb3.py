@@ -17,10 +17,10 @@ from stable_baselines3.common.callbacks import BaseCallback
 from nomos.campaign.events import Bug
 from nomos.campaign.result import Result
 from nomos.errors import NomosError
-from nomos.train.guided import GuidedTraining, PolicyTest, Restore
-from nomos.train.guided_actions import best_actions
-from nomos.train.guided_starts import BuggyStarts, Start, StartChooser, states_of
-from nomos.train.guided_tests import PolicyTests, states_in
+from nomos.train.guiding.actions import best_actions
+from nomos.train.guiding.starts import BuggyStarts, Start, StartChooser, states_of
+from nomos.train.guiding.tests import PolicyTests, states_in
+from nomos.train.guiding.training import GuidedTraining, PolicyTest, Restore
 
 
 class GuidedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):

@@ -18,10 +18,10 @@ import numpy as np
 from nomos.errors import ModelError
 from nomos.models.extras import need, reason
 from nomos.models.sklearn import EstimatorModel
-from nomos.train.repair_cases import TOGETHER, Cases, NoMeaning, joined_rows
-from nomos.train.repair_labels import satisfying
-from nomos.train.repair_lesson import Lesson
-from nomos.train.repair_monotone import find_monotone
+from nomos.train.repairing.cases import TOGETHER, Cases, NoMeaning, joined_rows
+from nomos.train.repairing.labels import satisfying
+from nomos.train.repairing.lesson import Lesson
+from nomos.train.repairing.monotone import find_monotone
 
 Array = np.ndarray[Any, Any]
 _ADDED = 1 / 16  # of the data, for each spec and round, times the weight of the spec

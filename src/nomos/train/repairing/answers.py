@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nomos.train.repair_cases import NoMeaning
+from nomos.train.repairing.cases import NoMeaning
 
 Array = np.ndarray[Any, Any]
 _CLOSE = 1e-4  # between a number and the output that it is

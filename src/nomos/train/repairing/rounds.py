@@ -14,9 +14,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from nomos.train.repair_cases import Cases, NoMeaning, draw_cases, joined_rows
-from nomos.train.repair_judge import Bench, StandIn, Standing, answered
-from nomos.train.repair_lesson import Lesson
+from nomos.train.repairing.cases import Cases, NoMeaning, draw_cases, joined_rows
+from nomos.train.repairing.judge import Bench, StandIn, Standing, answered
+from nomos.train.repairing.lesson import Lesson
 
 _FIRST_WEIGHT, _LARGEST_WEIGHT = 4.0, 128.0
 _LOOKED_AT = 5000  # cases of each spec that a round is looked at with

@@ -7,10 +7,10 @@ from typing import Any
 from rich import box
 from rich.table import Table
 
-from nomos.train.repair_judge import Share, Standing
-from nomos.train.repair_rounds import Round
-from nomos.train.repair_store import standing_data
-from nomos.train.repairing import Repair
+from nomos.train.repairing.judge import Share, Standing
+from nomos.train.repairing.repair import Repair
+from nomos.train.repairing.rounds import Round
+from nomos.train.repairing.store import standing_data
 
 
 def percent(share: Share) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from nomos.errors import ModelError
 from nomos.models.load import load_model
 from nomos.models.recognise import Format, recognise
-from nomos.train.repair_rounds import Mender
+from nomos.train.repairing.rounds import Mender
 
 _CAN = (
     "networks in ONNX files, models of torch, and estimators with `fit` (scikit-learn, "
@@ -42,7 +42,7 @@ def make_mender(model: Any, *, trust: bool) -> Mender:
             )
     format = recognise(path)
     if format is Format.ONNX:
-        from nomos.train.repair_onnx import load_network
+        from nomos.train.repairing.onnx import load_network
 
         module = load_network(path).module
         return _torch(module, text, lambda trained: trained.to_bytes())
@@ -72,13 +72,13 @@ def _of_object(model: Any, name: str) -> Mender:
 
 
 def _of_estimator(estimator: Any, name: str, format: Format) -> Mender:
-    from nomos.train.repair_fit import make_fit_mender
+    from nomos.train.repairing.fit import make_fit_mender
 
     return make_fit_mender(estimator, name, as_skops=format is Format.SKOPS)
 
 
 def _torch(module: Any, name: str, write: Callable[[Any], bytes]) -> Mender:
-    from nomos.train.repair_torch import TorchMender
+    from nomos.train.repairing.torch import TorchMender
 
     return TorchMender(module, name, write)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nomos.train.repair_cases import Cases
+from nomos.train.repairing.cases import Cases
 
 
 @dataclass(frozen=True, slots=True, eq=False)

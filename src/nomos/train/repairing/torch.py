@@ -11,16 +11,16 @@ import numpy as np
 
 from nomos.errors import ModelError
 from nomos.models.torch import TorchModel, need_torch
-from nomos.train.repair_answers import (
+from nomos.train.repairing.answers import (
     Answering,
     Labels,
     Number,
     Threshold,
     find_answering,
 )
-from nomos.train.repair_cases import TOGETHER, Cases, NoMeaning
-from nomos.train.repair_lesson import Lesson
-from nomos.train.repair_loss import Meaning
+from nomos.train.repairing.cases import TOGETHER, Cases, NoMeaning
+from nomos.train.repairing.lesson import Lesson
+from nomos.train.repairing.loss import Meaning
 
 Array = np.ndarray[Any, Any]
 Tensor = Any

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nomos.lang import core
-from nomos.train.repair_cases import Cases
+from nomos.train.repairing.cases import Cases
 
 Array = np.ndarray[Any, Any]
 

@@ -14,13 +14,13 @@ from nomos.domain.domain import Domain
 from nomos.domain.find import build
 from nomos.errors import DomainError, ModelError, NomosError
 from nomos.models.load import load_model, standing_in
-from nomos.train.repair_data import Parts, Records, read_records, split
-from nomos.train.repair_function import find_function
-from nomos.train.repair_judge import Bench, Property, StandIn, Standing, on_records
-from nomos.train.repair_kinds import check_same, make_mender, repaired_path
-from nomos.train.repair_rounds import Goal, Mender, Progress, Round, Rounds, seed_of
-from nomos.train.repair_store import Checkpoint, repair_key
-from nomos.train.repair_verdict import Verdict, statement, verdict_on
+from nomos.train.repairing.data import Parts, Records, read_records, split
+from nomos.train.repairing.function import find_function
+from nomos.train.repairing.judge import Bench, Property, StandIn, Standing, on_records
+from nomos.train.repairing.kinds import check_same, make_mender, repaired_path
+from nomos.train.repairing.rounds import Goal, Mender, Progress, Round, Rounds, seed_of
+from nomos.train.repairing.store import Checkpoint, repair_key
+from nomos.train.repairing.verdict import Verdict, statement, verdict_on
 
 _AT_HAND = "the model at hand"  # what a domain is told of a model that is no file
 

@@ -19,8 +19,8 @@ import numpy as np
 
 from nomos.lang import core
 from nomos.models.torch import need_torch
-from nomos.train.repair_answers import Answering, Labels, Number, Threshold
-from nomos.train.repair_cases import Cases, NoMeaning
+from nomos.train.repairing.answers import Answering, Labels, Number, Threshold
+from nomos.train.repairing.cases import Cases, NoMeaning
 
 Array = np.ndarray[Any, Any]
 Tensor = Any

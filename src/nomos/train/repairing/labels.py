@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from nomos.lang import core
-from nomos.train.repair_cases import Cases, NoMeaning
+from nomos.train.repairing.cases import Cases, NoMeaning
 
 Array = np.ndarray[Any, Any]
 _MOST_TOGETHER = 256  # combinations of labels that are tried

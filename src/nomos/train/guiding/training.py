@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nomos.errors import NomosError
-from nomos.train.guided_starts import Schedule
+from nomos.train.guiding.starts import Schedule
 
 if TYPE_CHECKING:
-    from nomos.train.guided_sb3 import GuidedCallback, GuidedEnv
+    from nomos.train.guiding.sb3 import GuidedCallback, GuidedEnv
 
 Restore = Callable[[Any, Any, int], Any]
 
@@ -116,10 +116,10 @@ class GuidedTraining:
 
 def _import_sb3() -> Any:
     try:
-        from nomos.train import guided_sb3
+        from nomos.train.guiding import sb3
     except ImportError as error:
         raise NomosError(
             "guided training needs gymnasium and Stable-Baselines3:"
             f" pip install 'nomos-ml[sb3]' ({error})"
         ) from error
-    return guided_sb3
+    return sb3

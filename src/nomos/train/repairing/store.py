@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from nomos.errors import StoreError
-from nomos.train.repair_judge import Share, Standing
-from nomos.train.repair_rounds import Progress, Round
+from nomos.train.repairing.judge import Share, Standing
+from nomos.train.repairing.rounds import Progress, Round
 
 _VERSION = 1
 

@@ -8,7 +8,7 @@ from typing import Any
 from nomos.domain.domain import Domain
 from nomos.errors import DomainError
 from nomos.harness.program import equal
-from nomos.train.repair_judge import Property, StandIn, answered
+from nomos.train.repairing.judge import Property, StandIn, answered
 
 _TRIED = 200  # records
 

@@ -25,7 +25,7 @@ from nomos.harness.engine import Cases, Engine, ListedCases, RandomCases
 from nomos.harness.program import Program, equal
 from nomos.harness.space import space_within
 from nomos.lang import core
-from nomos.train.repair_data import Records
+from nomos.train.repairing.data import Records
 
 Array = np.ndarray[Any, Any]
 _BATCH = 4096  # records asked at once

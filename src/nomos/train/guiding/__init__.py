@@ -1,0 +1,1 @@
+"""Reinforcement learning that starts where the policy breaks a specification."""

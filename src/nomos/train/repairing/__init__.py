@@ -1,0 +1,1 @@
+"""Models trained on the cases in which they break specifications."""
