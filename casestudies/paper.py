@@ -18,6 +18,7 @@ import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from shutil import which
 
 from rich.console import Console
 
@@ -158,6 +159,9 @@ def show_example(results: Sequence[Result], store: Store) -> None:
     console.print(found, soft_wrap=True)
     console.print(f"All bugs of the samples are in {store.path}.", soft_wrap=True)
     console.print("What to type next:")
+    if which("nomos") is None:  # `make demo` does not change the user's shell
+        activate = Path(sys.executable).with_name("activate")
+        console.print(f"  source {activate}", markup=False, soft_wrap=True)
     for step in summary.next_steps(results):
         console.print(f"  {step}", markup=False, soft_wrap=True)
 
