@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nomos import api
-from nomos.cli.options import parse_settings
+from nomos.cli.options import parse_settings, settings_option
 from nomos.errors import DomainError, NomosError
 
 if TYPE_CHECKING:
@@ -25,13 +25,7 @@ if TYPE_CHECKING:
 @click.option(
     "--model", metavar="MODEL", help="The policy that some actions come from."
 )
-@click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="Another setting of the domain's constructor.",
-)
+@settings_option
 @click.option(
     "--states",
     default=2000,

@@ -46,16 +46,21 @@ def keeping_store(
     return api.keeping_store(root, warn, options["store"])
 
 
+def settings_option(command: _Command) -> _Command:
+    """Add --set; `parse_settings` reads it."""
+    return click.option(
+        "--set",
+        "settings",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="Another setting of the domain's constructor.",
+    )(command)
+
+
 def campaign_options(command: _Command) -> _Command:
     """Add the options that say which cases are run, and how."""
     options = [
-        click.option(
-            "--set",
-            "settings",
-            multiple=True,
-            metavar="NAME=VALUE",
-            help="Another setting of the domain's constructor.",
-        ),
+        settings_option,
         click.option(
             "--budget",
             type=click.IntRange(1),

@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nomos.cli.options import parse_settings, stop_at_bad_specs, write_text
+from nomos.cli.options import (
+    parse_settings,
+    settings_option,
+    stop_at_bad_specs,
+    write_text,
+)
 
 if TYPE_CHECKING:
     from nomos.train.repairing.repair import Listener, Repair
@@ -39,13 +44,7 @@ _PIPE_WIDTH = 120  # of tables where no terminal says how wide it is
     type=_FILE,
     help="The file to write.  [default: beside the model, as NAME.repaired]",
 )
-@click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="Another setting of the domain's constructor.",
-)
+@settings_option
 @click.option(
     "--times",
     default=10.0,
