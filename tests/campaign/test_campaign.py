@@ -54,6 +54,15 @@ def test_a_campaign_begins_and_ends_with_one_event_each(income):
     assert isinstance(events[-1], Finished)
 
 
+def test_each_case_is_counted_once_and_bugs_by_their_inputs_too(income):
+    result, _ = run(income, cases=5000, search="random")
+    counted = result.counts
+    assert counted.passed + counted.violations == 5000
+    assert counted.violations > counted.unique_bugs == len(result.bugs)
+    assert counted.bug_inputs == len({bug.choices[0] for bug in result.bugs})
+    assert 1 < counted.bug_inputs < counted.unique_bugs
+
+
 def test_the_budget_counts_cases_past_requires_exactly(income):
     result, _ = run(income, cases=137, search="random")
     assert result.counts.tests == 137

@@ -137,3 +137,15 @@ def test_ctrl_c_while_a_model_is_loaded_ends_the_run(project, monkeypatch):
     drive(run, lambda result, event: None)
     assert run.interrupted
     assert run.results == []
+
+
+def test_a_time_that_is_up_waits_too():
+    before = signal.signal(signal.SIGALRM, lambda *_: done.append("rung"))
+    done = []
+    try:
+        with held_back():
+            os.kill(os.getpid(), signal.SIGALRM)
+            done.append("all of it")
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert done == ["all of it", "rung"]

@@ -31,6 +31,10 @@ def test_another_schedule_is_kept_to():
     assert [schedule.probability(n) for n in range(6)] == [0, 0, 0.3, 0.3, 0.5, 0.5]
 
 
+def test_a_schedule_may_grow_with_each_rollout():
+    assert Schedule(growth=0.25, every=1).probability(2) == 0.5
+
+
 @pytest.mark.parametrize(
     "wrong", [{"growth": -0.1}, {"most": 1.1}, {"most": -0.1}, {"every": 0}]
 )
