@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import pickle
 import sys
-import warnings
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +20,7 @@ from sklearn.svm import SVC
 from nomos import ModelError, load_model
 from nomos.models import NoScores
 from nomos.testing import check_model
+from tests.slow.libraries import library, quiet
 
 pytestmark = pytest.mark.slow
 RNG = np.random.default_rng(5)
@@ -32,22 +29,6 @@ TWO = (ROWS[:, 0] + ROWS[:, 1] > 0).astype(int)
 THREE = (ROWS[:, :2] > 0.2).sum(axis=1)
 NUMBERS = ROWS[:, 0] * 2 - ROWS[:, 2]
 SMALL = {"num_boost_round": 6}
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Let libraries warn of themselves while they train; loading must not warn."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
-
-
-def library(name: str, *, extra: str) -> Any:
-    with quiet():
-        try:
-            return importlib.import_module(name)
-        except ImportError as error:
-            pytest.skip(f"needs {name}: pip install 'nomos-ml[{extra}]' ({error})")
 
 
 def refused_when_cut(path: Path) -> None:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import pickle
 import shutil
 import socket
-import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +18,7 @@ from sklearn.linear_model import LogisticRegression
 from nomos import ModelError, load_model
 from nomos.models import NoScores
 from nomos.testing import check_model
+from tests.slow.libraries import library, quiet
 
 pytestmark = pytest.mark.slow
 ROWS = np.random.default_rng(5).normal(size=(60, 4)).astype(np.float32)
@@ -28,21 +26,6 @@ THREE = (ROWS[:, :2] > 0.2).sum(axis=1)
 TEXTS = ["good room", "the room was bad", "", "bad bad bad", "was the room good"] * 8
 SMALL = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
 SMALL |= {"intermediate_size": 16}
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
-
-
-def library(name: str, *, extra: str) -> Any:
-    with quiet():
-        try:
-            return importlib.import_module(name)
-        except ImportError as error:
-            pytest.skip(f"needs {name}: pip install 'nomos-ml[{extra}]' ({error})")
 
 
 @pytest.fixture

@@ -6,10 +6,9 @@ import importlib
 import io
 import json
 import sys
-import warnings
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -20,6 +19,7 @@ import pytest
 from nomos import ModelError, load_model
 from nomos.models import NoScores
 from nomos.testing import check_model
+from tests.slow.libraries import library, quiet
 
 pytestmark = pytest.mark.slow
 ROWS = np.random.default_rng(5).normal(size=(60, 4)).astype(np.float32)
@@ -64,21 +64,6 @@ def number():
 def nothing():
     return 3
 '''
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
-
-
-def library(name: str, *, extra: str) -> Any:
-    with quiet():
-        try:
-            return importlib.import_module(name)
-        except ImportError as error:
-            pytest.skip(f"needs {name}: pip install 'nomos-ml[{extra}]' ({error})")
 
 
 @pytest.fixture
