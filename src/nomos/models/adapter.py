@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -26,7 +27,7 @@ class NoScores(ModelError):
     """The model has labels and no scores."""
 
 
-class Adapter:
+class Adapter(ABC):
     """A model that is asked for labels, and for scores where it has them.
 
     Attributes:
@@ -60,8 +61,9 @@ class Adapter:
         answer: Array = np.asarray(self._ask(self._scores, rows))
         return answer
 
+    @abstractmethod
     def _labels(self, rows: Any) -> Any:
-        raise NotImplementedError
+        """Return the labels of rows that the library can take."""
 
     def _scores(self, rows: Any) -> Any:
         raise NoScores(f"{self.name} gives no scores")
@@ -128,8 +130,9 @@ class OutputModel(Adapter):
     that the model predicts: then the label is that number, and there are no scores.
     """
 
+    @abstractmethod
     def _output(self, rows: Any) -> Array:
-        raise NotImplementedError
+        """Return what the model gives for rows that the library can take."""
 
     def _labels(self, rows: Any) -> Array:
         return self._to_labels(self._output(rows))
