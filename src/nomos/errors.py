@@ -7,6 +7,7 @@ NomosError            what every caller may catch
 └── StoreError        the store of campaigns and bugs cannot be read or written
 
 Discard is no error: a domain function raises it to say that a case has no meaning.
+Stop is none either: it ends a campaign from outside, whatever the model is doing.
 """
 
 from __future__ import annotations
@@ -48,3 +49,7 @@ class StoreError(NomosError):
 
 class Discard(Exception):
     """Raised by a domain function for which the case has no meaning."""
+
+
+class Stop(BaseException):
+    """Raised into a campaign that must end now: by Ctrl-C, a signal or the clock."""

@@ -6,11 +6,14 @@ again here before anybody believes it.
 
 from __future__ import annotations
 
+import ast
 import builtins
+import math
 import traceback
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -19,7 +22,9 @@ from nomos.diagnostics.source import Source
 from nomos.errors import Discard, ModelError
 from nomos.harness.choices import CaseDraws, NoSuchNumber
 from nomos.harness.emit import Emitter, function_of
+from nomos.harness.gap import sides
 from nomos.harness.program import Program, Running
+from nomos.lang import core
 
 
 class Verdict(IntEnum):
@@ -47,20 +52,19 @@ class Outcome:
     values: dict[str, Any] = field(default_factory=dict)
     traceback: str = ""
     calls: int = 0
-
-
-class Violated(Exception):
-    """An `ensures` that does not hold, with the values of the case."""
-
-    def __init__(self, why: str, values: dict[str, Any]) -> None:
-        super().__init__(why)
-        self.values = values
+    failed: int = 0  # a bit for each `ensures` that does not hold
+    gap: float = math.nan  # by how much the first of them is missed
 
 
 class Case(Running):
     """The `case` that the emitted statements talk to."""
 
     accepted = False
+    values: Mapping[str, Any] = {}  # where an `ensures` does not hold
+
+    def __init__(self, program: Program, draws: CaseDraws) -> None:
+        super().__init__(program, draws)
+        self.failures: list[str] = []  # the `ensures` that do not hold, in order
 
     def accept(self) -> None:
         """Note that the case got past `requires`: it spends budget."""
@@ -72,21 +76,20 @@ class Case(Running):
         raise Discard(why)
 
     def violate(self, why: str, values: dict[str, Any]) -> None:
-        """End the case: an `ensures` does not hold."""
-        raise Violated(why, values)
+        """Note that an `ensures` does not hold; the others are evaluated all the same."""
+        if not self.failures:
+            names = self.program.names
+            self.values = {n: v for n, v in values.items() if n in names}
+        self.failures.append(why)
 
     def outcome(self, error: BaseException | None) -> Outcome:
         """Return the verdict, given how the case ended."""
         choices, accepted = tuple(self.draws.choices), self.accepted
+        if self.failures:
+            return self._violated(choices)
         match error:
             case None:
                 verdict, why = Verdict.PASSED, ""
-            case Violated():
-                names = self.program.names
-                values = {n: v for n, v in error.values.items() if n in names}
-                return Outcome(
-                    Verdict.VIOLATED, choices, True, str(error), values, "", self.calls
-                )
             case Discard():
                 verdict = Verdict.DISCARDED
                 why = reason(error, self.program.spec.source)
@@ -97,6 +100,18 @@ class Case(Running):
                     Verdict.CRASHED, choices, accepted, why, {}, shown, self.calls
                 )
         return Outcome(verdict, choices, accepted, why, {}, "", self.calls)
+
+    def _violated(self, choices: tuple[int, ...]) -> Outcome:
+        ensures = self.program.spec.ensures
+        return Outcome(
+            Verdict.VIOLATED,
+            choices,
+            accepted=True,
+            why=self.failures[0],
+            values=dict(self.values),
+            calls=self.calls,
+            failed=sum(1 << n for n, e in enumerate(ensures) if e.text in self.failures),
+        )
 
 
 def reason(discard: Discard, source: Source) -> str:
@@ -142,6 +157,24 @@ class Alone:
         }
         exec(code, names)
         self._function: Callable[[Case], None] = names["run_case"]
+        self._names = names
+        self._sides = {e.text: self._compiled(e.test, emitter) for e in program.spec.ensures}
+
+    def _compiled(self, test: core.Expr, emitter: Emitter) -> tuple[CodeType, ...]:
+        """Return code for the two sides of a comparison; none where it is none."""
+        return tuple(
+            compile(ast.Expression(emitter.expression(side)), "<gap>", "eval")
+            for side in sides(test) or ()
+        )
+
+    def _gap(self, outcome: Outcome) -> float:
+        """Return by how much the first `ensures` that fails is missed."""
+        values = [eval(c, self._names, outcome.values) for c in self._sides[outcome.why]]
+        numbers = [v for v in values if isinstance(v, int | float) and type(v) is not bool]
+        if len(numbers) != 2:
+            return math.nan
+        gap = float(numbers[0]) - float(numbers[1])
+        return gap if math.isfinite(gap) else math.nan
 
     def _current(self) -> Case:
         assert self._case is not None
@@ -156,5 +189,9 @@ class Alone:
         except ModelError:
             raise
         except Exception as error:
-            return case.outcome(error)
-        return case.outcome(None)
+            outcome = case.outcome(error)
+        else:
+            outcome = case.outcome(None)
+        if outcome.verdict is Verdict.VIOLATED:
+            outcome = replace(outcome, gap=self._gap(outcome))
+        return outcome

@@ -12,17 +12,23 @@ from nomos.domain.records import Column, items, take, to_column
 from nomos.errors import ModelError
 from nomos.harness.memory import UNKNOWN, Memory
 from nomos.harness.program import is_value
+from nomos.harness.watch import WHOLE_CHUNK, watch
 
 Array = np.ndarray[Any, Any]
 _MOST_FAILURES = 64  # after so many single failures a batch is not searched any further
 
 
 class Answers:
-    """The remembered answers of a campaign, and how many rows the model was sent."""
+    """The remembered answers of a campaign, and how many rows the model was sent.
+
+    With a size of 0, nothing is remembered.
+    """
 
     def __init__(self, size: int) -> None:
         self.size = size
         self.rows_sent = 0
+        self.asked_again = 0
+        self.moved = 0
         self._memories: dict[Any, Memory] = {}
         self._known: dict[tuple[batched, int], Any] = {}  # by function and place
 
@@ -58,6 +64,7 @@ def call_batch(
         count = end - first
         if left > 0:
             try:
+                watch.mark(WHOLE_CHUNK)
                 made = columns(slice(first, end))
                 return function.many(*made), np.zeros(count, dtype=bool)
             except ModelError:

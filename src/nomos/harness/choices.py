@@ -17,7 +17,7 @@ from nomos.errors import Discard
 
 Array = np.ndarray[Any, Any]
 _WORDS_PER_COUNTER = 4  # Philox gives four words for each value of its counter
-_WORDS = 2**64
+_LARGEST = 2**63 - 1
 _BLOCK = 1024  # cases whose words are made together when cases run one by one
 _LOW_HALF = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
@@ -66,8 +66,8 @@ def bounds(low: Any, high: Any) -> tuple[int, int]:
         raise TypeError(f"randInt takes integers, not {low!r} and {high!r}") from None
     if low > high:
         raise NoSuchNumber(f"randInt({low}, {high})")
-    if high - low >= _WORDS:
-        raise ValueError(f"randInt({low}, {high}) has more than 2**64 numbers")
+    if low < -_LARGEST - 1 or high > _LARGEST:
+        raise ValueError(f"randInt({low}, {high}) goes beyond 64-bit integers")
     return low, high
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import IntEnum
 from typing import Any
 
@@ -172,9 +173,15 @@ class Chunk:
         self._choices.append(choices)
         self.position = self.position + np.array([len(draws) for draws in made])
 
-    def choices_of(self, index: Array) -> list[tuple[int, ...]]:
-        """Return the choices of rows, each as the list that a run alone would record."""
+    def choices_of(self, index: Array) -> tuple[Array, Array]:
+        """Return the choices of rows as a table, and how many each row has."""
         rows = self.rows[index]
+        columns = [e[0] for e in self._choices if isinstance(e, tuple) and e[1] is None]
+        if len(columns) == len(self._choices):  # every case made the same draws
+            table = np.empty((len(rows), len(columns)), dtype=np.int64)
+            for number, column in enumerate(columns):
+                table[:, number] = column[rows]
+            return table, np.full(len(rows), len(columns), dtype=np.int64)
         cases: list[list[int]] = [[] for _ in rows]
         for entry in self._choices:
             if isinstance(entry, list):
@@ -188,4 +195,13 @@ class Chunk:
             ):
                 if did:
                     case.append(value)
-        return [tuple(case) for case in cases]
+        return padded(cases)
+
+
+def padded(cases: Sequence[Sequence[int]]) -> tuple[Array, Array]:
+    """Return lists of choices as one table, and their lengths."""
+    lengths = np.fromiter(map(len, cases), dtype=np.int64, count=len(cases))
+    table = np.zeros((len(cases), int(lengths.max(initial=0))), dtype=np.int64)
+    for number, case in enumerate(cases):
+        table[number, : len(case)] = case
+    return table, lengths

@@ -15,7 +15,8 @@ from nomos.diagnostics.source import Span
 from nomos.domain.records import Column
 from nomos.harness.asking import Answers
 from nomos.harness.chunk import Chunk, Fate
-from nomos.harness.evaluate import At, Evaluator, Scope, roots
+from nomos.harness.evaluate import Evaluator, Scope, roots
+from nomos.harness.gap import gaps
 from nomos.harness.rows import Rows
 from nomos.lang import core
 
@@ -31,7 +32,8 @@ class Columns:
         self.spec = chunk.program.spec
         self.evaluator = Evaluator(chunk, answers)
         self.scope: Scope = {}
-        self.failed: Array = np.empty(0, dtype=np.int64)  # which `ensures`, -1 for none
+        self.failed: Array = np.empty(0, dtype=np.int64)  # a bit for each `ensures`
+        self.gaps: Array = np.empty(0)  # by how much the first of them is missed
 
     @property
     def is_empty(self) -> bool:
@@ -67,24 +69,31 @@ class Columns:
         self.scope[name] = self.chunk.cell(column, None)
 
     def judge(self) -> None:
-        """Evaluate the later vars and every `ensures`."""
+        """Evaluate the later vars and every `ensures`, each on every case."""
         for let in self.spec.later_variables:
             self._let(let)
         if self.is_empty:
             return
         count = len(self.chunk.rows)
-        failed = np.full(count, -1, dtype=np.int64)
-        at: At = None
+        self.failed = np.zeros(count, dtype=np.int64)
+        self.gaps = np.full(count, np.nan)
         for number, condition in enumerate(self.spec.ensures):
-            holds = self.evaluator.truth(condition.test, at, self.scope)
+            holds = self.evaluator.truth(condition.test, None, self.scope)
             if not holds.all():
-                here = np.arange(count) if at is None else at
-                failed[here[~holds]] = number
-                at = here[holds]
-                if not len(at):
-                    break
+                self._note_gaps(condition, np.flatnonzero(~holds & (self.failed == 0)))
+                self.failed[~holds] |= 1 << number
         stays = self.chunk.settle()
-        self.failed = failed if stays is None else failed[stays]
+        if stays is not None:
+            self.failed, self.gaps = self.failed[stays], self.gaps[stays]
+
+    def _note_gaps(self, condition: core.Condition, at: Array) -> None:
+        """Keep by how much the first `ensures` that fails is missed."""
+        if len(at):
+            self.gaps[at] = gaps(
+                condition.test,
+                len(at),
+                lambda side: self.evaluator.value(side, at, self.scope),
+            )
 
     def column(self, name: str) -> Column:
         """Return the values of a name for the cases still here."""

@@ -6,7 +6,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from nomos.harness.choices import EndlessRange, Stream, bounded_many
+from nomos.harness.choices import (
+    EndlessRange,
+    Stream,
+    bounded,
+    bounded_many,
+    seed_of,
+)
 
 Array = np.ndarray[Any, Any]
 LONGEST_RANGE = 2**24  # numbers; cases that draw from more are not listed
@@ -30,8 +36,12 @@ class ColumnDraws(Protocol):
         """Draw the seeds of generators."""
         ...
 
-    def word(self, row: int, position: int) -> int:
-        """Return the random word of one case."""
+    def integer(self, row: int, position: int, low: int, high: int) -> int:
+        """Draw from low..high for one case; the bounds are right."""
+        ...
+
+    def seed(self, row: int, position: int) -> int:
+        """Draw the seed of a generator for one case."""
         ...
 
 
@@ -51,9 +61,13 @@ class RandomDraws:
             self._words[position] = words
         return self._words[position]
 
-    def word(self, row: int, position: int) -> int:
-        """Return the random word of one case."""
-        return int(self.words(position)[row])
+    def integer(self, row: int, position: int, low: int, high: int) -> int:
+        """Draw from low..high for one case; the bounds are right."""
+        return bounded(int(self.words(position)[row]), low, high)
+
+    def seed(self, row: int, position: int) -> int:
+        """Draw the seed of a generator for one case."""
+        return seed_of(int(self.words(position)[row]))
 
     def _gather(self, rows: Array | None, positions: Array | int) -> Array:
         if isinstance(positions, int):
@@ -80,12 +94,15 @@ class RandomDraws:
 class ReplayedDraws:
     """The draws of cases whose first choices are known: one row each in `known`.
 
-    A row that draws more than it knows has to wait; `low` and `high` then say what it
-    could have drawn.
+    A row knows its first `lengths` choices. One that draws more than it knows has to
+    wait; `low` and `high` then say what it could have drawn.
     """
 
-    def __init__(self, known: Array) -> None:
+    def __init__(self, known: Array, lengths: Array | None = None) -> None:
         self.known = known
+        if lengths is None:
+            lengths = np.full(len(known), known.shape[1], dtype=np.int64)
+        self.lengths = lengths
         self.low = np.zeros(len(known), dtype=np.int64)
         self.high = np.full(len(known), -1, dtype=np.int64)
 
@@ -96,7 +113,7 @@ class ReplayedDraws:
         if rows is None:
             rows = np.arange(len(self.known))
         at = np.broadcast_to(positions, rows.shape)
-        waiting = at >= self.known.shape[1]
+        waiting = at >= self.lengths[rows]
         if not waiting.any():
             return self.known[rows, at], None
         self.low[rows[waiting]] = low[waiting]
@@ -106,9 +123,21 @@ class ReplayedDraws:
         return values, waiting
 
     def seeds(self, rows: Array | None, positions: Array | int) -> Array:
-        """Refuse: a generator has too many values."""
-        raise EndlessRange("a function that draws by itself")
+        """Return the known seeds; a generator that is not known has too many."""
+        if rows is None:
+            rows = np.arange(len(self.known))
+        at = np.broadcast_to(positions, rows.shape)
+        if (at >= self.lengths[rows]).any():
+            raise EndlessRange("a function that draws by itself")
+        seeds: Array = self.known[rows, at]
+        return seeds
 
-    def word(self, row: int, position: int) -> int:
-        """Refuse: what a block draws is not listed."""
-        raise EndlessRange("a draw inside the block")
+    def integer(self, row: int, position: int, low: int, high: int) -> int:
+        """Return the known choice of one case."""
+        return self.seed(row, position)
+
+    def seed(self, row: int, position: int) -> int:
+        """Return the known seed of one case."""
+        if position >= self.lengths[row]:
+            raise EndlessRange("a draw inside the block")
+        return int(self.known[row, position])

@@ -1,148 +1,40 @@
-"""Run and judge a chunk of cases by one of the ways, and resolve what is hard alone."""
+"""Run and judge a chunk of cases by one of the ways; what is hard is run alone."""
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+import time
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 
 from nomos.harness.alone import Alone, Outcome, Verdict
 from nomos.harness.asking import Answers
-from nomos.harness.choices import CaseDraws, RandomCase, ReplayedCase, Stream
+from nomos.harness.cases import Cases, ListedCases
+from nomos.harness.choices import ReplayedCase
 from nomos.harness.chunk import Chunk, Fate
 from nomos.harness.columns import Columns
-from nomos.harness.drawing import ColumnDraws, RandomDraws, ReplayedDraws
+from nomos.harness.distinct import Distinct, keys_of
 from nomos.harness.hub import no_collection
+from nomos.harness.judged import CrashedCase, Judged, Violations, joined, no_violations
 from nomos.harness.lanes import Lanes
 from nomos.harness.program import Program
+from nomos.harness.watch import watch
 
 Array = np.ndarray[Any, Any]
 Way = Literal["columns", "lanes", "rows"]
 # Large records, such as sounds, are run in smaller parts than a chunk of rows.
 _MOST_BYTES = 2**25
 _FEWEST = 64
-
-
-class Cases(Protocol):
-    """Consecutive cases: their draws all at once, or one case's alone."""
-
-    @property
-    def count(self) -> int:
-        """How many cases there are."""
-        ...
-
-    def part(self, first: int, count: int) -> Cases:
-        """Return some of the cases."""
-        ...
-
-    def draws(self) -> ColumnDraws:
-        """Return the draws of all cases."""
-        ...
-
-    def alone(self, row: int) -> CaseDraws:
-        """Return the draws of one case."""
-        ...
+_MOST_REMEMBERED = 1_000_000  # violations that are known to come back, or not to
 
 
 @dataclass(frozen=True, slots=True)
-class RandomCases:
-    """`count` cases of a campaign from case number `first` on."""
+class Limits:
+    """Where to stop within a chunk."""
 
-    stream: Stream
-    first: int
-    count: int
-
-    def part(self, first: int, count: int) -> RandomCases:
-        """Return some of the cases."""
-        return RandomCases(self.stream, self.first + first, count)
-
-    def draws(self) -> ColumnDraws:
-        """Return the draws of all cases."""
-        return RandomDraws(self.stream, self.first, self.count)
-
-    def alone(self, row: int) -> CaseDraws:
-        """Return the draws of one case."""
-        return RandomCase(self.stream, self.first + row)
-
-
-@dataclass(frozen=True, slots=True)
-class ListedCases:
-    """Cases whose choices are known, one row each."""
-
-    known: Array
-
-    @property
-    def count(self) -> int:
-        """How many cases there are."""
-        return len(self.known)
-
-    def part(self, first: int, count: int) -> ListedCases:
-        """Return some of the cases."""
-        return ListedCases(self.known[first : first + count])
-
-    def draws(self) -> ColumnDraws:
-        """Return the draws of all cases."""
-        return ReplayedDraws(self.known)
-
-    def alone(self, row: int) -> CaseDraws:
-        """Return the draws of one case."""
-        return ReplayedCase(tuple(self.known[row].tolist()))
-
-
-@dataclass(slots=True)
-class Judged:
-    """The verdicts on the first cases of a chunk, in their order.
-
-    `accepted` tells which cases got past `requires` and so spent budget. `violations`
-    are the choices of the violated cases, by row. `discards` counts the reasons.
-    Crashed cases have their outcome in `crashes`.
-    """
-
-    verdicts: Array
-    accepted: Array
-    violations: dict[int, tuple[int, ...]] = field(default_factory=dict)
-    crashes: dict[int, Outcome] = field(default_factory=dict)
-    discards: Counter[str] = field(default_factory=Counter)
-    k: int = 0
-
-    @property
-    def tests(self) -> int:
-        """How many of the cases spent budget."""
-        return int(self.accepted.sum())
-
-    def add(self, row: int, outcome: Outcome) -> None:
-        """Take in the outcome of a case that was run alone."""
-        self.verdicts[row] = outcome.verdict
-        self.accepted[row] = _is_test(outcome)
-        self.k = max(self.k, outcome.calls)
-        match outcome.verdict:
-            case Verdict.VIOLATED:
-                self.violations[row] = outcome.choices
-            case Verdict.CRASHED:
-                self.crashes[row] = outcome
-            case Verdict.DISCARDED:
-                self.discards[outcome.why] += 1
-            case Verdict.PASSED:
-                pass
-
-
-def _joined(first: Judged, second: Judged) -> Judged:
-    """Put together the verdicts on cases that follow each other."""
-    shift = len(first.verdicts)
-    return Judged(
-        np.concatenate([first.verdicts, second.verdicts]),
-        np.concatenate([first.accepted, second.accepted]),
-        first.violations | {r + shift: c for r, c in second.violations.items()},
-        first.crashes | {r + shift: o for r, o in second.crashes.items()},
-        first.discards + second.discards,
-        max(first.k, second.k),
-    )
-
-
-def _is_test(outcome: Outcome) -> bool:
-    return outcome.accepted and outcome.verdict is not Verdict.DISCARDED
+    tests: int
+    crashes: int
 
 
 class Engine:
@@ -156,35 +48,90 @@ class Engine:
         self.way: Way = way or ("columns" if straight else "lanes")
         self.alone = Alone(program)
         self._lanes = Lanes(program) if self.way == "lanes" else None
-        self.answers = Answers(len(program.source))
         self._most = max(_FEWEST, _MOST_BYTES // max(1, program.record_bytes))
+        self.forget()
 
     def forget(self) -> None:
-        """Start a campaign afresh: no answers remembered, no rows counted."""
+        """Start a campaign afresh: nothing is remembered, nothing counted."""
         self.answers = Answers(len(self.program.source))
+        self._repeated = Distinct()  # violations that were run again in a batch
+        self._came_back = np.empty(0, dtype=bool)
 
-    def run(self, cases: Cases, *, tests: int, crashes: int) -> Judged:
+    def replay(self, choices: tuple[int, ...]) -> Outcome:
+        """Run the case of these choices alone."""
+        return self.alone.run(ReplayedCase(choices))
+
+    def run(self, cases: Cases, limits: Limits) -> Judged:
         """Judge cases in order until so many tests were made or so many crashed.
 
         It may stop earlier, where blocks discard cases: never later.
         """
-        judged = Judged(np.empty(0, dtype=np.int8), np.empty(0, dtype=bool))
+        began = time.perf_counter()
+        again, moved = self.answers.asked_again, self.answers.moved
+        parts: list[Judged] = []
+        tests = crashes = 0
         for first in range(0, cases.count, self._most):
             part = cases
             if cases.count > self._most:
                 part = cases.part(first, min(self._most, cases.count - first))
-            limits = _Limits(tests - judged.tests, crashes - len(judged.crashes))
+            left = Limits(limits.tests - tests, limits.crashes - crashes)
             with no_collection():  # till the chunk's objects are gone by themselves
-                more = self._run_part(part, limits)
-            judged = more if first == 0 else _joined(judged, more)
-            reached = judged.tests >= tests or len(judged.crashes) >= crashes
-            if reached or len(more.verdicts) < part.count:
+                judged = self._run_part(part, left)
+            parts.append(judged)
+            tests += int(judged.accepted.sum())
+            crashes += len(judged.crashes)
+            reached = tests >= limits.tests or crashes >= limits.crashes
+            if reached or len(judged) < part.count:
                 break
-        return judged
+        whole = _put_together(parts)
+        if len(whole.violations):
+            whole.violations.came_back = self._repeat(whole.violations)
+        whole.asked_again = self.answers.asked_again - again
+        whole.moved = self.answers.moved - moved
+        whole.seconds = time.perf_counter() - began
+        return whole
 
-    def _run_part(self, cases: Cases, limits: _Limits) -> Judged:
+    def _repeat(self, violations: Violations) -> Array:
+        """Run violations again together, with nothing remembered; tell which came back."""
+        keys = keys_of(violations.choices, violations.lengths)
+        known = self._repeated.count
+        places = self._repeated.places(keys, most=_MOST_REMEMBERED)
+        new = np.flatnonzero((places >= known) | (places < 0))
+        if len(new):
+            # Each of them once: the first row of each place, and those without one.
+            _, first = np.unique(places[new], return_index=True)
+            todo = np.union1d(new[first], np.flatnonzero(places < 0))
+            again = self._violated_again(violations.take(todo))
+            grown = np.zeros(self._repeated.count, dtype=bool)
+            grown[: len(self._came_back)] = self._came_back
+            kept = places[todo] >= 0
+            grown[places[todo][kept]] = again[kept]
+            self._came_back = grown
+            unkept = dict(zip(todo[~kept].tolist(), again[~kept], strict=True))
+            came_back = self._came_back[np.maximum(places, 0)]
+            for row, back in unkept.items():
+                came_back[row] = back
+            return came_back
+        return self._came_back[places]
+
+    def _violated_again(self, violations: Violations) -> Array:
+        cases = ListedCases(violations.choices, violations.lengths)
+        remembered, self.answers = self.answers, Answers(0)
+        again = np.zeros(len(violations), dtype=bool)
+        try:
+            for first in range(0, cases.count, self._most):
+                part = cases.part(first, self._most)
+                with no_collection():
+                    judged = self._run_part(part, Limits(part.count, part.count))
+                violated = judged.verdicts == Verdict.VIOLATED
+                again[first : first + len(violated)] = violated
+        finally:
+            self.answers = remembered
+        return again
+
+    def _run_part(self, cases: Cases, limits: Limits) -> Judged:
         if self.way == "rows":
-            return self._run_alone(cases, limits)
+            return self.run_rows(cases, limits)
         chunk = Chunk(self.program, cases.draws(), cases.count)
         columns = Columns(chunk, self.answers)
         resolved: dict[int, Outcome] = {}
@@ -192,41 +139,37 @@ class Engine:
             columns.generate()
             end = self._resolve(chunk, cases, resolved, cases.count, limits)
             end = _cut(chunk, resolved, end, limits.tests)
-            k = self._block(columns)
+            calls = self._block(columns)
         end = self._resolve(chunk, cases, resolved, end, limits)
-        return _collect(columns, resolved, end, k)
+        return _collect(columns, resolved, end, calls)
 
-    def _run_alone(self, cases: Cases, limits: _Limits) -> Judged:
-        outcomes: list[Outcome] = []
+    def run_rows(self, cases: Cases, limits: Limits, before: int = 0) -> Judged:
+        """Judge cases one by one, saying which is under way, `before` cases behind it."""
+        outcomes: dict[int, Outcome] = {}
         tests = crashes = 0
         for row in range(cases.count):
-            outcome = self._alone(cases, row)
-            outcomes.append(outcome)
+            watch.mark(before + row)
+            outcome = outcomes[row] = self.alone.run(cases.alone(row))
             tests += _is_test(outcome)
             crashes += outcome.verdict is Verdict.CRASHED
             if tests >= limits.tests or crashes >= limits.crashes:
                 break
-        size = len(outcomes)
-        judged = Judged(np.zeros(size, dtype=np.int8), np.zeros(size, dtype=bool))
-        for row, outcome in enumerate(outcomes):
-            judged.add(row, outcome)
+        judged = _empty(len(outcomes))
+        _add_resolved(judged, outcomes, [], self.program)
         return judged
 
-    def _alone(self, cases: Cases, row: int) -> Outcome:
-        outcome = self.alone.run(cases.alone(row))
-        self.answers.rows_sent += outcome.calls
-        return outcome
-
-    def _block(self, columns: Columns) -> int:
-        if not len(columns.chunk.rows):
-            return 0
+    def _block(self, columns: Columns) -> Array:
+        """Run and judge the block; return how many calls each case's block makes."""
+        count = len(columns.chunk.rows)
+        if not count:
+            return np.empty(0, dtype=np.int32)
         if self._lanes is not None:
-            k = self._lanes.run(columns, self.answers)
+            calls = self._lanes.run(columns, self.answers)
         else:
             columns.block()
-            k = self.program.spec.k or 0
+            calls = np.full(columns.chunk.size, self.program.spec.k or 0, dtype=np.int32)
         columns.judge()
-        return k
+        return calls
 
     def _resolve(
         self,
@@ -234,18 +177,18 @@ class Engine:
         cases: Cases,
         resolved: dict[int, Outcome],
         end: int,
-        limits: _Limits,
+        limits: Limits,
     ) -> int:
         """Run the hard cases alone, in order; return where to stop for crashes."""
         if not chunk.left:
             return end
-        assert not len(chunk.gone(Fate.WAITS)), "a draw that was not listed"
-        hard = set(chunk.gone(Fate.HARD).tolist()) - resolved.keys()
+        waits = chunk.gone(Fate.WAITS)  # a draw that is not known: it cannot be judged
+        hard = set(np.concatenate([chunk.gone(Fate.HARD), waits]).tolist())
         crashed = [r for r, o in resolved.items() if o.verdict is Verdict.CRASHED]
-        for row in sorted(hard):
+        for row in sorted(hard - resolved.keys()):
             if row >= end:
                 break
-            resolved[row] = self._alone(cases, row)
+            resolved[row] = self.alone.run(cases.alone(row))
             if resolved[row].verdict is Verdict.CRASHED:
                 crashed.append(row)
                 if len(crashed) >= limits.crashes:
@@ -253,12 +196,8 @@ class Engine:
         return end
 
 
-@dataclass(frozen=True, slots=True)
-class _Limits:
-    """Where to stop within a chunk."""
-
-    tests: int
-    crashes: int
+def _is_test(outcome: Outcome) -> bool:
+    return outcome.accepted and outcome.verdict is not Verdict.DISCARDED
 
 
 def _cut(chunk: Chunk, resolved: dict[int, Outcome], end: int, tests: int) -> int:
@@ -275,28 +214,104 @@ def _cut(chunk: Chunk, resolved: dict[int, Outcome], end: int, tests: int) -> in
     return end
 
 
+def _empty(count: int) -> Judged:
+    return Judged(
+        np.full(count, Verdict.DISCARDED, dtype=np.int8),
+        np.zeros(count, dtype=bool),
+        np.zeros(count, dtype=np.int32),
+        np.full(count, -1, dtype=np.int32),
+    )
+
+
 def _collect(
-    columns: Columns, resolved: dict[int, Outcome], end: int, k: int
+    columns: Columns, resolved: dict[int, Outcome], end: int, calls: Array
 ) -> Judged:
     """Put together what the chunk and the runs alone came to."""
     chunk = columns.chunk
-    verdicts = np.full(end, Verdict.DISCARDED, dtype=np.int8)
-    judged = Judged(verdicts, np.zeros(end, dtype=bool), k=k)
+    judged = _empty(end)
     count = int(np.searchsorted(chunk.rows, end))  # of the cases before the end
-    rows, failed = chunk.rows[:count], columns.failed[:count]
-    verdicts[rows] = Verdict.PASSED
+    rows = chunk.rows[:count]
+    judged.verdicts[rows] = Verdict.PASSED
     judged.accepted[rows] = True
-    violated = np.flatnonzero(failed >= 0)
-    verdicts[rows[violated]] = Verdict.VIOLATED
-    judged.violations = dict(
-        zip(rows[violated].tolist(), chunk.choices_of(violated), strict=True)
-    )
+    if count:
+        judged.calls[rows] = calls[rows]
+    violated = np.flatnonzero(columns.failed[:count])
+    if len(violated):
+        judged.verdicts[rows[violated]] = Verdict.VIOLATED
+        judged.violations = Violations(
+            rows[violated],
+            *chunk.choices_of(violated),
+            columns.failed[violated],
+            columns.gaps[violated],
+            np.ones(len(violated), dtype=bool),
+        )
     for gone, fates, reasons in chunk.left:
-        out = reasons[(gone < end) & (fates == Fate.DISCARDED)]
-        for number, times in enumerate(np.bincount(out).tolist()):
-            if times:
-                judged.discards[chunk.reasons[number]] += times
-    for row, outcome in resolved.items():
-        if row < end:
-            judged.add(row, outcome)
+        out = (gone < end) & (fates == Fate.DISCARDED)
+        judged.why[gone[out]] = reasons[out]
+        late = out & (gone < len(calls)) if len(calls) else out & False
+        judged.calls[gone[late]] = calls[gone[late]]
+    resolved = {row: outcome for row, outcome in resolved.items() if row < end}
+    _add_resolved(judged, resolved, chunk.reasons, columns.program)
     return judged
+
+
+def _add_resolved(
+    judged: Judged, resolved: dict[int, Outcome], reasons: list[str], program: Program
+) -> None:
+    """Take in the outcomes of cases that were run alone."""
+    reasons = list(reasons)
+    crashes, violated = [], []
+    for row, outcome in sorted(resolved.items()):
+        judged.verdicts[row] = outcome.verdict
+        judged.accepted[row] = _is_test(outcome)
+        judged.calls[row] = outcome.calls
+        judged.why[row] = -1
+        if outcome.verdict is Verdict.VIOLATED:
+            violated.append(row)
+        elif outcome.verdict is Verdict.CRASHED:
+            crash = CrashedCase(row, outcome.choices, outcome.why, outcome.traceback)
+            crashes.append(crash)
+        elif outcome.verdict is Verdict.DISCARDED:
+            if outcome.why not in reasons:
+                reasons.append(outcome.why)
+            judged.why[row] = reasons.index(outcome.why)
+    judged.crashes, judged.reasons = tuple(crashes), tuple(reasons)
+    if violated:
+        outcomes = [resolved[row] for row in violated]
+        found = Violations.of(
+            violated,
+            [outcome.choices for outcome in outcomes],
+            [outcome.failed for outcome in outcomes],
+            [outcome.gap for outcome in outcomes],
+        )
+        judged.violations = joined([judged.violations, found])
+
+
+def _put_together(parts: list[Judged]) -> Judged:
+    """Put together the verdicts on cases that follow each other."""
+    if len(parts) == 1:
+        return parts[0]
+    whole = Judged(
+        np.concatenate([part.verdicts for part in parts]),
+        np.concatenate([part.accepted for part in parts]),
+        np.concatenate([part.calls for part in parts]),
+        np.concatenate([part.why for part in parts]),
+    )
+    reasons: list[str] = []
+    crashes: list[CrashedCase] = []
+    violations = [no_violations()]
+    first = 0
+    for part in parts:
+        own = whole.why[first : first + len(part)]
+        own[part.why >= 0] += len(reasons)
+        reasons += part.reasons
+        crashes += [
+            CrashedCase(c.row + first, c.choices, c.error, c.traceback)
+            for c in part.crashes
+        ]
+        part.violations.rows = part.violations.rows + first
+        violations.append(part.violations)
+        first += len(part)
+    whole.reasons, whole.crashes = tuple(reasons), tuple(crashes)
+    whole.violations = joined(violations)
+    return whole

@@ -320,7 +320,8 @@ class Evaluator:
     def _places(self, expr: core.Call, at: At, scope: Scope) -> Array | None:
         """Return the items that alone determine a call's answers, None if more does."""
         found = roots(expr, scope)
-        if found is None or len(found) != 1 or not self.program.can_remember:
+        remembers = self.program.can_remember and self.answers.size > 0
+        if found is None or len(found) != 1 or not remembers:
             return None
         (name,) = found
         places = scope[name].places

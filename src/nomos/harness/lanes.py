@@ -13,7 +13,7 @@ from nomos.domain.records import items, to_column
 from nomos.errors import Discard
 from nomos.harness.alone import reason
 from nomos.harness.asking import Answers
-from nomos.harness.choices import bounded, bounds, generator, seed_of
+from nomos.harness.choices import bounds, generator
 from nomos.harness.chunk import Chunk, Fate
 from nomos.harness.columns import Columns
 from nomos.harness.emit import function_of
@@ -58,20 +58,19 @@ class LaneCase(Lane):
         """Where it draws from."""
         return self
 
-    def _word(self) -> int:
-        row, position = self.address
-        return self.chunk.draws.word(row, position + len(self.choices))
-
     def integer(self, low: int, high: int) -> int:
         """Draw from low..high, both included."""
         low, high = bounds(low, high)
-        value = bounded(self._word(), low, high)
+        row, position = self.address
+        at = position + len(self.choices)
+        value = self.chunk.draws.integer(row, at, low, high)
         self.choices.append(value)
         return value
 
     def generator(self) -> np.random.Generator:
         """Draw a generator."""
-        seed = seed_of(self._word())
+        row, position = self.address
+        seed = self.chunk.draws.seed(row, position + len(self.choices))
         self.choices.append(seed)
         return generator(seed)
 
@@ -107,16 +106,18 @@ class Lanes:
         exec(compile(module, spec.source.name, "exec"), names)
         self._block: Callable[..., tuple[Any, ...]] = names["block"]
 
-    def run(self, columns: Columns, answers: Answers) -> int:
-        """Run the block for every case still in the chunk; return the largest k."""
+    def run(self, columns: Columns, answers: Answers) -> Array:
+        """Run the block for every case still in the chunk; return the calls of each row."""
         lanes = self._lanes(columns)
-        remembers = self.program.can_remember
+        calls = np.zeros(columns.chunk.size, dtype=np.int32)
+        remembers = self.program.can_remember and answers.size > 0
         Hub(answers, most_live=self.most_live, remembers=remembers).run(lanes)
         answers.rows_sent += sum([lane.unasked for lane in lanes])
         if any(lane.choices for lane in lanes):
             columns.chunk.record_block([tuple(lane.choices) for lane in lanes])
+        calls[columns.chunk.rows] = [lane.calls for lane in lanes]
         self._hand_back(columns, lanes)
-        return max([lane.calls for lane in lanes])
+        return calls
 
     def _lanes(self, columns: Columns) -> list[LaneCase]:
         chunk, block = columns.chunk, self._block

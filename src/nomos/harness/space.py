@@ -20,17 +20,26 @@ Array = np.ndarray[Any, Any]
 _CHUNK = 8192
 
 
-def listed_cases(program: Program) -> Iterator[Array]:
+def input_count(program: Program) -> int:
+    """Return in how many ways the inputs can be drawn."""
+    return int(len(program.source) ** len(program.spec.inputs))
+
+
+def listed_cases(
+    program: Program, begin: int = 0, count: int | None = None
+) -> Iterator[Array]:
     """Yield the choices of every case, in order, as arrays of one case per row.
 
-    Only what comes before the block is run. Raises EndlessRange where a draw has too
-    many values to be listed.
+    Only cases of `count` ways to draw the inputs, from number `begin` on, are listed,
+    and only what comes before the block is run. Raises EndlessRange where a draw has
+    too many values to be listed.
     """
     if draws_late(program.spec, program.draws):
         raise EndlessRange("a draw inside the block, or after it")
     size, inputs = len(program.source), len(program.spec.inputs)
-    total = size**inputs
-    for first in range(0, total, _CHUNK):
+    total = input_count(program)
+    total = total if count is None else min(total, begin + count)
+    for first in range(begin, total, _CHUNK):
         numbers = np.arange(first, min(total, first + _CHUNK), dtype=np.int64)
         digits = [numbers // size ** (inputs - 1 - i) % size for i in range(inputs)]
         yield from _expand(program, np.stack(digits, axis=1))
@@ -82,18 +91,16 @@ def _expand(program: Program, known: Array) -> Iterator[Array]:
         waiting, sizes = waiting[count:], sizes[count:]
 
 
-def space_within(program: Program, limit: int) -> list[Array] | None:
-    """Return all cases where there are at most `limit` of them, else None."""
-    if len(program.source) ** len(program.spec.inputs) > limit:
+def space_within(program: Program, limit: int) -> int | None:
+    """Return how many cases there are, None where there are more than `limit`."""
+    if input_count(program) > limit:
         return None
-    found: list[Array] = []
     count = 0
     try:
         for cases in listed_cases(program):
             count += len(cases)
             if count > limit:
                 return None
-            found.append(cases)
     except EndlessRange:
         return None
-    return found
+    return count

@@ -47,6 +47,22 @@ MIGRATIONS: tuple[str, ...] = (
     );
     CREATE INDEX bugs_by_id ON bugs (id, campaign)
     """,
+    # 0.2: a campaign keeps its whole result and all that resuming needs, and so do the
+    # violations that did not come back (`how` is runner.violations.How).
+    """
+    ALTER TABLE campaigns ADD COLUMN result TEXT;
+    ALTER TABLE campaigns ADD COLUMN state TEXT;
+    ALTER TABLE bugs ADD COLUMN how INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE bugs ADD COLUMN mask INTEGER NOT NULL DEFAULT 1;
+    ALTER TABLE bugs ADD COLUMN gap REAL;
+    ALTER TABLE bugs ADD COLUMN is_new INTEGER NOT NULL DEFAULT 1;
+    ALTER TABLE bugs ADD COLUMN latest INTEGER NOT NULL DEFAULT 1;
+    UPDATE bugs SET latest = 0
+        WHERE campaign < (SELECT max(campaign) FROM bugs AS met WHERE met.id = bugs.id);
+    CREATE UNIQUE INDEX bugs_by_case ON bugs (campaign, number);
+    CREATE INDEX latest_bugs ON bugs (campaign, number) WHERE latest AND how < 2;
+    CREATE INDEX campaigns_by_spec ON campaigns (spec, model)
+    """,
 )
 
 _MOVE = "move the file away; the next run makes a new one, and cases/ stays as it is"
@@ -65,12 +81,16 @@ _REMEDIES = {
 }
 
 
+# What a damaged file, a full disk or a value that does not fit raise when they are met.
 _WORLD = (
     OSError,
     sqlite3.Error,
     json.JSONDecodeError,
-    UnicodeEncodeError,
+    UnicodeError,
     OverflowError,
+    KeyError,
+    TypeError,
+    ValueError,
 )
 
 
@@ -151,8 +171,8 @@ def explained(path: Path) -> Iterator[None]:
     """Turn what SQLite or the disk refuses into a `StoreError` with a remedy."""
     try:
         yield
-    except (sqlite3.ProgrammingError, sqlite3.IntegrityError):
-        raise  # our mistakes, not the world's
+    except (StoreError, sqlite3.ProgrammingError, sqlite3.IntegrityError):
+        raise  # said already, or our mistakes, not the world's
     except _WORLD as error:
         raise StoreError(f"{path}: {error}\nhelp: {_remedy(error)}") from error
 
@@ -161,6 +181,6 @@ def _remedy(error: Exception) -> str:
     if isinstance(error, OSError):
         return _FREE if error.errno in (errno.ENOSPC, errno.EDQUOT) else _FOLDER
     if isinstance(error, UnicodeEncodeError | OverflowError):
-        return _VALUE
+        return _VALUE  # of ours; anything else that is wrong came out of the file
     # The low byte is the kind of an extended code. No code: the text is no JSON.
     return _REMEDIES.get(getattr(error, "sqlite_errorcode", 0) & 0xFF, _MOVE)

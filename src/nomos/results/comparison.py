@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any
 
-from nomos.campaign.events import Bug
-from nomos.campaign.result import Result, Subject
-from nomos.campaign.statistics import Interval
-from nomos.diagnostics import Span
-from nomos.domain.find import Imported
-from nomos.harness.alone import Alone
-from nomos.harness.choices import ReplayedCase
-from nomos.harness.program import Program
-from nomos.lang import core
+from nomos.results.result import Bug, Result
+from nomos.results.statistics import Interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +42,8 @@ def compare_results(old: Result, new: Result) -> ModelComparison:
     kept = tuple(bug for choices, bug in after.items() if choices in before)
     added = tuple(bug for choices, bug in after.items() if choices not in before)
     tests = min(old.counts.tests, new.counts.tests)
-    only_old = sum(old.seen.get(bug.id, 1) for bug in fixed)
-    only_new = sum(new.seen.get(bug.id, 1) for bug in added)
+    only_old = sum(bug.seen for bug in fixed)
+    only_new = sum(bug.seen for bug in added)
     found = None
     if tests and last is None:
         found = paired_difference(only_old, only_new, tests)
@@ -76,20 +67,3 @@ def paired_difference(
         max(-1.0, centre - spread), min(1.0, centre + spread), confidence
     )
     return Difference((only_new - only_old) / tests, interval)
-
-
-class Answers:
-    """What a model makes of single cases, whether or not they break the property."""
-
-    def __init__(self, subject: Subject, imported: Imported) -> None:
-        # The values of a case are told where it is violated, so here every one is.
-        never = core.Condition(core.Constant(False, span=Span(0, 0)), "false", line=0)
-        spec = replace(subject.spec, ensures=(never,))
-        program = Program(spec, subject.domain, imported.functions, imported.modules)
-        self._outputs = spec.outputs
-        self._alone = Alone(program)
-
-    def outputs(self, choices: tuple[int, ...]) -> Mapping[str, Any]:
-        """Return the outputs of a case; none where it crashes."""
-        values = self._alone.run(ReplayedCase(choices)).values
-        return {name: values[name] for name in self._outputs if name in values}

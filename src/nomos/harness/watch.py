@@ -1,0 +1,16 @@
+"""Lets a worker say what it is about to run, for whoever must know if it dies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+WHOLE_CHUNK = -1
+
+
+class Watch:
+    """Is told before code of the user is called, for which row of a chunk."""
+
+    mark: Callable[[int], None] = staticmethod(lambda row: None)
+
+
+watch = Watch()

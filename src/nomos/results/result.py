@@ -1,0 +1,259 @@
+"""Bugs, counts and results: frozen data that is stored, sent, shown and exported as it is.
+
+What a campaign found is said here once. Consoles, pages, files and the store read these
+values and compute none of them again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from nomos.results.statistics import Estimate, Interval
+
+if TYPE_CHECKING:
+    from nomos.domain.domain import Domain
+
+Verdict = Literal["violated", "none-found", "holds", "failed"]
+Scope = Literal["sample", "inputs", "schema", "around"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ensures:
+    """One `ensures` of a spec: its name, its text on one line, and its line."""
+
+    name: str
+    text: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is tested: a spec, and the model that must have its properties.
+
+    `spec` is the path from the project's root, `text` is what the file held.
+    """
+
+    spec: str
+    property: str
+    description: str = ""
+    text: str = ""
+    domain: str = ""
+    model: str = ""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    outputs: tuple[str, ...] = ()
+    ensures: tuple[Ensures, ...] = ()
+    k: int | None = None  # as far as the text tells
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """The counts of a campaign, by the names that every result has.
+
+    Of the unique bugs, `confirmed` came back when run alone and `repeated` in a batch
+    of other cases. `run_alone` is how many different violations were run alone.
+    """
+
+    tests: int = 0
+    passed: int = 0
+    violations: int = 0
+    unique_bugs: int = 0
+    new_bugs: int = 0  # unique bugs that are not in the list of known ones
+    bug_inputs: int = 0
+    confirmed: int = 0
+    repeated: int = 0
+    run_alone: int = 0
+    discarded: int = 0
+    crashed: int = 0
+    unstable: int = 0
+    asked_again: int = 0  # remembered answers that the model was asked for again
+    moved: int = 0  # of these, the answers that were different
+    model_calls: int = 0
+    k: int = 0
+    seconds: float = 0.0
+
+    @property
+    def judged(self) -> int:
+        """The cases that an `ensures` was decided on: what rates are taken of."""
+        return self.passed + self.violations
+
+
+@dataclass(frozen=True, slots=True)
+class Bug:
+    """A violation that came back when it was run again, once for all its duplicates.
+
+    `confirmed` says how it was run again. Only a bug that was run alone has its values:
+    `inputs` (inputs and vars) and `outputs` are described as plain data.
+    """
+
+    id: str
+    case: int
+    choices: tuple[int, ...]
+    failed: str  # the text of the first `ensures` that does not hold
+    failures: tuple[int, ...] = ()  # the numbers of all that do not hold
+    gap: float | None = None  # by how much the first one is missed
+    seen: int = 1
+    confirmed: Literal["alone", "batch"] = "alone"
+    is_new: bool = True  # not in the list of known bugs
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    outputs: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Crash:
+    """A kind of error that ended cases: the first such case, and how many there are."""
+
+    case: int
+    choices: tuple[int, ...]
+    error: str
+    traceback: str
+    seen: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class EnsuresCounts:
+    """What was found of one `ensures`."""
+
+    name: str
+    text: str
+    line: int
+    violations: int
+    unique_bugs: int
+    rate: Interval | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What became of the bugs that earlier campaigns had found."""
+
+    tried: int = 0
+    fixed: tuple[str, ...] = ()
+
+
+class Live(Protocol):
+    """The running program behind a result: it can run a bug again to draw it."""
+
+    @property
+    def domain(self) -> Domain:
+        """The domain, which knows how records are shown."""
+        ...
+
+    def values(self, bug: Bug) -> Mapping[str, Any] | None:
+        """Return the values of a bug as they are at run time; None where it is gone."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One campaign's outcome."""
+
+    subject: Subject
+    seed: int
+    budget: int
+    search: str = "random"
+    engine: str = ""
+    counts: Counts = field(default_factory=Counts)
+    verdict: Verdict = "failed"
+    reason: str = ""  # why it ended
+    problem: str = ""  # what keeps the verdict from being clean
+    scope: Scope = "sample"
+    is_complete: bool = False  # every case there is was tried
+    space: int | None = None  # how many cases there are, where that is known
+    rate: Interval | None = None
+    next_bug: Estimate | None = None
+    ensures: tuple[EnsuresCounts, ...] = ()
+    gaps: Mapping[float, int] | None = None  # by how much violations miss, counted
+    bugs: tuple[Bug, ...] = ()
+    crashes: tuple[Crash, ...] = ()
+    recorded: Recorded = field(default_factory=Recorded)
+    fingerprint: Mapping[str, str] = field(default_factory=dict)
+    control: Result | None = None  # a spec in which only chance can differ
+    live: Live | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def name(self) -> str:
+        """The property's name."""
+        return self.subject.property
+
+    @property
+    def new_bugs(self) -> tuple[Bug, ...]:
+        """The bugs that are not in the list of known ones, as far as they are kept."""
+        return tuple(bug for bug in self.bugs if bug.is_new)
+
+    def __repr__(self) -> str:
+        of = f" of {self.subject.model}" if self.subject.model else ""
+        return f"<{self.name}{of}: {self.verdict}; {count_words(self.counts)}>"
+
+
+def count_words(counts: Counts) -> str:
+    """Return the counts of verdicts and bugs as one line, by their names."""
+    names = ("tests", "passed", "violations", "unique_bugs", "bug_inputs", "discarded")
+    shown = {name: getattr(counts, name) for name in (*names, "crashed", "unstable")}
+    return " ".join(f"{name}={count}" for name, count in shown.items())
+
+
+def to_data(result: Result) -> dict[str, Any]:
+    """Return a result as plain data, in the form that `--json` writes and a store keeps."""
+    plain = replace(result, live=None, control=None)
+    data = asdict(plain)
+    subject = data.pop("subject")
+    texts = subject.pop("ensures")
+    data["control"] = None if result.control is None else to_data(result.control)
+    data["gaps"] = None if result.gaps is None else sorted(result.gaps.items())
+    del data["live"]
+    return {**subject, "properties": texts, **data.pop("counts"), **data}
+
+
+def from_data(data: Mapping[str, Any]) -> Result:
+    """Return the result that `to_data` wrote; raises KeyError or TypeError if it is none."""
+    counts = Counts(**{name: data[name] for name in Counts.__dataclass_fields__})
+    given = {name: data[name] for name in Subject.__dataclass_fields__ if name in data}
+    texts = tuple(Ensures(**item) for item in data["properties"])
+    subject = Subject(**{**given, "ensures": texts, "outputs": _tuple(data["outputs"])})
+    interval, chance = data["rate"], data["next_bug"]
+    return Result(
+        subject=subject,
+        seed=data["seed"],
+        budget=data["budget"],
+        search=data["search"],
+        engine=data["engine"],
+        counts=counts,
+        verdict=data["verdict"],
+        reason=data["reason"],
+        problem=data["problem"],
+        scope=data["scope"],
+        is_complete=data["is_complete"],
+        space=data["space"],
+        rate=_interval(interval),
+        next_bug=None
+        if chance is None
+        else Estimate(chance["value"], Interval(**chance["interval"])),
+        ensures=tuple(
+            EnsuresCounts(**{**item, "rate": _interval(item["rate"])})
+            for item in data["ensures"]
+        ),
+        gaps=None if data["gaps"] is None else {g: n for g, n in data["gaps"]},
+        bugs=tuple(bug_from_data(bug) for bug in data["bugs"]),
+        crashes=tuple(
+            Crash(**{**crash, "choices": _tuple(crash["choices"])})
+            for crash in data["crashes"]
+        ),
+        recorded=Recorded(data["recorded"]["tried"], _tuple(data["recorded"]["fixed"])),
+        fingerprint=data["fingerprint"],
+        control=None if data["control"] is None else from_data(data["control"]),
+    )
+
+
+def bug_from_data(data: Mapping[str, Any]) -> Bug:
+    """Return a bug from plain data."""
+    tuples = {name: _tuple(data[name]) for name in ("choices", "failures")}
+    return Bug(**{**data, **tuples})
+
+
+def _tuple(values: Any) -> tuple[Any, ...]:
+    return tuple(values)
+
+
+def _interval(data: Any) -> Interval | None:
+    return None if data is None else Interval(**data)

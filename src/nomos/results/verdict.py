@@ -1,0 +1,78 @@
+"""What a campaign may claim: its verdict, its problem, its rate. Nothing else decides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nomos.results.result import Counts, Result, Verdict
+from nomos.results.statistics import clopper_pearson, describe_rate
+
+EVERY_CASE = "every case was tried"
+LOUD = 0.05  # share of violations that do not come back from which on it is the model's
+
+
+def problem_of(counts: Counts, problem: str) -> str:
+    """Return what keeps a campaign from a clean verdict, the worst first; "" if nothing."""
+    found = [problem] if problem else []
+    if counts.crashed:
+        found.append(f"{_cases(counts.crashed)} crashed")
+    if counts.moved:
+        found.append(
+            f"of {counts.asked_again} answers that the model was asked for twice,"
+            f" {counts.moved} were different: its answers cannot be relied on"
+        )
+    if counts.unstable and _is_loud(counts):
+        found.append(
+            f"{counts.unstable} violations did not come back when run again:"
+            " the model's answers depend on the other cases of a batch"
+        )
+    if not counts.tests and not found:
+        found.append("no case was run")
+    return "; ".join(found)
+
+
+def _cases(number: int) -> str:
+    return "1 case" if number == 1 else f"{number} cases"
+
+
+def _is_loud(counts: Counts) -> bool:
+    """Tell whether so many violations did not come back that no clean verdict is left."""
+    share = counts.unstable / (counts.unstable + counts.violations)
+    return not counts.confirmed or share > LOUD
+
+
+def verdict_of(counts: Counts, *, problem: str, is_complete: bool) -> Verdict:
+    """Return the verdict: a violation needs one bug that came back when run alone."""
+    if counts.confirmed:
+        return "violated"
+    if problem or counts.unstable or counts.violations:
+        return "failed"
+    return "holds" if is_complete else "none-found"
+
+
+def rate_text(results: Sequence[Result]) -> str:
+    """Say how often the cases of one property are violated, over all seeds together."""
+    first = results[0]
+    if first.search != "random":
+        counts = first.counts
+        found = f"{counts.violations} of {counts.judged}"
+        return f"exact: {found}" if first.is_complete else f"{found} tried, not all"
+    judged = sum(result.counts.judged for result in results)
+    violations = sum(result.counts.violations for result in results)
+    return describe_rate(violations, judged) if judged else "no cases"
+
+
+def confirmation_text(counts: Counts) -> str:
+    """Say how the bugs were confirmed, where not all of them were run alone."""
+    if not counts.run_alone or not (counts.repeated or counts.unstable):
+        return ""
+    share = clopper_pearson(counts.confirmed, counts.run_alone)
+    said = (
+        f"{counts.unique_bugs} bugs: of {counts.run_alone} run alone"
+        f" {counts.confirmed} came back ({100 * share.low:.3g} % to"
+        f" {100 * share.high:.3g} % at 95 %); {counts.repeated} more came back in a"
+        " batch of other cases"
+    )
+    if counts.unstable:
+        said += f"; {counts.unstable} violations did not come back"
+    return said

@@ -1,0 +1,1 @@
+"""Run campaigns: jobs in, events out, on one or many workers."""

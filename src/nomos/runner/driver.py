@@ -1,0 +1,372 @@
+"""Run jobs: one loop for every caller, every executor and every number of workers.
+
+Campaigns are planned in ranges of cases, judged by workers, and merged in order, so
+that the results are those of one process. Handlers are told what happens.
+"""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count, product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nomos.errors import NomosError, Stop
+from nomos.harness.alone import Verdict
+from nomos.harness.judged import CrashedCase, Judged
+from nomos.results.result import Result
+from nomos.runner.bugs import RunAlone
+from nomos.runner.campaign import Campaign
+from nomos.runner.events import Event, Finished, Handler, Started
+from nomos.runner.executors.crew import Answer, Crew, Died, InlineCrew, Task
+from nomos.runner.executors.worker import About, Setting, Worker
+from nomos.runner.jobs import Job
+from nomos.runner.live import Reopened
+from nomos.runner.options import Options
+from nomos.runner.ranges import Plan, Range
+from nomos.runner.recording import Recording
+from nomos.runner.stopping import Signals, TimeUp, no_sudden_exit
+from nomos.store.store import Store
+
+_AHEAD = 2  # ranges for each worker, so that none waits for the driver
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A job that could not even begin."""
+
+    job: Job
+    error: NomosError
+
+
+@dataclass(slots=True)
+class Run:
+    """What jobs came to; complete, unless it was `stopped` from outside."""
+
+    results: list[Result] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+    stopped: str = ""  # interrupted or terminated
+
+
+@dataclass(slots=True)
+class _Entry:
+    """A range under way, and what became of it."""
+
+    asked: Range
+    ticket: int | None = None
+    answer: Answer | None = None
+
+
+@dataclass(slots=True)
+class _Active:
+    """A campaign under way."""
+
+    number: int
+    job: Job
+    campaign: Campaign
+    recording: Recording | None
+    entries: list[_Entry] = field(default_factory=list)
+
+
+class Driver:
+    """Runs jobs that share options, a store and workers."""
+
+    def __init__(
+        self,
+        root: Path,
+        options: Options,
+        *,
+        store: Store | None = None,
+        handlers: Sequence[Handler] = (),
+        warn: Callable[[str], None] = lambda message: None,
+        trust: bool = False,
+    ) -> None:
+        self.root = root
+        self.options = options
+        self.store = store
+        self.handlers = handlers
+        self.warn = warn
+        self.setting = Setting(root, options.way, trust)
+        self._inline = Worker(self.setting)
+        self._crew: Crew = InlineCrew(self._inline)
+        self._answers: dict[int, Answer] = {}
+        self._signals = Signals()
+        self._retried: set[tuple[str, str, str]] = set()
+
+    def run(self, jobs: Sequence[Job], seeds: Sequence[int]) -> Run:
+        """Run a campaign for each job and seed; Ctrl-C ends it in good order."""
+        run = Run()
+        if not self.options.workers.is_inline:
+            self._crew = _crew(self.setting, self.options)
+        # What is there now stays; the collector need not look at it again and again.
+        gc.freeze()
+        try:
+            with self._signals, no_sudden_exit():
+                self._loop(run, jobs, seeds)
+        finally:
+            gc.unfreeze()
+            self._crew.close()
+        run.stopped = self._signals.received
+        return run
+
+    def _loop(self, run: Run, jobs: Sequence[Job], seeds: Sequence[int]) -> None:
+        finished: dict[int, Result] = {}
+        active: list[_Active] = []
+        todo = zip(count(), product(jobs, seeds), strict=False)
+        failed: set[int] = set()  # jobs that could not begin
+        while not self._signals.received:
+            try:
+                self._fill(active, todo, run, failed)
+                if not active:
+                    break
+                with self._signals.raised():
+                    self._collect(self._crew.wait())
+                self._merge_all(active, finished)
+            except TimeUp:
+                self._crew.drop()
+                self._end_late(active, finished)
+            except Stop:
+                break
+        self._crew.drop()
+        if active:
+            self._give_up(active, finished, self._signals.received)
+        run.results = [finished[number] for number in sorted(finished)]
+
+    def _fill(
+        self,
+        active: list[_Active],
+        todo: Iterator[tuple[int, tuple[Job, int]]],
+        run: Run,
+        failed: set[int],
+    ) -> None:
+        """Hand out ranges until the workers have enough to do."""
+        most = self._crew.size * _AHEAD if self._crew.size > 1 else 1
+        while sum(len(one.entries) for one in active) < most:
+            if any(self._plan(one) for one in active):
+                continue
+            if active and self._crew.size == 1:
+                return
+            number, (job, seed) = next(todo, (-1, (None, 0)))
+            if job is None:
+                return
+            if id(job) in failed:
+                continue
+            try:
+                active.append(self._begin(number, job, seed))
+            except NomosError as error:
+                failed.add(id(job))
+                run.failures.append(Failure(job, error))
+
+    def _plan(self, one: _Active) -> bool:
+        asked = one.campaign.next_range()
+        if asked is None:
+            return False
+        one.entries.append(self._submit(one, asked))
+        return True
+
+    def _submit(self, one: _Active, asked: Range) -> _Entry:
+        campaign = one.number, one.campaign.seed
+        task = Task("judge", (self._sent(one.job), campaign, asked))
+        return _Entry(asked, self._crew.submit(task))
+
+    # Beginning a campaign.
+
+    def _begin(self, number: int, job: Job, seed: int) -> _Active:
+        about: About = self._ask("about", job, self.store is not None)
+        plan, space = self._plan_of(job, about)
+        campaign = Campaign(
+            about.subject,
+            self.options,
+            plan,
+            seed=seed,
+            engine=about.engine,
+            input_count=about.inputs,
+            space=space,
+        )
+        campaign.fingerprint = about.fingerprint
+        one = _Active(number, job, campaign, None)
+        if self.store is not None:
+            one.recording = Recording(self.store, campaign, self.warn)
+            key = campaign.subject.spec, campaign.subject.model, repr(job.settings)
+            is_first = key not in self._retried  # the bugs of a seed are a moment old
+            self._retried.add(key)
+            one.recording.begin(
+                lambda cases: self._confirm(job, cases), retry=is_first
+            )
+        self._tell(
+            Started(
+                campaign.subject,
+                seed,
+                self.options.budget.cases,
+                campaign.search,
+                about.engine,
+                space,
+            )
+        )
+        if self.options.budget.seconds is not None:
+            self._signals.set_alarm(self.options.budget.seconds + 1)
+        return one
+
+    def _plan_of(self, job: Job, about: About) -> tuple[Plan, int | None]:
+        options, space = self.options, None
+        if options.search == "exhaustive":
+            self._ask("space", job, None)
+        elif options.search == "auto":
+            space = self._ask("space", job, options.budget.cases)
+        listed = options.search == "exhaustive" or space is not None
+        total = about.ways if listed else None
+        return Plan(next_first=0, total=total, batch=options.batch), space
+
+    def _ask(self, method: str, job: Job, *arguments: Any) -> Any:
+        """Let a worker do something now, and wait for it."""
+        answer = self._wait_for(self._crew.submit(Task(method, (self._sent(job), *arguments))))
+        if answer.died is not None:
+            raise NomosError(f"{job.path}: {answer.died.reason} while it was set up")
+        if answer.error is not None:
+            raise answer.error
+        return answer.value
+
+    def _wait_for(self, ticket: int) -> Answer:
+        while ticket not in self._answers:
+            with self._signals.raised():
+                answers = self._crew.wait()
+            self._answers |= {answer.ticket: answer for answer in answers}
+        return self._answers.pop(ticket)
+
+    # Merging.
+
+    def _collect(self, answers: Sequence[Answer]) -> None:
+        self._answers |= {answer.ticket: answer for answer in answers}
+
+    def _merge_all(self, active: list[_Active], finished: dict[int, Result]) -> None:
+        for one in list(active):
+            self._merge(one)
+            if one.campaign.stop:
+                active.remove(one)
+                finished[one.number] = self._finish(one)
+
+    def _merge(self, one: _Active) -> None:
+        """Take in what has come of a campaign, in the order of its cases."""
+        campaign = one.campaign
+        while one.entries and not campaign.stop:
+            entry = one.entries[0]
+            if entry.ticket is not None and entry.ticket in self._answers:
+                entry.answer = self._answers.pop(entry.ticket)
+            if entry.answer is None:
+                return
+            one.entries.pop(0)
+            answer = entry.answer
+            if answer.died is not None:
+                one.entries[:0] = self._split(one, entry.asked, answer.died)
+            elif isinstance(answer.error, NomosError):
+                campaign.stop, campaign.problem = "the model failed", str(answer.error)
+            elif answer.error is not None:
+                raise answer.error
+            else:
+                parts: list[Judged] = answer.value
+                confirm = lambda cases: self._confirm(one.job, cases)  # noqa: E731
+                for event in campaign.take(entry.asked, parts, confirm):
+                    self._tell(event)
+                if one.recording is not None:
+                    one.recording.progress()
+
+    def _split(self, one: _Active, asked: Range, died: Died) -> list[_Entry]:
+        """Return what replaces a range whose worker died: smaller ranges, or a crash."""
+        if died.row is not None:
+            before, behind = asked.around(died.row)
+            case = replace(before, start=before.stop or 0, stop=behind.start)
+            crash = _Entry(case, answer=Answer(0, [_crashed(died.reason)]))
+            parts = [self._submit(one, before), crash, self._submit(one, behind)]
+            return parts
+        if self._crew.can_tell_row and not asked.one_by_one:
+            return [self._submit(one, replace(asked, one_by_one=True))]
+        halves = asked.halves()
+        if halves is None:
+            return [_Entry(asked, answer=Answer(0, [_crashed(died.reason)]))]
+        return [self._submit(one, half) for half in halves]
+
+    def _confirm(self, job: Job, cases: Sequence[tuple[int, ...]]) -> list[RunAlone]:
+        """Run cases alone; one that kills its worker has crashed."""
+        if not cases:
+            return []
+        task = Task("confirm", (self._sent(job), list(cases)))
+        answer = self._wait_for(self._crew.submit(task))
+        if answer.error is not None:
+            raise answer.error
+        if answer.died is None:
+            done: list[RunAlone] = answer.value
+            return done
+        if len(cases) == 1:
+            return [RunAlone(Verdict.CRASHED, answer.died.reason, "", {}, {})]
+        half = len(cases) // 2
+        return self._confirm(job, cases[:half]) + self._confirm(job, cases[half:])
+
+    # Ending.
+
+    def _end_late(self, active: list[_Active], finished: dict[int, Result]) -> None:
+        """End the campaigns whose time is up; the others start their ranges again."""
+        most = self.options.budget.seconds or 0.0
+        late = [one for one in active if one.campaign.seconds >= most]
+        active[:] = [one for one in active if one not in late]
+        for one in active:
+            one.entries = [
+                e if e.answer or e.ticket in self._answers else self._submit(one, e.asked)
+                for e in one.entries
+            ]
+        self._give_up(late, finished, "the time is up")
+
+    def _give_up(
+        self, active: list[_Active], finished: dict[int, Result], why: str
+    ) -> None:
+        for one in active:
+            one.campaign.stop = one.campaign.stop or why
+            if why == "the time is up":
+                one.campaign.problem = "the model did not return in time"
+            finished[one.number] = self._finish(one)
+        active.clear()
+
+    def _finish(self, one: _Active) -> Result:
+        self._signals.set_alarm(None)
+        for entry in one.entries:  # judged for nothing: the campaign ended before them
+            self._answers.pop(entry.ticket or 0, None)
+        result = one.campaign.result()
+        if one.recording is not None:
+            one.recording.finish(result)
+        live = Reopened(self._inline, one.job)
+        result = replace(result, live=live)
+        self._tell(Finished(one.campaign.subject, one.campaign.seed, result))
+        return result
+
+    def _sent(self, job: Job) -> Job:
+        """Return a job as a worker gets it: one in another process loads it itself."""
+        return job if isinstance(self._crew, InlineCrew) else replace(job, loaded=None)
+
+    def _tell(self, event: Event) -> None:
+        for handler in self.handlers:
+            handler(event)
+
+
+def _crew(setting: Setting, options: Options) -> Crew:
+    if options.workers.engine == "ray":
+        from nomos.runner.executors.ray import RayCrew
+
+        return RayCrew(setting, options.workers)
+    from nomos.runner.executors.processes import ProcessCrew
+
+    return ProcessCrew(setting, options.workers)
+
+
+def _crashed(reason: str) -> Judged:
+    """Return the verdict on a case that ended its worker."""
+    return Judged(
+        np.array([Verdict.CRASHED], dtype=np.int8),
+        np.zeros(1, dtype=bool),
+        np.zeros(1, dtype=np.int32),
+        np.full(1, -1, dtype=np.int32),
+        crashes=(CrashedCase(0, (), reason, ""),),
+    )

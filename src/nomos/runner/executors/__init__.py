@@ -1,0 +1,1 @@
+"""Where cases run: in this process, in processes of their own, on Ray."""

@@ -1,0 +1,221 @@
+"""Workers in processes of their own: one that dies costs the case that killed it.
+
+A worker gets tasks and sends answers through a pipe. What it is about to run, and since
+when, stands in a small shared file, so that a death or a hang can be put down to a case.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import pickle
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from collections import deque
+from collections.abc import Sequence
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+
+from nomos.errors import DomainError, ModelError, NomosError, StoreError
+from nomos.harness.watch import WHOLE_CHUNK, watch
+from nomos.runner.executors.crew import Answer, Died, Task
+from nomos.runner.executors.worker import Setting, Worker
+from nomos.runner.options import Workers
+
+_SIGN = struct.Struct("dq")  # since when something runs (0: nothing), and for which row
+_LOOK_S = 0.05  # how often limits are looked at while waiting
+_ERRORS = {e.__name__: e for e in (DomainError, ModelError, StoreError, NomosError)}
+_CHILD = "from nomos.runner.executors.processes import serve; serve()"
+
+
+class _Process:
+    """One worker, seen from outside."""
+
+    def __init__(self, setting: Setting) -> None:
+        self.ticket: int | None = None  # of the task that it does
+        self.killed_for = ""
+        self._file = tempfile.TemporaryFile()
+        self._file.write(bytes(_SIGN.size))
+        self._file.flush()
+        self._sign = mmap.mmap(self._file.fileno(), _SIGN.size)
+        ours, theirs = os.pipe(), os.pipe()  # each: read, write
+        fds = [theirs[0], ours[1], self._file.fileno()]
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", _CHILD, *map(str, fds)],
+            pass_fds=fds,
+            stdin=subprocess.DEVNULL,
+            stdout=2,
+            cwd=setting.root if not Path.cwd().exists() else None,
+        )
+        os.close(theirs[0])
+        os.close(ours[1])
+        self.answers = Connection(ours[0], writable=False)
+        self._tasks = Connection(theirs[1], readable=False)
+        self._send((setting, sys.path))
+
+    def _send(self, message: object) -> None:
+        try:
+            self._tasks.send_bytes(pickle.dumps(message, protocol=5))
+        except OSError:
+            pass  # it has died: reading will tell
+
+    def give(self, ticket: int, task: Task) -> None:
+        """Let it do a task."""
+        self.ticket = ticket
+        self._sign[:] = _SIGN.pack(0.0, WHOLE_CHUNK)
+        self._send(task)
+
+    def answer(self) -> Answer:
+        """Read what became of its task."""
+        assert self.ticket is not None
+        ticket, self.ticket = self.ticket, None
+        try:
+            value, error = pickle.loads(self.answers.recv_bytes())
+        except (EOFError, OSError):
+            return Answer(ticket, died=self._death())
+        if error is not None:
+            kind, words = error
+            return Answer(ticket, error=_ERRORS.get(kind, RuntimeError)(words))
+        return Answer(ticket, value)
+
+    def _death(self) -> Died:
+        status = self.process.wait()
+        row = _SIGN.unpack(self._sign)[1]
+        reason = self.killed_for or _in_words(status)
+        return Died(reason, None if row == WHOLE_CHUNK else row)
+
+    def look(self, limits: Workers) -> None:
+        """End it where it takes too long or too much."""
+        since = _SIGN.unpack(self._sign)[0]
+        timeout = limits.call_timeout_s
+        if timeout is not None and since and time.monotonic() - since > timeout:
+            self.kill(f"a call took longer than {timeout:g} s (--call-timeout)")
+        most = limits.memory_limit_mb
+        if most is not None and _memory_mb(self.process.pid) > most:
+            self.kill(f"it took more than {most} MB (--memory-limit)")
+
+    def kill(self, reason: str = "it was ended") -> None:
+        """End it at once."""
+        self.killed_for = self.killed_for or reason
+        self.process.kill()
+
+    def close(self) -> None:
+        """End it and take away what it used."""
+        self.kill()
+        self.process.wait()
+        self.answers.close()
+        self._tasks.close()
+        self._sign.close()
+        self._file.close()
+
+
+class ProcessCrew:
+    """Worker processes; one that died is replaced."""
+
+    can_tell_row = True
+
+    def __init__(self, setting: Setting, workers: Workers) -> None:
+        self.size = workers.jobs
+        self.workers = workers
+        self.setting = setting
+        self._crew: list[_Process] = []
+        self._todo: deque[tuple[int, Task]] = deque()
+        self._tickets = 0
+
+    def submit(self, task: Task) -> int:
+        """Hand in a task; return its ticket."""
+        self._tickets += 1
+        self._todo.append((self._tickets, task))
+        self._give_out()
+        return self._tickets
+
+    def _give_out(self) -> None:
+        while self._todo:
+            idle = next((w for w in self._crew if w.ticket is None), None)
+            if idle is None and len(self._crew) < self.size:
+                idle = _Process(self.setting)
+                self._crew.append(idle)
+            if idle is None:
+                return
+            idle.give(*self._todo.popleft())
+
+    def wait(self) -> Sequence[Answer]:
+        """Wait until at least one task is done."""
+        while True:
+            busy = {w.answers: w for w in self._crew if w.ticket is not None}
+            ready = wait(list(busy), timeout=_LOOK_S)
+            answers = [busy[connection].answer() for connection in ready]  # type: ignore[index]  # ours
+            for worker in [w for w in self._crew if w.process.poll() is not None]:
+                if worker.ticket is None:
+                    self._crew.remove(worker)
+                    worker.close()
+            if answers:
+                self._give_out()
+                return answers
+            for worker in busy.values():
+                worker.look(self.workers)
+
+    def drop(self) -> None:
+        """Give up all tasks that are under way or wait."""
+        self._todo.clear()
+        for worker in [w for w in self._crew if w.ticket is not None]:
+            self._crew.remove(worker)
+            worker.close()
+
+    def close(self) -> None:
+        """End all workers."""
+        for worker in self._crew:
+            worker.close()
+        self._crew.clear()
+
+
+def _in_words(status: int) -> str:
+    if status < 0:
+        try:
+            name = signal.Signals(-status).name
+        except ValueError:
+            name = f"signal {-status}"
+        return f"its process was ended by {name}"
+    return f"its process ended itself with status {status}"
+
+
+def _memory_mb(pid: int) -> float:
+    """Return how much memory a process holds; 0 where the system does not tell."""
+    try:
+        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    except (OSError, ValueError, IndexError):
+        return 0.0
+    return pages * mmap.PAGESIZE / 2**20
+
+
+def serve() -> None:
+    """Do tasks until there are no more: what a worker process runs."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the driver ends its workers
+    reading, writing, sign = map(int, sys.argv[1:4])
+    tasks = Connection(reading, writable=False)
+    answers = Connection(writing, readable=False)
+    shared = mmap.mmap(sign, _SIGN.size)
+
+    def mark(row: int) -> None:
+        shared[:] = _SIGN.pack(time.monotonic(), row)
+
+    watch.mark = mark
+    setting, path = pickle.loads(tasks.recv_bytes())
+    sys.path[:] = path
+    worker = Worker(setting)
+    while True:
+        try:
+            task = pickle.loads(tasks.recv_bytes())
+        except EOFError:
+            return
+        message: tuple[object, tuple[str, str] | None]
+        try:
+            message = getattr(worker, task.method)(*task.arguments), None
+        except Exception as error:
+            message = None, (type(error).__name__, str(error))
+        shared[:] = _SIGN.pack(0.0, WHOLE_CHUNK)
+        answers.send_bytes(pickle.dumps(message, protocol=5))

@@ -1,0 +1,148 @@
+"""What a worker does: prepare a job, judge ranges of its cases, run cases alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+
+from nomos.errors import NomosError
+from nomos.harness.cases import Cases, ListedCases, RandomCases
+from nomos.harness.choices import EndlessRange, Stream
+from nomos.harness.engine import Limits, Way
+from nomos.harness.judged import Judged
+from nomos.harness.space import input_count, listed_cases, space_within
+from nomos.harness.watch import WHOLE_CHUNK, watch
+from nomos.models import trusting
+from nomos.results.describe import describe
+from nomos.results.result import Subject
+from nomos.runner.bugs import RunAlone
+from nomos.runner.fingerprint import fingerprint
+from nomos.runner.jobs import Job, Prepared, Preparing
+from nomos.runner.ranges import Range
+from nomos.runner.specs import load_spec
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What every job of a run shares."""
+
+    root: Path
+    way: Way | None = None
+    trust: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a worker says of a job that it has prepared."""
+
+    subject: Subject
+    engine: str
+    inputs: int  # inputs of a case
+    ways: int  # to draw them
+    fingerprint: Mapping[str, str]
+
+
+class Worker:
+    """Holds what it has prepared, and runs cases of it."""
+
+    def __init__(self, setting: Setting) -> None:
+        self.setting = setting
+        self._preparing = Preparing(setting.root, setting.way)
+        self._prepared: dict[tuple[Path, tuple[tuple[str, str], ...]], Prepared] = {}
+        self._begun: tuple[int, int] | None = None  # which campaign runs
+
+    def prepared(self, job: Job) -> Prepared:
+        """Return a job, made ready the first time it is asked for."""
+        key = job.path, tuple(sorted(job.settings.items()))
+        if key not in self._prepared:
+            with trusting() if self.setting.trust else nullcontext():
+                loaded = job.loaded or load_spec(job.path)
+                self._prepared[key] = self._preparing.prepare(loaded, job.settings)
+        return self._prepared[key]
+
+    def about(self, job: Job, with_fingerprint: bool) -> About:
+        """Prepare a job and say what it is."""
+        prepared = self.prepared(job)
+        program = prepared.engine.program
+        marks = fingerprint(prepared) if with_fingerprint else {}
+        return About(
+            prepared.subject,
+            prepared.engine.way,
+            len(program.spec.inputs),
+            input_count(program),
+            marks,
+        )
+
+    def space(self, job: Job, limit: int | None) -> int | None:
+        """Return how many cases there are, None where there are more than the limit.
+
+        Without a limit they are not counted; raises where they cannot be listed.
+        """
+        program = self.prepared(job).engine.program
+        if limit is not None:
+            return space_within(program, limit)
+        try:
+            next(listed_cases(program), None)
+        except EndlessRange as error:
+            name = program.spec.name
+            raise NomosError(f"{name} cannot be searched exhaustively: {error}") from None
+        return None
+
+    def judge(self, job: Job, campaign: tuple[int, int], asked: Range) -> list[Judged]:
+        """Judge a range of the cases of a campaign, given by its number and seed."""
+        prepared = self.prepared(job)
+        engine = prepared.engine
+        if self._begun != campaign:
+            engine.forget()
+            self._begun = campaign
+        stream = Stream(campaign[1], prepared.subject.property)
+        limits = Limits(asked.tests, asked.crashes)
+        watch.mark(WHOLE_CHUNK)
+        judged: list[Judged] = []
+        for cases in _cases(prepared, stream, asked):
+            if asked.one_by_one:
+                before = sum(map(len, judged))
+                judged.append(engine.run_rows(cases, limits, before))
+            else:
+                judged.append(engine.run(cases, limits))
+            if len(judged[-1]) < cases.count:
+                break  # it has come to a limit
+        return judged
+
+    def confirm(self, job: Job, cases: Sequence[tuple[int, ...]]) -> list[RunAlone]:
+        """Run cases alone."""
+        prepared = self.prepared(job)
+        return [_run_alone(prepared, choices) for choices in cases]
+
+
+def _cases(prepared: Prepared, stream: Stream, asked: Range) -> Iterator[Cases]:
+    """Return the cases of a range, in chunks."""
+    if not asked.is_listed:
+        stop = asked.count if asked.stop is None else asked.stop
+        count = stop - asked.start
+        if count:
+            yield RandomCases(stream, asked.first + asked.start, count)
+        return
+    at = 0
+    for known in listed_cases(prepared.engine.program, asked.first, asked.count):
+        stop = len(known) if asked.stop is None else min(len(known), asked.stop - at)
+        part = known[max(0, asked.start - at) : max(0, stop)]
+        at += len(known)
+        if len(part):
+            yield ListedCases(part)
+
+
+def _run_alone(prepared: Prepared, choices: tuple[int, ...]) -> RunAlone:
+    outcome = prepared.engine.replay(choices)
+    program = prepared.engine.program
+    values = {n: describe(v, program.schema) for n, v in outcome.values.items()}
+    outputs = program.spec.outputs
+    return RunAlone(
+        outcome.verdict,
+        outcome.why,
+        outcome.traceback,
+        {name: value for name, value in values.items() if name not in outputs},
+        {name: value for name, value in values.items() if name in outputs},
+    )

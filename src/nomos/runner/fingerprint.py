@@ -1,0 +1,66 @@
+"""What a campaign depends on, as checksums: whoever resumes it must find the same."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nomos.runner.jobs import Prepared
+
+_NAMES = {
+    "spec": "the spec",
+    "domain": "the domain's file",
+    "model": "the model",
+    "inputs": "the inputs",
+    "settings": "the settings",
+}
+
+
+def fingerprint(prepared: Prepared) -> dict[str, str]:
+    """Return the checksums of all that decides what a campaign finds."""
+    subject, program = prepared.subject, prepared.engine.program
+    source = inspect.getsourcefile(type(prepared.domain)) or ""
+    settings = sorted(subject.settings.items())
+    return {
+        "spec": _digest(subject.text.encode()),
+        "domain": _of_file(Path(source)),
+        "model": _of_file(prepared.model_path) or subject.model,
+        "inputs": _of_items(program.source),
+        "settings": _digest(repr(settings).encode()),
+    }
+
+
+def changes(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    """Say what is not as it was."""
+    return [words for name, words in _NAMES.items() if before.get(name) != now.get(name)]
+
+
+def _digest(data: bytes) -> str:
+    return sha256(data).hexdigest()[:16]
+
+
+def _of_file(path: Path | None) -> str:
+    """Return the checksum of a file, or of all files of a folder; "" if there is none."""
+    if path is None or not path.exists():
+        return ""
+    if path.is_file():
+        return _digest(path.read_bytes())
+    parts = sorted(part for part in path.rglob("*") if part.is_file())
+    return _digest("".join(_of_file(part) for part in parts).encode())
+
+
+def _of_items(source: Any) -> str:
+    """Return the checksum of the inputs, as far as their kinds allow."""
+    if isinstance(source, np.ndarray) and source.dtype != object:
+        return _digest(np.ascontiguousarray(source).tobytes() + repr(source.shape).encode())
+    digest = sha256()
+    for place in range(len(source)):
+        item = source[place]
+        plain = item.tobytes() if isinstance(item, np.ndarray) else repr(item).encode()
+        digest.update(plain)
+    return digest.hexdigest()[:16]

@@ -1,0 +1,108 @@
+"""A spec and a model, made ready to be tested."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from nomos.domain.domain import Domain
+from nomos.domain.find import Imported, build
+from nomos.errors import NomosError
+from nomos.harness.engine import Engine, Way
+from nomos.harness.program import Program
+from nomos.lang import core
+from nomos.results.result import Bug, Ensures, Subject
+from nomos.runner.naming import model_name, relative
+from nomos.runner.specs import LoadedSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A spec and the settings of its domain, `model` among them.
+
+    `loaded` is the spec where it is at hand already; workers load it from its path.
+    """
+
+    path: Path
+    settings: Mapping[str, str] = field(default_factory=dict)
+    loaded: LoadedSpec | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prepared:
+    """A property and a model, ready to be tested."""
+
+    subject: Subject
+    engine: Engine
+    imported: Imported
+    model_path: Path | None = None  # where the model is a file or a folder
+
+    @property
+    def domain(self) -> Domain:
+        """The domain, which knows how records are shown."""
+        return self.engine.program.domain
+
+    def values(self, bug: Bug) -> Mapping[str, Any] | None:
+        """Return the values of a bug as they are at run time; None where it is gone."""
+        return self.engine.replay(bug.choices).values or None
+
+
+class Preparing:
+    """Builds domains, each once for its settings, and engines for specs."""
+
+    def __init__(self, root: Path, way: Way | None = None) -> None:
+        self.root = root
+        self.way = way
+        self._domains: dict[
+            tuple[type[Domain], tuple[tuple[str, str], ...]], Domain
+        ] = {}
+
+    def prepare(self, loaded: LoadedSpec, settings: Mapping[str, str]) -> Prepared:
+        """Build the domain and compile the spec; `settings` may name the model."""
+        spec, imported = loaded.runnable()
+        assert imported.domain is not None
+        domain = self._domain(imported.domain, settings)
+        program = Program(spec, domain, imported.functions, imported.modules)
+        try:
+            engine = Engine(program, self.way)
+        except ValueError as error:
+            raise NomosError(f"{loaded.path}: {error}") from None
+        path = relative(str(loaded.path), self.root)
+        model = model_name(imported.domain, settings, self.root)
+        others = {name: value for name, value in settings.items() if name != "model"}
+        file = self.root / model if model else None
+        return Prepared(
+            subject_of(spec, path, imported.domain.__name__, model, others),
+            engine,
+            imported,
+            file if file is not None and file.exists() else None,
+        )
+
+    def _domain(self, domain: type[Domain], settings: Mapping[str, str]) -> Domain:
+        key = domain, tuple(sorted(settings.items()))
+        if key not in self._domains:
+            self._domains[key] = build(domain, settings)
+        return self._domains[key]
+
+
+def subject_of(
+    spec: core.Spec, path: str, domain: str, model: str, settings: Mapping[str, str]
+) -> Subject:
+    """Return what is tested, as data."""
+    return Subject(
+        spec=path,
+        property=spec.name,
+        description=spec.description,
+        text=spec.source.text,
+        domain=domain,
+        model=model,
+        settings=dict(settings),
+        outputs=spec.outputs,
+        ensures=tuple(
+            Ensures(getattr(e, "name", "") or str(number), e.text, e.line)
+            for number, e in enumerate(spec.ensures, 1)
+        ),
+        k=spec.k,
+    )

@@ -1,0 +1,75 @@
+"""How campaigns are run: budgets, search, confirmation, workers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from nomos.errors import NomosError
+from nomos.harness.engine import Way
+
+Search = Literal["auto", "random", "exhaustive"]
+RUN_ALONE = 300  # different violations that are run alone by default
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """When a campaign ends; whichever comes first.
+
+    `is_cap` says that `cases` limits an exhaustive search too.
+    """
+
+    cases: int = 5000
+    seconds: float | None = None
+    calls: int | None = None
+    until_bug: bool = False
+    crashes: int = 100
+    is_cap: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("cases", "calls", "crashes"):
+            value = getattr(self, name)
+            if value is not None and (type(value) is not int or value < 1):
+                word = "budget" if name == "cases" else name
+                raise NomosError(f"`{word}` takes a whole number from 1 on, not {value!r}")
+        seconds = self.seconds
+        if seconds is not None and (not isinstance(seconds, int | float) or seconds <= 0):
+            raise NomosError(f"`time` takes seconds, more than 0, not {seconds!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Workers:
+    """Where cases run: in this process, in processes of their own, or on Ray.
+
+    `call_timeout_s` and `memory_limit_mb` hold for each worker process.
+    """
+
+    jobs: int = 1
+    engine: Literal["processes", "ray"] = "processes"
+    isolate: bool = False
+    call_timeout_s: float | None = None
+    memory_limit_mb: int | None = None
+    ray_address: str | None = None
+    cpus: float = 1.0  # that Ray reserves for each worker
+    gpus: float = 0.0
+
+    @property
+    def is_inline(self) -> bool:
+        """Whether cases run in this process."""
+        limited = self.call_timeout_s is not None or self.memory_limit_mb is not None
+        other = self.isolate or limited or self.engine == "ray"
+        return self.jobs == 1 and not other
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How campaigns are run."""
+
+    budget: Budget = field(default_factory=Budget)
+    way: Way | None = None
+    search: Search = "auto"
+    batch: int | None = None  # the most cases of a chunk; None: chosen by speed
+    confirm: int | None = RUN_ALONE  # how many violations are run alone; None: all
+    resume: bool = False
+    accept: bool = True  # whether the bugs found become known ones
+    workers: Workers = field(default_factory=Workers)

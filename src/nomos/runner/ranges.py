@@ -1,0 +1,87 @@
+"""Which cases come next: ranges of case numbers, or of ways to draw the inputs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+LARGEST = 8192  # cases of a chunk; larger ones leave the processor's cache
+SMALLEST = 64  # of the first chunk: something is seen at once, whatever the model takes
+_LONGEST_S = 0.5  # a chunk should be over by then, so that progress shows
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Cases to judge, in order.
+
+    In a random search, `count` cases from number `first` on. In an exhaustive search,
+    all cases of `count` ways to draw the inputs. Of these only the cases from `start`
+    to `stop` are meant. `one_by_one` runs each alone and says which is under way.
+    """
+
+    first: int
+    count: int
+    is_listed: bool = False
+    start: int = 0
+    stop: int | None = None
+    one_by_one: bool = False
+    tests: int = 2**62  # where to stop early: nobody asks for more
+    crashes: int = 2**62
+
+    def around(self, row: int) -> tuple[Range, Range]:
+        """Return the cases before one case, and those behind it."""
+        here = self.start + row
+        whole = replace(self, one_by_one=False)
+        return replace(whole, stop=here), replace(whole, start=here + 1)
+
+    def halves(self) -> tuple[Range, Range] | None:
+        """Return the two halves; None where there is but one case or way."""
+        if self.is_listed and self.count > 1:
+            half = self.count // 2
+            return (
+                replace(self, count=half),
+                replace(self, first=self.first + half, count=self.count - half),
+            )
+        stop = self.count if self.stop is None else self.stop
+        if self.is_listed or stop - self.start < 2:
+            return None
+        middle = (self.start + stop) // 2
+        return replace(self, stop=middle), replace(self, start=middle)
+
+
+class Plan:
+    """Says which range comes next, larger as long as that is fast."""
+
+    def __init__(self, *, next_first: int, total: int | None, batch: int | None) -> None:
+        self.next_first = next_first  # a case number, or a way to draw the inputs
+        self.total = total  # ways to draw the inputs, where all cases are tried
+        self.batch = batch
+        self._size = min(SMALLEST, batch or LARGEST)
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether every case is tried."""
+        return self.total is not None
+
+    @property
+    def is_done(self) -> bool:
+        """Whether there is nothing left to plan."""
+        return self.total is not None and self.next_first >= self.total
+
+    def next(self, wanted: float, cases_per_input: float) -> Range:
+        """Return the next range, with no more cases than are wanted."""
+        count = max(1, int(min(self._size, wanted)))
+        if self.total is not None:
+            count = max(1, int(self._size / max(1.0, cases_per_input)))
+            count = min(count, self.total - self.next_first)
+        planned = Range(self.next_first, count, self.is_listed)
+        self.next_first += count
+        return planned
+
+    def took(self, seconds: float, cases: int) -> None:
+        """Learn how long a chunk took."""
+        if self.batch is not None:
+            self._size = self.batch
+        elif seconds > _LONGEST_S:
+            self._size = max(SMALLEST, min(self._size, max(1, cases)) // 2)
+        elif seconds < _LONGEST_S / 8 and cases * 2 >= self._size:
+            self._size = min(LARGEST, self._size * 8)

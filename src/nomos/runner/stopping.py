@@ -1,0 +1,108 @@
+"""How a run ends from outside: Ctrl-C, SIGTERM and the clock, handled in one place.
+
+A signal is raised at once only while cases run. At any other time it is noted, and the
+run ends at the next step, so that nothing that was found is lost.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any, NoReturn, Self
+
+from nomos.errors import Stop
+
+INTERRUPTED, TERMINATED = "interrupted", "terminated"
+EXIT_STATUS = {INTERRUPTED: 130, TERMINATED: 143}
+
+
+class TimeUp(Stop):
+    """A model that did not return in time."""
+
+
+class Signals:
+    """Receives signals while a run goes on."""
+
+    def __init__(self) -> None:
+        self.received = ""  # interrupted or terminated
+        self._before: dict[int, Any] = {}
+        self._can_raise = False
+        self._time_is_up = False
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            self._catch(signal.SIGINT, self._interrupt)
+            self._catch(signal.SIGTERM, self._terminate)
+            if hasattr(signal, "SIGALRM"):
+                self._catch(signal.SIGALRM, self._ring)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if hasattr(signal, "setitimer") and self._before:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        self._before.clear()
+
+    def _catch(self, number: int, handler: Any) -> None:
+        before = signal.signal(number, handler)
+        self._before[number] = signal.SIG_DFL if before is None else before
+
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        self._note(INTERRUPTED)
+
+    def _terminate(self, number: int, frame: FrameType | None) -> None:
+        self._note(TERMINATED)
+
+    def _note(self, what: str) -> None:
+        self.received = self.received or what
+        if self._can_raise:
+            raise Stop(what)
+
+    def _ring(self, number: int, frame: FrameType | None) -> None:
+        self._time_is_up = True
+        if self._can_raise:
+            raise TimeUp
+
+    def set_alarm(self, seconds: float | None) -> None:
+        """End what runs after so many seconds; None: let it run."""
+        self._time_is_up = False
+        if signal.SIGALRM in self._before if hasattr(signal, "SIGALRM") else False:
+            signal.setitimer(signal.ITIMER_REAL, seconds or 0)
+
+    @contextmanager
+    def raised(self) -> Iterator[None]:
+        """Let signals end what runs inside, at once."""
+        if self.received:
+            raise Stop(self.received)
+        if self._time_is_up:
+            raise TimeUp
+        self._can_raise = True
+        try:
+            yield
+        finally:
+            self._can_raise = False
+
+
+@contextmanager
+def no_sudden_exit() -> Iterator[None]:
+    """Make `os._exit` in this process an error of the code that calls it.
+
+    Otherwise a model could end a run with status 0 and without a word.
+    """
+    owner, really_exit = os.getpid(), os._exit
+
+    def exit(status: int) -> NoReturn:
+        if os.getpid() != owner:
+            really_exit(status)
+        raise SystemExit(status)
+
+    os._exit = exit  # type: ignore[assignment]  # put back below
+    try:
+        yield
+    finally:
+        os._exit = really_exit

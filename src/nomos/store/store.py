@@ -1,0 +1,370 @@
+"""What a project remembers: its campaigns and their bugs, in one SQLite file.
+
+Rules: data only, numbers and JSON text, nothing pickled and nothing executed; each
+method that writes is one transaction, so that a killed process leaves what it had
+committed; what SQLite or the disk refuses becomes a `StoreError` with a remedy.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from nomos.errors import StoreError
+from nomos.results.identity import canonical_json
+from nomos.results.result import Bug, Result, Subject, from_data, to_data
+from nomos.store.database import explained, open_database, transaction
+
+FOLDER = ".nomos"
+DATABASE = "nomos.db"
+# The database is one machine's memory; the cases beside it are for the repository.
+IGNORED = f"/{DATABASE}*\n/cases/**/*.tmp\n"
+Status = Literal["open", "fixed"]
+CAME_BACK = 2  # violations whose `how` is below this are bugs
+
+_BUGS = (
+    "SELECT bugs.id, campaign, spec, property, model, settings, seed, number,"
+    " choices, inputs, outputs, failed, seen, status, how, mask, gap, is_new"
+    " FROM bugs JOIN campaigns ON campaigns.id = campaign"
+)
+_ORDER = "ORDER BY campaign, number"
+
+
+@dataclass(frozen=True, slots=True)
+class BugRecord:
+    """A bug in a store: what it is a bug of, and whether it is still open."""
+
+    bug: Bug
+    subject: Subject
+    seed: int
+    status: Status
+    campaign: int
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A violation of a campaign as it is kept; `how` is `runner.violations.How`."""
+
+    case: int
+    choices: tuple[int, ...]
+    seen: int
+    how: int
+    mask: int  # a bit for each `ensures` that does not hold
+    gap: float | None
+    bug: Bug | None  # None where it did not come back
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """A campaign that was begun and not finished: its result so far, and its state."""
+
+    id: int
+    result: Result
+    state: Mapping[str, Any]
+
+
+class Store:
+    """An open store. Several processes may have the same one open and write to it."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self.path = path
+        self._connection = connection
+
+    @classmethod
+    def open(cls, folder: Path, *, create: bool = True) -> Self:
+        """Open the store in a folder, made if needed, and bring it up to date."""
+        path = folder / DATABASE
+        with explained(path):
+            if not create and not path.exists():
+                raise StoreError(f"no store at {folder}\nhelp: `nomos run` makes one")
+            folder.mkdir(parents=True, exist_ok=True)
+            ignore = folder / ".gitignore"
+            if not ignore.exists():
+                ignore.write_text(IGNORED, encoding="utf-8")
+            return cls(path, open_database(path))
+
+    def close(self) -> None:
+        """Close the file; the store cannot be used after."""
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # Writing.
+
+    def begin(self, result: Result) -> int:
+        """Write down a campaign that starts now; return its id."""
+        subject = result.subject
+        with self._writing():
+            cursor = self._connection.execute(
+                "INSERT INTO campaigns (spec, property, domain, model, settings, seed,"
+                " budget, search, engine, started, counts, next_case, result, state)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '{}', 0, ?, '{}')",
+                (
+                    *(subject.spec, subject.property, subject.domain, subject.model),
+                    canonical_json(subject.settings),
+                    str(result.seed),  # as text: SQLite's integers end at 2**63 - 1
+                    *(result.budget, result.search, result.engine, _now()),
+                    _written(result),
+                ),
+            )
+        assert cursor.lastrowid is not None
+        return cursor.lastrowid
+
+    def checkpoint(
+        self,
+        campaign: int,
+        result: Result,
+        state: Mapping[str, Any],
+        *,
+        new: Sequence[Row] = (),
+        seen: Iterable[tuple[int, int]] = (),
+        finished: bool = False,
+    ) -> None:
+        """Keep how far a campaign has come: new violations, and how often each was met.
+
+        All or nothing, so that a campaign that is resumed counts nothing twice. `seen`
+        are numbers of cases and their counts.
+        """
+        with self._writing():
+            self._connection.executemany(
+                "INSERT INTO bugs (campaign, choices, id, number, inputs, outputs,"
+                " failed, seen, status, how, mask, gap, is_new, latest)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'open', ?, ?, ?, ?, 1)",
+                (_encoded(campaign, row) for row in new),
+            )
+            self._connection.executemany(
+                "UPDATE bugs SET latest = 0 WHERE id = ? AND campaign < ? AND latest",
+                ((row.bug.id, campaign) for row in new if row.bug is not None),
+            )
+            self._connection.executemany(
+                "UPDATE bugs SET seen = ? WHERE campaign = ? AND number = ?",
+                ((times, campaign, case) for case, times in seen),
+            )
+            cursor = self._connection.execute(
+                "UPDATE campaigns SET result = ?, state = ?, verdict = ?,"
+                " finished = CASE WHEN ? THEN ? ELSE finished END WHERE id = ?",
+                (
+                    *(_written(result), json.dumps(state), result.verdict),
+                    *(finished, _now(), campaign),
+                ),
+            )
+            if not cursor.rowcount:
+                raise StoreError(f"{self.path}: no campaign {campaign}")
+
+    def mark(self, id: str, status: Status) -> None:
+        """Set the status of a bug."""
+        with self._writing():
+            cursor = self._connection.execute(
+                "UPDATE bugs SET status = ? WHERE id = ? AND latest", (status, id)
+            )
+            if not cursor.rowcount:
+                raise StoreError(f"{self.path}: no bug {id}")
+
+    # Reading.
+
+    def newest(self) -> list[Result]:
+        """Return the last result of each spec, model and settings, with its bugs.
+
+        A campaign that ended is taken before a later one that did not.
+        """
+        query = (
+            "SELECT id, result, finished IS NOT NULL AS ended FROM campaigns"
+            " WHERE result IS NOT NULL ORDER BY ended, id"
+        )
+        found: dict[tuple[str, str, str], tuple[int, Result]] = {}
+        with explained(self.path):
+            for row in self._connection.execute(query).fetchall():
+                result = from_data(json.loads(row["result"]))
+                subject = result.subject
+                key = subject.spec, subject.model, canonical_json(subject.settings)
+                found[key] = row["id"], result
+            return [
+                replace(result, bugs=self._bugs_of(id))
+                for id, result in (found[key] for key in sorted(found))
+            ]
+
+    def _bugs_of(self, campaign: int, limit: int = 10_000) -> tuple[Bug, ...]:
+        rows = self._connection.execute(
+            f"{_BUGS} WHERE campaign = ? AND how < {CAME_BACK} {_ORDER} LIMIT ?",
+            (campaign, limit),
+        ).fetchall()
+        return tuple(_record(row).bug for row in rows)
+
+    def unfinished(
+        self, subject: Subject, seed: int, budget: int, search: str
+    ) -> Unfinished | None:
+        """Return the newest campaign of this kind that was begun and not finished."""
+        with explained(self.path):
+            row = self._connection.execute(
+                "SELECT id, result, state FROM campaigns WHERE finished IS NULL"
+                " AND spec = ? AND model = ? AND settings = ? AND seed = ?"
+                " AND budget = ? AND search = ? AND result IS NOT NULL"
+                " ORDER BY id DESC LIMIT 1",
+                (
+                    *(subject.spec, subject.model, canonical_json(subject.settings)),
+                    *(str(seed), budget, search),
+                ),
+            ).fetchone()
+            if row is None:
+                return None
+            result = from_data(json.loads(row["result"]))
+            return Unfinished(row["id"], result, json.loads(row["state"]))
+
+    def rows(self, campaign: int) -> list[Row]:
+        """Return all violations of a campaign, in the order they were found."""
+        with explained(self.path):
+            found = self._connection.execute(
+                f"{_BUGS} WHERE campaign = ? {_ORDER}", (campaign,)
+            ).fetchall()
+            return [_decoded(row) for row in found]
+
+    def bugs(
+        self,
+        *,
+        spec: str | None = None,
+        property: str | None = None,
+        model: str | None = None,
+        status: Status | None = None,
+        before: int | None = None,
+        limit: int = 1_000_000,
+    ) -> list[BugRecord]:
+        """Return bugs, each as the last campaign that met it did, in the order found."""
+        where, values = _conditions(spec, property, model, status, before)
+        query = f"{_BUGS} WHERE {where} {_ORDER} LIMIT ?"
+        with explained(self.path):
+            rows = self._connection.execute(query, (*values, limit)).fetchall()
+            return [_record(row) for row in rows]
+
+    def count_bugs(
+        self, *, property: str | None = None, status: Status | None = None
+    ) -> int:
+        """Return how many bugs there are."""
+        where, values = _conditions(None, property, None, status, None)
+        join = "" if property is None else " JOIN campaigns ON campaigns.id = campaign"
+        query = f"SELECT count(*) FROM bugs{join} WHERE {where}"
+        with explained(self.path):
+            return int(self._connection.execute(query, values).fetchone()[0])
+
+    def bug(self, prefix: str) -> BugRecord:
+        """Return the bug whose id begins so."""
+        query = f"{_BUGS} WHERE bugs.id >= ? AND bugs.id < ? AND latest {_ORDER} LIMIT 6"
+        low = prefix.lower()
+        with explained(self.path):
+            rows = self._connection.execute(query, (low, low + "g")).fetchall()
+            found = [_record(row) for row in rows]
+        if len({record.bug.id for record in found}) == 1:
+            return found[-1]
+        if found:
+            some = ", ".join(f"{r.bug.id} ({r.subject.property})" for r in found[:5])
+            more = ", …" if len(found) > 5 else ""
+            raise StoreError(
+                f"`{prefix}` begins the ids of several bugs: {some}{more}\n"
+                "help: give more of the id"
+            )
+        nearest = get_close_matches(low, self._recent_ids(), n=1)
+        guess = f"did you mean `{nearest[0]}`? " if nearest else ""
+        raise StoreError(f"no bug `{prefix}`\nhelp: {guess}`nomos bugs` lists them all")
+
+    def _recent_ids(self) -> list[str]:
+        # As many as can be compared with a mistyped one in no time.
+        query = "SELECT id FROM bugs WHERE latest AND how < 2 ORDER BY campaign DESC LIMIT 1000"
+        with explained(self.path):
+            return [row["id"] for row in self._connection.execute(query)]
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        with explained(self.path), transaction(self._connection):
+            yield
+
+
+def _conditions(
+    spec: str | None,
+    property: str | None,
+    model: str | None,
+    status: Status | None,
+    before: int | None,
+) -> tuple[str, list[object]]:
+    asked = {"spec": spec, "property": property, "model": model, "status": status}
+    given = {column: value for column, value in asked.items() if value is not None}
+    where = [f"latest AND how < {CAME_BACK}", *(f"{column} = ?" for column in given)]
+    values: list[object] = list(given.values())
+    if before is not None:
+        where.append("campaign < ?")
+        values.append(before)
+    return " AND ".join(where), values
+
+
+def _written(result: Result) -> str:
+    """Write a result without its bugs, which have a table of their own."""
+    return json.dumps(to_data(replace(result, bugs=())))
+
+
+def _encoded(campaign: int, row: Row) -> tuple[object, ...]:
+    bug = row.bug
+    return (
+        campaign,
+        canonical_json(row.choices),
+        "" if bug is None else bug.id,
+        row.case,
+        "{}" if bug is None else json.dumps(dict(bug.inputs)),
+        "{}" if bug is None else json.dumps(dict(bug.outputs)),
+        "" if bug is None else bug.failed,
+        row.seen,
+        *(row.how, row.mask, row.gap),
+        bug is None or bug.is_new,
+    )
+
+
+def _decoded(row: sqlite3.Row) -> Row:
+    record = _record(row)
+    bug, how = record.bug, row["how"]
+    is_bug = how < CAME_BACK
+    return Row(
+        bug.case, bug.choices, bug.seen, how, row["mask"], bug.gap, bug if is_bug else None
+    )
+
+
+def _record(row: sqlite3.Row) -> BugRecord:
+    mask = row["mask"]
+    bug = Bug(
+        id=row["id"],
+        case=row["number"],
+        choices=_choices(row["choices"]),
+        failed=row["failed"],
+        failures=tuple(n for n in range(mask.bit_length()) if mask >> n & 1),
+        gap=row["gap"],
+        seen=row["seen"],
+        confirmed="batch" if row["how"] else "alone",
+        is_new=bool(row["is_new"]),
+        inputs=json.loads(row["inputs"]),
+        outputs=json.loads(row["outputs"]),
+    )
+    subject = Subject(
+        spec=row["spec"],
+        property=row["property"],
+        model=row["model"],
+        settings=json.loads(row["settings"]),
+    )
+    return BugRecord(bug, subject, int(row["seed"]), row["status"], row["campaign"])
+
+
+def _choices(text: str) -> tuple[int, ...]:
+    choices = tuple(json.loads(text))
+    if not all(type(choice) is int for choice in choices):
+        raise TypeError(f"choices are integers, not {text}")
+    return choices
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
