@@ -9,9 +9,16 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from nomos import relations, transformations
-    from nomos.api import assert_holds
+    from nomos.api import assert_holds, run_specs
     from nomos.domain import Domain, Schema, batched, random
-    from nomos.errors import Discard, DomainError, ModelError, NomosError, SpecError
+    from nomos.errors import (
+        Discard,
+        DomainError,
+        ModelError,
+        NomosError,
+        SpecError,
+        StoreError,
+    )
     from nomos.inline import run, spec
     from nomos.models import load_model
 
@@ -23,6 +30,7 @@ __all__ = [
     "NomosError",
     "Schema",
     "SpecError",
+    "StoreError",
     "__version__",
     "assert_holds",
     "batched",
@@ -30,6 +38,7 @@ __all__ = [
     "random",
     "relations",
     "run",
+    "run_specs",
     "spec",
     "transformations",
 ]
@@ -43,11 +52,13 @@ _HOMES = {
     "NomosError": "nomos.errors",
     "Schema": "nomos.domain",
     "SpecError": "nomos.errors",
+    "StoreError": "nomos.errors",
     "assert_holds": "nomos.api",
     "batched": "nomos.domain",
     "load_model": "nomos.models",
     "random": "nomos.domain",
     "run": "nomos.inline",
+    "run_specs": "nomos.api",
     "spec": "nomos.inline",
 }
 
@@ -58,3 +69,7 @@ def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(importlib.import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'nomos' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,90 +1,40 @@
-"""What the shells call: find, check and run specs."""
+"""What programs call: run specs, read stores, run bugs again.
+
+Everything here is a thin layer over `nomos.runner`, which the command line, the pytest
+plugin and notebooks use in the same way.
+"""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nomos.diagnostics import Severity, Source, Span, mistakes
-from nomos.domain.find import Imported, find_root, load_imports
-from nomos.errors import DomainError, NomosError, SpecError, StoreError
-from nomos.lang import core
-from nomos.lang.check import Checked, check_parsed
-from nomos.lang.parse import parse
+from nomos.diagnostics import Severity
+from nomos.errors import NomosError, StoreError
+from nomos.lang.check import Checked
+from nomos.runner.specs import find_specs, load_spec, read_source
 
-if TYPE_CHECKING:  # checking a spec needs none of these, so it does not wait for them
-    from nomos.campaign.events import Event
-    from nomos.campaign.records import BugRecord
-    from nomos.campaign.result import Result
-    from nomos.campaign.session import Prepared, Session
-    from nomos.campaign.store import Store
+if TYPE_CHECKING:  # what needs numpy waits until something is run
     from nomos.report.notebook import ShownResult
+    from nomos.results.result import Result, Subject
+    from nomos.runner.driver import Failure, Run
+    from nomos.runner.events import Handler
+    from nomos.runner.jobs import Job
+    from nomos.runner.live import Reopened
+    from nomos.runner.options import Options
+    from nomos.runner.stopping import Signals
+    from nomos.store.store import BugRecord, Store
 
 
-def find_specs(arguments: Sequence[str]) -> list[Path]:
-    """Return the specs that files, folders and globs name, each once."""
-    found: dict[Path, None] = {}
-    for argument in arguments:
-        path = Path(argument)
-        if path.is_dir():
-            specs = sorted(path.rglob("*.nom"))
-        elif path.exists():
-            specs = [path]
-        else:
-            specs = sorted(_glob(argument))
-        if not specs:
-            what = "holds no .nom file" if path.is_dir() else "does not exist"
-            raise NomosError(f"{argument} {what}")
-        found |= dict.fromkeys(specs)
-    return list(found)
-
-
-def _glob(pattern: str) -> list[Path]:
-    anchor = Path(Path(pattern).anchor)
-    relative = str(Path(pattern).relative_to(anchor))
-    return list(anchor.glob(relative))
-
-
-def read_source(path: Path) -> tuple[Source, str | None]:
-    """Read a spec's text; the second value says why it is no text, if it is none."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise NomosError(f"{path} cannot be read: {error.strerror}") from error
-    try:
-        return Source(str(path), data.decode("utf-8")), None
-    except UnicodeDecodeError as error:
-        text = data.decode("latin-1")
-        return Source(str(path), text), f"byte {error.start}: {error.reason}"
+__all__ = ["find_specs", "load_spec", "read_source"]  # for the command line
 
 
 def check(path: Path) -> Checked:
     """Check a spec and its use of its domain; no model is loaded, nothing is run."""
-    return check_with_imports(path)[0]
-
-
-def check_with_imports(path: Path) -> tuple[Checked, Imported | None]:
-    """Check a spec and return what it imports, None where that is not to be had."""
-    source, not_text = read_source(path)
-    if not_text is not None:
-        diagnostic = mistakes.not_utf8(Span(0, 1), not_text)
-        return Checked(source, None, (diagnostic,)), None
-    parsed = parse(source)
-    names = [declaration.name.name for declaration in parsed.spec.imports]
-    if not names:
-        return check_parsed(source, parsed, path.stem, None), None
-    try:
-        imported = load_imports(names, path)
-    except DomainError as error:
-        checked = check_parsed(source, parsed, path.stem, None)
-        at = parsed.spec.imports[0].name.span
-        skipped = mistakes.domain_unavailable(at, names[0], str(error))
-        together = (*checked.diagnostics, skipped)
-        return Checked(source, checked.spec, together), None
-    return check_parsed(source, parsed, path.stem, imported.offer), imported
+    return load_spec(path).checked
 
 
 def is_clean(checked: Checked) -> bool:
@@ -92,142 +42,207 @@ def is_clean(checked: Checked) -> bool:
     return all(d.severity is Severity.INFO for d in checked.diagnostics)
 
 
-def load_spec(path: Path) -> tuple[core.Spec, Imported]:
-    """Return a spec that can be run, with what it imports; raises where it cannot."""
-    checked, imported = check_with_imports(path)
-    errors = [d for d in checked.diagnostics if d.severity is Severity.ERROR]
-    if checked.spec is None:
-        raise SpecError(checked.source, errors)
-    if imported is None:
-        reasons = [
-            d.message for d in checked.diagnostics if d.severity is Severity.INFO
-        ]
-        why = reasons[0] if reasons else "it imports no domain"
-        raise DomainError(f"{path} cannot be run: {why}")
-    return checked.spec, imported
-
-
 @dataclass(frozen=True, slots=True)
-class Job:
-    """A spec and the settings of its domain, `model` among them."""
+class Results(Sequence["ShownResult"]):
+    """The results of several campaigns, and the specs that could not be run."""
 
-    path: Path
-    settings: Mapping[str, str]
+    results: tuple[ShownResult, ...]
+    failures: tuple[Failure, ...] = ()
+    stopped: str = ""  # interrupted or terminated
 
+    def __getitem__(self, number: Any) -> Any:
+        return self.results[number]
 
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """A job that could not even begin."""
-
-    job: Job
-    error: NomosError
-
-
-class Run:
-    """Campaigns for jobs and seeds, one after the other; results as far as they are."""
-
-    def __init__(
-        self, session: Session, jobs: Sequence[Job], seeds: Sequence[int]
-    ) -> None:
-        self.session = session
-        self.jobs = jobs
-        self.seeds = seeds
-        self.results: list[Result] = []
-        self.failures: list[Failure] = []
-        self.interrupted = False
-
-    def events(self) -> Generator[tuple[Result, Event], None, None]:
-        """Run everything; Ctrl-C ends the campaign under way and the run."""
-        try:
-            yield from self._campaigns()
-        except KeyboardInterrupt:  # between two campaigns
-            self.interrupted = True
-
-    def _campaigns(self) -> Generator[tuple[Result, Event], None, None]:
-        from nomos.campaign.result import Result
-
-        for job in self.jobs:
-            prepared = self._prepare(job)
-            if prepared is None:
-                continue
-            for seed in self.seeds:
-                budget = self.session.options.budget.cases
-                result = Result(prepared.subject, seed, budget)
-                self.results.append(result)
-                try:
-                    yield from self._campaign(prepared, seed, result)
-                except NomosError as error:
-                    self.results.remove(result)
-                    self.failures.append(Failure(job, error))
-                    break
-                if self.interrupted:
-                    return
-
-    def _prepare(self, job: Job) -> Prepared | None:
-        try:
-            spec, imported = load_spec(job.path)
-            return self.session.prepare(spec, imported, job.path, job.settings)
-        except NomosError as error:
-            self.failures.append(Failure(job, error))
-            return None
-
-    def _campaign(
-        self, prepared: Prepared, seed: int, result: Result
-    ) -> Generator[tuple[Result, Event], None, None]:
-        from nomos.campaign.events import Finished
-        from nomos.campaign.interruption import TimeUp
-
-        campaign = self.session.run(prepared, seed, result)
-        event = next(campaign, None)
-        while event is not None:
-            if isinstance(event, Finished):
-                self.interrupted = event.reason == "interrupted"
-            try:
-                yield result, event
-            except (KeyboardInterrupt, TimeUp) as interrupt:
-                event = campaign.throw(interrupt)
-            else:
-                event = next(campaign, None)
+    def __len__(self) -> int:
+        return len(self.results)
 
 
-def run_spec(
-    path: Path | str,
+def run_specs(
+    specs: str | Path | Sequence[str | Path],
     *,
-    model: str | None = None,
+    models: Sequence[str] = (),
     settings: Mapping[str, str] | None = None,
-    budget: int = 5000,
-    seed: int = 0,
-    store: bool = True,
-) -> ShownResult:
-    """Run one campaign and return what it came to; bugs are stored for `nomos replay`."""
-    from nomos.campaign.naming import project_root
-    from nomos.campaign.runner import Budget
-    from nomos.campaign.session import Options, Session
-    from nomos.report.notebook import ShownResult
+    seeds: Iterable[int] = (0,),
+    store: bool | Path = True,
+    handlers: Sequence[Handler] = (),
+    **options: Any,
+) -> Results:
+    """Run a campaign for each spec, model and seed.
 
-    path = Path(path)
-    root = project_root(path)
-    spec, imported = load_spec(path)
-    options = Options(budget=Budget(cases=budget))
-    kept = keeping_store(root, _warn) if store else None
-    session = Session(root, options, kept, _warn)
-    given = dict(settings or {}) | ({} if model is None else {"model": model})
+    `specs` are files, folders or globs. `store` is where campaigns and bugs are kept:
+    True for `.nomos` at the project's root, False for nowhere. The other keywords are
+    those of `run`: budget, time, calls, until_bug, search, batch, way, confirm, jobs.
+    A spec that cannot be run is in `failures` of what is returned.
+    """
+    from nomos.runner.jobs import Job
+    from nomos.runner.naming import project_root
+
+    given = [specs] if isinstance(specs, str | Path) else list(specs)
+    paths = find_specs([str(spec) for spec in given])
+    loaded = {path: load_spec(path) for path in paths}
+    jobs = [
+        Job(path, {**(settings or {}), **chosen}, loaded[path])
+        for path in paths
+        for chosen in ([{"model": model} for model in models] or [{}])
+    ]
+    root = project_root(paths[0])
+    kept = None
+    if store is not False:
+        kept = keeping_store(root, _warn, None if store is True else Path(store))
+    run = drive(
+        jobs,
+        list(seeds),
+        root=root,
+        options=campaign_options(**options),
+        store=kept,
+        handlers=handlers,
+        warn=_warn,
+    )
+    return shown_results(run)
+
+
+def drive(
+    jobs: Sequence[Job],
+    seeds: Sequence[int],
+    *,
+    root: Path,
+    options: Options,
+    store: Store | None = None,
+    handlers: Sequence[Handler] = (),
+    warn: Callable[[str], None] | None = None,
+    control: Path | None = None,
+    signals: Signals | None = None,
+) -> Run:
+    """Run jobs, then their control if there is one, and close the store.
+
+    A control is run once for each setting and seed. Nothing of it is stored and it has
+    no say in a verdict: what chance does is no bug.
+    """
+    from nomos.models.load import is_trusting
+    from nomos.runner.driver import Driver
+
+    tell = warn or _warn
+    more: dict[str, Any] = {"handlers": handlers, "warn": tell, "signals": signals}
+    more["trust"] = is_trusting()
+    driver = Driver(root, options, store=store, **more)
     try:
-        prepared = session.prepare(spec, imported, path, given)
-        result = ShownResult(prepared.subject, seed, budget)
-        for _ in session.run(prepared, seed, result):
-            pass
+        run = driver.run(jobs, seeds)
     finally:
-        if session.store is not None:
-            session.store.close()
-    return result
+        if store is not None:
+            store.close()
+    if control is not None and not run.stopped:
+        alone = replace(
+            options, resume=False, budget=replace(options.budget, until_bug=False)
+        )
+        other = Driver(root, alone, **more)
+        _add_control(run, other.run(_control_jobs(control, jobs), seeds))
+    return run
+
+
+def _control_jobs(control: Path, jobs: Sequence[Job]) -> list[Job]:
+    from nomos.runner.jobs import Job
+
+    loaded = load_spec(control)
+    unique = {tuple(sorted(job.settings.items())): job.settings for job in jobs}
+    return [Job(control, settings, loaded) for settings in unique.values()]
+
+
+def _add_control(run: Run, control: Run) -> None:
+    """Give each result the result of the control with its model, settings and seed."""
+
+    def key(result: Result) -> tuple[object, ...]:
+        subject = result.subject
+        return subject.model, tuple(sorted(subject.settings.items())), result.seed
+
+    found = {key(result): replace(result, live=None) for result in control.results}
+    run.results = [
+        replace(result, control=found.get(key(result))) for result in run.results
+    ]
+    run.failures += control.failures
+    run.stopped = control.stopped
+
+
+def campaign_options(
+    *,
+    budget: int | None = None,
+    time: float | None = None,
+    calls: int | None = None,
+    until_bug: bool = False,
+    max_crashes: int = 100,
+    search: Any = "auto",
+    way: Any = None,
+    batch: int | None = None,
+    confirm: int | str | None = None,
+    resume: bool = False,
+    accept: bool = True,
+    jobs: int = 1,
+    default_budget: int = 5000,
+    **workers: Any,
+) -> Options:
+    """Return how campaigns are run, from the keywords that all callers share."""
+    from nomos.runner.options import RUN_ALONE, Budget, Options, Workers
+
+    limits = Budget(
+        cases=default_budget if budget is None else budget,
+        seconds=time,
+        calls=calls,
+        until_bug=until_bug,
+        crashes=max_crashes,
+        is_cap=budget is not None,
+    )
+    most = RUN_ALONE if confirm is None else None if confirm == "all" else int(confirm)
+    try:
+        where = Workers(jobs=jobs, **workers)
+    except TypeError:
+        raise NomosError(f"unknown options: {', '.join(sorted(workers))}") from None
+    return Options(limits, way, search, batch, most, resume, accept, where)
+
+
+def shown_results(run: Run) -> Results:
+    """Return results that show themselves."""
+    from nomos.report.notebook import shown
+
+    results = tuple(shown(result) for result in run.results)
+    return Results(results, tuple(run.failures), run.stopped)
+
+
+def only_result(run: Run) -> ShownResult:
+    """Return the result of a single campaign; raises why it could not begin."""
+    if run.failures:
+        raise run.failures[0].error
+    if not run.results:
+        raise KeyboardInterrupt
+    return shown_results(run)[0]  # type: ignore[no-any-return]  # one result
+
+
+def assert_holds(path: Path | str, **options: Any) -> None:
+    """Assert, in a test or a notebook, that a campaign finds no violation.
+
+    Takes what `run_specs` takes, and `model` for a single model. "No violation found"
+    is no proof: see the verdict.
+    """
+    from nomos.report.summary import failure_text
+
+    __tracebackhide__ = True  # pytest then shows the caller's line
+    if "model" in options:
+        options["models"] = [options.pop("model")]
+    if "seed" in options:
+        options["seeds"] = [options.pop("seed")]
+    results = run_specs(path, **options)
+    for failure in results.failures:
+        raise failure.error
+    if not results or results.stopped:
+        raise AssertionError(f"{path} was not run to its end")
+    for result in results:
+        if result.verdict not in ("none-found", "holds"):
+            raise AssertionError(failure_text(result))
 
 
 def keeping_store(
     root: Path, warn: Callable[[str], None], folder: Path | None = None
 ) -> Store | None:
     """Open the store of a project to write; where that fails, a campaign goes without."""
-    from nomos.campaign.store import FOLDER, Store
+    from nomos.store.store import FOLDER, Store
 
     try:
         return Store.open(folder or root / FOLDER)
@@ -236,26 +251,9 @@ def keeping_store(
         return None
 
 
-def _warn(message: str) -> None:
-    warnings.warn(message, RuntimeWarning, stacklevel=3)
-
-
-def assert_holds(path: Path | str, **options: Any) -> None:
-    """Assert, in a test or a notebook, that a campaign finds no violation.
-
-    Takes what `run_spec` takes. "No violation found" is no proof: see the verdict.
-    """
-    from nomos.report.summary import failure_text
-
-    __tracebackhide__ = True  # pytest then shows the caller's line
-    result = run_spec(path, **options)
-    if result.verdict in ("violated", "failed"):
-        raise AssertionError(failure_text(result))
-
-
 def open_store(folder: Path | None) -> Store:
     """Open a store that exists: the one named, else the nearest `.nomos` upwards."""
-    from nomos.campaign.store import FOLDER, Store
+    from nomos.store.store import FOLDER, Store
 
     if folder is None:
         here = Path.cwd()
@@ -269,30 +267,33 @@ def open_store(folder: Path | None) -> Store:
     return Store.open(folder, create=False)
 
 
-def prepare(
-    session: Session, spec: str, model: str, settings: Mapping[str, Any]
-) -> Prepared:
-    """Prepare a recorded spec and model, whose paths are from the project's root."""
-    path = session.root / spec
-    if not path.exists():
-        raise NomosError(f"{spec} is not there any more")
-    checked, imported = load_spec(path)
-    given = {name: str(value) for name, value in settings.items()}
-    if model:
-        here = session.root / model
-        given["model"] = str(here) if here.exists() else model
-    return session.prepare(checked, imported, path, given)
+def reopen(subject: Subject, store: Path) -> tuple[Path, Job]:
+    """Return the root and the job of a recorded subject.
 
-
-def reopen(bug: BugRecord, store: Path) -> Prepared:
-    """Prepare the spec and the model of a recorded bug.
-
-    Its paths are from its project's root: the folder that holds the store, unless the
-    store was put elsewhere, else the project of the current folder.
+    A store is data that may come from anywhere. What it names is run only if it is a
+    spec of this project, below its root and outside the store, and a model that is a
+    file below the root or that the project itself names.
     """
-    from nomos.campaign.session import Options, Session
+    from nomos.runner.reopening import reopened_job
 
-    here = Path.cwd()
-    roots = [store.parent, find_root(here) or here, here]
-    root = next((root for root in roots if (root / bug.spec).exists()), here)
-    return prepare(Session(root, Options()), bug.spec, bug.model, bug.settings)
+    return reopened_job(subject, store)
+
+
+def live_of(subject: Subject, store: Path) -> Reopened:
+    """Return the running program behind a recorded subject."""
+    from nomos.models.load import is_trusting
+    from nomos.runner.executors.worker import Setting, Worker
+    from nomos.runner.live import Reopened
+
+    root, job = reopen(subject, store)
+    return Reopened(Worker(Setting(root, trust=is_trusting())), job)
+
+
+def replay(record: BugRecord, store: Path) -> tuple[Reopened, Any]:
+    """Run a recorded bug again, alone; return the program and the case's outcome."""
+    live = live_of(record.subject, store)
+    return live, live.prepared.engine.replay(record.bug.choices)
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, RuntimeWarning, stacklevel=3)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import dedent
@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 
 from nomos import api
-from nomos.campaign.runner import Budget
-from nomos.campaign.session import Options, Session
-from nomos.diagnostics import Severity, Source
+from nomos.diagnostics import Source
 from nomos.domain.csvfile import quoted
 from nomos.domain.domain import Domain, offer_of
 from nomos.domain.find import Imported
 from nomos.domain.functions import batched
 from nomos.domain.table import Table, read_table
-from nomos.errors import NomosError, SpecError
+from nomos.errors import NomosError
 from nomos.lang.check import check
 from nomos.report.notebook import ShownResult
+from nomos.runner.jobs import Job
+from nomos.runner.specs import LoadedSpec, read_source
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,37 +54,92 @@ def with_feature(record: str, feature: str, value: str) -> str:
 def run(
     spec: SpecText | str | Path,
     *,
-    inputs: Any,
+    inputs: Any = None,
     labels: Sequence[Any] | None = None,
-    budget: int = 5000,
+    model: str | None = None,
+    settings: Mapping[str, str] | None = None,
     seed: int = 0,
-    **functions: Callable[..., Any],
+    store: bool | Path = True,
+    budget: int | None = None,
+    time: float | None = None,
+    calls: int | None = None,
+    until_bug: bool = False,
+    search: str = "auto",
+    jobs: int = 1,
+    **functions: Any,
 ) -> ShownResult:
-    """Test functions against a spec, on inputs that are already there.
+    """Test a model against a spec and return what was found.
 
-    `inputs` is a numpy array, a data frame of pandas or polars, a list of records
-    (dicts, tuples, arrays, strings) or a torch data set. Each other keyword is a
-    function of the spec, written for many: it gets what the model was trained on, an
-    array, a frame or a list. Columns are features, by name or by number; those of an
-    array are called f0, f1 and so on.
+    A spec's file is run with its domain; `model` and `settings` are those of the
+    domain, and campaigns are kept as `store` says (see `run_specs`).
+
+    With `inputs`, the spec needs no domain. They are a numpy array, a data frame of
+    pandas or polars, a list of records (dicts, tuples, arrays, strings) or a torch data
+    set. Each other keyword is then a function of the spec, written for many: it gets
+    what the model was trained on, an array, a frame or a list. Columns are features, by
+    name or by number; those of an array are called f0, f1 and so on.
 
     Raises SpecError where the spec is wrong.
     """
+    limits = {
+        "budget": budget,
+        "time": time,
+        "calls": calls,
+        "until_bug": until_bug,
+        "search": search,
+        "jobs": jobs,
+    }
+    limits = {name: value for name, value in limits.items() if value is not None}
+    limits |= {n: functions.pop(n) for n in _OPTIONS if n in functions}
+    if type(seed) is not int:
+        raise NomosError(f"`seed` takes a whole number, not {seed!r}")
+    if inputs is None:
+        return _run_file(spec, functions, model, settings, seed, store, limits)
     if not functions:
         raise NomosError("give at least one function: predict=model.predict")
+    options = api.campaign_options(**limits)
+    if not options.workers.is_inline:
+        raise NomosError(
+            "functions at hand run in this process only: leave out `jobs`, or write a"
+            " domain file, which other processes can load"
+        )
     text = _read(spec)
     domain = _domain(inputs, labels, functions)
-    checked = check(Source(f"{text.name}.nom", text.text), text.name, offer_of(domain))
-    errors = [d for d in checked.diagnostics if d.severity is Severity.ERROR]
-    if checked.spec is None:
-        raise SpecError(checked.source, errors)
-    session = Session(Path(), Options(budget=Budget(cases=budget)))
-    imported = Imported(domain, {}, {})
-    prepared = session.prepare(checked.spec, imported, Path(f"{text.name}.nom"), {})
-    result = ShownResult(prepared.subject, seed, budget)
-    for _ in session.run(prepared, seed, result):
-        pass
-    return result
+    source = Source(f"{text.name}.nom", text.text)
+    checked = check(source, text.name, offer_of(domain))
+    path = Path(source.name)
+    loaded = LoadedSpec(path, checked, Imported(domain, {}, {}))
+    loaded.runnable()
+    job = Job(path, {}, loaded)
+    return api.only_result(api.drive([job], [seed], root=Path(), options=options))
+
+
+_OPTIONS = ("batch", "way", "confirm", "max_crashes", "isolate", "call_timeout_s")
+
+
+def _run_file(
+    spec: SpecText | str | Path,
+    functions: dict[str, Any],
+    model: str | None,
+    settings: Mapping[str, str] | None,
+    seed: int,
+    store: bool | Path,
+    limits: dict[str, Any],
+) -> ShownResult:
+    if functions:
+        names = ", ".join(functions)
+        raise NomosError(f"{names}: functions need `inputs` to be tested on")
+    if isinstance(spec, SpecText) or "\n" in str(spec) or ";" in str(spec):
+        raise NomosError("a spec that stands in a program needs `inputs`")
+    models = () if model is None else (model,)
+    results = api.run_specs(
+        spec, models=models, settings=settings, seeds=[seed], store=store, **limits
+    )
+    for failure in results.failures:
+        raise failure.error
+    if not results:
+        raise KeyboardInterrupt
+    return results[0]  # type: ignore[no-any-return]  # one result
 
 
 def _read(spec: SpecText | str | Path) -> SpecText:
@@ -94,7 +149,7 @@ def _read(spec: SpecText | str | Path) -> SpecText:
     if isinstance(spec, str) and ("\n" in spec or ";" in spec):
         return SpecText(dedent(spec).strip() + "\n", "property")
     path = Path(spec)
-    source, not_text = api.read_source(path)
+    source, not_text = read_source(path)
     if not_text is not None:
         raise NomosError(f"{path} is not UTF-8 text: {not_text}")
     return SpecText(source.text, path.stem)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path, PurePath
+from typing import Any
 
 import click
 
@@ -16,7 +17,7 @@ from nomos.cli.options import store_option
 @click.argument("property", required=False)
 @click.option("--status", type=click.Choice(["open", "fixed"]), help="Only such bugs.")
 @click.option(
-    "--most",
+    "--limit",
     default=50,
     show_default=True,
     type=click.IntRange(1),
@@ -31,25 +32,26 @@ from nomos.cli.options import store_option
     help="How to print them.",
 )
 def command(
-    property: str | None, status: str | None, most: int, store: Path | None, form: str
+    property: str | None, status: Any, limit: int, store: Path | None, form: str
 ) -> None:
     """List the bugs of PROPERTY, or all.
 
     \b
     nomos bugs
-    nomos bugs felony_inc --status open
+    nomos bugs felony_inc --status open --limit 20
     """
     with api.open_store(store) as opened:
-        bugs = opened.bugs(status=status)  # type: ignore[arg-type]  # click checked it
-    bugs = [bug for bug in bugs if property in (None, bug.property)]
+        records = opened.bugs(property=property, status=status, limit=limit)
+        count = opened.count_bugs(property=property, status=status)
     if form == "json":
-        click.echo(json.dumps([asdict(bug) for bug in bugs], indent=1))
+        click.echo(json.dumps([asdict(record) for record in records], indent=1))
         return
-    for bug in bugs[:most]:
-        model = PurePath(bug.model).name or "-"
-        click.echo(f"{bug.id}  {bug.status:<5}  {bug.property}  {model}  {bug.failed}")
-    hidden = len(bugs) - most
-    if hidden > 0:
-        click.echo(f"({hidden} more; --most shows them)")
-    if not bugs:
+    for record in records:
+        bug, subject = record.bug, record.subject
+        model = PurePath(subject.model).name or "-"
+        about = f"{record.status:<5}  {subject.property}  {model}  {bug.failed}"
+        click.echo(f"{bug.id}  {about}")
+    if count > limit:
+        click.echo(f"({count - limit} more; --limit shows them)")
+    if not records:
         click.echo("no bugs")

@@ -30,7 +30,7 @@ def command(spec: Path, output: Path | None) -> None:
     """
     from nomos.harness.compile import compile_harness
 
-    checked, imported = api.load_spec(spec)
+    checked, imported = api.load_spec(spec).runnable()
     folder = Path() if output is None else output.parent
     path = Path(os.path.relpath(spec, folder)).as_posix()
     program = compile_harness(checked, path, imported.offer.functions)

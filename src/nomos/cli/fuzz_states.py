@@ -114,9 +114,8 @@ def _fuzzable(spec: Path, settings: dict[str, str]) -> Fuzzable:
     from nomos.domain.find import build
     from nomos.search.states import Fuzzable
 
-    _, imported = api.load_spec(spec)
-    if imported.domain is None:
-        raise DomainError(f"{spec} imports no domain, so there is nothing to fuzz")
+    _, imported = api.load_spec(spec).runnable()
+    assert imported.domain is not None
     domain = build(imported.domain, settings)
     own = getattr(domain, "environment", None)
     given = None if own is None else own()

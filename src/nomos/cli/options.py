@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from nomos import api
+
+if TYPE_CHECKING:
+    from nomos.runner.options import Options
+    from nomos.runner.specs import LoadedSpec
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -101,6 +102,13 @@ def campaign_options(command: _Command) -> _Command:
             help="The most cases to run at once; the verdicts are the same.",
         ),
         click.option(
+            "--confirm",
+            type=_Confirm(),
+            metavar="all|N",
+            help="How many violations are run again alone; the others in batches."
+            "  [default: 300]",
+        ),
+        click.option(
             "--max-crashes",
             default=100,
             show_default=True,
@@ -114,25 +122,95 @@ def campaign_options(command: _Command) -> _Command:
     return command
 
 
-def session_options(options: dict[str, Any], default_budget: int) -> Any:
-    """Return how campaigns are run, from the command line's options."""
-    from nomos.campaign.runner import Budget
-    from nomos.campaign.session import Options
+def worker_options(command: _Command) -> _Command:
+    """Add the options that say where cases run."""
+    options = [
+        click.option(
+            "--jobs",
+            "-j",
+            default=1,
+            show_default=True,
+            type=click.IntRange(1),
+            help="Worker processes. The results are the same for every number.",
+        ),
+        click.option(
+            "--isolate",
+            is_flag=True,
+            help="Run the model in a process of its own: a crash costs its case only.",
+        ),
+        click.option(
+            "--call-timeout",
+            "call_timeout_s",
+            type=click.FloatRange(0, min_open=True),
+            metavar="S",
+            help="End a call of the model that takes longer; its case has crashed.",
+        ),
+        click.option(
+            "--memory-limit",
+            "memory_limit_mb",
+            type=click.IntRange(1),
+            metavar="MB",
+            help="End a worker that takes more; the case at fault has crashed.",
+        ),
+        click.option(
+            "--engine",
+            type=click.Choice(["processes", "ray"]),
+            default="processes",
+            show_default=True,
+            help="Where workers run: on this machine, or on Ray (extra `ray`).",
+        ),
+        click.option(
+            "--ray-address", metavar="ADDRESS", help="Of a Ray cluster that is there."
+        ),
+        click.option(
+            "--worker-cpus",
+            "cpus",
+            default=1.0,
+            type=click.FloatRange(0),
+            help="CPUs that Ray keeps for each worker.  [default: 1]",
+        ),
+        click.option(
+            "--worker-gpus",
+            "gpus",
+            default=0.0,
+            type=click.FloatRange(0),
+            help="GPUs that Ray keeps for each worker.  [default: 0]",
+        ),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
 
-    budget = Budget(
-        cases=options["budget"] or default_budget,
-        seconds=options["seconds"],
-        calls=options["calls"],
-        until_bug=options.get("until_bug", False),
-        crashes=options["max_crashes"],
-    )
-    return Options(
-        budget=budget,
-        way=options["way"],
-        search=options["search"],
-        batch=options["batch"],
-        resume=options.get("resume", False),
-        accept=options.get("fail_on", "any") == "any",
+
+class _Confirm(click.ParamType):
+    """`all`, or how many violations are run alone."""
+
+    name = "all|N"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Any:
+        if value == "all" or str(value).isdigit() and int(value) > 0:
+            return value
+        self.fail(f"{value!r} is neither `all` nor a number from 1 on", param, ctx)
+
+
+_SHARED = (
+    *("budget", "calls", "search", "way", "batch", "confirm", "max_crashes"),
+    *("until_bug", "resume", "jobs", "isolate", "call_timeout_s", "memory_limit_mb"),
+    *("engine", "ray_address", "cpus", "gpus"),
+)
+
+
+def run_options(options: dict[str, Any], default_budget: int) -> Options:
+    """Return how campaigns are run, from the command line's options."""
+    given = {name: options[name] for name in _SHARED if options.get(name) is not None}
+    accept = options.get("fail_on", "any") == "any"
+    return api.campaign_options(
+        time=options["seconds"],
+        accept=accept,
+        default_budget=default_budget,
+        **given,
     )
 
 
@@ -147,79 +225,18 @@ def parse_settings(pairs: Sequence[str]) -> dict[str, str]:
     return settings
 
 
-def stop_at_bad_specs(paths: Sequence[Path]) -> None:
-    """Show the mistakes of specs that have any, and end: nothing is run then."""
+def load_specs(paths: Sequence[Path]) -> dict[Path, LoadedSpec]:
+    """Load specs, each once; where one has mistakes, show them and end."""
     from nomos.diagnostics import Severity
     from nomos.diagnostics.render import render
 
-    bad = False
-    for path in paths:
-        checked = api.check(path)
-        for diagnostic in checked.diagnostics:
+    loaded = {path: api.load_spec(path) for path in paths}
+    for one in loaded.values():
+        for diagnostic in one.checked.diagnostics:
             if diagnostic.severity is not Severity.INFO:
                 colour = sys.stderr.isatty() and "NO_COLOR" not in os.environ
-                click.echo(render(diagnostic, checked.source, colour=colour), err=True)
-        bad |= checked.spec is None
-    if bad:
+                shown = render(diagnostic, one.checked.source, colour=colour)
+                click.echo(shown, err=True)
+    if any(one.checked.spec is None for one in loaded.values()):
         sys.exit(2)
-
-
-def drive(run: api.Run, *listeners: Callable[..., None]) -> None:
-    """Run everything and tell the listeners; Ctrl-C ends it in good order."""
-    from nomos.campaign.interruption import TimeUp, held_back
-
-    events = run.events()
-    told = next(events, None)
-    with _alarm(run.session.options.budget.seconds) as listen:
-        while told is not None:
-            try:
-                with held_back():
-                    for listener in (listen, *listeners):
-                        listener(*told)
-                told = next(events, None)
-            except (KeyboardInterrupt, TimeUp) as interrupt:
-                try:
-                    told = events.throw(interrupt)
-                except StopIteration:
-                    told = None
-
-
-@contextmanager
-def _alarm(seconds: float | None) -> Iterator[Callable[..., None]]:
-    """End a campaign whose model hangs, a second after its time is up.
-
-    A campaign looks at the clock between chunks; a model that never returns has to be
-    interrupted. Where there are no alarms (Windows, threads), Ctrl-C is left.
-    """
-    from nomos.campaign.events import Finished, Started
-    from nomos.campaign.interruption import TimeUp
-
-    def ring(*_: object) -> None:
-        raise TimeUp
-
-    def listen(_: object, event: object) -> None:
-        if isinstance(event, Started) and seconds is not None:
-            signal.setitimer(signal.ITIMER_REAL, seconds + 1)
-        elif isinstance(event, Finished):
-            signal.setitimer(signal.ITIMER_REAL, 0)
-
-    on_main = threading.current_thread() is threading.main_thread()
-    if seconds is None or not hasattr(signal, "SIGALRM") or not on_main:
-        yield lambda *_: None
-        return
-    before = signal.signal(signal.SIGALRM, ring)
-    try:
-        yield listen
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file whole or not at all; `-` is standard output."""
-    if str(path) == "-":
-        click.echo(text, nl=False)
-        return
-    unfinished = path.with_name(path.name + ".tmp")
-    unfinished.write_text(text, encoding="utf-8", newline="\n")
-    unfinished.replace(path)
+    return loaded

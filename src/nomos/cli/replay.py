@@ -24,20 +24,17 @@ def command(bug: str, store: Path | None) -> None:
     """
     from rich.console import Console
 
-    from nomos.campaign.events import Bug
-    from nomos.campaign.result import bug_data
-    from nomos.campaign.session import replay
     from nomos.harness.alone import Verdict
     from nomos.report.bug import show_bug
+    from nomos.results.describe import described
 
     console = Console(highlight=False)
     with api.open_store(store) as opened:
         record = opened.bug(bug)
-        prepared = api.reopen(record, opened.path.parent)
-        outcome = replay(prepared, record.choices)
+        live, outcome = api.replay(record, opened.path.parent)
         gone = outcome.verdict in (Verdict.PASSED, Verdict.DISCARDED)
-        opened.mark(record.id, "fixed" if gone else "open")
-    head = f"{record.property} bug {record.id}"
+        opened.mark(record.bug.id, "fixed" if gone else "open")
+    head = f"{record.subject.property} bug {record.bug.id}"
     if gone:
         console.print(f"{head}: gone ({outcome.verdict.name.lower()})", markup=False)
         return
@@ -45,7 +42,8 @@ def command(bug: str, store: Path | None) -> None:
         console.print(f"{head}: crashed\n{outcome.traceback}", markup=False, end="")
         sys.exit(3)
     console.print(f"{head}: still there, `{outcome.why}` does not hold", markup=False)
-    found = Bug(record.id, record.case, record.choices, outcome.why, outcome.values)
-    data = bug_data(found, prepared.subject)
-    console.print(show_bug(data["inputs"], data["outputs"]), soft_wrap=True, end="")
+    outputs, schema = live.prepared.subject.outputs, live.domain.schema
+    console.print(
+        show_bug(*described(outcome.values, outputs, schema)), soft_wrap=True, end=""
+    )
     sys.exit(1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,23 +12,27 @@ import click
 
 from nomos import api
 from nomos.cli import exit_status
-from nomos.cli.control import run_control
 from nomos.cli.inputs import input_setting
 from nomos.cli.options import (
     campaign_options,
-    drive,
     keeping_options,
     keeping_store,
+    load_specs,
     parse_settings,
-    session_options,
-    stop_at_bad_specs,
-    write_text,
+    run_options,
+    worker_options,
 )
+from nomos.cli.output import STDOUT, Output, ReportPath, own_stdout
 
 if TYPE_CHECKING:
-    from nomos.campaign.config import Config
+    from nomos.results.result import Result
+    from nomos.runner.config import Config
+    from nomos.runner.driver import Run
+    from nomos.runner.events import Handler
+    from nomos.runner.jobs import Job
+    from nomos.runner.specs import LoadedSpec
 
-_FILE = click.Path(dir_okay=False, path_type=Path, allow_dash=True)
+_FILE = ReportPath()
 _FILES = ("json_file", "html_file", "junit_file", "sarif_file", "events_file")
 
 
@@ -43,6 +46,7 @@ _FILES = ("json_file", "html_file", "junit_file", "sarif_file", "events_file")
     help="The model under test: what the domain's `model` setting takes. May be given several times.",
 )
 @campaign_options
+@worker_options
 @click.option("--until-bug", is_flag=True, help="Stop at the first bug.")
 @click.option(
     "--seeds",
@@ -92,106 +96,126 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
 
     \b
     nomos run specs/
-    nomos run specs/income.nom --model new.onnx --budget 100000
+    nomos run specs/income.nom --model new.onnx --budget 100000 --jobs 4
     nomos run specs/ --seeds 10 --json results.json
     nomos run specs/ --fail-on new --junit nomos.xml
     nomos run specs/games.nom --control specs/chance.nom
 
-    Exit status: 0 no violation, 1 violations, 2 wrong usage or a bad spec, 3 a model,
-    its data or some cases failed, 130 interrupted. If several apply, the highest.
+    Exit status: 0 no violation, 1 violations, 2 wrong usage or a bad spec, 3 something
+    was not judged (a model, its data or some cases failed, or answers did not come
+    back), 130 interrupted, 143 terminated. If several apply, the highest.
     """
-    from nomos.campaign.config import load_config
-    from nomos.campaign.naming import project_root
-    from nomos.campaign.session import Session
     from nomos.report.console import RunConsole
+    from nomos.runner.config import load_config
+    from nomos.runner.naming import project_root
+    from nomos.runner.stopping import EXIT_STATUS, Signals
 
     paths = api.find_specs(specs)
     control = options["control"]
-    stop_at_bad_specs(paths if control is None else [*paths, control])
+    loaded = load_specs(paths if control is None else [*paths, control])
     root = project_root(paths[0])
     config = load_config(root)
-    jobs = _jobs(paths, root, config, options)
+    jobs = _jobs(paths, loaded, root, config, options)
     seed = config.seed if options["seed"] is None else options["seed"]
+    piped = STDOUT in [options[name] for name in _FILES]
     with ExitStack() as stack:
+        signals = stack.enter_context(Signals())
         # What goes to standard output must be all that goes there.
-        piped = any(str(options[name]) == "-" for name in _FILES)
-        console = stack.enter_context(RunConsole(quiet=options["quiet"] or piped))
-        store = keeping_store(root, options, console.warn)
-        budget = session_options(options, config.budget)
-        session = Session(root, budget, store, console.warn)
-        run = api.Run(session, jobs, range(seed, seed + options["seeds"]))
-        listeners = [console.hear, *_event_file(options["events_file"], stack)]
-        drive(run, *listeners)
-        if control is not None and not run.interrupted:
-            run_control(run, control, *listeners)
-    _write_reports(run, options)
-    console.finish(run.results, stored=store is not None)
+        output = stack.enter_context(own_stdout(piped))
+        console = RunConsole(quiet=options["quiet"] or piped)
+        with ExitStack() as running:
+            running.enter_context(console)
+            run = api.drive(
+                jobs,
+                range(seed, seed + options["seeds"]),
+                root=root,
+                options=run_options(options, config.budget),
+                store=keeping_store(root, options, console.warn),
+                handlers=[console.handle, *_event_file(options, output, running)],
+                warn=console.warn,
+                control=control,
+                signals=signals,
+            )
+        _write_reports(run, root, options, output)
+        console.finish(run.results, stored=not options["no_store"])
     for failure in run.failures:
         click.echo(f"error: {failure.job.path}: {failure.error}", err=True)
-    sys.exit(_exit_status(run, fail_on=options["fail_on"]))
+    statuses = {exit_status(failure.error) for failure in run.failures}
+    statuses |= {status_of(result, options["fail_on"]) for result in run.results}
+    statuses.add(3 if output.has_failed or not run.results else 0)
+    sys.exit(EXIT_STATUS.get(run.stopped) or max(statuses))
+
+
+def status_of(result: Result, fail_on: str) -> int:
+    """Return the exit status of one result: 0 only where everything was judged."""
+    counts = result.counts
+    if result.verdict == "failed" or result.problem or counts.crashed:
+        return 3
+    if result.verdict != "violated":
+        return 0
+    if fail_on == "any" or counts.new_bugs:
+        return 1
+    return 3 if counts.unstable else 0
 
 
 def _jobs(
-    paths: list[Path], root: Path, config: Config, options: dict[str, Any]
-) -> list[api.Job]:
+    paths: list[Path],
+    loaded: dict[Path, LoadedSpec],
+    root: Path,
+    config: Config,
+    options: dict[str, Any],
+) -> list[Job]:
+    from nomos.runner.jobs import Job
+
     settings = parse_settings(options["settings"])
+    file = options["inputs_file"]
     return [
-        api.Job(path, given | ({} if model is None else {"model": model}))
+        Job(path, given | ({} if model is None else {"model": model}), loaded[path])
         for path in paths
-        for given in [settings | input_setting(path, options["inputs_file"])]
+        for given in [settings | input_setting(loaded[path], file)]
         for model in options["models"] or config.models_for(path, root) or [None]
     ]
 
 
-def _event_file(path: Path | None, stack: ExitStack) -> list[Callable[..., None]]:
-    from nomos.report.stream import EventStream
+def _event_file(
+    options: dict[str, Any], output: Output, stack: ExitStack
+) -> list[Handler]:
+    from nomos.report.formats.stream import EventStream
 
+    path = options["events_file"]
     if path is None:
         return []
-    if str(path) == "-":
-        return [EventStream(sys.stdout).hear]
-    return [EventStream(stack.enter_context(path.open("w", encoding="utf-8"))).hear]
+    if path == STDOUT:
+        return [EventStream(output.stdout).handle]
+    return [EventStream(stack.enter_context(path.open("w", encoding="utf-8"))).handle]
 
 
-def _write_reports(run: api.Run, options: dict[str, Any]) -> None:
-    from nomos.campaign.naming import relative
-    from nomos.campaign.result import result_data
+def _write_reports(
+    run: Run, root: Path, options: dict[str, Any], output: Output
+) -> None:
+    from nomos.results.result import to_data
+    from nomos.runner.naming import relative
 
     results, only_new = run.results, options["fail_on"] == "new"
-    unstarted = [
-        (relative(str(failure.job.path), run.session.root), str(failure.error))
-        for failure in run.failures
-    ]
+    failures = [(relative(str(f.job.path), root), str(f.error)) for f in run.failures]
     if options["json_file"] is not None:
         document = {
-            "schema": 1,
-            "runs": [result_data(result) for result in results],
-            "failures": [{"spec": path, "error": why} for path, why in unstarted],
+            "schema": 2,
+            "runs": [to_data(result) for result in results],
+            "failures": [{"spec": path, "error": why} for path, why in failures],
         }
-        write_text(options["json_file"], json.dumps(document, indent=1) + "\n")
+        output.write(options["json_file"], json.dumps(document, indent=1) + "\n")
     if options["junit_file"] is not None:
-        from nomos.report.junit import junit
+        from nomos.report.formats.junit import junit
 
-        text = junit(results, unstarted, only_new=only_new)
-        write_text(options["junit_file"], text)
+        text = junit(results, failures, only_new=only_new)
+        output.write(options["junit_file"], text)
     if options["sarif_file"] is not None:
-        from nomos.report.sarif import sarif
+        from nomos.report.formats.sarif import sarif
 
-        document = sarif(results, unstarted, only_new=only_new)
-        write_text(options["sarif_file"], json.dumps(document, indent=1) + "\n")
+        document = sarif(results, failures, only_new=only_new)
+        output.write(options["sarif_file"], json.dumps(document, indent=1) + "\n")
     if options["html_file"] is not None:
-        from nomos.report.html import html
+        from nomos.report.html.page import html
 
-        write_text(options["html_file"], html(results, unstarted))
-
-
-def _exit_status(run: api.Run, *, fail_on: str) -> int:
-    if run.interrupted:
-        return 130
-    statuses = {exit_status(failure.error) for failure in run.failures}
-    for result in run.results:
-        if result.verdict == "failed" or result.counts.crashed:
-            statuses.add(3)
-        elif result.verdict == "violated":
-            statuses.add(1 if fail_on == "any" or result.new_bugs else 0)
-    return max(statuses, default=0)
+        output.write(options["html_file"], html(results, failures))

@@ -31,7 +31,6 @@ def command(bug: str, output: Path | None, store: Path | None) -> None:
     """
     from rich.console import Console
 
-    from nomos.campaign.session import replay
     from nomos.errors import NomosError
     from nomos.report.bug import heading, picture, show_bug, write_files
 
@@ -41,20 +40,20 @@ def command(bug: str, output: Path | None, store: Path | None) -> None:
         folder = opened.path.parent
     console.print(heading(record), soft_wrap=True, end="")
     try:
-        prepared = api.reopen(record, folder)
-        outcome = replay(prepared, record.choices)
+        live, outcome = api.replay(record, folder)
     except NomosError as error:
         values, why = {}, str(error)
     else:
         values, why = outcome.values, "the case does not break the property any more"
     if not values:
         click.echo(f"warning: shown as recorded: {why}", err=True)
-        recorded = show_bug(record.inputs, record.outputs, everything=True)
+        found = record.bug
+        recorded = show_bug(found.inputs, found.outputs, everything=True)
         console.print(recorded, soft_wrap=True, end="")
         return
-    outputs, domain = prepared.subject.spec.outputs, prepared.engine.program.domain
+    outputs, domain = live.prepared.subject.outputs, live.domain
     colour = console.is_terminal and not console.no_color
-    choices = record.choices
+    choices = record.bug.choices
     shown = picture(values, outputs, domain, colour=colour, choices=choices)
     console.print(shown, soft_wrap=True, end="")
     if output is not None:

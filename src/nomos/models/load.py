@@ -50,6 +50,11 @@ class Model(Protocol):
         ...
 
 
+def is_trusting() -> bool:
+    """Tell whether models are loaded with trust here."""
+    return _trusted.get()
+
+
 @contextmanager
 def trusting() -> Iterator[None]:
     """Load models with trust inside: what `--trust` does to the domains it runs."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
@@ -37,6 +37,17 @@ def describe(value: Any, schema: Schema | None = None) -> Any:
     if isinstance(value, list | tuple):
         return [describe(inner) for inner in value]
     return repr(value)[:_LONGEST_REPR]
+
+
+def described(
+    values: Mapping[str, Any], outputs: Sequence[str], schema: Schema | None
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the values of a case as data: inputs and vars, and outputs."""
+    data = {name: describe(value, schema) for name, value in values.items()}
+    return (
+        {name: value for name, value in data.items() if name not in outputs},
+        {name: value for name, value in data.items() if name in outputs},
+    )
 
 
 def _array(value: np.ndarray[Any, Any], schema: Schema | None) -> Any:

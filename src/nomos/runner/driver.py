@@ -25,7 +25,7 @@ from nomos.runner.campaign import Campaign
 from nomos.runner.events import Event, Finished, Handler, Started
 from nomos.runner.executors.crew import Answer, Crew, Died, InlineCrew, Task
 from nomos.runner.executors.worker import About, Setting, Worker
-from nomos.runner.jobs import Job
+from nomos.runner.jobs import Job, Prepared
 from nomos.runner.live import Reopened
 from nomos.runner.options import Options
 from nomos.runner.ranges import Plan, Range
@@ -85,6 +85,7 @@ class Driver:
         handlers: Sequence[Handler] = (),
         warn: Callable[[str], None] = lambda message: None,
         trust: bool = False,
+        signals: Signals | None = None,
     ) -> None:
         self.root = root
         self.options = options
@@ -95,7 +96,7 @@ class Driver:
         self._inline = Worker(self.setting)
         self._crew: Crew = InlineCrew(self._inline)
         self._answers: dict[int, Answer] = {}
-        self._signals = Signals()
+        self._signals = signals or Signals()
         self._retried: set[tuple[str, str, str]] = set()
 
     def run(self, jobs: Sequence[Job], seeds: Sequence[int]) -> Run:
@@ -344,11 +345,22 @@ class Driver:
 
     def _sent(self, job: Job) -> Job:
         """Return a job as a worker gets it: one in another process loads it itself."""
-        return job if isinstance(self._crew, InlineCrew) else replace(job, loaded=None)
+        if isinstance(self._crew, InlineCrew):
+            return job
+        return replace(job, loaded=None, prepared=None)
 
     def _tell(self, event: Event) -> None:
         for handler in self.handlers:
             handler(event)
+
+
+def run_prepared(prepared: Prepared, seed: int, options: Options) -> Result:
+    """Run one campaign of a job that is ready; Ctrl-C is raised after it has ended."""
+    job = Job(Path(prepared.subject.spec), prepared=prepared)
+    run = Driver(Path(), options).run([job], [seed])
+    if run.stopped or not run.results:
+        raise KeyboardInterrupt
+    return run.results[0]
 
 
 def _crew(setting: Setting, options: Options) -> Crew:

@@ -22,12 +22,14 @@ from nomos.runner.specs import LoadedSpec
 class Job:
     """A spec and the settings of its domain, `model` among them.
 
-    `loaded` is the spec where it is at hand already; workers load it from its path.
+    `loaded` is the spec where it is at hand already, `prepared` the whole job; workers
+    in other processes load them from the path.
     """
 
     path: Path
     settings: Mapping[str, str] = field(default_factory=dict)
     loaded: LoadedSpec | None = field(default=None, compare=False, repr=False)
+    prepared: Prepared | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

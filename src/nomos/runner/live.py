@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from nomos.domain.domain import Domain
-from nomos.runner.executors.worker import Worker
-from nomos.runner.jobs import Job
 from nomos.results.result import Bug
+from nomos.runner.executors.worker import Worker
+from nomos.runner.jobs import Job, Prepared
 
 
 class Reopened:
@@ -19,10 +19,15 @@ class Reopened:
         self._job = job
 
     @property
+    def prepared(self) -> Prepared:
+        """The job, ready to run."""
+        return self._worker.prepared(self._job)
+
+    @property
     def domain(self) -> Domain:
         """The domain, which knows how records are shown."""
-        return self._worker.prepared(self._job).domain
+        return self.prepared.domain
 
     def values(self, bug: Bug) -> Mapping[str, Any] | None:
         """Return the values of a bug as they are at run time; None where it is gone."""
-        return self._worker.prepared(self._job).values(bug)
+        return self.prepared.values(bug)

@@ -32,8 +32,12 @@ class Signals:
         self._before: dict[int, Any] = {}
         self._can_raise = False
         self._time_is_up = False
+        self._depth = 0
 
     def __enter__(self) -> Self:
+        if self._before:
+            self._depth += 1  # whoever came first catches them already
+            return self
         if threading.current_thread() is threading.main_thread():
             self._catch(signal.SIGINT, self._interrupt)
             self._catch(signal.SIGTERM, self._terminate)
@@ -42,6 +46,9 @@ class Signals:
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self._depth:
+            self._depth -= 1
+            return
         if hasattr(signal, "setitimer") and self._before:
             signal.setitimer(signal.ITIMER_REAL, 0)
         for number, handler in self._before.items():

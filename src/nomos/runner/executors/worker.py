@@ -15,7 +15,7 @@ from nomos.harness.judged import Judged
 from nomos.harness.space import input_count, listed_cases, space_within
 from nomos.harness.watch import WHOLE_CHUNK, watch
 from nomos.models import trusting
-from nomos.results.describe import describe
+from nomos.results.describe import described
 from nomos.results.result import Subject
 from nomos.runner.bugs import RunAlone
 from nomos.runner.fingerprint import fingerprint
@@ -55,6 +55,8 @@ class Worker:
 
     def prepared(self, job: Job) -> Prepared:
         """Return a job, made ready the first time it is asked for."""
+        if job.prepared is not None:
+            return job.prepared
         key = job.path, tuple(sorted(job.settings.items()))
         if key not in self._prepared:
             with trusting() if self.setting.trust else nullcontext():
@@ -137,12 +139,7 @@ def _cases(prepared: Prepared, stream: Stream, asked: Range) -> Iterator[Cases]:
 def _run_alone(prepared: Prepared, choices: tuple[int, ...]) -> RunAlone:
     outcome = prepared.engine.replay(choices)
     program = prepared.engine.program
-    values = {n: describe(v, program.schema) for n, v in outcome.values.items()}
-    outputs = program.spec.outputs
+    inputs, outputs = described(outcome.values, program.spec.outputs, program.schema)
     return RunAlone(
-        outcome.verdict,
-        outcome.why,
-        outcome.traceback,
-        {name: value for name, value in values.items() if name not in outputs},
-        {name: value for name, value in values.items() if name in outputs},
+        outcome.verdict, outcome.why, outcome.traceback, inputs, outputs
     )

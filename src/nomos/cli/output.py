@@ -1,0 +1,88 @@
+"""Files that commands write, and standard output where a report goes there."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from nomos.errors import NomosError
+
+STDOUT = Path("-")
+
+
+class ReportPath(click.Path):
+    """A file to write, or `-`: fixed at the start, whatever a model does to the folder."""
+
+    def __init__(self) -> None:
+        super().__init__(dir_okay=False, path_type=Path, allow_dash=True)
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Return the whole path; a folder that is not there is told at once."""
+        path = super().convert(value, param, ctx)
+        if path == STDOUT:
+            return path
+        if not path.absolute().parent.is_dir():
+            self.fail(f"there is no folder {str(path.parent)!r} to write to", param, ctx)
+        return path.absolute()
+
+
+class Output:
+    """Writes reports; what could not be written is told and counted."""
+
+    def __init__(self) -> None:
+        self.has_failed = False
+        self.stdout = sys.stdout
+
+    def write(self, path: Path, text: str) -> None:
+        """Write a file whole or not at all; `-` is standard output."""
+        try:
+            if path == STDOUT:
+                self.stdout.write(text)
+                self.stdout.flush()
+            else:
+                write_file(path, text)
+        except (OSError, NomosError) as error:
+            self.has_failed = True
+            name = "standard output" if path == STDOUT else path
+            click.echo(f"error: {name} was not written: {error}", err=True)
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write a file whole or not at all; raises OSError, and leaves nothing then."""
+    unfinished = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    try:
+        unfinished.write_text(text, encoding="utf-8", newline="\n")
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+@contextmanager
+def own_stdout(needed: bool) -> Iterator[Output]:
+    """Keep standard output for a report: what a model prints goes to standard error."""
+    output = Output()
+    if not needed:
+        yield output
+        return
+    sys.stdout.flush()
+    try:
+        kept = os.dup(1)
+    except OSError:  # closed, or no real file, as under a test runner
+        yield output
+        return
+    os.dup2(2, 1)
+    before, sys.stdout = sys.stdout, sys.stderr
+    with os.fdopen(kept, "w", encoding="utf-8") as stdout:
+        output.stdout = stdout
+        try:
+            yield output
+        finally:
+            stdout.flush()
+            os.dup2(kept, 1)
+            sys.stdout = before
