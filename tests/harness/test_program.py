@@ -104,6 +104,13 @@ def test_one_object_with_two_labels_is_refused(make: Callable[..., Any]) -> None
     with pytest.raises(DomainError, match="one object at 0 and at 2, with different"):
         make(SPEC, domain([thing, (3, 4), thing], [0, 0, 1]))
     make(SPEC, domain([thing, (3, 4), thing], [0, 1, 0]))
+    with pytest.raises(DomainError, match="one object at 0 and at 2, with different"):
+        make(SPEC, domain([thing, (3, 4), thing], [NAN, 0, 1]))
+
+
+def test_labels_may_be_missing(make: Callable[..., Any]) -> None:
+    thing = (1, 2)
+    make(SPEC, domain([thing, (3, 4), thing], [NAN, NAN, NAN]))
 
 
 def test_labels_may_be_anything(
@@ -195,6 +202,9 @@ def test_what_the_block_does_to_an_input_reaches_no_other_case(
             if isinstance(before, np.ndarray)
             else before == after
         )
+
+
+NAN = float("nan")
 
 
 class Mutating(Domain):

@@ -6,7 +6,6 @@ again here before anybody believes it.
 
 from __future__ import annotations
 
-import builtins
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -16,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from nomos.diagnostics.source import Source
+from nomos.domain.records import plain
 from nomos.errors import Discard, ModelError
 from nomos.harness.choices import CaseDraws, NoSuchNumber
 from nomos.harness.emit import Emitter, function_of
-from nomos.harness.program import Program, Running
+from nomos.harness.program import Program, Running, differ, equal
 
 
 class Verdict(IntEnum):
@@ -67,6 +67,11 @@ class Case(Running):
         self.accepted = True
         self.calls = 0  # k counts the calls of the block
 
+    def outputs(self, *values: Any) -> Any:
+        """End the block: return its outputs, numbers as Python's own."""
+        made = tuple(map(plain, values))
+        return made[0] if len(made) == 1 else made
+
     def discard(self, why: str) -> None:
         """End the case: a `requires` does not hold."""
         raise Discard(why)
@@ -75,6 +80,10 @@ class Case(Running):
         """End the case: an `ensures` does not hold."""
         raise Violated(why, values)
 
+    equal = staticmethod(equal)
+    differ = staticmethod(differ)
+    truth = bool
+
     def outcome(self, error: BaseException | None) -> Outcome:
         """Return the verdict, given how the case ended."""
         choices, accepted = tuple(self.draws.choices), self.accepted
@@ -82,10 +91,9 @@ class Case(Running):
             case None:
                 verdict, why = Verdict.PASSED, ""
             case Violated():
-                names = self.program.names
-                values = {n: v for n, v in error.values.items() if n in names}
+                why, values = str(error), error.values
                 return Outcome(
-                    Verdict.VIOLATED, choices, True, str(error), values, "", self.calls
+                    Verdict.VIOLATED, choices, True, why, values, "", self.calls
                 )
             case Discard():
                 verdict = Verdict.DISCARDED
@@ -131,17 +139,13 @@ class Alone:
     def __init__(self, program: Program) -> None:
         self.program = program
         self._case: Case | None = None
-        emitter = Emitter(program.spec)
-        body = emitter.case()
-        module = function_of("run_case", [emitter.own("case")], body)
-        code = compile(module, program.spec.source.name, "exec")
         names = program.namespace(self._current)
-        names |= {
-            a: names.get(n, getattr(builtins, n, None))
-            for a, n in emitter.aliases.items()
-        }
-        exec(code, names)
-        self._function: Callable[[Case], None] = names["run_case"]
+        emitter = Emitter(program.spec, names)
+        body = emitter.body()
+        names |= {alias: names[name] for name, alias in emitter.aliases.items()}
+        self._function: Callable[[Case], None] = function_of(
+            [emitter.case], body, program.spec.source.name, names
+        )
 
     def _current(self) -> Case:
         assert self._case is not None

@@ -10,13 +10,12 @@ import ast
 import re
 from collections.abc import Mapping
 
-from nomos.harness.emit import Emitter
+from nomos.harness.emit import Emitter, mentioned
 from nomos.harness.space import draws_late
 from nomos.lang import core
+from nomos.lang.flow import bound_names
 from nomos.lang.types import BUILT_IN, Function
 
-_OURS = ("case", "harness")  # what the program itself defines
-_PYTHONS = ("locals", "bool")  # at hand, unless the spec took the name
 _COMMENT = re.compile(r"^( *)(['\"])(# [a-z ]+)\2$", re.MULTILINE)
 
 _PARAGRAPH = re.compile(r"\n(harness_* = |while |harness_*\.report)")
@@ -28,14 +27,14 @@ def compile_harness(spec: core.Spec, path: str, offered: Mapping[str, Function])
     `offered` are the domain's functions. Where one that draws is called in the block or
     later, the cases there are cannot be listed.
     """
-    emitter = Emitter(spec)
-    body = emitter.case()
+    emitter = Emitter(spec, offered)
+    body = emitter.body()
     known = {**BUILT_IN, **offered}
     functions = _functions(spec, emitter, known)
     listable = not draws_late(spec, lambda name: name in known and known[name].draws)
     lets = (*spec.variables, *spec.later_variables)
     values = (*spec.inputs, *(let.name for let in lets), *spec.outputs)
-    harness = emitter.own("harness")
+    harness = emitter.unused("harness")
     module = ast.parse(_FRAME.format(harness=harness))
     opening = module.body[1]
     assert isinstance(opening, ast.Assign)
@@ -63,7 +62,7 @@ def compile_harness(spec: core.Spec, path: str, offered: Mapping[str, Function])
     assert isinstance(loop, ast.While)
     attempt = loop.body[0]
     assert isinstance(attempt, ast.With)
-    attempt.items[0].optional_vars = ast.Name(emitter.own("case"), ast.Store())
+    attempt.items[0].optional_vars = ast.Name(emitter.case, ast.Store())
     attempt.body = body
     ast.fix_missing_locations(module)
     text = _COMMENT.sub(r"\n\1\3", ast.unparse(module))
@@ -90,19 +89,9 @@ def _functions(
     spec: core.Spec, emitter: Emitter, known: Mapping[str, Function]
 ) -> dict[str, str]:
     """Return the functions that the program uses: what it calls them, and their names."""
-    used = {
-        alias: name
-        for alias, name in emitter.aliases.items()
-        if name not in _OURS and (name not in _PYTHONS or alias != name)
-    }
-    used |= {name: name for name in spec.code.called if name in known}
-    mentioned = {
-        node.id
-        for statement in spec.code.statements
-        for node in ast.walk(statement)
-        if isinstance(node, ast.Name)
-    }
-    used |= {name: name for name in (*spec.imports, "MAX_INT") if name in mentioned}
+    used = {alias: name for name, alias in emitter.aliases.items()}
+    names = mentioned(spec) - bound_names(spec.code.statements)
+    used |= {n: n for n in (*known, *spec.imports, "MAX_INT") if n in names}
     return dict(sorted(used.items()))
 
 

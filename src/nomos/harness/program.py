@@ -182,8 +182,6 @@ class Program:
         """
         names: dict[str, Any] = {
             "MAX_INT": MAX_INT,
-            "equal": equal,
-            "differ": differ,
             "getFeat": lambda record, key: get_feature(record, key, self.schema),
             "setFeat": lambda r, key, value: set_feature(r, key, value, self.schema),
             "strConcat": concatenate,
@@ -206,7 +204,9 @@ class Program:
         seen: dict[int, int] = {}
         for place, item in enumerate(self.source):
             first = seen.setdefault(id(item), place)
-            if not equal(self.label_at(first), self.label_at(place)):
+            if first != place and not _same_label(
+                self.label_at(first), self.label_at(place)
+            ):
                 raise DomainError(
                     f"{type(self.domain).__name__}.inputs() gives one object at {first}"
                     f" and at {place}, with different labels: {item!r}"
@@ -326,6 +326,11 @@ def differ(left: Any, right: Any) -> bool:
     if equal(left, right):
         return False
     return not (_is_nan(left) or _is_nan(right))
+
+
+def _same_label(left: Any, right: Any) -> bool:
+    """Tell whether labels are one label; unlike in a spec, NaN is the same as NaN."""
+    return equal(left, right) or (_is_nan(left) and _is_nan(right))
 
 
 def _is_nan(value: Any) -> bool:
