@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from nomos.diagnostics.source import Source
-from nomos.domain.records import plain
+from nomos.domain.values import plain
 from nomos.errors import Discard, ModelError
 from nomos.harness.choices import CaseDraws, NoSuchNumber
 from nomos.harness.emit import Emitter, function_of

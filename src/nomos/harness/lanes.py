@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from greenlet import getcurrent
 
-from nomos.domain.records import items, plain, to_column
+from nomos.domain.records import items, to_column
+from nomos.domain.values import plain
 from nomos.errors import Discard
 from nomos.harness.alone import reason
 from nomos.harness.asking import Answers

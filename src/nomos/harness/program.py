@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -18,11 +17,11 @@ from nomos.domain.records import (
     Column,
     get_feature,
     numbers,
-    plain,
     set_feature,
     to_column,
 )
 from nomos.domain.schema import Schema
+from nomos.domain.values import answer, is_value, plain
 from nomos.errors import DomainError
 from nomos.harness.choices import CaseDraws
 from nomos.harness.rows import Source
@@ -31,7 +30,6 @@ from nomos.lang.types import MAX_INT
 
 Array = np.ndarray[Any, Any]
 Function = Callable[..., Any]
-_IMMUTABLE = (str, bytes, int, float, complex, bool, type(None), np.generic)
 
 
 class Running:
@@ -234,7 +232,7 @@ def _bound(name: str, function: Function, current: Current) -> Function:
         asked = running.asked
         if hand_generator:
             arguments = (*arguments, running.draws.generator())
-        result = plain(function(*arguments, **options))
+        result = answer(function, *arguments, **options)
         running.unasked += int(running.asked == asked)
         return result
 
@@ -277,23 +275,6 @@ def _labels(domain: Domain, count: int) -> Sequence[Any] | None:
         counts = f"{len(labels)} labels for {count} inputs"
         raise DomainError(f"{type(domain).__name__} has {counts}")
     return labels
-
-
-def is_value(item: Any) -> bool:
-    """Tell whether nothing can change an item, so that cases may share it."""
-    if isinstance(item, _IMMUTABLE):
-        return True
-    if isinstance(item, np.ndarray):
-        return not item.flags.writeable
-    if isinstance(item, tuple):
-        return all(is_value(part) for part in item)
-    if dataclasses.is_dataclass(item) and not isinstance(item, type):
-        parameters = type(item).__dataclass_params__  # type: ignore[attr-defined]  # it has
-        fields = dataclasses.fields(item)
-        return parameters.frozen and all(
-            is_value(getattr(item, f.name)) for f in fields
-        )
-    return isinstance(item, _IMMUTABLE)
 
 
 def isolated(item: Any) -> Any:

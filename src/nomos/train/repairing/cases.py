@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from nomos.domain.functions import BoundBatched
-from nomos.domain.records import plain, to_column
+from nomos.domain.records import to_column
+from nomos.domain.values import plain
 from nomos.errors import NomosError
 from nomos.harness.asking import Answers
 from nomos.harness.choices import ReplayedCase, Stream
