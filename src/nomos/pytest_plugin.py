@@ -57,8 +57,8 @@ class SpecFile(pytest.File):
 
     def collect(self) -> Iterable[pytest.Item]:
         """Return the tests of this spec."""
-        from nomos.campaign.config import load_config
-        from nomos.campaign.naming import project_root, short_names
+        from nomos.runner.config import load_config
+        from nomos.runner.naming import project_root, short_names
 
         root, name = project_root(self.path), self.path.stem
         given = self.config.getoption("--nomos-model")
@@ -81,8 +81,8 @@ class SpecItem(pytest.Item):
     def runtest(self) -> None:
         """Run the campaign."""
         from nomos import api
-        from nomos.campaign.config import load_config
-        from nomos.campaign.naming import project_root
+        from nomos.runner.config import load_config
+        from nomos.runner.naming import project_root
         from nomos.models import trusting
         from nomos.report.summary import failure_text
 
@@ -90,14 +90,20 @@ class SpecItem(pytest.Item):
         budget = self.config.getoption("--nomos-budget")
         seed = self.config.getoption("--nomos-seed")
         with trusting() if self.config.getoption("--nomos-trust") else nullcontext():
-            result = api.run_spec(
+            results = api.run_specs(
                 self.path,
-                model=self.model,
-                budget=config.budget if budget is None else budget,
-                seed=config.seed if seed is None else seed,
+                models=[] if self.model is None else [self.model],
+                seeds=[config.seed if seed is None else seed],
+                budget=budget,
+                default_budget=config.budget,
             )
-        if result.verdict in ("violated", "failed"):
-            raise PropertyViolated(failure_text(result))
+        for failure in results.failures:
+            raise failure.error
+        if results.stopped or not results:
+            raise KeyboardInterrupt
+        # Green is what was judged and found clean, nothing else.
+        if results[0].verdict not in ("none-found", "holds"):
+            raise PropertyViolated(failure_text(results[0]))
 
     def repr_failure(
         self, excinfo: pytest.ExceptionInfo[BaseException], *args: Any

@@ -47,6 +47,43 @@ output equal;
 ensures equal == bool && locals == bool;
 """
 
+COLLIDING_DOMAIN = """\
+import numpy as np
+from nomos import Domain, batched
+
+
+class Odd(Domain):
+    def inputs(self):
+        return np.arange(12.0).reshape(6, 2)
+
+    @batched
+    def predict(self, rows):
+        return rows[:, 0] > 5
+
+    def never(self, *values):
+        raise AssertionError("nobody meant this function")
+
+    equal = differ = bool = truth = locals = outputs = accept = violate = never
+
+    def case(self, row):
+        return int(row[0])
+
+    def harness(self, row):
+        return int(row[1])
+"""
+COLLIDING = """\
+import odd;
+input x1;
+input x2;
+output d1;
+output d2;
+{
+  d1, d2 = list(map(case, [x1, x2]))
+  d1 += harness(x1)
+}
+ensures x1 == x2 || d1 != d2 && predict(x1) ==> case(x1) == 6;
+"""
+
 
 def python(*arguments: str, folder) -> tuple[int, list[str]]:
     done = subprocess.run(
@@ -78,12 +115,14 @@ def nomos_run(spec, *arguments: str, folder):
         ("income", None, ["--budget", "150", "--model", "smooth"]),
         ("loop", LOOP, ["--budget", "300", "--seed", "9"]),
         ("shadow", SHADOW, ["--budget", "60"]),
+        ("colliding", COLLIDING, ["--budget", "60"]),
     ],
 )
 def test_the_harness_prints_the_counts_and_bugs_of_nomos_run(
     project, name, text, arguments
 ):
     spec = project.folder / "specs" / f"{name}.nom"
+    (project.folder / "odd.py").write_text(COLLIDING_DOMAIN)
     if text is not None:
         spec = project.spec(name, text)
     checked, imported = api.load_spec(spec)
@@ -130,10 +169,12 @@ def test_the_harness_reads_like_the_figure_of_the_paper(project):
         "        # code\n"
         "        d1 = predict(x1)\n"
         "        d2 = predict(x2)\n"
+        "        d1, d2 = case.outputs(d1, d2)\n"
         "\n"
         "        # oracle\n"
         "        if not d1 <= d2:\n"
-        "            case.violate('d1 <= d2', locals())\n"
+        "            case.violate('d1 <= d2', {'x1': x1, 'v1': v1, 'v2': v2, "
+        "'x2': x2, 'd1': d1, 'd2': d2})\n"
         "\n"
         "harness.report()\n"
     )

@@ -114,7 +114,9 @@ def test_answers_become_a_column_of_pythons_values(given: Any, expected: Any) ->
 
 def test_answers_that_are_arrays_stay_arrays() -> None:
     scores = np.zeros((2, 3), dtype=np.float32)
-    assert answers(scores, 2, "f") is scores
+    kept = answers(scores, 2, "f")
+    assert kept.dtype == np.float32 and kept.shape == (2, 3)
+    assert not np.shares_memory(kept, scores)
     assert answers([scores[0], scores[1]], 2, "f").shape == (2, 3)
 
 

@@ -14,12 +14,12 @@ from nomos.domain.records import (
     get_feature_many,
     items,
     numbers,
-    plain,
     set_feature,
     set_feature_many,
     take,
     to_column,
 )
+from nomos.domain.values import plain
 
 
 class Point(NamedTuple):

@@ -17,8 +17,8 @@ from nomos import Discard, Domain, Schema, batched, random
 from nomos.diagnostics import Source
 from nomos.domain import Category, Flag, Integer, OneHot, Ordinal, Real
 from nomos.domain.domain import offer_of
-from nomos.harness.alone import Alone, Verdict
-from nomos.harness.choices import RandomCase, Stream
+from nomos.harness.alone import Alone, Outcome, Verdict
+from nomos.harness.choices import CaseDraws, RandomCase, Stream
 from nomos.harness.engine import Engine, RandomCases, Way
 from nomos.harness.program import Program
 from nomos.lang.check import check
@@ -191,9 +191,29 @@ def told_alone(program: Program, count: int, seed: int = 0) -> Tale:
     return Tale(cases, discards)
 
 
-def told(program: Program, way: Way, count: int, batch: int, seed: int = 0) -> Tale:
-    """Run cases in chunks."""
+class CountedAlone:
+    """Runs cases alone, and counts them."""
+
+    def __init__(self, program: Program) -> None:
+        self.alone = Alone(program)
+        self.cases = 0
+
+    def run(self, draws: CaseDraws) -> Outcome:
+        self.cases += 1
+        return self.alone.run(draws)
+
+
+def told(
+    program: Program,
+    way: Way,
+    count: int,
+    batch: int,
+    seed: int = 0,
+    most_alone: float | None = None,
+) -> Tale:
+    """Run cases in chunks; at most so many for each of them may have to run alone."""
     engine, stream = Engine(program, way), Stream(seed, program.spec.name)
+    alone = engine.alone = CountedAlone(program)  # type: ignore[assignment]  # alike
     cases: list[Told] = []
     discards: Counter[str] = Counter()
     for first in range(0, count, batch):
@@ -208,11 +228,21 @@ def told(program: Program, way: Way, count: int, batch: int, seed: int = 0) -> T
                 choices, why = crash.choices, crash.why
             spent = bool(judged.accepted[row])
             cases.append(Told(Verdict(verdict), spent, choices, why))
+    if most_alone is not None and way != "rows":
+        assert alone.cases <= most_alone * count, (way, alone.cases, count)
     return Tale(cases, discards)
 
 
-def assert_same(program: Program, count: int, batches: dict[int, int]) -> Tale:
-    """Compare all ways with running alone; `batches` says how many cases for each."""
+def assert_same(
+    program: Program,
+    count: int,
+    batches: dict[int, int],
+    alone: float | None = None,
+) -> Tale:
+    """Compare all ways with running alone; `batches` says how many cases for each.
+
+    `alone` is the share of cases that columns and lanes may hand over.
+    """
     with warnings.catch_warnings():
         # What numpy warns of, it does to every way alike; verdicts do not depend on it.
         warnings.simplefilter("ignore", RuntimeWarning)
@@ -221,7 +251,7 @@ def assert_same(program: Program, count: int, batches: dict[int, int]) -> Tale:
         ways: list[Way] = ["columns", "lanes"] if straight else ["lanes"]
         runs = [(way, *batch) for way in ways for batch in batches.items()]
         for way, batch, cases in [*runs, ("rows", 7, 35)]:
-            found = told(program, way, cases, batch)
+            found = told(program, way, cases, batch, most_alone=alone)
             for number, case in enumerate(found.cases):
                 assert case == expected.cases[number], (way, batch, number)
             if cases == count:

@@ -152,3 +152,60 @@ def test_the_spec_may_take_the_names_of_what_runs_it(make: Callable[..., Any]) -
     alone = Alone(make(text, Numbers))
     verdicts = {alone.run(RandomCase(Stream(0, "p"), n)).verdict for n in range(60)}
     assert verdicts == {Verdict.PASSED, Verdict.VIOLATED}
+
+
+class Colliding(Domain):
+    """Functions by the names of the language's operators, and of what runs a case."""
+
+    def inputs(self) -> Any:
+        return np.arange(12.0).reshape(6, 2)
+
+    @batched
+    def predict(self, rows: Any) -> Any:
+        return rows[:, 0] > 5
+
+    def never(self, *values: Any) -> Any:
+        raise AssertionError("nobody meant this function")
+
+    equal = differ = bool = truth = locals = plain = outputs = never
+    accept = discard = violate = harness = Harness = functions = run_case = never
+
+    def case(self, row: Any) -> int:
+        return int(row[0])
+
+    def block(self, row: Any) -> int:
+        return int(row[1])
+
+
+COLLIDING = """
+    import d;
+    input x1;
+    input x2;
+    var bool_ := predict(x1) && !predict(x2);
+    output d1;
+    output d2;
+    {
+      d2, case_ = case(x1), case(x2)
+      d1 = block(x1) - case_
+    }
+    ensures x1 == x2 || d1 != d2 && bool_ ==> (block(x1) != block(x2) && predict(x1));
+    ensures x1 != x2 || d1 == d2;
+    """
+
+
+@pytest.mark.parametrize("straight", [True, False])
+def test_a_domain_may_have_the_names_of_the_languages_own(
+    make: Callable[..., Any], same: Callable[..., Any], straight: bool
+) -> None:
+    text = COLLIDING if straight else COLLIDING.replace("d1 = b", "d1 = +b")
+    program = make(text, Colliding())
+    assert (program.spec.code.straight is not None) is straight
+    tale = same(program, 60, {7: 35, 512: 60})
+    assert {case.verdict for case in tale.cases} == {Verdict.PASSED, Verdict.VIOLATED}
+
+
+def test_the_values_of_a_violated_case_are_plain(make: Callable[..., Any]) -> None:
+    alone = Alone(make(COLLIDING, Colliding()))
+    outcomes = [alone.run(RandomCase(Stream(0, "p"), n)) for n in range(60)]
+    values = next(o.values for o in outcomes if o.verdict is Verdict.VIOLATED)
+    assert list(values) == ["x1", "x2", "bool_", "d1", "d2"]

@@ -197,7 +197,8 @@ def test_a_function_that_changes_a_record_is_found() -> None:
     check_domain(Shop)
     found = told(Shop, greedy=True)
     assert any(p.startswith("`count` changes its argument in place") for p in found)
-    assert any(p.startswith("`price` changes its argument in place") for p in found)
+    # A batch is the function's own, which it may change.
+    assert not any(p.startswith("`price`") for p in found)
     assert "became {'things': ['pen', 'gum']}" in "".join(found)
 
 

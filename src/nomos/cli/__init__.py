@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from typing import Any
 
@@ -106,7 +107,10 @@ def main() -> None:
     except Exception as error:
         from nomos.errors import NomosError
 
-        if not isinstance(error, NomosError):
+        if isinstance(error, BrokenPipeError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # whoever read has gone
+            sys.exit(3)
+        if not isinstance(error, NomosError | OSError):
             raise
         click.echo(f"error: {error}", err=True)
         sys.exit(exit_status(error))
@@ -116,4 +120,5 @@ def exit_status(error: Exception) -> int:
     """Return 2 for wrong usage or a bad spec, 3 where the outside world failed."""
     from nomos.errors import DomainError, ModelError, StoreError
 
-    return 3 if isinstance(error, DomainError | ModelError | StoreError) else 2
+    world = DomainError | ModelError | StoreError | OSError
+    return 3 if isinstance(error, world) else 2

@@ -10,12 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nomos.cli.options import (
-    parse_settings,
-    settings_option,
-    stop_at_bad_specs,
-    write_text,
-)
+from nomos.cli.options import load_specs, parse_settings, settings_option
+from nomos.cli.output import ReportPath
 
 if TYPE_CHECKING:
     from nomos.train.repairing.repair import Listener, Repair
@@ -83,7 +79,7 @@ _PIPE_WIDTH = 120  # of tables where no terminal says how wide it is
 @click.option(
     "--json",
     "json_file",
-    type=click.Path(dir_okay=False, path_type=Path, allow_dash=True),
+    type=ReportPath(),
     help="Write what came of it to a file.",
 )
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
@@ -102,8 +98,9 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     130 interrupted.
     """
     from nomos import api
+    from nomos.cli.output import Output
 
-    stop_at_bad_specs(api.find_specs(specs))
+    load_specs(api.find_specs(specs))
     if (options["data"] is None) != (options["label"] is None):
         raise click.UsageError("--data and --label go together")
     with ExitStack() as stack:
@@ -118,7 +115,8 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
         from nomos.train.repairing.report import repair_data
 
         document = {"schema": 1, "repair": repair_data(result)}
-        write_text(options["json_file"], json.dumps(document, indent=1) + "\n")
+        output = Output()
+        output.write(options["json_file"], json.dumps(document, indent=1) + "\n")
     screen.finish(result)
     sys.exit(0 if result.verdict in ("clean", "repaired") else 1)
 

@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 import numpy as np
 from greenlet import getcurrent
 
-from nomos.domain.records import Column, items, numbers, plain, to_column
+from nomos.domain.records import Column, items, numbers, to_column
+from nomos.domain.values import owned
 from nomos.errors import ModelError
 
 Method = Callable[..., Any]
@@ -60,13 +61,25 @@ class BoundBatched:
 
     def many(self, *columns: Any) -> Column:
         """Answer for many cases at once."""
-        made = [to_column(c) if isinstance(c, list) else c for c in columns]
+        made = [_handed(c) if isinstance(c, list) else c for c in columns]
         given = self.function.method(self.instance, *made)
-        return answers(given, len(made[0]), self.function.__name__)
+        schema = getattr(self.instance, "schema", None)
+        is_record = schema is not None and schema.width == 1
+        return answers(given, len(made[0]), self.function.__name__, is_record)
 
 
-def answers(given: Any, count: int, name: str) -> Column:
-    """Return what a batched function answered as a column, checking its length."""
+def _handed(values: list[Any]) -> Column:
+    """Return an argument as a column that the function may change."""
+    column = to_column(values)
+    return [owned(value) for value in column] if isinstance(column, list) else column
+
+
+def answers(given: Any, count: int, name: str, is_record: bool = False) -> Column:
+    """Return what a batched function answered as a column of its own.
+
+    An answer that is an array of one number, as networks give it, is that number, but
+    not where a record is one (`is_record`).
+    """
     if not isinstance(given, list | tuple | np.ndarray):
         given = np.asarray(given)
     if isinstance(given, np.ndarray) and given.ndim == 0:
@@ -77,8 +90,16 @@ def answers(given: Any, count: int, name: str) -> Column:
     if len(given) != count:
         raise ModelError(f"`{name}` gave {len(given)} answers for {count} cases")
     if not isinstance(given, np.ndarray):
-        return to_column([plain(value) for value in given])
-    return numbers(given) if given.ndim == 1 else given
+        return to_column([_number(owned(value), is_record) for value in given])
+    if given.ndim == 2 and given.shape[1] == 1 and not is_record:
+        given = given[:, 0]
+    return numbers(given, copy=True) if given.ndim == 1 else owned(given)
+
+
+def _number(value: Any, is_record: bool) -> Any:
+    if isinstance(value, np.ndarray) and value.shape == (1,) and not is_record:
+        return value[0].item() if value.dtype != object else value[0]
+    return value
 
 
 def random(method: _Marked) -> _Marked:

@@ -14,13 +14,9 @@ from typing import Any
 import numpy as np
 
 from nomos.domain.schema import Array, Schema
+from nomos.domain.values import owned, plain
 
 Column = Array | list[Any]
-
-
-def plain(value: Any) -> Any:
-    """Return numpy's numbers as Python's; anything else as it is."""
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def get_feature(record: Any, key: Any, schema: Schema | None) -> Any:
@@ -44,9 +40,9 @@ def set_feature(record: Any, key: Any, value: Any, schema: Schema | None) -> Any
         changed = record.copy()
         if schema is not None and record.ndim == 1:
             feature, columns = schema.place(key)
-            changed[columns] = feature.write(value)
+            changed[columns] = written(np.asarray(feature.write(value)), record.dtype)
         else:
-            changed[key] = value
+            changed[key] = _part(value, np.ndim(record[key]), key, record.dtype)
         changed.flags.writeable = False
         return changed
     if isinstance(record, Mapping):
@@ -64,6 +60,13 @@ def set_feature(record: Any, key: Any, value: Any, schema: Schema | None) -> Any
         parts[key] = value
         return type(record)(parts)
     raise TypeError(f"a {type(record).__name__} has no features")
+
+
+def _part(value: Any, most: int, key: Any, dtype: np.dtype[Any]) -> Any:
+    """Return what an array holds at a key, where it has `most` dimensions."""
+    if np.ndim(value) > most:
+        raise TypeError(f"feature {key!r} takes a number, not {value!r}")
+    return written(np.asarray(value), dtype) if dtype.kind in "iub" else value
 
 
 def _name_in(record: Mapping[Any, Any], key: Any) -> Any:
@@ -106,11 +109,29 @@ def set_feature_many(
 
 
 def written(values: Array, dtype: np.dtype[Any]) -> Array:
-    """Return values as rows of a type hold them."""
+    """Return values as rows of a type hold them; OverflowError where one does not fit."""
+    if dtype.kind in "iub":
+        _check_fits(values, dtype)
     if dtype.kind == "f" and values.dtype.kind == "i":
         # Python's integers go into a row by way of a double; so do numpy's, then.
         values = values.astype(np.float64)
     return values.astype(dtype)
+
+
+def _check_fits(values: Array, dtype: np.dtype[Any]) -> None:
+    """Refuse what integers of a type cannot hold: numpy would wrap or cut it."""
+    low, high = 0, 1
+    if dtype.kind != "b":
+        low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    whole = values.dtype.kind in "iub" and values.size
+    if whole and low <= int(values.min()) and int(values.max()) <= high:
+        return
+    for value in values.ravel().tolist():
+        is_whole = isinstance(value, int) or (
+            isinstance(value, float) and value.is_integer()
+        )
+        if not (is_whole and low <= value <= high):
+            raise OverflowError(f"{value!r} does not fit rows of {dtype}")
 
 
 _SCALARS: dict[type, Any] = {int: np.int64, float: np.float64, bool: np.bool_}
@@ -139,16 +160,16 @@ def to_column(values: list[Any]) -> Column:
     return values
 
 
-def numbers(values: Array) -> Column:
+def numbers(values: Array, *, copy: bool = False) -> Column:
     """Return a one-dimensional array as a column: 64-bit numbers, or a list."""
     kind = values.dtype.kind
     if kind == "b":
-        return values
+        return values.astype(np.bool_, copy=copy)
     if kind == "i" or (kind == "u" and values.dtype.itemsize < 8):
-        return values.astype(np.int64, copy=False)
+        return values.astype(np.int64, copy=copy)
     if kind == "f" and values.dtype.itemsize <= 8:
-        return values.astype(np.float64, copy=False)
-    return to_column([plain(value) for value in values.tolist()])
+        return values.astype(np.float64, copy=copy)
+    return to_column([owned(value) for value in values.tolist()])
 
 
 def items(column: Column) -> list[Any]:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from nomos.domain.values import plain
 from nomos.lang.types import FeatureType, Type
 
 Array = np.ndarray[Any, Any]
@@ -54,7 +55,7 @@ class Feature:
 
     def write_many(self, values: Array | list[Any]) -> Array:
         """Return what the columns of many rows hold, shape (rows, width)."""
-        if isinstance(values, np.ndarray) and values.dtype.kind in "ifb":
+        if isinstance(values, np.ndarray) and _is_numbers(values):
             return values[:, None]
         # As objects, numbers of different kinds go into the rows as they are.
         written = np.array([self.write(value) for value in values], dtype=object)
@@ -66,9 +67,14 @@ class Feature:
             yield f"`{self.name}` holds values that are not finite"
 
 
+def _is_numbers(values: Array) -> bool:
+    return values.ndim == 1 and values.dtype.kind in "ifb"
+
+
 def _number(feature: Feature, value: Any) -> float | int:
-    if isinstance(value, bool | int | float | np.number | np.bool_):
-        return value  # type: ignore[return-value]  # numpy's numbers are numbers
+    number = plain(value)
+    if isinstance(number, bool | int | float):
+        return number
     raise TypeError(f"feature `{feature.name}` takes a number, not {value!r}")
 
 

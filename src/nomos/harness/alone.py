@@ -7,7 +7,6 @@ again here before anybody believes it.
 from __future__ import annotations
 
 import ast
-import builtins
 import math
 import traceback
 from collections.abc import Callable, Mapping
@@ -19,11 +18,12 @@ from typing import Any
 import numpy as np
 
 from nomos.diagnostics.source import Source
+from nomos.domain.values import plain
 from nomos.errors import Discard, ModelError
 from nomos.harness.choices import CaseDraws, NoSuchNumber
 from nomos.harness.emit import Emitter, function_of
 from nomos.harness.gap import sides
-from nomos.harness.program import Program, Running
+from nomos.harness.program import Program, Running, differ, equal
 from nomos.lang import core
 
 
@@ -71,6 +71,11 @@ class Case(Running):
         self.accepted = True
         self.calls = 0  # k counts the calls of the block
 
+    def outputs(self, *values: Any) -> Any:
+        """End the block: return its outputs, numbers as Python's own."""
+        made = tuple(map(plain, values))
+        return made[0] if len(made) == 1 else made
+
     def discard(self, why: str) -> None:
         """End the case: a `requires` does not hold."""
         raise Discard(why)
@@ -81,6 +86,10 @@ class Case(Running):
             names = self.program.names
             self.values = {n: v for n, v in values.items() if n in names}
         self.failures.append(why)
+
+    equal = staticmethod(equal)
+    differ = staticmethod(differ)
+    truth = bool
 
     def outcome(self, error: BaseException | None) -> Outcome:
         """Return the verdict, given how the case ended."""
@@ -141,24 +150,26 @@ def format_traceback(error: BaseException, spec: str) -> str:
 
 
 class Alone:
-    """A spec compiled to a function that runs one case."""
+    """A spec compiled to a function that runs one case, or given as such a function."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(
+        self, program: Program, function: Callable[[Case], None] | None = None
+    ) -> None:
         self.program = program
         self._case: Case | None = None
-        emitter = Emitter(program.spec)
-        body = emitter.case()
-        module = function_of("run_case", [emitter.own("case")], body)
-        code = compile(module, program.spec.source.name, "exec")
         names = program.namespace(self._current)
-        names |= {
-            a: names.get(n, getattr(builtins, n, None))
-            for a, n in emitter.aliases.items()
+        emitter = Emitter(program.spec, names)
+        body = emitter.body() if function is None else []
+        self._sides = {
+            ensures.text: self._compiled(ensures.test, emitter)
+            for ensures in program.spec.ensures
         }
-        exec(code, names)
-        self._function: Callable[[Case], None] = names["run_case"]
+        names |= {alias: names[name] for name, alias in emitter.aliases.items()}
         self._names = names
-        self._sides = {e.text: self._compiled(e.test, emitter) for e in program.spec.ensures}
+        if function is None:
+            source = program.spec.source.name
+            function = function_of([emitter.case], body, source, names)
+        self._function: Callable[[Case], None] = function
 
     def _compiled(self, test: core.Expr, emitter: Emitter) -> tuple[CodeType, ...]:
         """Return code for the two sides of a comparison; none where it is none."""
@@ -169,11 +180,11 @@ class Alone:
 
     def _gap(self, outcome: Outcome) -> float:
         """Return by how much the first `ensures` that fails is missed."""
-        values = [eval(c, self._names, outcome.values) for c in self._sides[outcome.why]]
-        numbers = [v for v in values if isinstance(v, int | float) and type(v) is not bool]
-        if len(numbers) != 2:
+        sides = self._sides[outcome.why]
+        values = [eval(side, self._names, outcome.values) for side in sides]
+        if not values or any(type(value) not in (int, float) for value in values):
             return math.nan
-        gap = float(numbers[0]) - float(numbers[1])
+        gap = float(values[0]) - float(values[1])
         return gap if math.isfinite(gap) else math.nan
 
     def _current(self) -> Case:

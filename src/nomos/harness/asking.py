@@ -9,9 +9,9 @@ import numpy as np
 
 from nomos.domain.functions import BoundBatched, batched
 from nomos.domain.records import Column, items, take, to_column
+from nomos.domain.values import is_value
 from nomos.errors import ModelError
 from nomos.harness.memory import UNKNOWN, Memory
-from nomos.harness.program import is_value
 from nomos.harness.watch import WHOLE_CHUNK, watch
 
 Array = np.ndarray[Any, Any]

@@ -1,7 +1,7 @@
 """Write a spec as a readable Python program that tests a model by itself.
 
-The program has the shape of the paper's figure: a loop that spends the budget, and in
-it the test generator, the precondition, the code, and the oracle.
+One case is a function with the parts of the paper's figure: the test generator, the
+precondition, the code, and the oracle. The loop around it is the usual driver's.
 """
 
 from __future__ import annotations
@@ -10,16 +10,15 @@ import ast
 import re
 from collections.abc import Mapping
 
-from nomos.harness.emit import Emitter
+from nomos.harness.emit import Emitter, mentioned
 from nomos.harness.space import draws_late
 from nomos.lang import core
+from nomos.lang.flow import bound_names
 from nomos.lang.types import BUILT_IN, Function
 
-_OURS = ("case", "harness")  # what the program itself defines
-_PYTHONS = ("locals", "bool")  # at hand, unless the spec took the name
 _COMMENT = re.compile(r"^( *)(['\"])(# [a-z ]+)\2$", re.MULTILINE)
 
-_PARAGRAPH = re.compile(r"\n(harness_* = |while |harness_*\.report)")
+_PARAGRAPH = re.compile(r"\n(harness_* = |def run_case|harness_*\.run\()")
 
 
 def compile_harness(spec: core.Spec, path: str, offered: Mapping[str, Function]) -> str:
@@ -28,29 +27,32 @@ def compile_harness(spec: core.Spec, path: str, offered: Mapping[str, Function])
     `offered` are the domain's functions. Where one that draws is called in the block or
     later, the cases there are cannot be listed.
     """
-    emitter = Emitter(spec)
-    body = emitter.case()
+    emitter = Emitter(spec, offered)
+    body = emitter.body()
     known = {**BUILT_IN, **offered}
     functions = _functions(spec, emitter, known)
     listable = not draws_late(spec, lambda name: name in known and known[name].draws)
     lets = (*spec.variables, *spec.later_variables)
     values = (*spec.inputs, *(let.name for let in lets), *spec.outputs)
-    harness = emitter.own("harness")
-    module = ast.parse(_FRAME.format(harness=harness))
-    opening = module.body[1]
+    harness, function = emitter.unused("harness"), emitter.unused("run_case")
+    frame = _FRAME.format(harness=harness, function=function, case=emitter.case)
+    module = ast.parse(frame)
+    opening, naming, definition = module.body[1:4]
     assert isinstance(opening, ast.Assign)
+    assert isinstance(naming, ast.Assign)
+    assert isinstance(definition, ast.FunctionDef)
+    told = {
+        "imports": spec.imports,
+        "inputs": spec.inputs,
+        "values": values,
+        "ensures": tuple(ensures.text for ensures in spec.ensures),
+        "listable": listable,
+    }
     opening.value = ast.Call(
         ast.Name("Harness"),
         [_constant(path), ast.Name("__file__")],
-        [
-            ast.keyword("imports", _constant(spec.imports)),
-            ast.keyword("inputs", _constant(spec.inputs)),
-            ast.keyword("values", _constant(values)),
-            ast.keyword("listable", _constant(listable)),
-        ],
+        [ast.keyword(name, _constant(value)) for name, value in told.items()],
     )
-    naming = module.body[2]
-    assert isinstance(naming, ast.Assign)
     naming.targets = [ast.Tuple([ast.Name(alias, ast.Store()) for alias in functions])]
     naming.value = ast.Call(
         ast.Attribute(ast.Name(harness), "functions"),
@@ -59,12 +61,7 @@ def compile_harness(spec: core.Spec, path: str, offered: Mapping[str, Function])
     )
     if not functions:
         module.body.remove(naming)
-    loop = module.body[-2]
-    assert isinstance(loop, ast.While)
-    attempt = loop.body[0]
-    assert isinstance(attempt, ast.With)
-    attempt.items[0].optional_vars = ast.Name(emitter.own("case"), ast.Store())
-    attempt.body = body
+    definition.body = body
     ast.fix_missing_locations(module)
     text = _COMMENT.sub(r"\n\1\3", ast.unparse(module))
     text = _PARAGRAPH.sub(r"\n\n\1", text)
@@ -72,13 +69,12 @@ def compile_harness(spec: core.Spec, path: str, offered: Mapping[str, Function])
 
 
 _FRAME = """
-from nomos.campaign.standalone import Harness
+from nomos.runner.standalone import Harness
 {harness} = Harness()
 functions = {harness}.functions()
-while {harness}.budget > 0:
-    with {harness}.case() as case:
-        pass
-{harness}.report()
+def {function}({case}):
+    pass
+{harness}.run({function})
 """
 
 
@@ -90,19 +86,9 @@ def _functions(
     spec: core.Spec, emitter: Emitter, known: Mapping[str, Function]
 ) -> dict[str, str]:
     """Return the functions that the program uses: what it calls them, and their names."""
-    used = {
-        alias: name
-        for alias, name in emitter.aliases.items()
-        if name not in _OURS and (name not in _PYTHONS or alias != name)
-    }
-    used |= {name: name for name in spec.code.called if name in known}
-    mentioned = {
-        node.id
-        for statement in spec.code.statements
-        for node in ast.walk(statement)
-        if isinstance(node, ast.Name)
-    }
-    used |= {name: name for name in (*spec.imports, "MAX_INT") if name in mentioned}
+    used = {alias: name for name, alias in emitter.aliases.items()}
+    names = mentioned(spec) - bound_names(spec.code.statements)
+    used |= {n: n for n in (*known, *spec.imports, "MAX_INT") if n in names}
     return dict(sorted(used.items()))
 
 

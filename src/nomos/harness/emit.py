@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import ast
 import copy
-from typing import TypeVar, assert_never
+from collections.abc import Callable, Collection
+from typing import Any, TypeVar, assert_never
 
 from nomos.diagnostics.source import Source, Span
 from nomos.lang import core
 from nomos.lang.flow import bound_names
-from nomos.lang.types import Type
+from nomos.lang.types import BUILT_IN, Type
 
 _ARITHMETIC: dict[str, type[ast.operator]] = {
     "+": ast.Add,
@@ -36,40 +37,70 @@ CODE, ORACLE = "# code", "# oracle"
 
 
 class Emitter:
-    """Turns the parts of a spec into Python statements."""
+    """Turns the parts of a spec into Python statements.
 
-    def __init__(self, spec: core.Spec) -> None:
+    `known` are the names of the domain's functions. What is ours is reached through
+    the `case` alone, and that is called by a name that nobody else has: neither the
+    spec nor a domain can stand in front of the language's own operators.
+    """
+
+    def __init__(self, spec: core.Spec, known: Collection[str]) -> None:
         self.spec = spec
         self.source: Source = spec.source
         lets = (*spec.variables, *spec.later_variables)
-        self._taken = {*spec.inputs, *spec.outputs, *(let.name for let in lets)}
-        self._taken |= bound_names(spec.code.statements)
-        self.aliases: dict[str, str] = {}  # what stands for a name that the spec took
+        own = {*spec.inputs, *spec.outputs, *(let.name for let in lets)}
+        self._shadowed = own | bound_names(spec.code.statements)
+        self._taken = {*self._shadowed, *mentioned(spec), *spec.imports}
+        self._taken |= {*known, *BUILT_IN}
+        self.aliases: dict[str, str] = {}  # functions, and what they are called here
+        self.case = self.unused("case")
 
-    def own(self, name: str) -> str:
-        """Return how emitted code calls something of ours that the spec may shadow."""
-        alias = name
-        while alias in self._taken:
-            alias += "_"
-        self.aliases[alias] = name
-        return alias
+    def unused(self, name: str) -> str:
+        """Return a name for something of ours that nothing else is called by."""
+        while name in self._taken:
+            name += "_"
+        self._taken.add(name)
+        return name
 
-    def case(self) -> list[ast.stmt]:
-        """Return the statements that run and judge one case, given as `case`."""
-        spec, case = self.spec, self.own("case")
+    def _function(self, name: str) -> str:
+        """Return what to call a function that the spec uses by its name."""
+        if name not in self.aliases:
+            shadowed = name in self._shadowed
+            self.aliases[name] = self.unused(name) if shadowed else name
+        return self.aliases[name]
+
+    def body(self) -> list[ast.stmt]:
+        """Return the statements that run and judge one case."""
+        spec = self.spec
         body = [_marker(TEST_GENERATOR)]
-        body += [_assign(name, _call(f"{case}.input")) for name in spec.inputs]
+        body += [_assign(name, self._ours("input")) for name in spec.inputs]
         body += [self.let(let) for let in spec.variables]
         if spec.requires:
             body.append(_marker(PRECONDITION))
         body += [self._unless(item, "discard") for item in spec.requires]
-        body.append(ast.Expr(_call(f"{case}.accept")))
+        body.append(ast.Expr(self._ours("accept")))
         body.append(_marker(CODE))
         body += copy.deepcopy(list(spec.code.statements))
+        body.append(self._end_of_block())
         body.append(_marker(ORACLE))
         body += [self.let(let) for let in spec.later_variables]
         body += [self._unless(item, "violate") for item in spec.ensures]
         return [ast.fix_missing_locations(statement) for statement in body]
+
+    def _end_of_block(self) -> ast.stmt:
+        """Return the statement that makes plain values of the outputs."""
+        outputs = self.spec.outputs
+        call = self._ours("outputs", *(ast.Name(o, ast.Load()) for o in outputs))
+        targets: list[ast.expr] = [ast.Name(o, ast.Store()) for o in outputs]
+        made: ast.stmt = ast.Expr(call)
+        if targets:
+            one = len(targets) == 1
+            made = ast.Assign(
+                [targets[0] if one else ast.Tuple(targets, ast.Store())], call
+            )
+        # An output that is missing is missing at the end of the block.
+        block = self.spec.code.statements
+        return ast.copy_location(made, block[-1]) if block else made
 
     def let(self, let: core.Let) -> ast.stmt:
         """Return the assignment of a var."""
@@ -78,13 +109,28 @@ class Emitter:
     def _unless(self, condition: core.Condition, action: str) -> ast.stmt:
         arguments: list[ast.expr] = [ast.Constant(condition.text)]
         if action == "violate":
-            arguments.append(self._call("locals"))
-        otherwise = ast.Expr(_call(f"{self.own('case')}.{action}", *arguments))
+            arguments.append(self._values())
+        otherwise = ast.Expr(self._ours(action, *arguments))
         test = ast.UnaryOp(ast.Not(), self.expression(condition.test))
         return self._at(ast.If(test, [otherwise], []), condition.test.span)
 
+    def _values(self) -> ast.expr:
+        """Return the values of the case by their names."""
+        spec = self.spec
+        before = (*spec.inputs, *(let.name for let in spec.variables))
+        names = (*before, *spec.outputs, *(let.name for let in spec.later_variables))
+        values: list[ast.expr] = [ast.Name(name, ast.Load()) for name in names]
+        return ast.Dict([ast.Constant(name) for name in names], values)
+
+    def _ours(self, method: str, *arguments: ast.expr) -> ast.Call:
+        case = ast.Name(self.case, ast.Load())
+        return ast.Call(
+            ast.Attribute(case, method, ast.Load()), list(arguments), keywords=[]
+        )
+
     def _call(self, function: str, *arguments: ast.expr) -> ast.Call:
-        return _call(self.own(function), *arguments)
+        name = ast.Name(self._function(function), ast.Load())
+        return ast.Call(name, list(arguments), keywords=[])
 
     def _at(self, node: _Node, span: Span) -> _Node:
         node.lineno, column = self.source.locate(span.start)
@@ -130,9 +176,9 @@ class Emitter:
     def _compare(self, expr: core.Compare) -> ast.expr:
         left, right = self.expression(expr.left), self.expression(expr.right)
         if expr.operator == "!=":
-            return self._call("differ", left, right)
+            return self._ours("differ", left, right)
         if expr.operator == "==" and not compares_plainly(expr):
-            return self._call("equal", left, right)
+            return self._ours("equal", left, right)
         return ast.Compare(left, [_COMPARE[expr.operator]()], [right])
 
     def _logic(self, expr: core.Logic) -> ast.expr:
@@ -149,7 +195,7 @@ class Emitter:
         """Emit an operand of logic as a truth value, whatever a function returns."""
         emitted = self.expression(expr)
         is_truth = isinstance(expr, core.Compare | core.Logic | core.Not)
-        return emitted if is_truth else self._call("bool", emitted)
+        return emitted if is_truth else self._ours("truth", emitted)
 
 
 def compares_plainly(expr: core.Compare) -> bool:
@@ -164,16 +210,14 @@ def _constant(value: int | float | str | bool | None) -> ast.expr:
     return ast.Constant(value)
 
 
-def _name(path: str) -> ast.expr:
-    first, *rest = path.split(".")
-    node: ast.expr = ast.Name(first, ast.Load())
-    for attribute in rest:
-        node = ast.Attribute(node, attribute, ast.Load())
-    return node
-
-
-def _call(path: str, *arguments: ast.expr) -> ast.Call:
-    return ast.Call(_name(path), list(arguments), [])
+def mentioned(spec: core.Spec) -> set[str]:
+    """Return every name that the Python block mentions."""
+    return {
+        node.id
+        for statement in spec.code.statements
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Name)
+    }
 
 
 def _assign(name: str, value: ast.expr) -> ast.Assign:
@@ -185,17 +229,16 @@ def _marker(comment: str) -> ast.stmt:
     return ast.Expr(ast.Constant(comment))
 
 
-def function_of(name: str, parameters: list[str], body: list[ast.stmt]) -> ast.Module:
-    """Return a module that defines one function."""
-    arguments = ast.arguments(
-        posonlyargs=[],
-        args=[ast.arg(parameter) for parameter in parameters],
-        kwonlyargs=[],
-        kw_defaults=[],
-        defaults=[],
-    )
-    function = ast.parse(f"def {name}(): pass").body[0]
+def function_of(
+    parameters: list[str], body: list[ast.stmt], file: str, names: dict[str, Any]
+) -> Callable[..., Any]:
+    """Return a function to which `names` are global; its own name is none of them."""
+    module = ast.parse("def case(): pass")
+    function = module.body[0]
     assert isinstance(function, ast.FunctionDef)
-    function.args = arguments
+    function.args.args = [ast.arg(parameter) for parameter in parameters]
     function.body = body or [ast.Pass()]
-    return ast.fix_missing_locations(ast.Module([function], []))
+    defined: dict[str, Callable[..., Any]] = {}
+    code = compile(ast.fix_missing_locations(module), file, "exec")
+    exec(code, names, defined)
+    return defined["case"]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from nomos.harness.alone import Alone, Outcome, Verdict
+from nomos.harness.alone import Alone, Case, Outcome, Verdict
 from nomos.harness.asking import Answers
 from nomos.harness.cases import Cases, ListedCases
 from nomos.harness.choices import ReplayedCase
@@ -40,13 +41,18 @@ class Limits:
 class Engine:
     """A program and a way to run it."""
 
-    def __init__(self, program: Program, way: Way | None = None) -> None:
+    def __init__(
+        self,
+        program: Program,
+        way: Way | None = None,
+        case: Callable[[Case], None] | None = None,  # how one case is run, if compiled
+    ) -> None:
         self.program = program
         straight = program.spec.code.straight is not None
         if way == "columns" and not straight:
             raise ValueError("the block is not straight-line code: it runs in lanes")
         self.way: Way = way or ("columns" if straight else "lanes")
-        self.alone = Alone(program)
+        self.alone = Alone(program, case)
         self._lanes = Lanes(program) if self.way == "lanes" else None
         self._most = max(_FEWEST, _MOST_BYTES // max(1, program.record_bytes))
         self.forget()
@@ -61,10 +67,11 @@ class Engine:
         """Run the case of these choices alone."""
         return self.alone.run(ReplayedCase(choices))
 
-    def run(self, cases: Cases, limits: Limits) -> Judged:
+    def run(self, cases: Cases, limits: Limits, *, repeat: bool = True) -> Judged:
         """Judge cases in order until so many tests were made or so many crashed.
 
-        It may stop earlier, where blocks discard cases: never later.
+        It may stop earlier, where blocks discard cases: never later. With `repeat`,
+        violated cases are run again in a batch of their own.
         """
         began = time.perf_counter()
         again, moved = self.answers.asked_again, self.answers.moved
@@ -84,7 +91,7 @@ class Engine:
             if reached or len(judged) < part.count:
                 break
         whole = _put_together(parts)
-        if len(whole.violations):
+        if repeat and len(whole.violations):
             whole.violations.came_back = self._repeat(whole.violations)
         whole.asked_again = self.answers.asked_again - again
         whole.moved = self.answers.moved - moved

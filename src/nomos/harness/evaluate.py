@@ -8,6 +8,7 @@ run alone can judge (an exception, above all) are marked and go on with a stand-
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, assert_never
 
 import numpy as np
@@ -17,12 +18,12 @@ from nomos.domain.records import (
     Column,
     get_feature,
     get_feature_many,
-    plain,
     set_feature,
     set_feature_many,
     take,
     to_column,
 )
+from nomos.domain.values import answer
 from nomos.errors import Discard, ModelError
 from nomos.harness import vector
 from nomos.harness.asking import Answers, call_batch
@@ -143,7 +144,7 @@ class Evaluator:
         columns = [each(value, count) for value in values]
         cases = list(zip(*columns, strict=True)) if columns else [()] * count
 
-        lanes = [Lane(lambda *case: plain(function(*case)), case) for case in cases]
+        lanes = [Lane(partial(answer, function), case) for case in cases]
         Hub(self.answers).run(lanes)
         return self._settled([(lane.result, lane.failure) for lane in lanes], at)
 
@@ -282,7 +283,7 @@ class Evaluator:
             return self._together(function, arguments, at)
         if expr.function in self.spec.code.called:
             self.answers.rows_sent += self.chunk.count(at)
-        return self._each(lambda *case: plain(function(*case)), arguments, at)
+        return self._each(partial(answer, function), arguments, at)
 
     def _batched(
         self, function: BoundBatched, expr: core.Call, at: At, scope: Scope

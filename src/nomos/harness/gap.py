@@ -11,6 +11,7 @@ import numpy as np
 from nomos.lang import core
 
 Array = np.ndarray[Any, Any]
+_PLAIN = core.Constant | core.Variable | core.GetFeature | core.Arithmetic | core.Negate
 
 
 def sides(test: core.Expr) -> tuple[core.Expr, core.Expr] | None:
@@ -20,8 +21,10 @@ def sides(test: core.Expr) -> tuple[core.Expr, core.Expr] | None:
     """
     while isinstance(test, core.Logic) and test.operator == "==>":
         test = test.right  # where it fails, its premise holds
-    calls = any(isinstance(n, core.Call | core.RandInt) for n in core.walk(test))
-    if not isinstance(test, core.Compare) or calls:
+    if not isinstance(test, core.Compare):
+        return None
+    inner = [node for side in (test.left, test.right) for node in core.walk(side)]
+    if not all(isinstance(node, _PLAIN) for node in inner):
         return None
     if test.operator in ("<=", "<"):
         return test.left, test.right

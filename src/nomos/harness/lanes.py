@@ -10,6 +10,7 @@ import numpy as np
 from greenlet import getcurrent
 
 from nomos.domain.records import items, to_column
+from nomos.domain.values import plain
 from nomos.errors import Discard
 from nomos.harness.alone import reason
 from nomos.harness.asking import Answers
@@ -101,10 +102,10 @@ class Lanes:
         self.parameters = [*spec.inputs, *(let.name for let in spec.variables)]
         outputs = ast.Tuple([ast.Name(o, ast.Load()) for o in spec.outputs], ast.Load())
         body = [*spec.code.statements, ast.Return(outputs)]
-        module = function_of("block", self.parameters, body)
         names = program.namespace(_current, _asking)
-        exec(compile(module, spec.source.name, "exec"), names)
-        self._block: Callable[..., tuple[Any, ...]] = names["block"]
+        self._block: Callable[..., tuple[Any, ...]] = function_of(
+            self.parameters, body, spec.source.name, names
+        )
 
     def run(self, columns: Columns, answers: Answers) -> Array:
         """Run the block for every case still in the chunk; return the calls of each row."""
@@ -151,5 +152,5 @@ class Lanes:
         results = [stand_in if lane.failure else lane.result for lane in lanes]
         outputs = zip(*results, strict=True)
         for name, values in zip(self.program.spec.outputs, outputs, strict=True):
-            columns.bind(name, to_column(list(values)))
+            columns.bind(name, to_column([plain(value) for value in values]))
         chunk.settle()

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nomos.domain.records import Column, items, take
-from nomos.harness.program import is_value
+from nomos.domain.values import is_value
 
 Array = np.ndarray[Any, Any]
 _MOST_BYTES = 2**25  # for the answers of one call; images for every item would be more

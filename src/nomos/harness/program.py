@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -18,11 +17,11 @@ from nomos.domain.records import (
     Column,
     get_feature,
     numbers,
-    plain,
     set_feature,
     to_column,
 )
 from nomos.domain.schema import Schema
+from nomos.domain.values import answer, is_value, plain
 from nomos.errors import DomainError
 from nomos.harness.choices import CaseDraws
 from nomos.harness.rows import Source
@@ -31,7 +30,6 @@ from nomos.lang.types import MAX_INT
 
 Array = np.ndarray[Any, Any]
 Function = Callable[..., Any]
-_IMMUTABLE = (str, bytes, int, float, complex, bool, type(None), np.generic)
 
 
 class Running:
@@ -182,8 +180,6 @@ class Program:
         """
         names: dict[str, Any] = {
             "MAX_INT": MAX_INT,
-            "equal": equal,
-            "differ": differ,
             "getFeat": lambda record, key: get_feature(record, key, self.schema),
             "setFeat": lambda r, key, value: set_feature(r, key, value, self.schema),
             "strConcat": concatenate,
@@ -206,7 +202,9 @@ class Program:
         seen: dict[int, int] = {}
         for place, item in enumerate(self.source):
             first = seen.setdefault(id(item), place)
-            if not equal(self.label_at(first), self.label_at(place)):
+            if first != place and not _same_label(
+                self.label_at(first), self.label_at(place)
+            ):
                 raise DomainError(
                     f"{type(self.domain).__name__}.inputs() gives one object at {first}"
                     f" and at {place}, with different labels: {item!r}"
@@ -234,7 +232,7 @@ def _bound(name: str, function: Function, current: Current) -> Function:
         asked = running.asked
         if hand_generator:
             arguments = (*arguments, running.draws.generator())
-        result = plain(function(*arguments, **options))
+        result = answer(function, *arguments, **options)
         running.unasked += int(running.asked == asked)
         return result
 
@@ -279,23 +277,6 @@ def _labels(domain: Domain, count: int) -> Sequence[Any] | None:
     return labels
 
 
-def is_value(item: Any) -> bool:
-    """Tell whether nothing can change an item, so that cases may share it."""
-    if isinstance(item, _IMMUTABLE):
-        return True
-    if isinstance(item, np.ndarray):
-        return not item.flags.writeable
-    if isinstance(item, tuple):
-        return all(is_value(part) for part in item)
-    if dataclasses.is_dataclass(item) and not isinstance(item, type):
-        parameters = type(item).__dataclass_params__  # type: ignore[attr-defined]  # it has
-        fields = dataclasses.fields(item)
-        return parameters.frozen and all(
-            is_value(getattr(item, f.name)) for f in fields
-        )
-    return isinstance(item, _IMMUTABLE)
-
-
 def isolated(item: Any) -> Any:
     """Return an item that a case can be handed without reaching another case."""
     if is_value(item):
@@ -326,6 +307,11 @@ def differ(left: Any, right: Any) -> bool:
     if equal(left, right):
         return False
     return not (_is_nan(left) or _is_nan(right))
+
+
+def _same_label(left: Any, right: Any) -> bool:
+    """Tell whether labels are one label; unlike in a spec, NaN is the same as NaN."""
+    return equal(left, right) or (_is_nan(left) and _is_nan(right))
 
 
 def _is_nan(value: Any) -> bool:

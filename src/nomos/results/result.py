@@ -143,6 +143,10 @@ class Live(Protocol):
         """Return the values of a bug as they are at run time; None where it is gone."""
         ...
 
+    def outputs(self, bug: Bug) -> Mapping[str, Any]:
+        """Return what the model says in a bug's case, whether it is violated or not."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Result:

@@ -9,6 +9,7 @@ from nomos.domain.domain import Domain
 from nomos.results.result import Bug
 from nomos.runner.executors.worker import Worker
 from nomos.runner.jobs import Job, Prepared
+from nomos.runner.outputs import OutputsOf
 
 
 class Reopened:
@@ -17,6 +18,7 @@ class Reopened:
     def __init__(self, worker: Worker, job: Job) -> None:
         self._worker = worker
         self._job = job
+        self._outputs: OutputsOf | None = None
 
     @property
     def prepared(self) -> Prepared:
@@ -31,3 +33,9 @@ class Reopened:
     def values(self, bug: Bug) -> Mapping[str, Any] | None:
         """Return the values of a bug as they are at run time; None where it is gone."""
         return self.prepared.values(bug)
+
+    def outputs(self, bug: Bug) -> Mapping[str, Any]:
+        """Return what the model says in a bug's case, whether it is violated or not."""
+        if self._outputs is None:
+            self._outputs = OutputsOf(self.prepared)
+        return self._outputs.outputs(bug.choices)

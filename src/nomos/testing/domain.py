@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from nomos.campaign.describe import describe
+from nomos.results.describe import describe
 from nomos.diagnostics.source import Source
 from nomos.domain.domain import Domain, members, offer_of
 from nomos.domain.functions import BoundBatched
-from nomos.domain.records import items, plain
+from nomos.domain.records import items
+from nomos.domain.values import plain
 from nomos.errors import ModelError, NomosError
 from nomos.harness.asking import Answers, call_batch
 from nomos.harness.choices import generator

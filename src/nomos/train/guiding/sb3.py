@@ -14,12 +14,11 @@ import numpy as np
 import torch
 from stable_baselines3.common.callbacks import BaseCallback
 
-from nomos.campaign.events import Bug
-from nomos.campaign.result import Result
 from nomos.errors import NomosError
+from nomos.results.result import Result
 from nomos.train.guiding.actions import best_actions
 from nomos.train.guiding.starts import BuggyStarts, Start, StartChooser, states_of
-from nomos.train.guiding.tests import PolicyTests, states_in
+from nomos.train.guiding.tests import LostCase, PolicyTests, states_in
 from nomos.train.guiding.training import GuidedTraining, PolicyTest, Restore
 
 
@@ -142,8 +141,8 @@ class GuidedCallback(BaseCallback):
     def _test(self) -> None:
         guided, began = self.guided, time.process_time()
         with undisturbed(self.model.policy):
-            result, fresh = self._run_tests()
-            new = self._take_in([*result.bugs, *fresh])
+            result, lost, fresh = self._run_tests()
+            new = self._take_in([*lost, *fresh])
             told = PolicyTest(
                 rollouts=self.rollouts,
                 steps=self.num_timesteps,
@@ -170,18 +169,18 @@ class GuidedCallback(BaseCallback):
         usual, from_bugs = (sum(part) for part in zip(*counts, strict=True))
         return float(from_bugs / max(1, usual + from_bugs))
 
-    def _run_tests(self) -> tuple[Result, list[Bug]]:
+    def _run_tests(self) -> tuple[Result, list[LostCase], list[LostCase]]:
         """Try the cases that are always the same, and those of this test alone."""
         assert self._tests is not None
         act, seed = best_actions(self.model), self.guided.seed
-        result = self._tests.run(act, seed=seed)
+        result, lost = self._tests.run(act, seed=seed)
         if self._fresh is None:
-            return result, []
+            return result, lost, []
         # Another seed for each test and each training, and never that of the others.
         other = np.random.SeedSequence([seed, 1 + self.rollouts]).generate_state(1)
-        return result, self._fresh.run(act, seed=int(other[0])).bugs
+        return result, lost, self._fresh.run(act, seed=int(other[0]))[1]
 
-    def _take_in(self, bugs: Sequence[Bug]) -> int:
+    def _take_in(self, bugs: Sequence[LostCase]) -> int:
         """Keep the states of bugs and tell the environments; say how many are new."""
         assert self._tests is not None
         tests, found = self._tests, list[Start]()

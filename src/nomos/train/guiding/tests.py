@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from nomos import api
-from nomos.campaign.events import Bug
-from nomos.campaign.naming import project_root
-from nomos.campaign.result import Result
-from nomos.campaign.runner import Budget
-from nomos.campaign.session import Options, Prepared, Session
 from nomos.domain.domain import Domain, members
 from nomos.domain.functions import batched
 from nomos.errors import DomainError, NomosError
+from nomos.results.result import Result
+from nomos.runner.driver import run_prepared
+from nomos.runner.jobs import Prepared, Preparing
+from nomos.runner.naming import project_root
+from nomos.runner.options import Budget, Options
 
 Actions = Callable[[np.ndarray[Any, Any]], Any]
 _BATCH = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class LostCase:
+    """A case in which the policy breaks the spec, with its values as they are played."""
+
+    id: str
+    values: Mapping[str, Any]
 
 
 class PolicyTests:
@@ -38,17 +46,16 @@ class PolicyTests:
         self.budget = budget
         self._act: Actions | None = None
         self._asked = 0
-        loaded, imported = api.load_spec(spec)
-        if imported.domain is None:
-            raise DomainError(f"{spec} imports no domain, so there is nothing to play")
+        loaded = api.load_spec(spec)
+        self._spec, imported = loaded.runnable()
+        assert imported.domain is not None
         domain = self._with_policy(imported.domain)
         # All cases side by side: no progress is shown, and the policy is asked for many.
-        options = Options(
+        self._options = Options(
             budget=Budget(cases=budget), search="random", batch=max(budget, _BATCH)
         )
-        self._session = Session(project_root(spec), options)
-        self.prepared: Prepared = self._session.prepare(
-            loaded, replace(imported, domain=domain), spec, settings
+        self.prepared: Prepared = Preparing(project_root(spec)).prepare(
+            replace(loaded, imported=replace(imported, domain=domain)), settings
         )
 
     def _with_policy(self, domain: type[Domain]) -> type[Domain]:
@@ -84,12 +91,12 @@ class PolicyTests:
     @property
     def inputs(self) -> Sequence[str]:
         """The names of the spec's inputs."""
-        return self.prepared.subject.spec.inputs
+        return self._spec.inputs
 
     @property
     def state_names(self) -> list[str]:
         """The inputs of the spec, and its variables: where states may be."""
-        spec = self.prepared.subject.spec
+        spec = self._spec
         return [*spec.inputs, *(let.name for let in spec.variables)]
 
     def check_starts(self, names: Sequence[str]) -> None:
@@ -101,30 +108,30 @@ class PolicyTests:
                 f" it has {', '.join(self.state_names)}"
             )
 
-    def run(self, act: Actions, *, seed: int) -> Result:
+    def run(self, act: Actions, *, seed: int) -> tuple[Result, list[LostCase]]:
         """Test what `act` plays; the same seed gives the same cases."""
         self._act, self._asked = act, 0
-        result = Result(self.prepared.subject, seed, self.budget)
         try:
-            for _ in self._session.run(self.prepared, seed, result):
-                pass
+            result = run_prepared(self.prepared, seed, self._options)
+            lost = [
+                LostCase(bug.id, values)
+                for bug in result.bugs
+                if (values := self.prepared.values(bug)) is not None
+            ]
         finally:
             self._act = None
         self._check(result)
-        return result
+        return result, lost
 
     def _check(self, result: Result) -> None:
         """Stop a training that is not tested at all, rather than guide it by nothing."""
-        finished = result.finished
-        if finished is not None and finished.reason == "interrupted":
-            raise KeyboardInterrupt
         if result.crashes:
             raise NomosError(
                 f"{self.path}: {result.counts.crashed} cases crashed while the policy"
                 f" was tested\n{result.crashes[0].traceback}"
             )
-        if finished is not None and finished.problem:
-            raise NomosError(f"{self.path} could not be tested: {finished.problem}")
+        if result.problem:
+            raise NomosError(f"{self.path} could not be tested: {result.problem}")
         if not self._asked:
             raise DomainError(
                 f"{self.path} was tested without asking `{self.policy}` once\n"
@@ -132,7 +139,9 @@ class PolicyTests:
             )
 
 
-def states_in(bug: Bug, names: Sequence[str], inputs: Sequence[str]) -> list[str]:
-    """Return which names hold states in a bug: the inputs, and what is of their types."""
-    kinds = {type(bug.values[name]) for name in inputs if name in bug.values}
-    return [name for name in names if type(bug.values.get(name)) in kinds]
+def states_in(
+    case: LostCase, names: Sequence[str], inputs: Sequence[str]
+) -> list[str]:
+    """Return which names hold states in a case: inputs, and what is of their types."""
+    kinds = {type(case.values[name]) for name in inputs if name in case.values}
+    return [name for name in names if type(case.values.get(name)) in kinds]

@@ -14,13 +14,15 @@ from typing import Any
 import numpy as np
 
 from nomos.domain.functions import BoundBatched
-from nomos.domain.records import plain, to_column
+from nomos.domain.records import to_column
+from nomos.domain.values import plain
 from nomos.errors import NomosError
 from nomos.harness.asking import Answers
-from nomos.harness.choices import ReplayedCase, Stream
+from nomos.harness.cases import RandomCases
+from nomos.harness.choices import Stream
 from nomos.harness.chunk import Cell, Chunk
 from nomos.harness.columns import Columns
-from nomos.harness.engine import Engine, RandomCases
+from nomos.harness.engine import Engine, Limits
 from nomos.harness.rows import each, own_column
 from nomos.lang import core
 from nomos.train.repairing.judge import StandIn
@@ -115,11 +117,11 @@ def _failing(
     spec = engine.program.spec
     engine.forget()
     stream = RandomCases(Stream(seed, spec.name), 0, min(count, _MOST_ALONE))
-    judged = engine.run(stream, tests=count + 1, crashes=count + 1)
+    judged = engine.run(stream, Limits(count + 1, count + 1), repeat=False)
     asked: list[Any] = []
-    for choices in judged.violations.values():
+    for number in range(len(judged.violations)):
         with stand_in.listening() as heard:
-            engine.alone.run(ReplayedCase(choices))
+            engine.replay(judged.violations.choices_of(number))
         asked.append(joined_rows(heard))
     sizes = {len(rows) for rows in asked}
     if not asked or len(sizes) > 1 or 0 in sizes:
@@ -151,7 +153,7 @@ def _read(engine: Engine, stand_in: StandIn, seed: int, count: int) -> Cases:
         chunk.settle()
         columns.block()
         columns.judge()
-    return reading.cases(columns.failed >= 0)
+    return reading.cases(columns.failed > 0)
 
 
 class _Reading:

@@ -6,25 +6,25 @@ import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from nomos.campaign.result import Result, Subject
-from nomos.campaign.runner import Budget
-from nomos.campaign.session import Options, Prepared, Session
-from nomos.campaign.statistics import Interval, clopper_pearson
 from nomos.domain.domain import Domain
 from nomos.domain.find import Imported
 from nomos.domain.functions import BoundBatched
 from nomos.errors import NomosError
 from nomos.harness.alone import Verdict
+from nomos.harness.cases import Cases, ListedCases, RandomCases
 from nomos.harness.choices import Stream
-from nomos.harness.engine import Cases, Engine, ListedCases, RandomCases
+from nomos.harness.engine import Engine, Limits
 from nomos.harness.program import Program, equal
-from nomos.harness.space import space_within
+from nomos.harness.space import listed_cases, space_within
 from nomos.lang import core
+from nomos.results.statistics import Interval, clopper_pearson
+from nomos.runner.driver import run_prepared
+from nomos.runner.jobs import Prepared, subject_of
+from nomos.runner.options import Budget, Options
 from nomos.train.repairing.data import Records
 
 Array = np.ndarray[Any, Any]
@@ -156,34 +156,28 @@ class Bench:
             for first in range(0, _MOST_DRAWN * budget, _CHUNK)
         )
         if listed is not None:
-            parts = map(ListedCases, listed)
+            parts = map(ListedCases, listed_cases(engine.program))
         tests = violations = 0
         for cases in parts:
-            judged = engine.run(cases, tests=budget - tests, crashes=1)
-            for crash in judged.crashes.values():
-                raise NomosError(f"{one.path} cannot be judged: {crash.why}")
-            tests += judged.tests
+            judged = engine.run(cases, Limits(budget - tests, 1), repeat=False)
+            for crash in judged.crashes:
+                raise NomosError(f"{one.path} cannot be judged: {crash.error}")
+            tests += int(judged.accepted.sum())
             violations += int((judged.verdicts == Verdict.VIOLATED).sum())
             if tests >= budget:
                 break
         return Share(violations, tests, listed is not None)
 
     def _rate(self, one: Property, seed: int, budget: int) -> Share:
-        session = Session(Path(), Options(budget=Budget(cases=budget)))
-        subject = Subject(one.spec, one.path, self.domain, "", {})
-        result = Result(subject, seed, budget)
-        for _ in session.run(Prepared(subject, self.engines[one.name]), seed, result):
-            pass
-        finished = result.finished
-        assert finished is not None
-        if finished.reason == "interrupted":
-            raise KeyboardInterrupt
-        if result.verdict == "failed" or result.counts.crashed:
-            raise NomosError(
-                f"{one.path} cannot be judged: {finished.problem or finished.reason}"
-            )
+        name = type(self.domain).__name__
+        subject = subject_of(one.spec, one.path, name, "", {})
+        prepared = Prepared(subject, self.engines[one.name], one.imported)
+        result = run_prepared(prepared, seed, Options(budget=Budget(cases=budget)))
+        if result.verdict == "failed" or result.problem:
+            why = result.problem or result.reason
+            raise NomosError(f"{one.path} cannot be judged: {why}")
         counts = result.counts
-        return Share(counts.violations, counts.judged, result.search == "exhaustive")
+        return Share(counts.violations, counts.judged, result.is_complete)
 
     def accuracy(self, function: str) -> Share:
         """Return how often a function of the domain says the label of a record."""

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from nomos import api
-from nomos.campaign.naming import model_name, project_root
-from nomos.campaign.store import FOLDER
+from nomos.runner.naming import model_name, project_root
+from nomos.store.store import FOLDER
 from nomos.domain.domain import Domain
 from nomos.domain.find import build
 from nomos.errors import DomainError, ModelError, NomosError
@@ -117,7 +117,7 @@ def load_properties(specs: Sequence[str]) -> list[Property]:
     """Load specs that are repaired together: of one domain, each of its own name."""
     found = []
     for path in api.find_specs(specs):
-        spec, imported = api.load_spec(path)
+        spec, imported = api.load_spec(path).runnable()
         found.append(Property(spec, imported, str(path)))
     domains = {one.imported.domain for one in found}
     if len(domains) > 1 or None in domains:

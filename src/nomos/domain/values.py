@@ -1,0 +1,101 @@
+"""Values that pass between a case and a domain's functions: plain, and nobody else's.
+
+A function may write its answers into one buffer and hand out that buffer each time, or
+change in place what it was given. So what it answers is copied where it enters, and no
+two cases hold the same thing. Numbers become Python's own there, which never wrap.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+_IMMUTABLE = (str, bytes, int, float, complex, bool, type(None), np.generic)
+_SCALARS = frozenset(_IMMUTABLE[:-1])
+_CONTAINERS = frozenset({list, tuple, set, frozenset})
+
+
+def plain(value: Any) -> Any:
+    """Return numpy's numbers as Python's; anything else as it is."""
+    if isinstance(value, np.generic) or (
+        isinstance(value, np.ndarray) and not value.ndim
+    ):
+        made = value.item()
+        # Of numbers wider than Python's, numpy gives the number itself.
+        return float(made) if isinstance(made, np.floating) else made
+    return value
+
+
+def is_value(item: Any) -> bool:
+    """Tell whether nothing can change an item, so that cases may share it."""
+    if isinstance(item, _IMMUTABLE):
+        return True
+    if isinstance(item, np.ndarray):
+        return not item.flags.writeable
+    if isinstance(item, tuple):
+        return all(is_value(part) for part in item)
+    if dataclasses.is_dataclass(item) and not isinstance(item, type):
+        parameters = type(item).__dataclass_params__  # type: ignore[attr-defined]  # it has
+        fields = dataclasses.fields(item)
+        return parameters.frozen and all(
+            is_value(getattr(item, f.name)) for f in fields
+        )
+    return False
+
+
+def owned(value: Any) -> Any:
+    """Return a value that nobody else can change: arrays and containers are copied.
+
+    An object of another kind, such as a game that goes on, is handed on as it is.
+    """
+    kind = type(value)
+    if kind in _SCALARS:
+        return value
+    if isinstance(value, np.ndarray | np.generic):
+        held = kind is np.ndarray and value.dtype == object
+        return plain(copy.deepcopy(value) if held else value.copy())
+    if kind in _CONTAINERS:
+        return kind(map(owned, value))
+    if kind is dict:
+        return {key: owned(part) for key, part in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_make"):
+        return value._make(map(owned, value))
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return _owned_dataclass(value)
+    if isinstance(value, list | dict | set | bytearray):
+        return copy.deepcopy(value)
+    if isinstance(value, memoryview) or hasattr(value, "__array__"):
+        return _owned_buffer(value)
+    return value
+
+
+def _owned_dataclass(value: Any) -> Any:
+    if is_value(value):
+        return value
+    made = copy.copy(value)
+    for field in dataclasses.fields(value):
+        object.__setattr__(made, field.name, owned(getattr(value, field.name)))
+    return made
+
+
+def _owned_buffer(value: Any) -> Any:
+    """Copy what holds its numbers elsewhere: a tensor, a data frame, a view."""
+    try:
+        return copy.deepcopy(value)
+    except Exception:  # some do not allow it; their numbers can be had all the same
+        return np.array(value)
+
+
+def answer(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """Call a function of the domain for one case; its answer is the case's own.
+
+    A record that it only hands on stays the same one, with its label.
+    """
+    given = function(*arguments, **options)
+    if any(given is argument for argument in arguments):
+        return given
+    return owned(given)

@@ -1,0 +1,317 @@
+"""Buffers, integer rows and odd answers mean the same alone, in columns and in lanes."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nomos import Domain, Schema, batched
+from nomos.domain import Integer, Real
+from nomos.harness.alone import Verdict
+
+BATCHES = {1: 20, 7: 70, 512: 300, 8192: 300}
+PAIR = """
+    import d;
+    input x1;
+    input x2;
+    output d1;
+    output d2;
+    {
+      d1 = predict(x1)
+      d2 = predict(x2)
+    }
+    ensures x1 != x2 ==> d1 != d2;
+    """
+
+
+def in_lanes(text: str) -> str:
+    """Return a spec whose block says the same, but not in a straight line."""
+    return text.replace("    {\n", "    {\n      pass; [0]\n")
+
+
+@dataclass
+class Note:
+    text: list[int]
+
+
+class Buffers(Domain):
+    """A model that writes into one buffer and hands out that buffer each time."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self.buffer = np.zeros(9000)
+        self.table = np.zeros((9000, 2))
+        self.list: list[float] = []
+        self.note = Note([])
+        self.parts = [np.zeros(2) for _ in range(9000)]
+
+    def inputs(self) -> Any:
+        return np.arange(90.0).reshape(45, 2)
+
+    @batched
+    def predict(self, rows: Any) -> Any:
+        count = len(rows)
+        self.buffer[:count] = rows[:, 0] * 3
+        self.table[:count] = rows
+        for part, row in zip(self.parts, rows, strict=False):
+            part[:] = row
+        self.list[:] = rows[:, 0].tolist()
+        given: dict[str, Any] = {
+            "array": self.buffer[:count],
+            "rows": self.table[:count],
+            "memoryview": memoryview(self.buffer[:count]),  # type: ignore[arg-type]  # a buffer
+            "list": self.list,
+            "list of arrays": self.parts[:count],
+            "tuples of arrays": tuple((part, 1) for part in self.parts[:count]),
+            "read-only": _read_only(self.table[:count]),
+        }
+        return given[self.kind]
+
+
+def _read_only(array: Any) -> Any:
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+class PlainBuffers(Buffers):
+    """The same, for one record at a time."""
+
+    def predict(self, row: Any) -> Any:
+        self.table[0] = row
+        self.list[:] = row.tolist()
+        self.note.text = self.list
+        given: dict[str, Any] = {
+            "rows": self.table[0],
+            "list": self.list,
+            "dict": {"list": self.list},
+            "memoryview": memoryview(self.table[0]),
+            "dataclass": self.note,
+        }
+        return given[self.kind]
+
+
+KINDS = {
+    Buffers: [
+        "array",
+        "rows",
+        "memoryview",
+        "list",
+        "list of arrays",
+        "tuples of arrays",
+        "read-only",
+    ],
+    PlainBuffers: ["rows", "list", "dict", "memoryview", "dataclass"],
+}
+
+
+@pytest.mark.parametrize("write", [str, in_lanes], ids=["columns", "lanes"])
+@pytest.mark.parametrize(
+    ("domain", "kind"), [(d, kind) for d, kinds in KINDS.items() for kind in kinds]
+)
+def test_a_model_may_hand_out_one_buffer_each_time(
+    make: Callable[..., Any],
+    same: Callable[..., Any],
+    domain: Any,
+    kind: str,
+    write: Callable[[str], str],
+) -> None:
+    text = PAIR.replace("d1 != d2;", "weigh(d1) != weigh(d2);")
+
+    class Weighed(domain):  # type: ignore[misc]  # a class at run time
+        def weigh(self, answer: Any) -> str:
+            return repr(answer.tolist() if isinstance(answer, memoryview) else answer)
+
+    tale = same(make(write(text), Weighed(kind)), 300, BATCHES, alone=0)
+    assert {case.verdict for case in tale.cases} == {Verdict.PASSED}
+
+
+class Greedy(Domain):
+    """A batched function that changes what it is given."""
+
+    def inputs(self) -> Any:
+        return [{"a": [n]} for n in range(9)]
+
+    @batched
+    def predict(self, records: Any) -> Any:
+        for record in records:
+            record["a"][0] += 100
+        return [record["a"][0] for record in records]
+
+
+@pytest.mark.parametrize("write", [str, in_lanes], ids=["columns", "lanes"])
+def test_what_a_batched_function_changes_is_its_own(
+    make: Callable[..., Any], same: Callable[..., Any], write: Callable[[str], str]
+) -> None:
+    text = PAIR.replace("predict(x2)", "predict(x1)")
+    text = text.replace("x1 != x2 ==> d1 != d2", "d1 == d2 && d1 < 200")
+    tale = same(make(write(text), Greedy()), 300, BATCHES, alone=0)
+    assert {case.verdict for case in tale.cases} == {Verdict.PASSED}
+
+
+class Narrow(Domain):
+    """Rows of integers of one width."""
+
+    schema = Schema(Integer("a", 0, 255), Real("b", 0, 255))
+
+    def __init__(self, dtype: Any) -> None:
+        self.dtype = dtype
+
+    def inputs(self) -> Any:
+        top = 1 if self.dtype is np.bool_ else 101
+        return (np.arange(80).reshape(40, 2) % top).astype(self.dtype)
+
+    @batched
+    def predict(self, rows: Any) -> Any:
+        return rows[:, 0]
+
+    @batched
+    def column(self, rows: Any) -> Any:
+        return rows[:, :1] * np.float32(1)
+
+    @batched
+    def pair(self, rows: Any) -> Any:
+        return rows
+
+    def small(self, row: Any) -> Any:
+        return row[0]
+
+    def one(self, row: Any) -> Any:
+        return row[:1] * 1.0
+
+    def zero(self, row: Any) -> Any:
+        return np.array(row[0])
+
+
+SET = """
+    import d;
+    input x1;
+    var v := randInt(0, 200);
+    var x2 := {change};
+    output d1;
+    output d2;
+    {{
+      d1 = predict(x1)
+      d2 = predict(x2)
+    }}
+    ensures d2 - d1 >= v;
+    """
+CHANGES = {
+    "x1[a := x1.a + 50]": {OverflowError},
+    "x1[a := x1.a + v]": {OverflowError},
+    "x1[a := -v]": {OverflowError},
+    "x1[b := v / 2]": {OverflowError},
+    "x1[a := column(x1) * 1]": set(),
+    "x1[a := predict(x1)]": set(),
+    "x1[a := pair(x1)]": {TypeError},
+    "x1[b := pair(x1)]": {TypeError},
+    "x1[a := one(x1)]": {TypeError},
+    "x1[a := zero(x1)]": set(),
+    "x1[a := v > 100]": set(),
+}
+
+
+@pytest.mark.parametrize("write", [str, in_lanes], ids=["columns", "lanes"])
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.int16, np.bool_, np.float32])
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_value_that_does_not_fit_a_row_crashes_its_case(
+    make: Callable[..., Any],
+    same: Callable[..., Any],
+    change: str,
+    dtype: Any,
+    write: Callable[[str], str],
+) -> None:
+    text = write(SET.format(change=change))
+    tale = same(make(text, Narrow(dtype)), 300, {7: 70, 8192: 300})
+    crashes = {case.why.split(":")[0] for case in tale.cases if case.why}
+    allowed = {error.__name__ for error in CHANGES[change]}
+    allowed |= {"OverflowError"} if dtype is np.bool_ else set()
+    assert crashes <= allowed
+    if CHANGES[change] == {TypeError}:
+        assert {case.verdict for case in tale.cases} == {Verdict.CRASHED}
+        assert "takes a number, not array([" in tale.cases[0].why
+    if change == "x1[a := x1.a + v]" and dtype in (np.uint8, np.int8):
+        assert crashes and any(c.verdict is Verdict.PASSED for c in tale.cases)
+
+
+class Images(Narrow):
+    """Records without a schema."""
+
+    schema = None  # type: ignore[assignment]  # a domain may have none
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32])
+@pytest.mark.parametrize(
+    ("value", "error"),
+    [("300", "OverflowError"), ("pair(x1)", "TypeError"), ("0.5", "OverflowError")],
+)
+def test_rows_without_a_schema_refuse_it_too(
+    make: Callable[..., Any],
+    same: Callable[..., Any],
+    dtype: Any,
+    value: str,
+    error: str,
+) -> None:
+    text = SET.format(change=f"setFeat(x1, 0, {value})")
+    tale = same(make(text, Images(dtype)), 70, {7: 70})
+    found = {case.why.split(":")[0] for case in tale.cases}
+    fits = dtype is np.float32 and error == "OverflowError"
+    assert found == ({""} if fits else {error})
+
+
+@pytest.mark.parametrize("function", ["predict", "small", "zero", "column"])
+@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.float16, np.longdouble])
+@pytest.mark.parametrize("write", [str, in_lanes], ids=["columns", "lanes"])
+def test_outputs_are_numbers_that_do_not_wrap(
+    make: Callable[..., Any],
+    same: Callable[..., Any],
+    write: Callable[[str], str],
+    dtype: Any,
+    function: str,
+) -> None:
+    text = PAIR.replace("predict", function).replace(
+        "x1 != x2 ==> d1 != d2", "(d1 - d2) + (d2 - d1) == 0 && is_plain(d1)"
+    )
+
+    class Checked(Narrow):
+        def is_plain(self, value: Any) -> bool:
+            return type(value) in (int, float)
+
+    tale = same(make(write(text), Checked(dtype)), 300, {7: 70, 8192: 300}, alone=0)
+    assert {case.verdict for case in tale.cases} == {Verdict.PASSED}
+
+
+def test_what_the_block_made_of_numpy_is_plain_after_it(
+    make: Callable[..., Any], same: Callable[..., Any]
+) -> None:
+    text = PAIR.replace("predict(x1)", "x1[0]").replace("predict(x2)", "x2[0]")
+    text = text.replace("x1 != x2 ==> d1 != d2", "(d1 - d2) + (d2 - d1) == 0")
+    tale = same(make(text, Narrow(np.uint8)), 300, {7: 70, 8192: 300}, alone=0)
+    assert {case.verdict for case in tale.cases} == {Verdict.PASSED}
+
+
+class OneFeature(Domain):
+    """Records that are arrays of one number, and a function that changes them."""
+
+    schema = Schema(Integer("a", 0, 9))
+
+    def inputs(self) -> Any:
+        return np.arange(10.0).reshape(10, 1)
+
+    @batched
+    def more(self, rows: Any) -> Any:
+        return rows + 1
+
+    @batched
+    def predict(self, rows: Any) -> Any:
+        return rows[:, 0]
+
+
+def test_a_record_of_one_number_stays_a_record(
+    make: Callable[..., Any], same: Callable[..., Any]
+) -> None:
+    text = PAIR.replace("predict(x2)", "predict(more(x2))")
+    tale = same(make(text, OneFeature()), 300, BATCHES, alone=0)
+    assert {case.verdict for case in tale.cases} == {Verdict.PASSED, Verdict.VIOLATED}
