@@ -1,0 +1,147 @@
+"""Workers as actors on Ray: a laptop's own, or a cluster that is there.
+
+Ray places the actors, moves the data and notices which of them are lost. An actor that
+is lost with a task under way is replaced; the driver splits its range until the case at
+fault is known, as for worker processes.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
+
+from nomos.errors import NomosError
+from nomos.runner.executors.crew import Answer, Died, Task
+from nomos.runner.executors.worker import Setting, Worker
+from nomos.runner.options import Workers
+
+_LOOK_S = 0.05  # how often limits are looked at while waiting
+
+
+def _import_ray() -> Any:
+    try:
+        import ray
+    except ImportError:
+        raise NomosError(
+            "--engine ray needs Ray, which is not installed\n"
+            "help: pip install 'nomos-ml[ray]'"
+        ) from None
+    return ray
+
+
+class RayCrew:
+    """Actors that take tasks; one that was lost is replaced."""
+
+    can_tell_row = False
+
+    def __init__(self, setting: Setting, workers: Workers) -> None:
+        self.size = workers.jobs
+        self._ray = _import_ray()
+        self._setting = setting
+        self._workers = workers
+        self._owns = not self._ray.is_initialized()
+        if self._owns:
+            self._connect()
+        options = {
+            "num_cpus": workers.cpus,
+            "num_gpus": workers.gpus,
+            "max_restarts": 0,
+            "runtime_env": {"env_vars": {"PYTHONPATH": os.environ.get("PYTHONPATH", "")}},
+        }
+        self._actor = self._ray.remote(Worker).options(**options)
+        self._idle: list[Any] = []
+        self._busy: dict[Any, tuple[int, Any, float]] = {}  # ticket, actor, since when
+        self._todo: deque[tuple[int, Task]] = deque()
+        self._tickets = 0
+        self._killed_for: dict[int, str] = {}
+
+    def _connect(self) -> None:
+        address = self._workers.ray_address
+        try:
+            self._ray.init(
+                address=address,
+                log_to_driver=False,
+                include_dashboard=False if address is None else None,
+                logging_level="ERROR",
+            )
+        except (ConnectionError, RuntimeError, ValueError) as error:
+            where = "locally" if address is None else f"at {address}"
+            raise NomosError(f"Ray cannot be reached {where}: {error}") from None
+
+    def submit(self, task: Task) -> int:
+        """Hand in a task; return its ticket."""
+        self._tickets += 1
+        self._todo.append((self._tickets, task))
+        self._give_out()
+        return self._tickets
+
+    def _give_out(self) -> None:
+        while self._todo:
+            if not self._idle and len(self._busy) < self.size:
+                self._idle.append(self._actor.remote(self._setting))
+            if not self._idle:
+                return
+            ticket, task = self._todo.popleft()
+            actor = self._idle.pop()
+            reference = getattr(actor, task.method).remote(*task.arguments)
+            self._busy[reference] = ticket, actor, time.monotonic()
+
+    def wait(self) -> Sequence[Answer]:
+        """Wait until at least one task is done."""
+        while True:
+            done, _ = self._ray.wait(
+                list(self._busy), num_returns=1, timeout=_LOOK_S, fetch_local=True
+            )
+            answers = [self._answer(reference) for reference in done]
+            if answers:
+                self._give_out()
+                return answers
+            self._look()
+
+    def _answer(self, reference: Any) -> Answer:
+        ticket, actor, _ = self._busy.pop(reference)
+        exceptions = self._ray.exceptions
+        try:
+            value = self._ray.get(reference)
+        except (exceptions.RayActorError, exceptions.WorkerCrashedError) as error:
+            words = str(error).strip().splitlines()
+            reason = self._killed_for.pop(ticket, f"its worker was lost: {words[0]}")
+            return Answer(ticket, died=Died(reason))
+        except exceptions.RayTaskError as error:
+            self._idle.append(actor)
+            cause = error.cause
+            if not isinstance(cause, NomosError):
+                cause = RuntimeError(str(error))
+            return Answer(ticket, error=cause)
+        self._idle.append(actor)
+        return Answer(ticket, value)
+
+    def _look(self) -> None:
+        """End actors whose task takes too long; a task asks for at most one chunk."""
+        limit = self._workers.call_timeout_s
+        if limit is None:
+            return
+        for ticket, actor, since in self._busy.values():
+            if time.monotonic() - since > limit and ticket not in self._killed_for:
+                why = f"a call took longer than {limit:g} s (--call-timeout)"
+                self._killed_for[ticket] = why
+                self._ray.kill(actor)
+
+    def drop(self) -> None:
+        """Give up all tasks that are under way or wait."""
+        self._todo.clear()
+        for _, actor, _ in self._busy.values():
+            self._ray.kill(actor)
+        self._busy.clear()
+
+    def close(self) -> None:
+        """End all actors; leave Ray itself as it was found."""
+        self.drop()
+        for actor in self._idle:
+            self._ray.kill(actor)
+        self._idle.clear()
+        if self._owns:
+            self._ray.shutdown()
