@@ -12,12 +12,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nomos.diagnostics import Severity
 from nomos.errors import NomosError, StoreError
-from nomos.lang.check import Checked
-from nomos.runner.specs import find_specs, load_spec, read_source
 
-if TYPE_CHECKING:  # what needs numpy waits until something is run
+if TYPE_CHECKING:  # help and mistakes do not wait for numpy
+    from nomos.lang.check import Checked
     from nomos.report.notebook import ShownResult
     from nomos.results.result import Result, Subject
     from nomos.runner.driver import Failure, Run
@@ -25,21 +23,28 @@ if TYPE_CHECKING:  # what needs numpy waits until something is run
     from nomos.runner.jobs import Job
     from nomos.runner.live import Reopened
     from nomos.runner.options import Options
+    from nomos.runner.specs import LoadedSpec
     from nomos.runner.stopping import Signals
     from nomos.store.store import BugRecord, Store
 
 
-__all__ = ["find_specs", "load_spec", "read_source"]  # for the command line
+def find_specs(arguments: Sequence[str]) -> list[Path]:
+    """Return the specs that files, folders and globs name, each once."""
+    from nomos.runner import specs
+
+    return specs.find_specs(arguments)
+
+
+def load_spec(path: Path) -> LoadedSpec:
+    """Check a spec and its use of its domain; no model is loaded, nothing is run."""
+    from nomos.runner import specs
+
+    return specs.load_spec(path)
 
 
 def check(path: Path) -> Checked:
-    """Check a spec and its use of its domain; no model is loaded, nothing is run."""
+    """Return a spec as it was checked."""
     return load_spec(path).checked
-
-
-def is_clean(checked: Checked) -> bool:
-    """Tell whether a spec has neither errors nor warnings."""
-    return all(d.severity is Severity.INFO for d in checked.diagnostics)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +53,6 @@ class Results(Sequence["ShownResult"]):
 
     results: tuple[ShownResult, ...]
     failures: tuple[Failure, ...] = ()
-    stopped: str = ""  # interrupted or terminated
 
     def __getitem__(self, number: Any) -> Any:
         return self.results[number]
@@ -98,6 +102,8 @@ def run_specs(
         handlers=handlers,
         warn=_warn,
     )
+    if run.stopped:  # what was found is in the store, and `resume` goes on
+        raise KeyboardInterrupt
     return shown_results(run)
 
 
@@ -203,14 +209,14 @@ def shown_results(run: Run) -> Results:
     from nomos.report.notebook import shown
 
     results = tuple(shown(result) for result in run.results)
-    return Results(results, tuple(run.failures), run.stopped)
+    return Results(results, tuple(run.failures))
 
 
 def only_result(run: Run) -> ShownResult:
-    """Return the result of a single campaign; raises why it could not begin."""
+    """Return the result of a single campaign; raises why it could not begin or end."""
     if run.failures:
         raise run.failures[0].error
-    if not run.results:
+    if run.stopped:
         raise KeyboardInterrupt
     return shown_results(run)[0]  # type: ignore[no-any-return]  # one result
 
@@ -231,8 +237,6 @@ def assert_holds(path: Path | str, **options: Any) -> None:
     results = run_specs(path, **options)
     for failure in results.failures:
         raise failure.error
-    if not results or results.stopped:
-        raise AssertionError(f"{path} was not run to its end")
     for result in results:
         if result.verdict not in ("none-found", "holds"):
             raise AssertionError(failure_text(result))
