@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
 import sys
 import traceback
@@ -16,6 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from nomos.domain.domain import Domain, offer_of, signature
+from nomos.domain.own_modules import Project
 from nomos.errors import DomainError, NomosError
 from nomos.lang.types import Offer
 
@@ -54,26 +54,28 @@ def find_file(name: str, spec: Path) -> Path:
     raise DomainError(f"there is no `{name}.py` in {looked}, nor on Python's path")
 
 
+_projects: dict[Path, Project] = {}  # by the folder of a domain
+
+
 def load_module(path: Path) -> ModuleType:
-    """Import a domain file, once; its folder and its project's root can be imported from."""
+    """Import a domain file, once for each text that it and what it imports have.
+
+    Its folder and its project's root can be imported from.
+    """
     path = path.resolve()
+    if path.parent not in _projects:
+        root = find_root(path)
+        folders = dict.fromkeys(f for f in (path.parent, root) if f is not None)
+        _projects[path.parent] = Project(list(folders))
+    project = _projects[path.parent]
+    project.enter()
     name = f"{path.stem}_{sha256(str(path).encode()).hexdigest()[:8]}"
     if name in sys.modules:
         return sys.modules[name]
-    for folder in (path.parent, find_root(path)):
-        if folder is not None and str(folder) not in sys.path:
-            sys.path.append(str(folder))
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        return project.load(name, path)
     except (Exception, SystemExit) as error:
-        del sys.modules[name]
         raise DomainError(_import_failure(path, error)) from error
-    return module
 
 
 def _import_failure(path: Path, error: BaseException) -> str:
