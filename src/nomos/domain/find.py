@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import sys
-import traceback
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
@@ -15,8 +14,9 @@ from types import ModuleType
 from typing import Any
 
 from nomos.domain.domain import Domain, offer_of, signature
+from nomos.domain.failure import told_as
 from nomos.domain.own_modules import Project
-from nomos.errors import DomainError, NomosError
+from nomos.errors import DomainError
 from nomos.lang.types import Offer
 
 _ROOT_MARKS = ("pyproject.toml", ".git")
@@ -72,26 +72,8 @@ def load_module(path: Path) -> ModuleType:
     name = f"{path.stem}_{sha256(str(path).encode()).hexdigest()[:8]}"
     if name in sys.modules:
         return sys.modules[name]
-    try:
+    with told_as("the domain file cannot be imported"):
         return project.load(name, path)
-    except (Exception, SystemExit) as error:
-        raise DomainError(_import_failure(path, error)) from error
-
-
-def _import_failure(path: Path, error: BaseException) -> str:
-    """Say at which line of which file an import failed."""
-    if isinstance(error, SyntaxError):
-        place = f"{error.filename}:{error.lineno}"
-    else:
-        own = [
-            f
-            for f in traceback.extract_tb(error.__traceback__)
-            if "importlib" not in f.filename
-        ]
-        place = f"{own[-1].filename}:{own[-1].lineno}" if own else str(path)
-    return (
-        f"the domain file cannot be imported: {place}: {type(error).__name__}: {error}"
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,12 +145,17 @@ def build(domain: type[Domain], settings: Mapping[str, str]) -> Domain:
                 f"{domain.__name__} has no setting `{name}`; its settings are: {known}"
             )
         arguments[name] = _convert(name, text, hints.get(name, _kind(parameters[name])))
-    try:
+    missing = [n for n, p in parameters.items() if _is_needed(p) and n not in arguments]
+    if missing:
+        ways = ["--model MODEL" if n == "model" else f"--set {n}=…" for n in missing]
+        raise DomainError(f"{domain.__name__} needs a setting: {' '.join(ways)}")
+    with told_as(f"{domain.__name__} could not be set up"):
         return domain(**arguments)
-    except NomosError:
-        raise
-    except Exception as error:
-        raise DomainError(f"{domain.__name__} could not be set up: {error}") from error
+
+
+def _is_needed(parameter: inspect.Parameter) -> bool:
+    many = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
+    return parameter.default is inspect.Parameter.empty and parameter.kind not in many
 
 
 def _hints(domain: type[Domain]) -> dict[str, Any]:
