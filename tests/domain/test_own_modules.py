@@ -152,6 +152,18 @@ def test_a_project_wins_over_the_folder_that_python_was_started_in(
     assert names(load_module(second)) == ("second", "second")
 
 
+def test_imports_of_the_program_itself_go_by_its_own_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "program" / "mine_y.py", "NAME = 'program'\n")
+    write(tmp_path / "project" / "mine_y.py", "NAME = 'project'\n")
+    write(tmp_path / "project" / "only_y.py", "NAME = 'project'\n")
+    monkeypatch.syspath_prepend(tmp_path / "program")
+    load_module(write(tmp_path / "project" / "d.py", ""))
+    assert importlib.import_module("mine_y").NAME == "program"
+    assert importlib.import_module("only_y").NAME == "project"
+
+
 def test_modules_of_packages_without_init_are_told_apart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -74,9 +74,7 @@ def _place(error: BaseException) -> str:
     if isinstance(error, SyntaxError) and error.filename is not None:
         return f"{error.filename}:{error.lineno}"
     lines = traceback.extract_tb(error.__traceback__)
-    known = [
-        f for f in lines if "<" not in f.filename and "importlib" not in f.filename
-    ]
-    frames = [f for f in known if not f.filename.startswith(_NOMOS)]
+    files = [f for f in lines if not f.filename.startswith("<")]
+    frames = [f for f in files if not f.filename.startswith(_NOMOS)]
     own = [f for f in frames if not is_installed(f.filename)] or frames
     return f"{own[-1].filename}:{own[-1].lineno}" if own else ""

@@ -1,10 +1,10 @@
 """Import a project's own Python files: anew when one changed, never another project's.
 
 Python keeps one module for each name, finds it by the order of its path, and trusts
-compiled files by time and size. So while a project is current, its folders are looked in
-before other folders (installed packages still come first), its files are always compiled
-from their text, and modules of its names that came from elsewhere are set aside. They
-come back when their own project is current again.
+compiled files by time and size. So while a project is current, imports in its files look
+in its folders before other folders (installed packages still come first), its files are
+always compiled from their text, and modules of its names that came from elsewhere are set
+aside. They come back when their own project is current again.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ from hashlib import sha256
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import CodeType, ModuleType
+from types import CodeType, FrameType, ModuleType
 from typing import TypeGuard, cast
 
 _INSTALLED = tuple(
     os.path.realpath(sysconfig.get_path(kind)) + os.sep
     for kind in ("stdlib", "platstdlib", "purelib", "platlib")
 )
+_MACHINERY = ("<frozen importlib", importlib.__file__)
 _PACKAGE_FOLDERS = {"site-packages", "dist-packages"}
 
 
@@ -67,6 +68,8 @@ class _Finder:
         instead = None if other is None else other.origin
         if instead is not None and (own.origin is None or is_installed(instead)):
             return None
+        if other is not None and not project.has(_importer()):
+            return None  # an import that others make goes by Python's order
         if type(own.loader) is SourceFileLoader and project.has(own.origin):
             own.loader = _TextLoader(name, str(own.origin))
         return own
@@ -161,6 +164,14 @@ class Project:
                 if candidate.is_file():
                     return str(candidate) != _real(file)
         return type(_loader(module)) is _TextLoader and not self.has(file)
+
+
+def _importer() -> str:
+    """Return the file whose import is under way."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and frame.f_code.co_filename.startswith(_MACHINERY):
+        frame = frame.f_back
+    return "" if frame is None else frame.f_code.co_filename
 
 
 @cache
