@@ -106,6 +106,17 @@ def test_an_info_alone_is_no_mistake(specs: Path) -> None:
     )
 
 
+def test_a_remedy_fits_the_reason_why_there_is_no_domain(specs: Path) -> None:
+    (specs / "lost.nom").write_text("import no_such_domain;\n" + GOOD)
+    assert (
+        "put the domain in `no_such_domain.py` beside" in run("specs/lost.nom").output
+    )
+    (specs / "no_such_domain.py").write_text("import nomos_wants_this\n")
+    told = run("specs/lost.nom").output
+    assert "pip install nomos_wants_this" in told
+    assert "beside the spec" not in told
+
+
 def test_verbose_shows_name_k_and_description(specs: Path) -> None:
     (specs / "loop.nom").write_text(LOOP)
     (specs / "plain.nom").write_text(GOOD.partition("\n")[2])

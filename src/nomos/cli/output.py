@@ -28,7 +28,9 @@ class ReportPath(click.Path):
         if path == STDOUT:
             return path
         if not path.absolute().parent.is_dir():
-            self.fail(f"there is no folder {str(path.parent)!r} to write to", param, ctx)
+            self.fail(
+                f"there is no folder {str(path.parent)!r} to write to", param, ctx
+            )
         return path.absolute()
 
 

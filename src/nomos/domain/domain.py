@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from nomos.domain.functions import batched
 from nomos.domain.schema import Schema
+from nomos.errors import DomainError
 from nomos.lang.types import Function, Offer, Type
 
 
@@ -25,7 +26,7 @@ class Domain:
 
     def inputs(self) -> Sequence[Any]:
         """Return the items that an input is drawn from."""
-        raise TypeError(f"{type(self).__name__} has no method `inputs`")
+        raise DomainError(f"{type(self).__name__} has no method `inputs`")
 
 
 NOT_FUNCTIONS = frozenset(

@@ -119,7 +119,9 @@ class Case(Running):
             why=self.failures[0],
             values=dict(self.values),
             calls=self.calls,
-            failed=sum(1 << n for n, e in enumerate(ensures) if e.text in self.failures),
+            failed=sum(
+                1 << n for n, e in enumerate(ensures) if e.text in self.failures
+            ),
         )
 
 

@@ -174,7 +174,9 @@ class Engine:
             calls = self._lanes.run(columns, self.answers)
         else:
             columns.block()
-            calls = np.full(columns.chunk.size, self.program.spec.k or 0, dtype=np.int32)
+            calls = np.full(
+                columns.chunk.size, self.program.spec.k or 0, dtype=np.int32
+            )
         columns.judge()
         return calls
 

@@ -16,11 +16,11 @@ from nomos.domain.functions import BoundBatched, batched
 from nomos.domain.records import (
     Column,
     get_feature,
-    numbers,
     set_feature,
     to_column,
 )
 from nomos.domain.schema import Schema
+from nomos.domain.source import labels_of, source_of
 from nomos.domain.values import answer, is_value, plain
 from nomos.errors import DomainError
 from nomos.harness.choices import CaseDraws
@@ -88,11 +88,11 @@ class Program:
         self.schema: Schema | None = domain.schema
         lets = (*spec.variables, *spec.later_variables)
         self.names = (*spec.inputs, *(let.name for let in lets), *spec.outputs)
-        self.source: Any = _source(domain)  # a sequence, often an array
+        self.source: Any = source_of(domain)  # a sequence, often an array
         self.rows: Source | None = None  # the source, where it is an array of rows
         if isinstance(self.source, np.ndarray) and self.source.ndim > 1:
             self.rows = Source(self.source, self.schema)
-        self.labels: Sequence[Any] | None = _labels(domain, len(self.source))
+        self.labels: Sequence[Any] | None = labels_of(domain, len(self.source))
         self._is_value: dict[int, bool] = {}
         self._asks: dict[str, bool] = {}
         if self.labels is not None and len(spec.inputs) > 1:
@@ -238,43 +238,6 @@ def _bound(name: str, function: Function, current: Current) -> Function:
 
     call.__name__ = name
     return call
-
-
-def _source(domain: Domain) -> Any:
-    """Return what inputs are drawn from; numbers and rows as one array."""
-    name = f"{type(domain).__name__}.inputs()"
-    source: Any = domain.inputs()
-    if not hasattr(source, "__len__") or not hasattr(source, "__getitem__"):
-        raise DomainError(f"{name} must give a sequence")
-    if len(source) == 0:
-        raise DomainError(f"{name} gives no inputs")
-    if isinstance(source, list | tuple):
-        # A list of arrays stays one, so that its items keep their identity.
-        alike = not isinstance(source[0], np.ndarray) or domain.schema is not None
-        source = to_column([plain(item) for item in source]) if alike else source
-    if not isinstance(source, np.ndarray):
-        return source
-    if domain.schema is not None and source.shape[1:] != (domain.schema.width,):
-        raise DomainError(
-            f"{name} has shape {source.shape}, "
-            f"but the schema has {domain.schema.width} columns"
-        )
-    column: Any = numbers(source) if source.ndim == 1 else source
-    if isinstance(column, np.ndarray):
-        column = column.view()
-        column.flags.writeable = False
-    return column
-
-
-def _labels(domain: Domain, count: int) -> Sequence[Any] | None:
-    given = getattr(domain, "labels", None)
-    if given is None:
-        return None
-    labels: Sequence[Any] = given()
-    if len(labels) != count:
-        counts = f"{len(labels)} labels for {count} inputs"
-        raise DomainError(f"{type(domain).__name__} has {counts}")
-    return labels
 
 
 def isolated(item: Any) -> Any:

@@ -208,7 +208,10 @@ class Campaign:
         crashed = judged.verdicts == Verdict.CRASHED
         found = [
             (len(judged), ""),
-            (_reached(crashed, budget.crashes - self.crashed), "too many cases crashed"),
+            (
+                _reached(crashed, budget.crashes - self.crashed),
+                "too many cases crashed",
+            ),
         ]
         if self.cases is not None:
             found.append((_reached(judged.accepted, self.cases - totals.tests), _SPENT))

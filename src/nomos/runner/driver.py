@@ -196,9 +196,7 @@ class Driver:
             key = campaign.subject.spec, campaign.subject.model, repr(job.settings)
             is_first = key not in self._retried  # the bugs of a seed are a moment old
             self._retried.add(key)
-            one.recording.begin(
-                lambda cases: self._confirm(job, cases), retry=is_first
-            )
+            one.recording.begin(lambda cases: self._confirm(job, cases), retry=is_first)
         self._tell(
             Started(
                 campaign.subject,
@@ -225,7 +223,9 @@ class Driver:
 
     def _ask(self, method: str, job: Job, *arguments: Any) -> Any:
         """Let a worker do something now, and wait for it."""
-        answer = self._wait_for(self._crew.submit(Task(method, (self._sent(job), *arguments))))
+        answer = self._wait_for(
+            self._crew.submit(Task(method, (self._sent(job), *arguments)))
+        )
         if answer.died is not None:
             raise NomosError(f"{job.path}: {answer.died.reason} while it was set up")
         if answer.error is not None:
@@ -316,7 +316,9 @@ class Driver:
         active[:] = [one for one in active if one not in late]
         for one in active:
             one.entries = [
-                e if e.answer or e.ticket in self._answers else self._submit(one, e.asked)
+                e
+                if e.answer or e.ticket in self._answers
+                else self._submit(one, e.asked)
                 for e in one.entries
             ]
         self._give_up(late, finished, "the time is up")

@@ -31,9 +31,13 @@ class Budget:
             value = getattr(self, name)
             if value is not None and (type(value) is not int or value < 1):
                 word = "budget" if name == "cases" else name
-                raise NomosError(f"`{word}` takes a whole number from 1 on, not {value!r}")
+                raise NomosError(
+                    f"`{word}` takes a whole number from 1 on, not {value!r}"
+                )
         seconds = self.seconds
-        if seconds is not None and (not isinstance(seconds, int | float) or seconds <= 0):
+        if seconds is not None and (
+            not isinstance(seconds, int | float) or seconds <= 0
+        ):
             raise NomosError(f"`time` takes seconds, more than 0, not {seconds!r}")
 
 

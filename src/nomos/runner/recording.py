@@ -98,7 +98,9 @@ class Recording:
             before=id,
             limit=_MOST_RETRIED,
         )
-        mine = [r for r in records if dict(r.subject.settings) == dict(subject.settings)]
+        mine = [
+            r for r in records if dict(r.subject.settings) == dict(subject.settings)
+        ]
         began = time.perf_counter()
         tried, fixed = 0, []
         for first in range(0, len(mine), _RETRIED_AT_ONCE):

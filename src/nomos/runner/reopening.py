@@ -38,7 +38,9 @@ def reopened_job(subject: Subject, store: Path) -> tuple[Path, Job]:
 def _own_spec(name: str, root: Path, store: Path) -> Path:
     """Return the spec's path, if it is one of the project's own."""
     path = (root / name).resolve()
-    plain = not PurePosixPath(name).is_absolute() and ".." not in PurePosixPath(name).parts
+    plain = (
+        not PurePosixPath(name).is_absolute() and ".." not in PurePosixPath(name).parts
+    )
     inside = path.is_relative_to(root) and not path.is_relative_to(store)
     if not plain or not inside or path.suffix != ".nom":
         raise NomosError(
@@ -53,7 +55,9 @@ def _own_model(
 ) -> str:
     """Return the model, if it is a file of the project or one that the project names."""
     path = (root / name).resolve()
-    plain = not PurePosixPath(name).is_absolute() and ".." not in PurePosixPath(name).parts
+    plain = (
+        not PurePosixPath(name).is_absolute() and ".." not in PurePosixPath(name).parts
+    )
     if plain and path.is_relative_to(root) and not path.is_relative_to(store):
         if path.exists():
             return str(path)

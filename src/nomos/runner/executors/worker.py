@@ -89,7 +89,9 @@ class Worker:
             next(listed_cases(program), None)
         except EndlessRange as error:
             name = program.spec.name
-            raise NomosError(f"{name} cannot be searched exhaustively: {error}") from None
+            raise NomosError(
+                f"{name} cannot be searched exhaustively: {error}"
+            ) from None
         return None
 
     def judge(self, job: Job, campaign: tuple[int, int], asked: Range) -> list[Judged]:
@@ -140,6 +142,4 @@ def _run_alone(prepared: Prepared, choices: tuple[int, ...]) -> RunAlone:
     outcome = prepared.engine.replay(choices)
     program = prepared.engine.program
     inputs, outputs = described(outcome.values, program.spec.outputs, program.schema)
-    return RunAlone(
-        outcome.verdict, outcome.why, outcome.traceback, inputs, outputs
-    )
+    return RunAlone(outcome.verdict, outcome.why, outcome.traceback, inputs, outputs)
