@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nomos.diagnostics import Severity, Source, Span, mistakes
+from nomos.diagnostics import Code, Severity, Source, Span, mistakes
 from nomos.domain.find import Imported, find_root, load_imports
 from nomos.errors import DomainError, NomosError, SpecError, StoreError
-from nomos.lang import core
+from nomos.lang import core, syntax
 from nomos.lang.check import Checked, check_parsed
 from nomos.lang.parse import parse
+from nomos.lang.shared import Library
+from nomos.lang.types import Offer
 
 if TYPE_CHECKING:  # checking a spec needs none of these, so it does not wait for them
     from nomos.campaign.events import Event
@@ -30,8 +32,8 @@ def find_specs(arguments: Sequence[str]) -> list[Path]:
     for argument in arguments:
         path = Path(argument)
         if path.is_dir():
-            specs = sorted(path.rglob("*.nom"))
-        elif path.exists():
+            specs = sorted(p for p in path.rglob("*.nom") if not p.is_dir())
+        elif path.exists() or path.is_symlink():
             specs = [path]
         else:
             specs = sorted(_glob(argument))
@@ -48,43 +50,70 @@ def _glob(pattern: str) -> list[Path]:
     return list(anchor.glob(relative))
 
 
-def read_source(path: Path) -> tuple[Source, str | None]:
+def read_source(path: Path, text: bytes | None = None) -> tuple[Source, str | None]:
     """Read a spec's text; the second value says why it is no text, if it is none."""
     try:
-        data = path.read_bytes()
+        data = path.read_bytes() if text is None else text
     except OSError as error:
         raise NomosError(f"{path} cannot be read: {error.strerror}") from error
     try:
         return Source(str(path), data.decode("utf-8")), None
     except UnicodeDecodeError as error:
-        text = data.decode("latin-1")
-        return Source(str(path), text), f"byte {error.start}: {error.reason}"
+        other = data.decode("latin-1")
+        return Source(str(path), other), f"byte {error.start}: {error.reason}"
 
 
-def check(path: Path) -> Checked:
-    """Check a spec and its use of its domain; no model is loaded, nothing is run."""
-    return check_with_imports(path)[0]
+def check(path: Path, *, text: bytes | None = None, imports: bool = True) -> Checked:
+    """Check a spec and its use of its domain; no model is loaded, nothing is run.
+
+    The domain's file is imported, which runs what stands in it, unless `imports` is
+    false. `text` takes the place of what is in the file.
+    """
+    return check_with_imports(path, text=text, imports=imports)[0]
 
 
-def check_with_imports(path: Path) -> tuple[Checked, Imported | None]:
+def check_with_imports(
+    path: Path, *, text: bytes | None = None, imports: bool = True
+) -> tuple[Checked, Imported | None]:
     """Check a spec and return what it imports, None where that is not to be had."""
-    source, not_text = read_source(path)
+    source, not_text = read_source(path, text)
     if not_text is not None:
         diagnostic = mistakes.not_utf8(Span(0, 1), not_text)
         return Checked(source, None, (diagnostic,)), None
     parsed = parse(source)
+    libraries = read_libraries(parsed.spec, path.parent)
     names = [declaration.name.name for declaration in parsed.spec.imports]
-    if not names:
-        return check_parsed(source, parsed, path.stem, None), None
-    try:
-        imported = load_imports(names, path)
-    except DomainError as error:
-        checked = check_parsed(source, parsed, path.stem, None)
+    offer: Offer | None = None
+    imported = skipped = None
+    if names:
         at = parsed.spec.imports[0].name.span
-        skipped = mistakes.domain_unavailable(at, names[0], str(error))
-        together = (*checked.diagnostics, skipped)
-        return Checked(source, checked.spec, together), None
-    return check_parsed(source, parsed, path.stem, imported.offer), imported
+        try:
+            if not imports:
+                raise DomainError("the domain was not imported")
+            imported = load_imports(names, path)
+            offer = imported.offer
+        except DomainError as error:
+            reason, asked = str(error), not imports
+            skipped = mistakes.domain_unavailable(at, names[0], reason, asked=asked)
+    checked = check_parsed(source, parsed, path.stem, offer, libraries=libraries)
+    if skipped is None:
+        return checked, imported
+    return Checked(source, checked.spec, (*checked.diagnostics, skipped)), None
+
+
+def read_libraries(spec: syntax.Spec, folder: Path) -> dict[str, Library]:
+    """Read the files that a spec uses; of one that cannot be read, say why."""
+    found: dict[str, Library] = {}
+    for use in spec.shared:
+        if isinstance(use, syntax.Use):
+            path = use.path.value
+            try:
+                source, not_text = read_source(folder / path)
+            except (NomosError, ValueError) as error:  # ValueError: no path at all
+                found[path] = str(error)
+            else:
+                found[path] = not_text or source
+    return found
 
 
 def is_clean(checked: Checked) -> bool:
@@ -96,13 +125,11 @@ def load_spec(path: Path) -> tuple[core.Spec, Imported]:
     """Return a spec that can be run, with what it imports; raises where it cannot."""
     checked, imported = check_with_imports(path)
     errors = [d for d in checked.diagnostics if d.severity is Severity.ERROR]
-    if checked.spec is None:
+    unavailable = [d.message for d in errors if d.code is Code.DOMAIN_UNAVAILABLE]
+    if len(errors) > len(unavailable):
         raise SpecError(checked.source, errors)
-    if imported is None:
-        reasons = [
-            d.message for d in checked.diagnostics if d.severity is Severity.INFO
-        ]
-        why = reasons[0] if reasons else "it imports no domain"
+    if checked.spec is None or imported is None:
+        why = unavailable[0] if unavailable else "it imports no domain"
         raise DomainError(f"{path} cannot be run: {why}")
     return checked.spec, imported
 

@@ -149,14 +149,14 @@ def parse_settings(pairs: Sequence[str]) -> dict[str, str]:
 
 def stop_at_bad_specs(paths: Sequence[Path]) -> None:
     """Show the mistakes of specs that have any, and end: nothing is run then."""
-    from nomos.diagnostics import Severity
+    from nomos.diagnostics import Code
     from nomos.diagnostics.render import render
 
     bad = False
     for path in paths:
         checked = api.check(path)
         for diagnostic in checked.diagnostics:
-            if diagnostic.severity is not Severity.INFO:
+            if diagnostic.code is not Code.DOMAIN_UNAVAILABLE:  # a run says so itself
                 colour = sys.stderr.isatty() and "NO_COLOR" not in os.environ
                 click.echo(render(diagnostic, checked.source, colour=colour), err=True)
         bad |= checked.spec is None

@@ -20,6 +20,7 @@ from nomos.errors import Discard, ModelError
 from nomos.harness.choices import CaseDraws, NoSuchNumber
 from nomos.harness.emit import Emitter, function_of
 from nomos.harness.program import Program, Running
+from nomos.lang import core
 
 
 class Verdict(IntEnum):
@@ -84,6 +85,7 @@ class Case(Running):
             case Violated():
                 names = self.program.names
                 values = {n: v for n, v in error.values.items() if n in names}
+                values |= listed(error, self.program.spec)
                 return Outcome(
                     Verdict.VIOLATED, choices, True, str(error), values, "", self.calls
                 )
@@ -97,6 +99,16 @@ class Case(Running):
                     Verdict.CRASHED, choices, accepted, why, {}, shown, self.calls
                 )
         return Outcome(verdict, choices, accepted, why, {}, "", self.calls)
+
+
+def listed(violated: Violated, spec: core.Spec) -> dict[str, Any]:
+    """Return the items of lists by their names, and where the failed `forall` fails."""
+    found: dict[str, Any] = {}
+    for name, members in spec.lists.items():
+        found |= zip(members, violated.values[name], strict=True)
+    failed = next((c for c in spec.ensures if c.text == str(violated)), None)
+    indices = () if failed is None else failed.indices
+    return found | {name: violated.values[name] for name in indices}
 
 
 def reason(discard: Discard, source: Source) -> str:

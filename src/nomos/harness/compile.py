@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Mapping
 
 from nomos.harness.emit import Emitter
@@ -16,9 +17,13 @@ from nomos.lang import core
 from nomos.lang.types import BUILT_IN, Function
 
 _OURS = ("case", "harness")  # what the program itself defines
-_PYTHONS = ("locals", "bool")  # at hand, unless the spec took the name
+# At hand in Python, unless the spec took the name or the domain has its own.
+_PYTHONS = frozenset(
+    ("locals", "bool", "range", "all", "any", "abs", "min", "max", "len", "round")
+)
 _COMMENT = re.compile(r"^( *)(['\"])(# [a-z ]+)\2$", re.MULTILINE)
 
+_DEEPEST = 10_000  # calls; the longest sum that is let through needs half of them
 _PARAGRAPH = re.compile(r"\n(harness_* = |while |harness_*\.report)")
 
 
@@ -66,7 +71,7 @@ def compile_harness(spec: core.Spec, path: str, offered: Mapping[str, Function])
     attempt.items[0].optional_vars = ast.Name(emitter.own("case"), ast.Store())
     attempt.body = body
     ast.fix_missing_locations(module)
-    text = _COMMENT.sub(r"\n\1\3", ast.unparse(module))
+    text = _COMMENT.sub(r"\n\1\3", _unparse(module))
     text = _PARAGRAPH.sub(r"\n\n\1", text)
     return f"{_docstring(spec)}{text}\n"
 
@@ -82,6 +87,16 @@ while {harness}.budget > 0:
 """
 
 
+def _unparse(module: ast.Module) -> str:
+    """Return a module's text; a long sum is deep, and this goes down by recursion."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, _DEEPEST))
+    try:
+        return ast.unparse(module)
+    finally:
+        sys.setrecursionlimit(limit)
+
+
 def _constant(value: object) -> ast.expr:
     return ast.parse(repr(value), mode="eval").body
 
@@ -93,9 +108,14 @@ def _functions(
     used = {
         alias: name
         for alias, name in emitter.aliases.items()
-        if name not in _OURS and (name not in _PYTHONS or alias != name)
+        if name not in _OURS
+        and (name not in _PYTHONS or alias != name or _is_domains(name, known))
     }
-    used |= {name: name for name in spec.code.called if name in known}
+    used |= {
+        name: name
+        for name in spec.code.called
+        if name in known and (name not in _PYTHONS or _is_domains(name, known))
+    }
     mentioned = {
         node.id
         for statement in spec.code.statements
@@ -104,6 +124,10 @@ def _functions(
     }
     used |= {name: name for name in (*spec.imports, "MAX_INT") if name in mentioned}
     return dict(sorted(used.items()))
+
+
+def _is_domains(name: str, known: Mapping[str, Function]) -> bool:
+    return name in known and known[name] is not BUILT_IN.get(name)
 
 
 def _docstring(spec: core.Spec) -> str:

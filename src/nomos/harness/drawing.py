@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from nomos.harness.choices import EndlessRange, Stream, bounded_many
+from nomos.harness.choices import EndlessRange, Stream, bounded_many, real_many
 
 Array = np.ndarray[Any, Any]
 LONGEST_RANGE = 2**24  # numbers; cases that draw from more are not listed
@@ -24,6 +24,12 @@ class ColumnDraws(Protocol):
         self, rows: Array | None, positions: Array | int, low: Array, high: Array
     ) -> tuple[Array, Array | None]:
         """Draw from low..high, both included."""
+        ...
+
+    def reals(
+        self, rows: Array | None, positions: Array | int, low: Array, high: Array
+    ) -> Array:
+        """Draw real numbers from low to high."""
         ...
 
     def seeds(self, rows: Array | None, positions: Array | int) -> Array:
@@ -72,6 +78,12 @@ class RandomDraws:
         """Draw from low..high, both included."""
         return bounded_many(self._gather(rows, positions), low, high), None
 
+    def reals(
+        self, rows: Array | None, positions: Array | int, low: Array, high: Array
+    ) -> Array:
+        """Draw real numbers from low to high."""
+        return real_many(self._gather(rows, positions), low, high)
+
     def seeds(self, rows: Array | None, positions: Array | int) -> Array:
         """Draw the seeds of generators."""
         return (self._gather(rows, positions) >> np.uint64(1)).astype(np.int64)
@@ -104,6 +116,17 @@ class ReplayedDraws:
         values = low.copy()
         values[~waiting] = self.known[rows[~waiting], at[~waiting]]
         return values, waiting
+
+    def reals(
+        self, rows: Array | None, positions: Array | int, low: Array, high: Array
+    ) -> Array:
+        """Return the known choices; refuses where one is missing: none can be listed."""
+        rows = np.arange(len(self.known)) if rows is None else rows
+        at = np.broadcast_to(positions, rows.shape)
+        if (at >= self.known.shape[1]).any():
+            raise EndlessRange("randReal")
+        recorded: Array = self.known[rows, at].view(np.float64)
+        return recorded
 
     def seeds(self, rows: Array | None, positions: Array | int) -> Array:
         """Refuse: a generator has too many values."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import copy
+from collections.abc import Sequence
 from typing import TypeVar, assert_never
 
 from nomos.diagnostics.source import Source, Span
@@ -43,7 +44,10 @@ class Emitter:
         self.source: Source = spec.source
         lets = (*spec.variables, *spec.later_variables)
         self._taken = {*spec.inputs, *spec.outputs, *(let.name for let in lets)}
-        self._taken |= bound_names(spec.code.statements)
+        self._taken |= {*bound_names(spec.code.statements), *spec.lists}
+        conditions = (*spec.requires, *spec.ensures)
+        for expr in (*(let.value for let in lets), *(c.test for c in conditions)):
+            self._taken |= core.bound_names(expr)
         self.aliases: dict[str, str] = {}  # what stands for a name that the spec took
 
     def own(self, name: str) -> str:
@@ -58,7 +62,7 @@ class Emitter:
         """Return the statements that run and judge one case, given as `case`."""
         spec, case = self.spec, self.own("case")
         body = [_marker(TEST_GENERATOR)]
-        body += [_assign(name, _call(f"{case}.input")) for name in spec.inputs]
+        body += self._inputs(case)
         body += [self.let(let) for let in spec.variables]
         if spec.requires:
             body.append(_marker(PRECONDITION))
@@ -71,6 +75,24 @@ class Emitter:
         body += [self._unless(item, "violate") for item in spec.ensures]
         return [ast.fix_missing_locations(statement) for statement in body]
 
+    def _inputs(self, case: str) -> list[ast.stmt]:
+        """Return the draws of the inputs, in their order."""
+        draws: dict[str, ast.expr] = {}
+        for name in self.spec.inputs:
+            base = name.partition("[")[0]
+            draw = _call(f"{case}.input")
+            if base == name:
+                draws[name] = draw
+            elif base not in draws:
+                size = self._range(len(self.spec.lists[base]))
+                items = ast.comprehension(ast.Name("_", ast.Store()), size, [], 0)
+                draws[base] = ast.ListComp(draw, [items])
+        return [_assign(name, value) for name, value in draws.items()]
+
+    def _range(self, *bounds: int | ast.expr) -> ast.expr:
+        parts = [ast.Constant(b) if isinstance(b, int) else b for b in bounds]
+        return self._call("range", *parts)
+
     def let(self, let: core.Let) -> ast.stmt:
         """Return the assignment of a var."""
         return self._at(_assign(let.name, self.expression(let.value)), let.value.span)
@@ -80,8 +102,28 @@ class Emitter:
         if action == "violate":
             arguments.append(self._call("locals"))
         otherwise = ast.Expr(_call(f"{self.own('case')}.{action}", *arguments))
-        test = ast.UnaryOp(ast.Not(), self.expression(condition.test))
-        return self._at(ast.If(test, [otherwise], []), condition.test.span)
+        # A `forall` that fails says where: its indices are names of the case by then.
+        loops: list[tuple[str, ast.expr]] = []
+        test = condition.test
+        while action == "violate" and isinstance(test, core.Quantifier):
+            if test.word != "forall":
+                break
+            loops += self._loops(test)
+            test = test.body
+        negated = ast.UnaryOp(ast.Not(), self.expression(test))
+        statement: ast.stmt = ast.If(negated, [otherwise], [])
+        for index, over in reversed(loops):
+            statement = ast.For(ast.Name(index, ast.Store()), over, [statement], [])
+        return self._at(statement, condition.test.span)
+
+    def _loops(self, expr: core.Quantifier) -> list[tuple[str, ast.expr]]:
+        """Return the names of the indices, each with what it goes over."""
+        first, *second = expr.indices
+        loops = [(first, self._range(expr.size))]
+        for index in second:
+            after = ast.BinOp(ast.Name(first, ast.Load()), ast.Add(), ast.Constant(1))
+            loops.append((index, self._range(after, expr.size)))
+        return loops
 
     def _call(self, function: str, *arguments: ast.expr) -> ast.Call:
         return _call(self.own(function), *arguments)
@@ -103,13 +145,18 @@ class Emitter:
             case core.Constant(value=value):
                 return _constant(value)
             case core.Variable(name=name):
-                return ast.Name(name, ast.Load())
+                return _variable(name)
             case core.GetFeature(record=record, key=key):
                 return self._call("getFeat", emit(record), emit(key))
             case core.SetFeature(record=record, key=key, value=value):
                 return self._call("setFeat", emit(record), emit(key), emit(value))
-            case core.Label(input=name):
-                return self._call("label", ast.Name(name, ast.Load()))
+            case core.Label(input=name, index=index):
+                item = _variable(name)
+                if index is not None:
+                    item = self._call("_item_at", item, emit(index))
+                return self._call("label", item)
+            case core.RandReal(low=low, high=high):
+                return self._call("randReal", emit(low), emit(high))
             case core.RandInt(low=low, high=high):
                 return self._call("randInt", emit(low), emit(high))
             case core.Call(function=function, arguments=arguments):
@@ -118,14 +165,41 @@ class Emitter:
                 return ast.UnaryOp(ast.Not(), emit(operand))
             case core.Negate(operand=operand):
                 return ast.UnaryOp(ast.USub(), emit(operand))
-            case core.Arithmetic(operator=operator, left=left, right=right):
-                return ast.BinOp(emit(left), _ARITHMETIC[operator](), emit(right))
+            case core.Arithmetic():
+                return self._arithmetic(expr)
             case core.Compare():
                 return self._compare(expr)
             case core.Logic():
                 return self._logic(expr)
+            case core.Conditional(test=test, yes=yes, no=no):
+                return ast.IfExp(emit(test), emit(yes), emit(no))
+            case core.Index(items=items, index=index):
+                return self._call("_item_at", emit(items), emit(index))
+            case core.Quantifier():
+                return self._quantifier(expr)
+            case core.Apply(parameters=parameters, arguments=arguments, body=body):
+                named = ast.Lambda(_parameters(parameters), emit(body))
+                return ast.Call(named, [emit(a) for a in arguments], [])
             case _:
                 assert_never(expr)
+
+    def _arithmetic(self, expr: core.Arithmetic) -> ast.expr:
+        """Emit a chain from its left end, so that its length costs no stack."""
+        spine = core.spine(expr)
+        result = self.expression(spine[-1].left)
+        for node in reversed(spine):
+            sign = _ARITHMETIC[node.operator]()
+            result = ast.BinOp(result, sign, self.expression(node.right))
+        return result
+
+    def _quantifier(self, expr: core.Quantifier) -> ast.expr:
+        name = {"forall": "all", "exists": "any", "count": "_count_true"}
+        generators = [
+            ast.comprehension(ast.Name(index, ast.Store()), over, [], 0)
+            for index, over in self._loops(expr)
+        ]
+        values = ast.GeneratorExp(self.expression(expr.body), generators)
+        return self._call(name.get(expr.word, "_add_up"), values)
 
     def _compare(self, expr: core.Compare) -> ast.expr:
         left, right = self.expression(expr.left), self.expression(expr.right)
@@ -139,17 +213,45 @@ class Emitter:
         left, right = self._truth(expr.left), self._truth(expr.right)
         match expr.operator:
             case "&&":
-                return ast.BoolOp(ast.And(), [left, right])
+                return _chain(ast.And, left, right)
             case "||":
-                return ast.BoolOp(ast.Or(), [left, right])
+                return _chain(ast.Or, left, right)
             case "==>":
                 return ast.BoolOp(ast.Or(), [ast.UnaryOp(ast.Not(), left), right])
 
     def _truth(self, expr: core.Expr) -> ast.expr:
         """Emit an operand of logic as a truth value, whatever a function returns."""
         emitted = self.expression(expr)
-        is_truth = isinstance(expr, core.Compare | core.Logic | core.Not)
+        is_truth = isinstance(expr, core.Compare | core.Logic | core.Not) or (
+            isinstance(expr, core.Quantifier) and expr.word in ("forall", "exists")
+        )
         return emitted if is_truth else self._call("bool", emitted)
+
+
+def _chain(kind: type[ast.And | ast.Or], *sides: ast.expr) -> ast.BoolOp:
+    """Join truth values, those that are chains of the same kind part by part."""
+    values: list[ast.expr] = []
+    for side in sides:
+        same = isinstance(side, ast.BoolOp) and isinstance(side.op, kind)
+        values += side.values if same else [side]  # type: ignore[attr-defined]  # it is one
+    return ast.BoolOp(kind(), values)
+
+
+def lists_of(spec: core.Spec) -> list[ast.stmt]:
+    """Return the statements that make the lists of inputs from their items."""
+    return [
+        _assign(name, ast.List([ast.Name(m, ast.Load()) for m in members], ast.Load()))
+        for name, members in spec.lists.items()
+    ]
+
+
+def _variable(name: str) -> ast.expr:
+    """Return the use of a name, `xs[0]` being an item of `xs`."""
+    base, bracket, rest = name.partition("[")
+    value = ast.Name(base, ast.Load())
+    if not bracket:
+        return value
+    return ast.Subscript(value, ast.Constant(int(rest[:-1])), ast.Load())
 
 
 def compares_plainly(expr: core.Compare) -> bool:
@@ -185,17 +287,20 @@ def _marker(comment: str) -> ast.stmt:
     return ast.Expr(ast.Constant(comment))
 
 
-def function_of(name: str, parameters: list[str], body: list[ast.stmt]) -> ast.Module:
-    """Return a module that defines one function."""
-    arguments = ast.arguments(
+def _parameters(names: Sequence[str]) -> ast.arguments:
+    return ast.arguments(
         posonlyargs=[],
-        args=[ast.arg(parameter) for parameter in parameters],
+        args=[ast.arg(name) for name in names],
         kwonlyargs=[],
         kw_defaults=[],
         defaults=[],
     )
+
+
+def function_of(name: str, parameters: list[str], body: list[ast.stmt]) -> ast.Module:
+    """Return a module that defines one function."""
     function = ast.parse(f"def {name}(): pass").body[0]
     assert isinstance(function, ast.FunctionDef)
-    function.args = arguments
+    function.args = _parameters(parameters)
     function.body = body or [ast.Pass()]
     return ast.fix_missing_locations(ast.Module([function], []))

@@ -13,10 +13,18 @@ from nomos.domain.records import items, to_column
 from nomos.errors import Discard
 from nomos.harness.alone import reason
 from nomos.harness.asking import Answers
-from nomos.harness.choices import bounded, bounds, generator, seed_of
+from nomos.harness.choices import (
+    bounded,
+    bounds,
+    generator,
+    pattern,
+    real,
+    real_bounds,
+    seed_of,
+)
 from nomos.harness.chunk import Chunk, Fate
 from nomos.harness.columns import Columns
-from nomos.harness.emit import function_of
+from nomos.harness.emit import function_of, lists_of
 from nomos.harness.hub import MOST_LIVE, Hub, Lane
 from nomos.harness.program import Function, Program, Running
 
@@ -69,6 +77,13 @@ class LaneCase(Lane):
         self.choices.append(value)
         return value
 
+    def real(self, low: float, high: float) -> float:
+        """Draw a real number from low to high."""
+        low, high = real_bounds(low, high)
+        value = real(self._word(), low, high)
+        self.choices.append(pattern(value))
+        return value
+
     def generator(self) -> np.random.Generator:
         """Draw a generator."""
         seed = seed_of(self._word())
@@ -101,7 +116,7 @@ class Lanes:
         spec = program.spec
         self.parameters = [*spec.inputs, *(let.name for let in spec.variables)]
         outputs = ast.Tuple([ast.Name(o, ast.Load()) for o in spec.outputs], ast.Load())
-        body = [*spec.code.statements, ast.Return(outputs)]
+        body = [*lists_of(spec), *spec.code.statements, ast.Return(outputs)]
         module = function_of("block", self.parameters, body)
         names = program.namespace(_current, _asking)
         exec(compile(module, spec.source.name, "exec"), names)

@@ -51,7 +51,8 @@ def draws_late(spec: core.Spec, draws: Callable[[str], bool]) -> bool:
         return True
     lets = [let.value for let in spec.later_variables]
     return any(
-        isinstance(node, core.RandInt) or (isinstance(node, core.Call) and node.draws)
+        isinstance(node, core.RandInt | core.RandReal)
+        or (isinstance(node, core.Call) and node.draws)
         for expr in (*lets, *(condition.test for condition in spec.ensures))
         for node in core.walk(expr)
     )

@@ -9,8 +9,8 @@ from typing import cast
 from lark import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
 from nomos.diagnostics import Diagnostic, Span, mistakes
+from nomos.lang.grammar import token_span
 from nomos.lang.syntax import KEYWORDS
-from nomos.lang.tree import token_span
 
 _LONGEST_SHOWN = 24  # characters of a number that a help line repeats
 _PYTHON_WORDS = {"and": "&&", "or": "||", "not": "!", "implies": "==>"}

@@ -11,15 +11,14 @@ from lark import UnexpectedInput
 from nomos.diagnostics import Source, Span
 from nomos.lang import syntax
 from nomos.lang.block import find_block_end
+from nomos.lang.grammar import Unreadable, parse_text
 from nomos.lang.recover import recover
 from nomos.lang.tree import (
     Parsed,
-    Unreadable,
-    blank,
     build_spec,
     depth_exceeds,
     find_block,
-    parse_text,
+    without,
 )
 
 
@@ -32,7 +31,7 @@ def parse(source: Source) -> Parsed:
     span = Span(opening, end + 1)
     block = syntax.Block(source.text[opening + 1 : end], span=span)
     try:
-        sections = parse_text(blank(source.text, opening + 1, end), "spec")
+        sections = parse_text(without(source.text, opening + 1, end), "spec")
     except (UnexpectedInput, Unreadable):
         return recover(source, block)
     spec = build_spec(source, sections, block)
