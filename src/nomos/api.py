@@ -26,8 +26,12 @@ if TYPE_CHECKING:  # checking a spec needs none of these, so it does not wait fo
     from nomos.report.notebook import ShownResult
 
 
-def find_specs(arguments: Sequence[str]) -> list[Path]:
-    """Return the specs that files, folders and globs name, each once."""
+def find_specs(arguments: Sequence[str], *, libraries: bool = False) -> list[Path]:
+    """Return the specs that files, folders and globs name, each once.
+
+    Files that hold params and definitions alone are among them if `libraries` says so,
+    or if they are named themselves.
+    """
     found: dict[Path, None] = {}
     for argument in arguments:
         path = Path(argument)
@@ -37,11 +41,22 @@ def find_specs(arguments: Sequence[str]) -> list[Path]:
             specs = [path]
         else:
             specs = sorted(_glob(argument))
+        if specs != [path] and not libraries:
+            specs = [spec for spec in specs if not is_library(spec)]
         if not specs:
             what = "holds no .nom file" if path.is_dir() else "does not exist"
             raise NomosError(f"{argument} {what}")
         found |= dict.fromkeys(specs)
     return list(found)
+
+
+def is_library(path: Path) -> bool:
+    """Tell whether a file holds params and definitions alone, for specs to use."""
+    try:
+        source, not_text = read_source(path)
+    except NomosError:
+        return False
+    return not_text is None and parse(source).is_library
 
 
 def _glob(pattern: str) -> list[Path]:
@@ -128,6 +143,8 @@ def load_spec(path: Path) -> tuple[core.Spec, Imported]:
     unavailable = [d.message for d in errors if d.code is Code.DOMAIN_UNAVAILABLE]
     if len(errors) > len(unavailable):
         raise SpecError(checked.source, errors)
+    if checked.spec is None and not unavailable:
+        raise NomosError(f"{path} holds params and definitions alone, for specs to use")
     if checked.spec is None or imported is None:
         why = unavailable[0] if unavailable else "it imports no domain"
         raise DomainError(f"{path} cannot be run: {why}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import warnings
 from collections import Counter
 from collections.abc import Callable
@@ -17,8 +18,9 @@ from nomos import Discard, Domain, Schema, batched, random
 from nomos.diagnostics import Source
 from nomos.domain import Category, Flag, Integer, OneHot, Ordinal, Real
 from nomos.domain.domain import offer_of
-from nomos.harness.alone import Alone, Verdict
+from nomos.harness.alone import Alone, Case, Outcome, Verdict
 from nomos.harness.choices import RandomCase, Stream
+from nomos.harness.compile import compile_harness
 from nomos.harness.engine import Engine, RandomCases, Way
 from nomos.harness.program import Program
 from nomos.lang.check import check
@@ -191,6 +193,50 @@ def told_alone(program: Program, count: int, seed: int = 0) -> Tale:
     return Tale(cases, discards)
 
 
+class Recorder:
+    """What a compiled harness stands on, here: it keeps the outcome of each case."""
+
+    def __init__(self, program: Program, count: int) -> None:
+        self.program = program
+        self.stream = Stream(0, program.spec.name)
+        self.budget = count
+        self.running: Case | None = None
+        self.outcomes: list[Outcome] = []
+
+    def functions(self, *names: str) -> list[Any]:
+        known = self.program.namespace(lambda: self.running)
+        return [known[n] if n in known else getattr(builtins, n) for n in names]
+
+    def case(self) -> "Recorder":
+        draws = RandomCase(self.stream, len(self.outcomes))
+        self.running = Case(self.program, draws)
+        self.budget -= 1
+        return self
+
+    def __enter__(self) -> Case:
+        return self.running
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> bool:
+        self.outcomes.append(self.running.outcome(error))
+        return True
+
+    def report(self) -> None:
+        pass
+
+
+def outcomes_compiled(program: Program, count: int) -> list[Outcome]:
+    """Run cases by the program that `nomos compile` writes."""
+    offer = offer_of(type(program.domain))
+    text = compile_harness(program.spec, "spec.nom", offer.functions)
+    _, frame, rest = text.partition("from nomos.campaign.standalone import Harness")
+    assert frame
+    recorder = Recorder(program, count)
+    names = {"Harness": lambda *_, **__: recorder, "__file__": "harness.py"}
+    with np.errstate(all="ignore"):
+        exec(compile(rest, "harness.py", "exec"), names)
+    return recorder.outcomes
+
+
 def told(program: Program, way: Way, count: int, batch: int, seed: int = 0) -> Tale:
     """Run cases in chunks."""
     engine, stream = Engine(program, way), Stream(seed, program.spec.name)
@@ -217,6 +263,11 @@ def assert_same(program: Program, count: int, batches: dict[int, int]) -> Tale:
         # What numpy warns of, it does to every way alike; verdicts do not depend on it.
         warnings.simplefilter("ignore", RuntimeWarning)
         expected = told_alone(program, count)
+        for number, outcome in enumerate(outcomes_compiled(program, 60)):
+            case = expected.cases[number]
+            assert outcome.verdict == case.verdict, ("compiled", number)
+            if case.choices is not None:
+                assert outcome.choices == case.choices, ("compiled", number)
         straight = program.spec.code.straight is not None
         ways: list[Way] = ["columns", "lanes"] if straight else ["lanes"]
         runs = [(way, *batch) for way in ways for batch in batches.items()]

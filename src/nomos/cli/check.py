@@ -57,11 +57,10 @@ from nomos.lang.invocations import safety
 def command(
     specs: tuple[str, ...],
     verbose: bool,
-    strict: bool,
-    max_warnings: int | None,
     no_import: bool,
     path: Path | None,
     form: str,
+    **warnings: Any,
 ) -> None:
     """Report every mistake in specs; no model is loaded and no block is run.
 
@@ -91,9 +90,9 @@ def command(
         for reason in unreadable:
             click.echo(f"error: {reason}\n")
         click.echo(_summary(checked, unreadable))
-    errors, warnings = _tally(checked)
-    most = 0 if strict else max_warnings
-    too_many = most is not None and warnings > most
+    errors, warned = _tally(checked)
+    most = 0 if warnings["strict"] else warnings["max_warnings"]
+    too_many = most is not None and warned > most
     sys.exit(2 if errors or unreadable or too_many else 0)
 
 
@@ -110,7 +109,7 @@ def _check_all(
             found[path or Path("stdin.nom")] = sys.stdin.buffer.read()
             continue
         try:
-            found |= dict.fromkeys(api.find_specs([spec]))
+            found |= dict.fromkeys(api.find_specs([spec], libraries=True))
         except NomosError as error:
             unreadable.append(str(error))
     checked: list[Checked] = []

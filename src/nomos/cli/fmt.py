@@ -38,7 +38,7 @@ def command(specs: tuple[str, ...], check: bool, diff: bool) -> None:
     read.
     """
     changed = unreadable = 0
-    paths = api.find_specs(specs)
+    paths = api.find_specs(specs, libraries=True)
     for path in paths:
         source, text = _format(path)
         if text is None:

@@ -159,7 +159,7 @@ def stop_at_bad_specs(paths: Sequence[Path]) -> None:
             if diagnostic.code is not Code.DOMAIN_UNAVAILABLE:  # a run says so itself
                 colour = sys.stderr.isatty() and "NO_COLOR" not in os.environ
                 click.echo(render(diagnostic, checked.source, colour=colour), err=True)
-        bad |= checked.spec is None
+        bad |= checked.spec is None and bool(checked.diagnostics)
     if bad:
         sys.exit(2)
 

@@ -20,7 +20,7 @@ from nomos.lang.types import BUILT_IN, Offer, Type
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A checked spec; `spec` is None where there are errors."""
+    """A checked spec; `spec` is None where there are errors, and for a library."""
 
     source: Source
     spec: core.Spec | None
@@ -69,6 +69,8 @@ def check_origin(origin: Origin) -> Checked:
     for var in (*tree.variables, *tree.later_variables):
         scope.declared_later.setdefault(var.name.name, var.name.span)
     _declare(scope, origin)
+    if parsed.is_library:
+        return Checked(source, None, _sorted(source, scope.diagnostics))
     variables = _variables(scope, tree.variables)
     requires = _conditions(scope, tree.requires)
     block = None if tree.block is None else check_block(scope, tree.block, tree.outputs)
@@ -80,9 +82,7 @@ def check_origin(origin: Origin) -> Checked:
     if not tree.ensures and "ensures" not in parsed.unread:
         end = len(source.text.rstrip())
         scope.report(mistakes.no_ensures(Span(max(0, end - 1), end)))
-    diagnostics = (*parsed.diagnostics, *scope.diagnostics)
-    diagnostics = tuple(sorted(diagnostics, key=lambda d: (d.at.start, d.at.end)))
-    diagnostics = tuple(d for d in diagnostics if not _is_silenced(source, d))
+    diagnostics = _sorted(source, [*parsed.diagnostics, *scope.diagnostics])
     if block is None or any(d.severity is Severity.ERROR for d in diagnostics):
         return Checked(source, None, diagnostics)
     spec = core.Spec(
@@ -102,6 +102,12 @@ def check_origin(origin: Origin) -> Checked:
         origin=origin,
     )
     return Checked(source, spec, diagnostics)
+
+
+def _sorted(source: Source, found: list[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Return diagnostics by their places, without those that a comment silences."""
+    ordered = sorted(found, key=lambda d: (d.at.start, d.at.end))
+    return tuple(d for d in ordered if not _is_silenced(source, d))
 
 
 # `# nomos: ignore[unused-output]` behind a line silences a warning about that line.

@@ -28,13 +28,14 @@ def format_spec(source: Source) -> str:
     parsed = parse(source)
     if parsed.diagnostics:
         raise SpecError(source, parsed.diagnostics)
-    spec = parsed.spec
-    assert spec.block is not None  # or there would be diagnostics
-    python = PythonCode(source, spec.block)
-    broken = [d for d in python.diagnostics if d.code is Code.PYTHON_SYNTAX]
-    if broken:
-        raise SpecError(source, broken)
-    text = _Writer(source, spec).write(_format_block(source, spec.block, python))
+    spec, block = parsed.spec, ""
+    if spec.block is not None:  # else it is a file of params and definitions
+        python = PythonCode(source, spec.block)
+        broken = [d for d in python.diagnostics if d.code is Code.PYTHON_SYNTAX]
+        if broken:
+            raise SpecError(source, broken)
+        block = _format_block(source, spec.block, python)
+    text = _Writer(source, spec).write(block)
     again = parse(Source(source.name, text)).spec
     assert _meaning(again) == _meaning(spec), "formatting must not change a spec"
     return text

@@ -30,6 +30,7 @@ _DECLARES = re.compile(
     r"\b(?:import|input|var|output|param|def)\s+([A-Za-z_][A-Za-z0-9_]*)"
 )
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_DIVISION = re.compile(r"[ \t]*//")
 _FIRST_WORD = re.compile(r"\S+")
 # Comments are white space here; what is left are words, ends, and everything else.
 _PIECE = re.compile(
@@ -139,7 +140,10 @@ def _chunks(state: _Recovery) -> Iterator[Span]:
 
 
 def _unended(state: _Recovery, start: int, end: int) -> Span:
-    state.diagnostics.append(mistakes.missing_semicolon(Span(end - 1, end)))
+    help = None
+    if _DIVISION.match(state.text, end):
+        help = "put a `;` here; `//` starts a comment: write `/` to divide"
+    state.diagnostics.append(mistakes.missing_semicolon(Span(end - 1, end), help))
     return Span(start, end)
 
 

@@ -32,6 +32,7 @@ class Parsed:
     diagnostics: tuple[Diagnostic, ...]
     half_declared: frozenset[str] = frozenset()
     unread: frozenset[str] = frozenset()
+    is_library: bool = False  # params and definitions alone, for specs to use
 
 
 def find_block(text: str, start: int = 0) -> int | None:
