@@ -28,23 +28,30 @@ if TYPE_CHECKING:  # help and mistakes do not wait for numpy
     from nomos.store.store import BugRecord, Store
 
 
-def find_specs(arguments: Sequence[str]) -> list[Path]:
+def find_specs(arguments: Sequence[str], *, libraries: bool = False) -> list[Path]:
     """Return the specs that files, folders and globs name, each once."""
     from nomos.runner import specs
 
-    return specs.find_specs(arguments)
+    return specs.find_specs(arguments, libraries=libraries)
 
 
-def load_spec(path: Path) -> LoadedSpec:
+def load_spec(path: Path, **options: Any) -> LoadedSpec:
     """Check a spec and its use of its domain; no model is loaded, nothing is run."""
     from nomos.runner import specs
 
-    return specs.load_spec(path)
+    return specs.load_spec(path, **options)
 
 
-def check(path: Path) -> Checked:
-    """Return a spec as it was checked."""
-    return load_spec(path).checked
+def check(path: Path, **options: Any) -> Checked:
+    """Return a spec as it was checked; see `nomos.runner.specs.load_spec`."""
+    return load_spec(path, **options).checked
+
+
+def is_library(path: Path) -> bool:
+    """Tell whether a file holds params and definitions alone, for specs to use."""
+    from nomos.runner import specs
+
+    return specs.is_library(path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +114,7 @@ def run_specs(
     return shown_results(run)
 
 
-def drive(
+def drive(  # noqa: PLR0913 - keywords
     jobs: Sequence[Job],
     seeds: Sequence[int],
     *,
@@ -168,7 +175,7 @@ def _add_control(run: Run, control: Run) -> None:
     run.stopped = control.stopped
 
 
-def campaign_options(
+def campaign_options(  # noqa: PLR0913 - keywords, each with a default
     *,
     budget: int | None = None,
     time: float | None = None,

@@ -51,7 +51,7 @@ def with_feature(record: str, feature: str, value: str) -> str:
     return f"setFeat({record}, {quoted(feature)}, {value})"
 
 
-def run(
+def run(  # noqa: PLR0913 - keywords, each with a default
     spec: SpecText | str | Path,
     *,
     inputs: Any = None,
@@ -117,7 +117,7 @@ def run(
 _OPTIONS = ("batch", "way", "confirm", "max_crashes", "isolate", "call_timeout_s")
 
 
-def _run_file(
+def _run_file(  # noqa: PLR0913, PLR0917 - what `run` was given
     spec: SpecText | str | Path,
     functions: dict[str, Any],
     model: str | None,

@@ -10,8 +10,9 @@ import pytest
 from nomos import Discard, Domain, ModelError, batched, random
 from nomos.harness.alone import Verdict
 from nomos.harness.asking import Answers
+from nomos.harness.cases import RandomCases
 from nomos.harness.choices import Stream
-from nomos.harness.engine import Engine, RandomCases
+from nomos.harness.engine import Engine, Limits
 from nomos.harness.hub import MOST_LIVE, Hub, Lane
 
 MUCH = 10**9
@@ -129,7 +130,7 @@ def test_a_batch_that_fails_after_drawing_is_run_alone(
 def run(program: Any, count: int = 600) -> Any:
     engine = Engine(program, "lanes")
     cases = RandomCases(Stream(0, "spec"), 0, count)
-    return engine, engine.run(cases, tests=MUCH, crashes=MUCH)
+    return engine, engine.run(cases, Limits(MUCH, MUCH))
 
 
 def test_lanes_ask_together(make: Callable[..., Any]) -> None:

@@ -73,7 +73,10 @@ def signature(
     draws = bool(getattr(function, "draws", False))
     try:
         told = inspect.signature(function)
-    except ValueError:  # some functions written in C do not say what they take
+    except (
+        TypeError,
+        ValueError,
+    ):  # some functions written in C do not say what they take
         return Function(name, 0, None, Type.UNKNOWN, draws, batch)
     parameters = list(told.parameters.values())[int(bound) :]
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)

@@ -109,7 +109,7 @@ def load_imports(names: Sequence[str], spec: Path) -> Imported:
             functions |= {
                 name: value
                 for name, value in vars(module).items()
-                if inspect.isfunction(value) and not name.startswith("_")
+                if _is_function(value) and not name.startswith("_")
             }
     if len(domains) > 1:
         classes = ", ".join(domain.__name__ for domain in domains)
@@ -117,6 +117,11 @@ def load_imports(names: Sequence[str], spec: Path) -> Imported:
             f"a spec imports one domain, but these are several: {classes}"
         )
     return Imported(domains[0] if domains else None, functions, modules)
+
+
+def _is_function(value: Any) -> bool:
+    """Tell whether something is a function, of Python, of C or of numpy."""
+    return inspect.isroutine(value) or type(value).__name__ == "ufunc"
 
 
 def _domains(module: ModuleType) -> list[type[Domain]]:

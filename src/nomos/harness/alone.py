@@ -20,10 +20,18 @@ import numpy as np
 from nomos.diagnostics.source import Source
 from nomos.domain.values import plain
 from nomos.errors import Discard, ModelError
-from nomos.harness.choices import CaseDraws, NoSuchNumber
+from nomos.harness.choices import CaseDraws, EndlessRange, NoSuchNumber
 from nomos.harness.emit import Emitter, function_of
 from nomos.harness.gap import sides
-from nomos.harness.program import Program, Running, differ, equal
+from nomos.harness.program import (
+    Program,
+    Running,
+    add_up,
+    count_true,
+    differ,
+    equal,
+    item_at,
+)
 from nomos.lang import core
 
 
@@ -83,13 +91,18 @@ class Case(Running):
     def violate(self, why: str, values: dict[str, Any]) -> None:
         """Note that an `ensures` does not hold; the others are evaluated all the same."""
         if not self.failures:
-            names = self.program.names
-            self.values = {n: v for n, v in values.items() if n in names}
+            self.values = values
         self.failures.append(why)
 
     equal = staticmethod(equal)
     differ = staticmethod(differ)
     truth = bool
+    range = range
+    all_of = staticmethod(all)
+    any_of = staticmethod(any)
+    item_at = staticmethod(item_at)
+    count_true = staticmethod(count_true)
+    add_up = staticmethod(add_up)
 
     def outcome(self, error: BaseException | None) -> Outcome:
         """Return the verdict, given how the case ended."""
@@ -208,3 +221,23 @@ class Alone:
         if outcome.verdict is Verdict.VIOLATED:
             outcome = replace(outcome, gap=self._gap(outcome))
         return outcome
+
+    def draw(self, draws: CaseDraws) -> None:
+        """Run a case up to its block, for its draws; what it raises is told by `run`."""
+        case = self._case = _DrawnCase(self.program, draws)
+        try:
+            with np.errstate(all="ignore"):
+                self._function(case)
+        except EndlessRange:
+            raise
+        except Exception:  # accepted, discarded or crashed: the draws are made
+            return
+
+
+class _Accepted(Exception):
+    """A case that came to its block while cases are only listed."""
+
+
+class _DrawnCase(Case):
+    def accept(self) -> None:
+        raise _Accepted

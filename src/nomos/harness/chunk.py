@@ -133,6 +133,12 @@ class Chunk:
         self._record(at, values)
         return values
 
+    def draw_reals(self, at: Array | None, low: Array, high: Array) -> Array:
+        """Draw a real number for each row and record its bits."""
+        values = self.draws.reals(*self._addresses(at), low, high)
+        self._record(at, values.view(np.int64))
+        return values
+
     def draw_generators(self, at: Array | None) -> list[np.random.Generator]:
         """Draw a generator for each row and record its seed."""
         seeds = self.draws.seeds(*self._addresses(at))

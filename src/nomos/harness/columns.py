@@ -121,7 +121,7 @@ class Columns:
             return
         value = self.evaluator.value(let.value, None, self.scope)
         cell = self.chunk.cell(value, roots(let.value, self.scope))
-        if isinstance(let.value, core.Variable):
+        if isinstance(let.value, core.Variable) and let.value.name in self.scope:
             cell.places = self.scope[let.value.name].places
         self.scope[let.name] = cell
         self.chunk.settle()

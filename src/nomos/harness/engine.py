@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -20,6 +20,7 @@ from nomos.harness.hub import no_collection
 from nomos.harness.judged import CrashedCase, Judged, Violations, joined, no_violations
 from nomos.harness.lanes import Lanes
 from nomos.harness.program import Program
+from nomos.harness.space import listed_by_running, listed_cases, space_within
 from nomos.harness.watch import watch
 
 Array = np.ndarray[Any, Any]
@@ -52,6 +53,7 @@ class Engine:
         if way == "columns" and not straight:
             raise ValueError("the block is not straight-line code: it runs in lanes")
         self.way: Way = way or ("columns" if straight else "lanes")
+        self._is_compiled = case is not None
         self.alone = Alone(program, case)
         self._lanes = Lanes(program) if self.way == "lanes" else None
         self._most = max(_FEWEST, _MOST_BYTES // max(1, program.record_bytes))
@@ -62,6 +64,17 @@ class Engine:
         self.answers = Answers(len(self.program.source))
         self._repeated = Distinct()  # violations that were run again in a batch
         self._came_back = np.empty(0, dtype=bool)
+
+    def listed(self, begin: int = 0, count: int | None = None) -> Iterator[Array]:
+        """Yield the choices of all cases of some ways to draw the inputs, in order."""
+        if self._is_compiled:
+            yield from listed_by_running(self.program, self.alone.draw, begin, count)
+        else:
+            yield from listed_cases(self.program, begin, count)
+
+    def space_within(self, limit: int) -> int | None:
+        """Return how many cases there are, None where there are more than `limit`."""
+        return space_within(self.program, limit, self.listed)
 
     def replay(self, choices: tuple[int, ...]) -> Outcome:
         """Run the case of these choices alone."""

@@ -25,13 +25,13 @@ from nomos.domain.records import (
 )
 from nomos.domain.values import answer
 from nomos.errors import Discard, ModelError
-from nomos.harness import vector
+from nomos.harness import forms, vector
 from nomos.harness.asking import Answers, call_batch
 from nomos.harness.chunk import Cell, Chunk, Fate
 from nomos.harness.emit import compares_plainly
 from nomos.harness.hub import Hub, Lane
 from nomos.harness.memory import scatter, spread
-from nomos.harness.program import Function, concatenate, differ, draws, equal
+from nomos.harness.program import Function, concatenate, differ, draws, equal, isclose
 from nomos.harness.rows import Rows, each, frozen, own_column, part
 from nomos.lang import core
 
@@ -52,6 +52,15 @@ _PYTHON: dict[str, Callable[[Any, Any], Any]] = {
     ">": lambda a, b: bool(a > b),
     ">=": lambda a, b: bool(a >= b),
 }
+BUILT_INS: dict[str, Function] = {
+    "strConcat": concatenate,
+    "isclose": isclose,
+    "abs": abs,
+    "min": min,
+    "max": max,
+    "round": round,
+    "len": len,
+}
 _INTEGERS = range(-(2**63), 2**63)  # that a column of choices can hold
 
 
@@ -63,6 +72,7 @@ class Evaluator:
         self.program = chunk.program
         self.spec = chunk.program.spec
         self.answers = answers
+        self.built_ins: dict[str, Function] = BUILT_INS
 
     def column(self, value: Any, at: At) -> Column:
         """Return a value as a column that nobody can change, repeating a scalar."""
@@ -77,7 +87,7 @@ class Evaluator:
         value = self.column(self.value(expr, at, scope), at)
         truth = vector.truth(value)
         if truth is None:
-            truth = np.asarray(self._each(bool, [value], at), dtype=bool)
+            truth = np.asarray(self.each(bool, [value], at), dtype=bool)
         return truth
 
     def value(self, expr: core.Expr, at: At, scope: Scope) -> Any:
@@ -85,15 +95,16 @@ class Evaluator:
         match expr:
             case core.Constant(value=value):
                 return value
+            case core.Variable(name=name) if name in scope:
+                return self.variable(scope[name], at)
             case core.Variable(name=name):
-                return self._variable(scope[name], at)
-            case core.Label(input=name):
-                places = scope[name].places
-                assert places is not None
-                at_places = places if at is None else places[at]
-                return take(self.program.label_column, at_places)
+                return forms.list_of(self, name, at, scope)
+            case core.Label():
+                return forms.label(self, expr, at, scope)
             case core.RandInt():
                 return self._rand_int(expr, at, scope)
+            case core.RandReal():
+                return forms.rand_real(self, expr, at, scope)
             case core.Call():
                 return self._call(expr, at, scope)
             case core.GetFeature():
@@ -110,10 +121,19 @@ class Evaluator:
                 return self._compare(expr, at, scope)
             case core.Logic():
                 return self._logic(expr, at, scope)
+            case core.Conditional():
+                return forms.conditional(self, expr, at, scope)
+            case core.Index():
+                return forms.index(self, expr, at, scope)
+            case core.Quantifier():
+                return forms.quantifier(self, expr, at, scope)
+            case core.Apply():
+                return forms.apply(self, expr, at, scope)
             case _:
                 assert_never(expr)
 
-    def _variable(self, cell: Cell, at: At) -> Any:
+    def variable(self, cell: Cell, at: At) -> Any:
+        """Return the values of a name on some rows."""
         if cell.later is None:
             return cell.value if at is None else part(cell.value, at)
         expr, scope = cell.later
@@ -131,7 +151,7 @@ class Evaluator:
             cell.known[missing] = True
         return take(cell.value, rows)
 
-    def _each(self, function: Callable[..., Any], values: list[Any], at: At) -> Column:
+    def each(self, function: Callable[..., Any], values: list[Any], at: At) -> Column:
         """Apply a function row by row; where it raises, the case leaves."""
         count = self.chunk.count(at)
         columns = [each(value, count) for value in values]
@@ -165,15 +185,22 @@ class Evaluator:
     def _negate(self, value: Any, at: At) -> Any:
         negated = vector.negate(value)
         if negated is None:
-            return self._each(lambda a: -a, [value], at)
+            return self.each(lambda a: -a, [value], at)
         return negated if negated.ndim else negated.item()
 
     def _arithmetic(self, expr: core.Arithmetic, at: At, scope: Scope) -> Any:
-        left = self.value(expr.left, at, scope)
-        right = self.value(expr.right, at, scope)
-        calculated = vector.arithmetic(expr.operator, left, right)
+        spine = core.spine(expr)
+        result = self.value(spine[-1].left, at, scope)
+        for node in reversed(spine):
+            right = self.value(node.right, at, scope)
+            result = self.calculate(node.operator, result, right, at)
+        return result
+
+    def calculate(self, operator: str, left: Any, right: Any, at: At) -> Any:
+        """Apply an operator of arithmetic to two values."""
+        calculated = vector.arithmetic(operator, left, right)
         if calculated is None:
-            return self._each(_PYTHON[expr.operator], [left, right], at)
+            return self.each(_PYTHON[operator], [left, right], at)
         result, bad = calculated
         if bad is not None:
             where = np.broadcast_to(bad, self.chunk.count(at))
@@ -187,11 +214,11 @@ class Evaluator:
         if result is not None:
             return result if result.ndim else result.item()
         if compares_plainly(expr):
-            return self._each(lambda a, b: bool(a == b), [left, right], at)
+            return self.each(lambda a, b: bool(a == b), [left, right], at)
         result = vector.compare_arrays(expr.operator, left, right)
         if result is not None:
             return result
-        return self._each(_PYTHON[expr.operator], [left, right], at)
+        return self.each(_PYTHON[expr.operator], [left, right], at)
 
     def _logic(self, expr: core.Logic, at: At, scope: Scope) -> Array:
         """Evaluate the right side only on the rows where it decides."""
@@ -248,7 +275,7 @@ class Evaluator:
                 return get_feature_many(self.column(record, at), key, schema)
         except Exception:  # some row has no such feature: each has its own verdict
             pass
-        return self._each(lambda r, k: get_feature(r, k, schema), [record, key], at)
+        return self.each(lambda r, k: get_feature(r, k, schema), [record, key], at)
 
     def _set_feature(self, expr: core.SetFeature, at: At, scope: Scope) -> Any:
         own = self.program.function("setFeat")
@@ -267,7 +294,7 @@ class Evaluator:
                 return set_feature_many(self.column(record, at), key, values, schema)
         except Exception:  # some value does not fit: each row has its own verdict
             pass
-        return self._each(lambda r, k, v: set_feature(r, k, v, schema), parts, at)
+        return self.each(lambda r, k, v: set_feature(r, k, v, schema), parts, at)
 
     def _call(self, expr: core.Call, at: At, scope: Scope) -> Any:
         function = self.program.function(expr.function)
@@ -275,15 +302,14 @@ class Evaluator:
             return self._batched(function, expr, at, scope)
         arguments = [self.value(argument, at, scope) for argument in expr.arguments]
         if function is None:
-            assert expr.function == "strConcat"
-            return self._each(concatenate, arguments, at)
+            return forms.built_in(self, expr.function, arguments, at)
         if expr.draws:
             arguments.append(self.chunk.draw_generators(at))
         if self.program.asks(expr.function):
             return self._together(function, arguments, at)
         if expr.function in self.spec.code.called:
             self.answers.rows_sent += self.chunk.count(at)
-        return self._each(partial(answer, function), arguments, at)
+        return self.each(partial(answer, function), arguments, at)
 
     def _batched(
         self, function: BoundBatched, expr: core.Call, at: At, scope: Scope
@@ -346,12 +372,16 @@ def roots(expr: core.Expr, scope: Scope) -> frozenset[str] | None:
     found: frozenset[str] = frozenset()
     for node in core.walk(expr):
         match node:
-            case core.RandInt() | core.Call(draws=True):
+            case core.RandInt() | core.RandReal() | core.Call(draws=True):
                 return None
-            case core.Label(input=name):
+            case core.Quantifier() | core.Apply() | core.Index():
+                return None
+            case core.Label(input=name, index=None):
                 found |= {name}
+            case core.Label():
+                return None
             case core.Variable(name=name):
-                inner = scope[name].roots
+                inner = scope[name].roots if name in scope else None
                 if inner is None:
                     return None
                 found |= inner
@@ -366,4 +396,5 @@ def _memory_key(expr: core.Call, scope: Scope) -> Any:
         case (core.Variable(name=name),) if scope[name].places is not None:
             return expr.function
         case _:
-            return expr.function, expr.span.start, expr.span.end
+            # A definition has its calls in several places, which differ in what they ask.
+            return expr.function, expr.span.start, expr.span.end, core.shape(expr)

@@ -14,10 +14,10 @@ from nomos.domain.values import plain
 from nomos.errors import Discard
 from nomos.harness.alone import reason
 from nomos.harness.asking import Answers
-from nomos.harness.choices import bounds, generator
+from nomos.harness.choices import bounds, from_pattern, generator, real_bounds
 from nomos.harness.chunk import Chunk, Fate
 from nomos.harness.columns import Columns
-from nomos.harness.emit import function_of
+from nomos.harness.emit import function_of, lists_of
 from nomos.harness.hub import MOST_LIVE, Hub, Lane
 from nomos.harness.program import Function, Program, Running
 
@@ -68,6 +68,15 @@ class LaneCase(Lane):
         self.choices.append(value)
         return value
 
+    def real(self, low: float, high: float) -> float:
+        """Draw a real number from low to high."""
+        low, high = real_bounds(low, high)
+        row, position = self.address
+        at = position + len(self.choices)
+        recorded = self.chunk.draws.real(row, at, low, high)
+        self.choices.append(recorded)
+        return from_pattern(recorded)
+
     def generator(self) -> np.random.Generator:
         """Draw a generator."""
         row, position = self.address
@@ -101,7 +110,7 @@ class Lanes:
         spec = program.spec
         self.parameters = [*spec.inputs, *(let.name for let in spec.variables)]
         outputs = ast.Tuple([ast.Name(o, ast.Load()) for o in spec.outputs], ast.Load())
-        body = [*spec.code.statements, ast.Return(outputs)]
+        body = [*lists_of(spec), *spec.code.statements, ast.Return(outputs)]
         names = program.namespace(_current, _asking)
         self._block: Callable[..., tuple[Any, ...]] = function_of(
             self.parameters, body, spec.source.name, names

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import builtins
 import copy
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from types import CodeType, ModuleType, SimpleNamespace
 from typing import Any
@@ -29,6 +31,7 @@ from nomos.lang import core
 from nomos.lang.types import MAX_INT
 
 Array = np.ndarray[Any, Any]
+_PYTHONS = ("abs", "len", "max", "min", "round")  # built in, and the same in Python
 Function = Callable[..., Any]
 
 
@@ -141,7 +144,7 @@ class Program:
     def draws(self, name: str) -> bool:
         """Tell whether a function of this name draws."""
         own = self.functions.get(name)
-        return name == "randInt" if own is None else draws(own)
+        return name in ("randInt", "randReal") if own is None else draws(own)
 
     def batched(self, name: str) -> BoundBatched | None:
         """Return a batched function, None if the name stands for no such thing."""
@@ -184,6 +187,9 @@ class Program:
             "setFeat": lambda r, key, value: set_feature(r, key, value, self.schema),
             "strConcat": concatenate,
             "randInt": lambda low, high: current().draws.integer(low, high),
+            "randReal": lambda low, high: current().draws.real(low, high),
+            "isclose": isclose,
+            **{name: getattr(builtins, name) for name in _PYTHONS},
             "label": lambda record: current().label(record),
         }
         for name, function in self.functions.items():
@@ -275,6 +281,34 @@ def differ(left: Any, right: Any) -> bool:
 def _same_label(left: Any, right: Any) -> bool:
     """Tell whether labels are one label; unlike in a spec, NaN is the same as NaN."""
     return equal(left, right) or (_is_nan(left) and _is_nan(right))
+
+
+def isclose(left: Any, right: Any, rel: float = 1e-9, abs: float = 0.0) -> bool:
+    """Tell whether numbers are close; of arrays, all their elements."""
+    if isinstance(left, np.ndarray) or isinstance(right, np.ndarray):
+        pairs = np.broadcast(left, right)
+        return all(math.isclose(a, b, rel_tol=rel, abs_tol=abs) for a, b in pairs)
+    return math.isclose(left, right, rel_tol=rel, abs_tol=abs)
+
+
+def item_at(items: Any, index: Any) -> Any:
+    """Return an item of a list; none is counted from its end."""
+    if index < 0:
+        raise IndexError(f"there is no item {index}")
+    return plain(items[index])
+
+
+def count_true(truths: Iterable[Any]) -> int:
+    """Return how many of them hold."""
+    return sum(1 for truth in truths if truth)
+
+
+def add_up(values: Iterable[Any]) -> Any:
+    """Add values up from the first to the last; `sum` may round in other ways."""
+    result: Any = 0
+    for value in values:
+        result = result + value
+    return result
 
 
 def _is_nan(value: Any) -> bool:

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import cast
 
-from nomos.diagnostics import Span, mistakes
+from nomos.diagnostics import Severity, Span, mistakes
 from nomos.lang import core, syntax
 from nomos.lang.block import PythonCode
-from nomos.lang.expressions import count_fits, label, resolve_call, signature
+from nomos.lang.calls import count_fits, label, resolve_call, signature
 from nomos.lang.flow import always_assigned
 from nomos.lang.invocations import count_invocations
 from nomos.lang.names import bindings, bound_names, names_from_outside
@@ -59,10 +59,11 @@ class _Block:
         self.outside = {
             id(node): node for node in names_from_outside(python.statements)
         }
+        self.free = frozenset(node.id for node in self.outside.values()) - self.own
         symbols = scope.symbols.items()
         self.imports = {name for name, s in symbols if s.kind is Kind.IMPORT}
         self.values = {
-            name for name, s in symbols if s.kind in (Kind.INPUT, Kind.VAR)
+            name for name, s in symbols if s.kind in (Kind.INPUT, Kind.VAR, Kind.PARAM)
         } | scope.half_declared
 
     def check(self, outputs: tuple[syntax.Output, ...]) -> CheckedBlock:
@@ -76,11 +77,22 @@ class _Block:
             and (name := self._function_name(node.func)) is not None
         )
         models = self._models(called)
+        _Constants(self.scope, self.outside).put_in_place(statements)
         k = count_invocations(
-            statements, lambda function: self._function_name(function) in models
+            statements,
+            lambda function: self._function_name(function) in models,
+            {
+                name: size
+                for name, size in self.scope.sizes.items()
+                if name in self.free
+            },
         )
         straight = Straight(
-            self.values, self.imports, self._straight_call, self.python.span
+            self.values,
+            self.imports,
+            self._straight_call,
+            self.python.span,
+            self.scope.sizes,
         )
         lets = straight.lets(statements)
         return CheckedBlock(core.Code(tuple(statements), lets, called), k)
@@ -206,9 +218,29 @@ class _Block:
         node = syntax.Name(name, span=span)
         # What is wrong here is reported by `_check_names`; this must stay silent.
         silent = Scope(self.scope.source, self.scope.offer, self.scope.half_declared)
-        silent.symbols = self.scope.symbols
+        silent.symbols, silent.sizes = self.scope.symbols, self.scope.sizes
         call = resolve_call(silent, node, arguments, span)
-        return None if silent.diagnostics else call
+        warned = [d for d in silent.diagnostics if d.severity is Severity.ERROR]
+        return None if warned else call
+
+
+class _Constants(ast.NodeTransformer):
+    """Puts the values of params in the place of their names."""
+
+    def __init__(self, scope: Scope, outside: dict[int, ast.Name]) -> None:
+        self.params = scope.params
+        self.outside = outside
+
+    def put_in_place(self, statements: list[ast.stmt]) -> None:
+        if self.params:
+            for statement in statements:
+                self.visit(statement)
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        param = self.params.get(node.id)
+        if param is None or id(node) not in self.outside:
+            return node
+        return ast.copy_location(ast.Constant(param.value), node)
 
 
 def _everywhere(statements: list[ast.stmt]) -> Iterator[ast.AST]:

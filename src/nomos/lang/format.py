@@ -20,7 +20,7 @@ from nomos.lang.parse import parse
 _PRECEDENCE = {"==>": 1, "||": 2, "&&": 3}
 _PRECEDENCE |= dict.fromkeys(("==", "!=", "<", "<=", ">", ">="), 5)
 _PRECEDENCE |= {"+": 6, "-": 6, "*": 7, "/": 7, "%": 7}
-_IMPLIES, _NOT, _COMPARE, _SIGN, _POSTFIX = 1, 4, 5, 8, 9
+_WHOLE, _IMPLIES, _NOT, _COMPARE, _SUM, _SIGN, _POSTFIX = 0, 1, 4, 5, 6, 8, 9
 
 
 def format_spec(source: Source) -> str:
@@ -28,13 +28,14 @@ def format_spec(source: Source) -> str:
     parsed = parse(source)
     if parsed.diagnostics:
         raise SpecError(source, parsed.diagnostics)
-    spec = parsed.spec
-    assert spec.block is not None  # or there would be diagnostics
-    python = PythonCode(source, spec.block)
-    broken = [d for d in python.diagnostics if d.code is Code.PYTHON_SYNTAX]
-    if broken:
-        raise SpecError(source, broken)
-    text = _Writer(source, spec).write(_format_block(source, spec.block, python))
+    spec, block = parsed.spec, ""
+    if spec.block is not None:  # else it is a file of params and definitions
+        python = PythonCode(source, spec.block)
+        broken = [d for d in python.diagnostics if d.code is Code.PYTHON_SYNTAX]
+        if broken:
+            raise SpecError(source, broken)
+        block = _format_block(source, spec.block, python)
+    text = _Writer(source, spec).write(block)
     again = parse(Source(source.name, text)).spec
     assert _meaning(again) == _meaning(spec), "formatting must not change a spec"
     return text
@@ -50,7 +51,7 @@ def _meaning(spec: syntax.Spec) -> tuple[object, ...]:
     others = [
         node for node in syntax.statements(spec) if not isinstance(node, syntax.Block)
     ]
-    return others, spec.description
+    return [syntax.shape(node) for node in others], spec.description
 
 
 def _precedence(expr: syntax.Expr) -> int:
@@ -59,6 +60,10 @@ def _precedence(expr: syntax.Expr) -> int:
             return _PRECEDENCE[operator]
         case syntax.Unary(operator=operator):
             return _NOT if operator == "!" else _SIGN
+        case syntax.Membership():
+            return _COMPARE
+        case syntax.Conditional() | syntax.Quantifier():
+            return _WHOLE
         case _:
             return _POSTFIX
 
@@ -91,14 +96,51 @@ def _doc(expr: syntax.Expr) -> Doc:
             return _updates(expr)
         case syntax.Unary(operator="!", operand=operand):
             # Elsewhere `!` binds tightest: `!a == b` would be read as `(!a) == b`.
-            least = _SIGN if isinstance(operand, syntax.Binary) else _NOT
+            operation = isinstance(operand, syntax.Binary | syntax.Membership)
+            least = _SIGN if operation else _NOT
             return ("!", _inside(operand, least))
         case syntax.Unary(operator=operator, operand=operand):
             return (operator, _inside(operand, _SIGN))
         case syntax.Binary():
             return _operation(expr)
+        case syntax.Membership(subject=subject, allowed=allowed):
+            return Group((_inside(subject, _SUM), " in ", _allowed(allowed)))
+        case syntax.Conditional():
+            return _conditional(expr)
+        case syntax.Index(subject=subject, index=index):
+            return (_subject(subject), "[", _doc(index), "]")
+        case syntax.Quantifier():
+            names = " < ".join(index.name for index in expr.indices)
+            head = f"{expr.word} {names} in {expr.over.name}:"
+            return Group((head, Nest((Line(" "), _doc(expr.body)))))
         case _:
             assert_never(expr)
+
+
+def _allowed(allowed: syntax.OneOf | syntax.Between) -> Doc:
+    if isinstance(allowed, syntax.Between):
+        return (_inside(allowed.low, _SUM), "..", _inside(allowed.high, _SUM))
+    return Group(("{", Nest((Line(""), *_listed(allowed.items))), Line(""), "}"))
+
+
+def _conditional(expr: syntax.Conditional) -> Doc:
+    """Return `if ... then ... else if ...`, each branch on its line or all on one."""
+    head: Doc = ("if ", _inside(expr.test, _IMPLIES))
+    lines: list[Doc] = []
+    rest: syntax.Expr = expr
+    while isinstance(rest, syntax.Conditional):
+        lines.append((Line(" "), "then ", _inside(rest.yes, _IMPLIES)))
+        rest = rest.no
+        if isinstance(rest, syntax.Conditional):
+            test = _inside(rest.test, _IMPLIES)
+            lines.append((Line(" "), "else if ", test))
+    lines.append((Line(" "), "else ", _doc(rest)))
+    return Group((head, Nest(tuple(lines))))
+
+
+def _listed(items: tuple[syntax.Expr, ...]) -> list[Doc]:
+    first, *others = items
+    return [_doc(first), *((",", Line(" "), _doc(other)) for other in others)]
 
 
 def _string(string: syntax.String) -> str:
@@ -118,8 +160,7 @@ def _call(call: syntax.Call) -> Doc:
         name = f"{call.qualifier.name}.{name}"
     if not call.arguments:
         return f"{name}()"
-    first, *others = call.arguments
-    arguments = [_doc(first), *((",", Line(" "), _doc(other)) for other in others)]
+    arguments = _listed(call.arguments)
     return Group((f"{name}(", Nest((Line(""), *arguments)), Line(""), ")"))
 
 
@@ -181,20 +222,36 @@ def _statement(statement: syntax.Statement, block: str) -> str:
     match statement:
         case syntax.Import(name=name):
             return f"import {name.name};"
-        case syntax.Input(name=name):
-            return f"input {name.name};"
+        case syntax.Use(path=path):
+            return f"use {_string(path)};"
+        case syntax.Param():
+            return lay_out(_param(statement))
+        case syntax.Def(name=name, parameters=parameters, body=body):
+            names = ", ".join(parameter.name for parameter in parameters)
+            return lay_out((f"def {name.name}({names}) := ", _doc(body), ";"))
+        case syntax.Input(name=name, size=size):
+            items: Doc = "" if size is None else ("[", _doc(size), "]")
+            return lay_out((f"input {name.name}", items, ";"))
         case syntax.Output(name=name):
             return f"output {name.name};"
         case syntax.Var(name=name, value=value):
             return lay_out((f"var {name.name} := ", _doc(value), ";"))
         case syntax.Requires(condition=condition):
             return lay_out(("requires ", _doc(condition), ";"))
-        case syntax.Ensures(condition=condition):
-            return lay_out(("ensures ", _doc(condition), ";"))
+        case syntax.Ensures(condition=condition, name=given):
+            label = "" if given is None else f"{given.name}: "
+            return lay_out((f"ensures {label}", _doc(condition), ";"))
         case syntax.Block():
             return block
         case _:
             assert_never(statement)
+
+
+def _param(param: syntax.Param) -> Doc:
+    kind = "" if param.type is None else f": {param.type.name}"
+    limits: Doc = "" if param.allowed is None else (" in ", _allowed(param.allowed))
+    value = _inside(param.value, _SUM)
+    return (f"param {param.name.name}{kind} := ", value, limits, ";")
 
 
 class _Writer:

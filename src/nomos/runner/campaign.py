@@ -57,7 +57,7 @@ class CaseTotals:
 class Campaign:
     """One property, one model, one seed."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - keywords
         self,
         subject: Subject,
         options: Options,

@@ -7,7 +7,6 @@ that the results are those of one process. Handlers are told what happens.
 from __future__ import annotations
 
 import gc
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count, product
@@ -76,7 +75,7 @@ class _Active:
 class Driver:
     """Runs jobs that share options, a store and workers."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - keywords
         self,
         root: Path,
         options: Options,
@@ -282,8 +281,7 @@ class Driver:
             before, behind = asked.around(died.row)
             case = replace(before, start=before.stop or 0, stop=behind.start)
             crash = _Entry(case, answer=Answer(0, [_crashed(died.reason)]))
-            parts = [self._submit(one, before), crash, self._submit(one, behind)]
-            return parts
+            return [self._submit(one, before), crash, self._submit(one, behind)]
         if self._crew.can_tell_row and not asked.one_by_one:
             return [self._submit(one, replace(asked, one_by_one=True))]
         halves = asked.halves()

@@ -1,7 +1,4 @@
-"""One constructor per diagnostic code, so that each wording stands in one place.
-
-Messages state the problem and show the value; only `help` says what to do.
-"""
+"""Mistakes in what a spec says: its names, types, definitions and its domain."""
 
 from __future__ import annotations
 
@@ -10,8 +7,6 @@ from difflib import get_close_matches
 
 from nomos.diagnostics.diagnostic import Code, Diagnostic, Severity
 from nomos.diagnostics.source import Span
-
-SECTIONS = "import, input, var, requires, output, the block, var, ensures"
 
 
 def _nearest(name: str, known: Iterable[str]) -> str | None:
@@ -22,195 +17,6 @@ def _nearest(name: str, known: Iterable[str]) -> str | None:
 def _listing(names: Sequence[str], limit: int = 12) -> str:
     more = f", … ({len(names)} in all)" if len(names) > limit else ""
     return ", ".join(names[:limit]) + more
-
-
-def not_utf8(at: Span, reason: str) -> Diagnostic:
-    """Report a file that is no UTF-8 text."""
-    return Diagnostic(
-        code=Code.NOT_UTF8,
-        message=f"the file is not UTF-8 text: {reason}",
-        at=at,
-        help="save the file with the encoding UTF-8",
-    )
-
-
-def unknown_character(at: Span, character: str) -> Diagnostic:
-    """Report a character that no token starts with."""
-    return Diagnostic(
-        code=Code.UNKNOWN_CHARACTER,
-        message=f"the character {character!a} has no meaning here",
-        at=at,
-        help="remove it, or put it in a string or a comment",
-    )
-
-
-def unclosed_comment(at: Span) -> Diagnostic:
-    """Report a `/*` without `*/`."""
-    return Diagnostic(
-        code=Code.UNCLOSED_COMMENT,
-        message="this comment is never closed",
-        at=at,
-        help="end it with `*/`",
-    )
-
-
-def unclosed_string(at: Span, quote: str) -> Diagnostic:
-    """Report a string that does not end on its line."""
-    return Diagnostic(
-        code=Code.UNCLOSED_STRING,
-        message="this string does not end on its line",
-        at=at,
-        help=f"end it with {quote}; write a line break inside a string as `\\n`",
-    )
-
-
-def invalid_string(at: Span, reason: str) -> Diagnostic:
-    """Report a string with an escape that means nothing."""
-    return Diagnostic(
-        code=Code.INVALID_STRING,
-        message=f"this string has an escape that cannot be read: {reason}",
-        at=at,
-        help="write a backslash as `\\\\`",
-    )
-
-
-def invalid_number(
-    at: Span, text: str, reason: str, help: str | None = None
-) -> Diagnostic:
-    """Report a number that cannot be represented, or is written as elsewhere."""
-    shown = text if len(text) <= 24 else text[:21] + "..."
-    return Diagnostic(
-        code=Code.INVALID_NUMBER,
-        message=f"`{shown}` is no number: {reason}",
-        at=at,
-        help=help,
-    )
-
-
-def syntax_error(at: Span, found: str, expected: str, help: str | None) -> Diagnostic:
-    """Report something unexpected, in words."""
-    return Diagnostic(
-        code=Code.SYNTAX_ERROR,
-        message=f"expected {expected}, found {found}",
-        at=at,
-        help=help,
-    )
-
-
-def missing_semicolon(at: Span) -> Diagnostic:
-    """Report a statement that runs into the next one."""
-    return Diagnostic(
-        code=Code.MISSING_SEMICOLON,
-        message="this statement does not end with `;`",
-        at=at,
-        help="put a `;` here",
-    )
-
-
-def single_equals(at: Span, in_declaration: bool) -> Diagnostic:
-    """Report `=` where `:=` or `==` is meant."""
-    return Diagnostic(
-        code=Code.SINGLE_EQUALS,
-        message="`=` is no operator of the language",
-        at=at,
-        help="write `:=` to give a value"
-        if in_declaration
-        else "write `==` to compare, `==>` for implication",
-    )
-
-
-def chained_comparison(at: Span, operator: str) -> Diagnostic:
-    """Report `a < b < c`."""
-    return Diagnostic(
-        code=Code.CHAINED_COMPARISON,
-        message=f"comparisons do not chain, but `{operator}` follows another comparison",
-        at=at,
-        help="write `a < b && b < c`, or put one comparison in parentheses",
-    )
-
-
-def nested_too_deeply(at: Span, limit: int) -> Diagnostic:
-    """Report an expression of absurd depth."""
-    return Diagnostic(
-        code=Code.NESTED_TOO_DEEPLY,
-        message=f"this expression is nested more than {limit} levels deep",
-        at=at,
-        help="name parts of it with `var`",
-    )
-
-
-def misplaced_statement(at: Span, kind: str, where: str) -> Diagnostic:
-    """Report a statement outside its section."""
-    return Diagnostic(
-        code=Code.MISPLACED_STATEMENT,
-        message=f"`{kind}` is out of place here",
-        at=at,
-        notes=(f"the sections come in this order: {SECTIONS}",),
-        help=f"move it {where}",
-    )
-
-
-def missing_input(at: Span) -> Diagnostic:
-    """Report a spec without inputs."""
-    return Diagnostic(
-        code=Code.MISSING_INPUT,
-        message="this spec has no input",
-        at=at,
-        help="declare at least one: `input x1;`",
-    )
-
-
-def missing_block(at: Span) -> Diagnostic:
-    """Report a spec without a block."""
-    return Diagnostic(
-        code=Code.MISSING_BLOCK,
-        message="this spec has no block of Python code that calls the model",
-        at=at,
-        help="after the outputs, write for example `{ d1 = predict(x1) }`",
-    )
-
-
-def unclosed_block(at: Span) -> Diagnostic:
-    """Report a `{` whose `}` is missing."""
-    return Diagnostic(
-        code=Code.UNCLOSED_BLOCK,
-        message="this block is never closed",
-        at=at,
-        notes=("brackets and quotes inside the block count as Python's",),
-        help="end the block with `}`, and close each bracket and string inside it",
-    )
-
-
-def second_block(at: Span) -> Diagnostic:
-    """Report more than one block."""
-    return Diagnostic(
-        code=Code.SECOND_BLOCK,
-        message="a spec has one block of Python code, and this is another",
-        at=at,
-        help="join the blocks, or make two specs",
-    )
-
-
-def python_syntax(at: Span, reason: str) -> Diagnostic:
-    """Report Python that does not compile."""
-    return Diagnostic(
-        code=Code.PYTHON_SYNTAX,
-        message=f"the Python code does not compile: {reason}",
-        at=at,
-    )
-
-
-def leaves_block(at: Span, word: str) -> Diagnostic:
-    """Report `return`, `yield`, `await` or `global` at the block's top level."""
-    return Diagnostic(
-        code=Code.LEAVES_BLOCK,
-        message=f"`{word}` cannot be used at the top level of the block",
-        at=at,
-        help="remove it: what the block assigns is its own"
-        if word == "global"
-        else "assign the outputs and let the block run to its end; "
-        "a function defined inside the block may use it",
-    )
 
 
 def undeclared_name(
@@ -387,15 +193,96 @@ def ensures_without_output(at: Span) -> Diagnostic:
     )
 
 
-def domain_unavailable(at: Span, name: str, reason: str) -> Diagnostic:
-    """Say that checks were skipped because the domain could not be imported."""
+def domain_unavailable(
+    at: Span, name: str, reason: str, *, asked: bool = False
+) -> Diagnostic:
+    """Say that checks were skipped for want of the domain; `asked`: as the user wished."""
+    if asked:
+        return Diagnostic(
+            code=Code.DOMAIN_UNAVAILABLE,
+            severity=Severity.INFO,
+            message=f"functions and features were not checked: {reason}",
+            at=at,
+        )
     is_missing = reason.startswith(f"there is no `{name}.py`")
     return Diagnostic(
         code=Code.DOMAIN_UNAVAILABLE,
-        severity=Severity.INFO,
         message=f"functions and features were not checked: {reason}",
         at=at,
         help=f"put the domain in `{name}.py` beside the spec or in a folder above it"
         if is_missing
         else None,
+    )
+
+
+def empty_range(at: Span, shown: str, low: object, high: object) -> Diagnostic:
+    """Report a range that holds nothing: its ends are the wrong way round."""
+    return Diagnostic(
+        code=Code.EMPTY_RANGE,
+        severity=Severity.WARNING,
+        message=f"`{shown}` has no value: there is none from {low} to {high}",
+        at=at,
+        help=f"write the smaller end first: {high}, then {low}",
+    )
+
+
+def overrides_built_in(at: Span, name: str) -> Diagnostic:
+    """Report a function of the domain that takes the place of a built-in one."""
+    return Diagnostic(
+        code=Code.OVERRIDES_BUILT_IN,
+        severity=Severity.WARNING,
+        message=f"`{name}` is the domain's own here, not the built-in function",
+        at=at,
+        help="give the domain's function another name",
+    )
+
+
+def invalid_param(at: Span, name: str, reason: str, help: str) -> Diagnostic:
+    """Report a param whose value or limits cannot be."""
+    return Diagnostic(
+        code=Code.INVALID_PARAM,
+        message=f"the param `{name}` {reason}",
+        at=at,
+        help=help,
+    )
+
+
+def invalid_definition(at: Span, name: str, reason: str, help: str) -> Diagnostic:
+    """Report a definition that is no pure function of its parameters."""
+    return Diagnostic(
+        code=Code.INVALID_DEFINITION,
+        message=f"the definition `{name}` {reason}",
+        at=at,
+        help=help,
+    )
+
+
+def invalid_library(at: Span, path: str, reason: str) -> Diagnostic:
+    """Report a file that `use` names and that cannot be used."""
+    return Diagnostic(
+        code=Code.INVALID_LIBRARY,
+        message=f"`{path}` cannot be used: {reason}",
+        at=at,
+        help="a file to `use` holds `param` and `def` only, and its path is seen from "
+        "the spec's folder",
+    )
+
+
+def invalid_size(at: Span, name: str, shown: str) -> Diagnostic:
+    """Report a list of inputs whose size is no number of items."""
+    return Diagnostic(
+        code=Code.INVALID_SIZE,
+        message=f"`{name}` cannot have the size {shown}",
+        at=at,
+        help="give the number of items, at least 1 and at most 1000, or an integer param",
+    )
+
+
+def invalid_index(at: Span, index: int, size: int) -> Diagnostic:
+    """Report the index of an item that a list does not have."""
+    return Diagnostic(
+        code=Code.INVALID_INDEX,
+        message=f"the list has no item {index}: it has {size}",
+        at=at,
+        help=f"items are counted from 0 to {size - 1}",
     )
