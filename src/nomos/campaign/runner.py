@@ -185,8 +185,8 @@ class Campaign:
 
     @property
     def model_calls(self) -> int:
-        """How many rows the model was sent."""
-        return self._calls_before + self.engine.answers.rows_sent
+        """How many calls of the model the blocks of the judged cases make."""
+        return self._calls_before
 
     def _take_in(self, judged: Judged) -> list[Event]:
         """Count a chunk's verdicts and confirm its new bugs, in the order of cases."""
@@ -218,6 +218,7 @@ class Campaign:
 
     def _count(self, judged: Judged, end: int) -> None:
         verdicts = judged.verdicts[:end]
+        self._calls_before += int(judged.calls[:end].sum())
         whole = end == len(judged.verdicts)
         self.tally.passed += int((verdicts == Verdict.PASSED).sum())
         self.tally.discarded += int((verdicts == Verdict.DISCARDED).sum())

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from nomos.diagnostics.source import Source
+from nomos.domain.functions import listen
 from nomos.domain.values import plain
 from nomos.errors import Discard, ModelError
 from nomos.harness.choices import CaseDraws, NoSuchNumber
@@ -65,10 +66,11 @@ class Case(Running):
     def accept(self) -> None:
         """Note that the case got past `requires`: it spends budget."""
         self.accepted = True
-        self.calls = 0  # k counts the calls of the block
+        listen(self)  # k counts the calls of the block
 
     def outputs(self, *values: Any) -> Any:
         """End the block: return its outputs, numbers as Python's own."""
+        listen(None)
         made = tuple(map(plain, values))
         return made[0] if len(made) == 1 else made
 
@@ -86,6 +88,7 @@ class Case(Running):
 
     def outcome(self, error: BaseException | None) -> Outcome:
         """Return the verdict, given how the case ended."""
+        listen(None)
         choices, accepted = tuple(self.draws.choices), self.accepted
         match error:
             case None:
@@ -161,4 +164,6 @@ class Alone:
             raise
         except Exception as error:
             return case.outcome(error)
+        finally:
+            listen(None)
         return case.outcome(None)

@@ -97,15 +97,21 @@ class Judged:
 
     `accepted` tells which cases got past `requires` and so spent budget. `violations`
     are the choices of the violated cases, by row. `discards` counts the reasons.
-    Crashed cases have their outcome in `crashes`.
+    Crashed cases have their outcome in `crashes`. `calls` are the model calls that the
+    block of each case makes when it is run by itself.
     """
 
     verdicts: Array
     accepted: Array
+    calls: Array
     violations: dict[int, tuple[int, ...]] = field(default_factory=dict)
     crashes: dict[int, Outcome] = field(default_factory=dict)
     discards: Counter[str] = field(default_factory=Counter)
-    k: int = 0
+
+    @property
+    def k(self) -> int:
+        """The most model calls of one case."""
+        return int(self.calls.max(initial=0))
 
     @property
     def tests(self) -> int:
@@ -116,7 +122,7 @@ class Judged:
         """Take in the outcome of a case that was run alone."""
         self.verdicts[row] = outcome.verdict
         self.accepted[row] = _is_test(outcome)
-        self.k = max(self.k, outcome.calls)
+        self.calls[row] = outcome.calls
         match outcome.verdict:
             case Verdict.VIOLATED:
                 self.violations[row] = outcome.choices
@@ -134,10 +140,10 @@ def _joined(first: Judged, second: Judged) -> Judged:
     return Judged(
         np.concatenate([first.verdicts, second.verdicts]),
         np.concatenate([first.accepted, second.accepted]),
+        np.concatenate([first.calls, second.calls]),
         first.violations | {r + shift: c for r, c in second.violations.items()},
         first.crashes | {r + shift: o for r, o in second.crashes.items()},
         first.discards + second.discards,
-        max(first.k, second.k),
     )
 
 
@@ -168,7 +174,7 @@ class Engine:
 
         It may stop earlier, where blocks discard cases: never later.
         """
-        judged = Judged(np.empty(0, dtype=np.int8), np.empty(0, dtype=bool))
+        judged = _unjudged(0)
         for first in range(0, cases.count, self._most):
             part = cases
             if cases.count > self._most:
@@ -192,9 +198,9 @@ class Engine:
             columns.generate()
             end = self._resolve(chunk, cases, resolved, cases.count, limits)
             end = _cut(chunk, resolved, end, limits.tests)
-            k = self._block(columns)
+            self._block(columns)
         end = self._resolve(chunk, cases, resolved, end, limits)
-        return _collect(columns, resolved, end, k)
+        return _collect(columns, resolved, end)
 
     def _run_alone(self, cases: Cases, limits: _Limits) -> Judged:
         outcomes: list[Outcome] = []
@@ -207,26 +213,25 @@ class Engine:
             if tests >= limits.tests or crashes >= limits.crashes:
                 break
         size = len(outcomes)
-        judged = Judged(np.zeros(size, dtype=np.int8), np.zeros(size, dtype=bool))
+        judged = _unjudged(size)
         for row, outcome in enumerate(outcomes):
             judged.add(row, outcome)
         return judged
 
     def _alone(self, cases: Cases, row: int) -> Outcome:
         outcome = self.alone.run(cases.alone(row))
-        self.answers.rows_sent += outcome.calls
+        if not self.program.plain_models:
+            self.answers.rows_sent += outcome.calls
         return outcome
 
-    def _block(self, columns: Columns) -> int:
+    def _block(self, columns: Columns) -> None:
         if not len(columns.chunk.rows):
-            return 0
+            return
         if self._lanes is not None:
-            k = self._lanes.run(columns, self.answers)
+            self._lanes.run(columns, self.answers)
         else:
             columns.block()
-            k = self.program.spec.k or 0
         columns.judge()
-        return k
 
     def _resolve(
         self,
@@ -275,13 +280,18 @@ def _cut(chunk: Chunk, resolved: dict[int, Outcome], end: int, tests: int) -> in
     return end
 
 
-def _collect(
-    columns: Columns, resolved: dict[int, Outcome], end: int, k: int
-) -> Judged:
+def _unjudged(count: int) -> Judged:
+    verdicts = np.full(count, Verdict.DISCARDED, dtype=np.int8)
+    calls = np.zeros(count, dtype=np.int64)
+    return Judged(verdicts, np.zeros(count, dtype=bool), calls)
+
+
+def _collect(columns: Columns, resolved: dict[int, Outcome], end: int) -> Judged:
     """Put together what the chunk and the runs alone came to."""
     chunk = columns.chunk
-    verdicts = np.full(end, Verdict.DISCARDED, dtype=np.int8)
-    judged = Judged(verdicts, np.zeros(end, dtype=bool), k=k)
+    judged = _unjudged(end)
+    verdicts = judged.verdicts
+    judged.calls[:] = chunk.calls[:end]
     count = int(np.searchsorted(chunk.rows, end))  # of the cases before the end
     rows, failed = chunk.rows[:count], columns.failed[:count]
     verdicts[rows] = Verdict.PASSED
