@@ -76,7 +76,7 @@ def campaign_options(command: _Command) -> _Command:
         click.option(
             "--calls",
             type=click.IntRange(1),
-            help="Stop after so many rows sent to the model.",
+            help="Stop after so many calls of the model.",
         ),
         click.option(
             "--seed",

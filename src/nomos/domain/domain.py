@@ -75,6 +75,8 @@ def _calls_of(domain: type[Domain], name: str, member: Any) -> int | None:
 
 def may_ask(domain: type[Domain], function: Any) -> bool:
     """Tell whether a function seems to call a batched one, however deep inside."""
+    if not any(isinstance(member, batched) for _, member in members(domain)):
+        return False
     function = inspect.unwrap(getattr(function, "__func__", function))
     if not isinstance(function, FunctionType):  # there is no code to look at
         asks_none = inspect.isbuiltin(function) or inspect.isclass(function)
