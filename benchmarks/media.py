@@ -42,7 +42,7 @@ def measure(name: str, cases: int) -> None:
     for number in range(_SINGLE):
         engine.alone.run(RandomCase(stream, number))
     single = (time.process_time() - began) / _SINGLE * cases
-    sent, inputs = end.counts.model_calls, engine.program.source
+    sent, inputs = engine.answers.rows_sent, engine.program.source
     predict = domain.predict.many  # type: ignore[attr-defined]  # both case studies have it
     began = time.process_time()
     part = inputs[:500]

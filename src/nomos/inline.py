@@ -81,7 +81,7 @@ def run(  # noqa: PLR0913 - keywords, each with a default
 
     Raises SpecError where the spec is wrong.
     """
-    limits = {
+    limits: dict[str, Any] = {
         "budget": budget,
         "time": time,
         "calls": calls,

@@ -151,6 +151,7 @@ class Told:
 
     verdict: Verdict
     spent: bool  # the case got past `requires`
+    calls: int  # of the model, by its block
     choices: tuple[int, ...] | None = None  # of a violated or crashed case
     why: str = ""  # of a crash
 
@@ -189,7 +190,7 @@ def told_alone(program: Program, count: int, seed: int = 0) -> Tale:
             why = outcome.why
         if outcome.verdict is Verdict.DISCARDED:
             discards[outcome.why] += 1
-        cases.append(Told(outcome.verdict, spent, choices, why))
+        cases.append(Told(outcome.verdict, spent, outcome.calls, choices, why))
     return Tale(cases, discards)
 
 
@@ -270,7 +271,8 @@ def told(
             if row in crashed:
                 choices, why = crashed[row].choices, crashed[row].error
             spent = bool(judged.accepted[row])
-            cases.append(Told(Verdict(verdict), spent, choices, why))
+            calls = int(judged.calls[row])
+            cases.append(Told(Verdict(verdict), spent, calls, choices, why))
     if most_alone is not None and way != "rows":
         assert alone.cases <= most_alone * count, (way, alone.cases, count)
     return Tale(cases, discards)

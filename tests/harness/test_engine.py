@@ -185,9 +185,13 @@ def test_remembered_answers_halve_what_is_sent(make: Callable[..., Any]) -> None
         cases = RandomCases(Stream(0, "spec"), first, 4096)
         engine.run(cases, Limits(MUCH, MUCH))
     tests = 5 * 4096
-    assert sum(domain.sent) == engine.answers.rows_sent == tests + ROWS
+    answers = engine.answers
+    again = answers.asked_again
+    assert ROWS // 100 <= again <= ROWS // 50
+    assert sum(domain.sent) == answers.rows_sent == tests + ROWS + again
+    assert answers.moved == 0
     engine.forget()
-    assert engine.answers.rows_sent == 0
+    assert engine.answers.rows_sent == engine.answers.asked_again == 0
 
 
 def test_a_total_function_is_asked_only_where_its_answer_is_needed(
@@ -236,8 +240,8 @@ def test_large_records_are_run_in_parts(
         spec("refuse(x.n)", "d != 77").replace("x.n", "getFeat(x, 0)"), Scores()
     )
     stopped = judge(discarding, "columns", 700, tests=150)
-    assert stopped.tests < 150
-    complete = judge(discards, "rows", 700).verdicts.tolist()
+    assert int(stopped.accepted.sum()) < 150
+    complete = judge(discarding, "rows", 700).verdicts.tolist()
     assert stopped.verdicts.tolist() == complete[: len(stopped.verdicts)]
 
 

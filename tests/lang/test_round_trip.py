@@ -8,10 +8,11 @@ import tokenize
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, given, reject, settings
 from hypothesis import strategies as st
 
 from nomos.diagnostics import Source, Span
+from nomos.errors import SpecError
 from nomos.lang import syntax
 from nomos.lang.block import PythonCode
 from nomos.lang.format import format_expr, format_spec
@@ -235,6 +236,61 @@ def test_python_code_keeps_its_meaning_and_its_comments(
     assert dump(formatted) == dump(text)
     assert remarks(formatted) == remarks(text)
     assert bool(remarks(text)) == (" # " in code or "\n#" in code)
+    assert format_spec(Source("test.nom", formatted)) == formatted
+
+
+BLANKS = st.text(st.sampled_from("   \t\n"), max_size=4)
+PARTS = st.sampled_from(("a", "#", "{{", "}}", "'", '"', "\\n", "\\\n", "é", "''", ";"))
+INSIDE = st.lists(st.one_of(BLANKS, PARTS), max_size=6).map("".join)
+HOLES = st.sampled_from(("", "{1}", "{ 1 + 2 }", "{d1!r:>4}", "{'q'}"))
+
+
+@st.composite
+def literals(draw) -> str:
+    """Write a string of any kind, which may go over several lines."""
+    mark = draw(st.sampled_from(("'''", '"""', "'", '"')))
+    prefix = draw(st.sampled_from(("", "f", "r", "b", "rb", "F")))
+    text = draw(INSIDE)
+    if prefix.lower() == "f":
+        text += draw(HOLES) + draw(INSIDE)
+    return prefix + mark + text + mark
+
+
+@st.composite
+def blocks(draw) -> str:
+    """Write a block whose strings hold blanks and line ends."""
+    base = draw(st.sampled_from(("", "  ", "     ", "\t")))
+    lines = []
+    for _ in range(draw(st.integers(1, 4))):
+        value, other = draw(literals()), draw(literals())
+        end = draw(st.sampled_from(("", "  ", "  # why \t", ";", "\n", "\n \n")))
+        form = draw(
+            st.sampled_from(
+                (
+                    "d1 = {v}{e}",
+                    "if d1:  \n{b}   d1 = {v}  {e}",
+                    "d1 = [  \n{v},\n  {w}]{e}",
+                    "d1 = ({v} ,{w}){e}",
+                    "d1 = 1 + \\\n len({v}){e}",
+                    "def f():\n{b} {v}\n{b} return {w}{e}",
+                )
+            )
+        )
+        lines.append(base + form.format(v=value, w=other, b=base, e=end))
+    return (
+        "{" + draw(st.sampled_from(("\n", " \n", " # c\n"))) + "\n".join(lines) + "\n}"
+    )
+
+
+@given(blocks())
+@settings(steady, max_examples=400)
+def test_a_block_means_the_same_whatever_its_strings_hold(block: str) -> None:
+    text = f"input x;\n{block}\nensures x == 1;\n"
+    try:
+        formatted = format_spec(Source("test.nom", text))
+    except SpecError:
+        reject()
+    assert dump(formatted) == dump(text)
     assert format_spec(Source("test.nom", formatted)) == formatted
 
 

@@ -77,7 +77,7 @@ def campaign_options(command: _Command) -> _Command:
         click.option(
             "--calls",
             type=click.IntRange(1),
-            help="Stop after so many rows sent to the model.",
+            help="Stop after so many calls of the model.",
         ),
         click.option(
             "--seed",
@@ -182,7 +182,7 @@ def worker_options(command: _Command) -> _Command:
     return command
 
 
-class _Confirm(click.ParamType):
+class _Confirm(click.ParamType[Any]):
     """`all`, or how many violations are run alone."""
 
     name = "all|N"

@@ -60,7 +60,7 @@ def _with_live(result: Result, folder: Path) -> Result:
 
     try:
         live = api.live_of(result.subject, folder)
-        assert live.prepared  # it is loaded here, or told why not
+        assert live.prepared is not None  # it is loaded here, or told why not
     except NomosError as error:
         spec = result.subject.spec
         click.echo(f"warning: {spec} is shown as recorded: {error}", err=True)

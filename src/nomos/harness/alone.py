@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from nomos.diagnostics.source import Source
+from nomos.domain.functions import listen
 from nomos.domain.values import plain
 from nomos.errors import Discard, ModelError
 from nomos.harness.choices import CaseDraws, EndlessRange, NoSuchNumber
@@ -77,10 +78,11 @@ class Case(Running):
     def accept(self) -> None:
         """Note that the case got past `requires`: it spends budget."""
         self.accepted = True
-        self.calls = 0  # k counts the calls of the block
+        listen(self)  # k counts the calls of the block
 
     def outputs(self, *values: Any) -> Any:
         """End the block: return its outputs, numbers as Python's own."""
+        listen(None)
         made = tuple(map(plain, values))
         return made[0] if len(made) == 1 else made
 
@@ -106,6 +108,7 @@ class Case(Running):
 
     def outcome(self, error: BaseException | None) -> Outcome:
         """Return the verdict, given how the case ended."""
+        listen(None)
         choices, accepted = tuple(self.draws.choices), self.accepted
         if self.failures:
             return self._violated(choices)
@@ -218,6 +221,8 @@ class Alone:
             outcome = case.outcome(error)
         else:
             outcome = case.outcome(None)
+        finally:
+            listen(None)
         if outcome.verdict is Verdict.VIOLATED:
             outcome = replace(outcome, gap=self._gap(outcome))
         return outcome
@@ -232,6 +237,8 @@ class Alone:
             raise
         except Exception:  # accepted, discarded or crashed: the draws are made
             return
+        finally:
+            listen(None)
 
 
 class _Accepted(Exception):

@@ -7,13 +7,14 @@ run alone can judge (an exception, above all) are marked and go on with a stand-
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, assert_never
 
 import numpy as np
 
-from nomos.domain.functions import BoundBatched
+from nomos.domain.functions import BoundBatched, Counted, listening
 from nomos.domain.records import (
     Column,
     get_feature,
@@ -73,6 +74,16 @@ class Evaluator:
         self.spec = chunk.program.spec
         self.answers = answers
         self.built_ins: dict[str, Function] = BUILT_INS
+        self._counts = False  # the block runs: its calls of a model count
+
+    @contextmanager
+    def counting(self, counts: bool = True) -> Iterator[None]:
+        """Count the calls of a model that are evaluated inside, or do not."""
+        before, self._counts = self._counts, counts
+        try:
+            yield
+        finally:
+            self._counts = before
 
     def column(self, value: Any, at: At) -> Column:
         """Return a value as a column that nobody can change, repeating a scalar."""
@@ -143,7 +154,8 @@ class Evaluator:
         rows = np.arange(count) if at is None else at
         missing = rows[~cell.known[rows]]
         if len(missing):
-            values = self.column(self.value(expr, missing, scope), missing)
+            with self.counting(False):  # it was counted where it stands
+                values = self.column(self.value(expr, missing, scope), missing)
             if cell.value is None:
                 cell.value = spread(values, missing, count)
             else:
@@ -166,6 +178,8 @@ class Evaluator:
 
         lanes = [Lane(partial(answer, function), case) for case in cases]
         Hub(self.answers).run(lanes)
+        if self._counts:
+            self.chunk.add_calls(at, np.array([lane.calls for lane in lanes]))
         return self._settled([(lane.result, lane.failure) for lane in lanes], at)
 
     def _settled(self, results: list[tuple[Any, Exception | None]], at: At) -> Column:
@@ -307,9 +321,29 @@ class Evaluator:
             arguments.append(self.chunk.draw_generators(at))
         if self.program.asks(expr.function):
             return self._together(function, arguments, at)
-        if expr.function in self.spec.code.called:
-            self.answers.rows_sent += self.chunk.count(at)
-        return self.each(partial(answer, function), arguments, at)
+        return self._one_by_one(function, expr.function, arguments, at)
+
+    def _one_by_one(
+        self, function: Function, name: str, arguments: list[Any], at: At
+    ) -> Column:
+        """Call a function that is not batched for each row."""
+        if not self._counts:
+            return self.each(partial(answer, function), arguments, at)
+        calls: list[int] = []
+
+        def call(*case: Any) -> Any:
+            counted = Counted()
+            counted.calls = int(name in self.program.plain_models)
+            try:
+                with listening(counted):
+                    return answer(function, *case)
+            finally:
+                calls.append(counted.calls)
+
+        standing = self.chunk.standing(at)
+        column = self.each(call, arguments, at)
+        self.chunk.add_calls(at, np.array(calls), standing)
+        return column
 
     def _batched(
         self, function: BoundBatched, expr: core.Call, at: At, scope: Scope
@@ -317,6 +351,8 @@ class Evaluator:
         """Call a batched function once for all rows, or only for what is not known."""
         # For all rows, remembered or not: the case may leave for what happens here.
         arguments = [self.value(argument, at, scope) for argument in expr.arguments]
+        if self._counts and function.function.is_model:
+            self.chunk.add_calls(at, 1)
 
         def ask(rows: At) -> tuple[Column, Array]:
             """Ask for some of the rows that are meant; None: for all of them."""
@@ -325,8 +361,7 @@ class Evaluator:
             values = [v if rows is None else part(v, rows) for v in arguments]
             if expr.draws:
                 values.append(self.chunk.draw_generators(inner))
-            if expr.function in self.spec.code.called:
-                self.answers.rows_sent += count
+            self.answers.rows_sent += count
 
             def columns(chosen: slice) -> list[Any]:
                 size = chosen.stop - chosen.start
@@ -338,8 +373,11 @@ class Evaluator:
         if places is None:
             values, failed = ask(None)
         else:
-            memory = self.answers.memory(_memory_key(expr, scope))
-            values, failed = memory.recall(places, ask)
+            # Each place in the spec has its own: a case never uses an answer twice.
+            # A definition has its calls in several places, which differ in what they ask.
+            place = expr.function, expr.span.start, expr.span.end, core.shape(expr)
+            memory = self.answers.memory(place)
+            values, failed = memory.recall(places, ask, self.chunk.standing(at))
         if failed.any():
             self.chunk.mark(at, failed, Fate.HARD, "")
         return values
@@ -388,13 +426,3 @@ def roots(expr: core.Expr, scope: Scope) -> frozenset[str] | None:
             case _:
                 pass
     return found
-
-
-def _memory_key(expr: core.Call, scope: Scope) -> Any:
-    """Return one key for `f(x1)` and `f(x2)`; other calls have their own."""
-    match expr.arguments:
-        case (core.Variable(name=name),) if scope[name].places is not None:
-            return expr.function
-        case _:
-            # A definition has its calls in several places, which differ in what they ask.
-            return expr.function, expr.span.start, expr.span.end, core.shape(expr)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from greenlet import getcurrent
 
+from nomos.domain.functions import BoundBatched
 from nomos.domain.records import items, to_column
 from nomos.domain.values import plain
 from nomos.errors import Discard
@@ -44,7 +45,8 @@ class LaneCase(Lane):
         self.result: Any = None
         self.failure: Exception | None = None
         self.is_lost = False
-        self.calls = self.asked = self.unasked = 0
+        self.calls = 0
+        self.told: dict[Any, int] | None = None
         self.chunk = chunk
         self.address = address  # its row in the chunk, and how many draws it has made
         self.choices: list[int] = []
@@ -90,15 +92,9 @@ def _current() -> Running:
     return lane
 
 
-def _asking(function: Function) -> Function:
+def _asking(function: BoundBatched) -> Function:
     """Return how a batched function asks the hub: what a spec calls most, in few steps."""
-
-    def ask(*arguments: Any) -> Any:
-        worker: Any = getcurrent()
-        worker.lane.calls += 1
-        return worker.answer(function, arguments)
-
-    return ask
+    return lambda *arguments: getcurrent().ask(function, arguments)  # type: ignore[attr-defined]  # a Worker's
 
 
 class Lanes:
@@ -116,18 +112,15 @@ class Lanes:
             self.parameters, body, spec.source.name, names
         )
 
-    def run(self, columns: Columns, answers: Answers) -> Array:
-        """Run the block for every case still in the chunk; return the calls of each row."""
+    def run(self, columns: Columns, answers: Answers) -> None:
+        """Run the block for every case still in the chunk."""
         lanes = self._lanes(columns)
-        calls = np.zeros(columns.chunk.size, dtype=np.int32)
         remembers = self.program.can_remember and answers.size > 0
         Hub(answers, most_live=self.most_live, remembers=remembers).run(lanes)
-        answers.rows_sent += sum([lane.unasked for lane in lanes])
+        columns.chunk.add_calls(None, np.array([lane.calls for lane in lanes]))
         if any(lane.choices for lane in lanes):
             columns.chunk.record_block([tuple(lane.choices) for lane in lanes])
-        calls[columns.chunk.rows] = [lane.calls for lane in lanes]
         self._hand_back(columns, lanes)
-        return calls
 
     def _lanes(self, columns: Columns) -> list[LaneCase]:
         chunk, block = columns.chunk, self._block

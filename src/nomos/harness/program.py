@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import builtins
 import copy
-import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from types import CodeType, ModuleType, SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from nomos.domain.domain import Domain, members
-from nomos.domain.functions import BoundBatched, batched
+from nomos.domain.domain import Domain, has_models, may_ask, members
+from nomos.domain.functions import BoundBatched, Counted, count_calls
 from nomos.domain.records import (
     Column,
     get_feature,
@@ -28,26 +27,24 @@ from nomos.errors import DomainError
 from nomos.harness.choices import CaseDraws
 from nomos.harness.rows import Source
 from nomos.lang import core
-from nomos.lang.types import MAX_INT
+from nomos.lang.types import BUILT_IN, MAX_INT
 
 Array = np.ndarray[Any, Any]
 _PYTHONS = ("abs", "len", "max", "min", "round")  # built in, and the same in Python
 Function = Callable[..., Any]
 
 
-class Running:
-    """One case while it runs: its draws, and the items that it drew."""
+class Running(Counted):
+    """One case while it runs: its draws, its model calls, and the items that it drew."""
 
-    __slots__ = ("asked", "calls", "draws", "items", "places", "program", "unasked")
+    __slots__ = ("draws", "items", "places", "program")
 
     def __init__(self, program: Program, draws: CaseDraws) -> None:
+        super().__init__()
         self.program = program
         self.draws = draws
         self.items: Sequence[Any] = []  # that it drew, and their places in the source
         self.places: Sequence[int] = []
-        self.calls = 0  # of the domain's functions, made by the block
-        self.asked = 0  # how often a batched function was asked, however deep inside
-        self.unasked = 0  # calls in which none was: of a model that is not batched
 
     def input(self) -> Any:
         """Draw an item from the source."""
@@ -86,7 +83,12 @@ class Program:
     ) -> None:
         self.spec = spec
         self.domain = domain
-        self.functions = {**(functions or {}), **_functions(domain)}
+        own = _functions(domain)
+        self.functions = {**(functions or {}), **own}
+        # Where no function is batched, each that the block calls stands for the model.
+        self.plain_models: frozenset[str] = frozenset()
+        if not has_models(type(domain)):
+            self.plain_models = frozenset(own.keys() - BUILT_IN.keys())
         self.modules = dict(modules or {})
         self.schema: Schema | None = domain.schema
         lets = (*spec.variables, *spec.later_variables)
@@ -154,27 +156,13 @@ class Program:
     def asks(self, name: str) -> bool:
         """Tell whether a function seems to call a batched one, however deep inside."""
         if name not in self._asks:
-            self._asks[name] = self._mentions_batched(self.functions[name])
+            self._asks[name] = may_ask(type(self.domain), self.functions[name])
         return self._asks[name]
 
-    def _mentions_batched(self, function: Function) -> bool:
-        code = getattr(function, "__code__", None)
-        todo = [] if code is None else [code]
-        seen: set[str] = set()
-        while todo:
-            code = todo.pop()
-            todo += [c for c in code.co_consts if isinstance(c, CodeType)]
-            for name in set(code.co_names) - seen:
-                seen.add(name)
-                member = inspect.getattr_static(self.domain, name, None)
-                if isinstance(member, batched):
-                    return True
-                inner = getattr(member, "__code__", None)
-                todo += [] if inner is None else [inner]
-        return False
-
     def namespace(
-        self, current: Current, asking: Callable[[Function], Function] | None = None
+        self,
+        current: Current,
+        asking: Callable[[BoundBatched], Function] | None = None,
     ) -> dict[str, Any]:
         """Return what names mean in a case: the language's functions and the domain's.
 
@@ -193,9 +181,11 @@ class Program:
             "label": lambda record: current().label(record),
         }
         for name, function in self.functions.items():
-            names[name] = _bound(name, function, current)
-            is_batched = isinstance(function, BoundBatched) and not draws(function)
-            if asking is not None and is_batched:
+            is_model = name in self.plain_models
+            names[name] = _bound(name, function, current, is_model)
+            if asking is None or draws(function):
+                continue
+            if isinstance(function, BoundBatched):
                 names[name] = asking(function)
         for name, module in self.modules.items():
             names[name] = SimpleNamespace(**{**vars(module), **names})
@@ -228,19 +218,16 @@ def _functions(domain: Domain) -> dict[str, Function]:
     return {name: getattr(domain, name) for name, _ in members(type(domain))}
 
 
-def _bound(name: str, function: Function, current: Current) -> Function:
+def _bound(name: str, function: Function, current: Current, is_model: bool) -> Function:
     """Count a function's calls, and hand it a generator where it draws."""
     hand_generator = draws(function)
 
     def call(*arguments: Any, **options: Any) -> Any:
-        running = current()
-        running.calls += 1
-        asked = running.asked
+        if is_model:
+            count_calls()
         if hand_generator:
-            arguments = (*arguments, running.draws.generator())
-        result = answer(function, *arguments, **options)
-        running.unasked += int(running.asked == asked)
-        return result
+            arguments = (*arguments, current().draws.generator())
+        return answer(function, *arguments, **options)
 
     call.__name__ = name
     return call

@@ -76,17 +76,18 @@ class _Block:
             if isinstance(node, ast.Call)
             and (name := self._function_name(node.func)) is not None
         )
-        models = self._models(called)
         _Constants(self.scope, self.outside).put_in_place(statements)
         k = count_invocations(
             statements,
-            lambda function: self._function_name(function) in models,
+            self._calls_of,
             {
                 name: size
                 for name, size in self.scope.sizes.items()
                 if name in self.free
             },
         )
+        if self._hands_on_a_model():
+            k = None
         straight = Straight(
             self.values,
             self.imports,
@@ -97,21 +98,30 @@ class _Block:
         lets = straight.lets(statements)
         return CheckedBlock(core.Code(tuple(statements), lets, called), k)
 
-    def _models(self, called: frozenset[str]) -> frozenset[str]:
-        """Return the functions whose calls count for k.
+    def _calls_of(self, function: ast.expr) -> int | None:
+        """Return how many calls of a model it is to call a function."""
+        name = self._function_name(function)
+        offer = self.scope.offer
+        if name is None or (offer is not None and name not in offer.functions):
+            return 0
+        if offer is None:  # any function of an unknown domain may be the model
+            return int(name not in BUILT_IN and name not in _PYTHON_NAMES)
+        return offer.functions[name].k
 
-        Those written for many cases are models. Where the block calls none of them, a
-        model is asked inside what it calls, as in a game: the domain's functions count.
-        """
-        if self.scope.offer is None:
-            return called - BUILT_IN.keys() - _PYTHON_NAMES
-        domains = {
-            name: function
-            for name, function in self.scope.offer.functions.items()
-            if name in called and name not in BUILT_IN
+    def _hands_on_a_model(self) -> bool:
+        """Tell whether a model is used other than by calling it, as in `map(predict, xs)`."""
+        called = {
+            id(node.func)
+            for node in _everywhere(self.python.statements)
+            if isinstance(node, ast.Call)
         }
-        batched = frozenset(name for name, f in domains.items() if f.batched)
-        return batched or frozenset(domains)
+        return any(
+            isinstance(node, ast.Name | ast.Attribute)
+            and id(node) not in called
+            and self._calls_of(node) != 0
+            and self.scope.offer is not None
+            for node in _everywhere(self.python.statements)
+        )
 
     def _check_assignments(self, outputs: tuple[syntax.Output, ...]) -> None:
         always = always_assigned(self.python.statements)

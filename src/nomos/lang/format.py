@@ -7,6 +7,8 @@ statement, and the indentation of the Python block. What is said stays as it is.
 from __future__ import annotations
 
 import ast
+import io
+import tokenize
 from typing import assert_never
 
 from nomos.diagnostics import Code, Source, Span
@@ -29,15 +31,22 @@ def format_spec(source: Source) -> str:
     if parsed.diagnostics:
         raise SpecError(source, parsed.diagnostics)
     spec, block = parsed.spec, ""
+    before: list[str] | None = None
     if spec.block is not None:  # else it is a file of params and definitions
         python = PythonCode(source, spec.block)
         broken = [d for d in python.diagnostics if d.code is Code.PYTHON_SYNTAX]
         if broken:
             raise SpecError(source, broken)
+        before = _dumps(python.statements)
         block = _format_block(source, spec.block, python)
     text = _Writer(source, spec).write(block)
-    again = parse(Source(source.name, text)).spec
-    assert _meaning(again) == _meaning(spec), "formatting must not change a spec"
+    made = Source(source.name, text)
+    again = parse(made).spec
+    after: list[str] | None = None
+    if again.block is not None:
+        after = _dumps(PythonCode(made, again.block).statements)
+    same = _meaning(again) == _meaning(spec) and after == before
+    assert same, "formatting must not change a spec"
     return text
 
 
@@ -47,7 +56,7 @@ def format_expr(expr: syntax.Expr) -> str:
 
 
 def _meaning(spec: syntax.Spec) -> tuple[object, ...]:
-    """Return what must stay the same; the block's code is compared by itself."""
+    """Return what must stay the same beside the block's code."""
     others = [
         node for node in syntax.statements(spec) if not isinstance(node, syntax.Block)
     ]
@@ -254,6 +263,11 @@ def _param(param: syntax.Param) -> Doc:
     return (f"param {param.name.name}{kind} := ", value, limits, ";")
 
 
+def _stripped(comment: syntax.Comment) -> str:
+    """Return a comment without the blanks at the ends of its lines."""
+    return "\n".join(line.rstrip() for line in comment.text.split("\n"))
+
+
 class _Writer:
     """Writes the statements of a spec with the comments that belong to them."""
 
@@ -269,11 +283,11 @@ class _Writer:
     def write(self, block: str) -> str:
         for statement in self.statements:
             for comment in self._comments_before(statement.span.start):
-                self._write(comment.text, comment.span)
+                self._write(_stripped(comment), comment.span)
             first = statement is self.statements[0]
             self._write_statement(_statement(statement, block), statement.span, first)
         for comment in self._comments_before(len(self.text)):
-            self._write(comment.text, comment.span)
+            self._write(_stripped(comment), comment.span)
         return "\n".join(self.lines) + "\n"
 
     def _comments_before(self, offset: int) -> list[syntax.Comment]:
@@ -285,7 +299,7 @@ class _Writer:
     def _write(self, text: str, span: Span) -> None:
         if self.lines and self.text.count("\n", self.end, span.start) > 1:
             self.lines.append("")
-        self.lines += [line.rstrip() for line in text.split("\n")]
+        self.lines += text.split("\n")
         self.end = max(self.end, span.end)
 
     def _write_statement(self, text: str, span: Span, first: bool) -> None:
@@ -293,14 +307,14 @@ class _Writer:
         # Above the first statement they would become part of the description.
         above, below = ([], inner) if first else (inner, [])
         for comment in above:
-            self._write(comment.text, Span(span.start, span.start))
+            self._write(_stripped(comment), Span(span.start, span.start))
         self._write(text, span)
         while self._next_comment_is_on_the_line():
             trailing = self.comments.pop()
             self.lines[-1] += "  " + trailing.text.rstrip()
             self.end = trailing.span.end
         for comment in below:
-            self.lines += [line.rstrip() for line in comment.text.split("\n")]
+            self.lines += _stripped(comment).split("\n")
 
     def _next_comment_is_on_the_line(self) -> bool:
         if not self.comments:
@@ -316,22 +330,46 @@ def _format_block(source: Source, block: syntax.Block, python: PythonCode) -> st
     reread = PythonCode(again, syntax.Block(opened[1:-1], span=span))
     if _dumps(reread.statements) == _dumps(python.statements) is not None:
         return opened
-    return source.slice(block.span)  # strings of several lines would be changed
+    return source.slice(block.span)  # too deep to be compared
 
 
 def _indented(lines: tuple[str, ...]) -> list[str]:
+    """Return lines indented by one step; what stands inside a string stays as it is."""
     base = next((indentation(line) for line in lines if is_code(line)), None)
+    inside = _begin_inside_strings(lines)
     out: list[str] = []
-    for line in lines:
+    for number, line in enumerate(lines):
+        ended = line if number + 1 in inside else line.rstrip()
+        if number in inside:
+            out.append(ended)
+            continue
         if base is not None and line.startswith(base):
-            code = line.removeprefix(base).rstrip()
+            code = ended.removeprefix(base)
         else:  # a comment, or a line inside brackets
-            code = line.strip()
+            code = ended.lstrip()
         if code:
             out.append(" " * INDENT + code)
         elif out and out[-1]:
             out.append("")
     return out if not out or out[-1] else out[:-1]
+
+
+def _begin_inside_strings(lines: tuple[str, ...]) -> set[int]:
+    """Return the lines that begin inside a string: their blanks belong to a value."""
+    found: set[int] = set()
+    opened: list[int] = []  # the rows on which strings with parts in braces begin
+    # Inside a bracket the tokenizer does not mind the indentation.
+    text = io.StringIO("(\n" + "\n".join(lines) + "\n)")
+    for token in tokenize.generate_tokens(text.readline):
+        kind = tokenize.tok_name[token.type]
+        first, last = token.start[0], token.end[0]
+        if kind in ("FSTRING_START", "TSTRING_START"):
+            opened.append(first)
+        elif kind in ("FSTRING_END", "TSTRING_END"):
+            found |= set(range(opened.pop(), last))
+        elif kind == "STRING":
+            found |= set(range(first, last))
+    return {row - 1 for row in found}  # rows count from 1, ours is the second
 
 
 def _dumps(statements: list[ast.stmt]) -> list[str] | None:

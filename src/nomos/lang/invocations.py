@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 
 from nomos.lang.flow import repetitions
 
-IsModel = Callable[[ast.expr], bool]
+# Of a function expression: how many calls of a model its call is; None: it depends.
+CallsOf = Callable[[ast.expr], int | None]
 # Functions of Python that take all that a generator has to give.
 _CONSUMERS = {
     "dict",
@@ -36,24 +37,23 @@ class _Depends(Exception):
 
 def count_invocations(
     statements: Iterable[ast.stmt],
-    is_model: IsModel,
+    calls_of: CallsOf,
     sizes: Mapping[str, int] | None = None,
 ) -> int | None:
-    """Count the calls of model functions, or return None where it depends on the run.
+    """Count the calls of models, or return None where it depends on the run.
 
-    `is_model` tells of a call's function expression whether it invokes the model;
     `sizes` are those of the lists of inputs.
     """
     known = sizes or {}
     try:
-        return sum(_count(statement, is_model, known) for statement in statements)
+        return sum(_count(statement, calls_of, known) for statement in statements)
     except _Depends:
         return None
 
 
-def _count(node: ast.AST, is_model: IsModel, sizes: Mapping[str, int]) -> int:
+def _count(node: ast.AST, calls_of: CallsOf, sizes: Mapping[str, int]) -> int:
     def inside(nodes: Iterable[ast.AST]) -> int:
-        return sum(_count(child, is_model, sizes) for child in nodes)
+        return sum(_count(child, calls_of, sizes) for child in nodes)
 
     match node:
         case ast.For(iter=iterable, body=body, orelse=orelse):
@@ -81,12 +81,17 @@ def _count(node: ast.AST, is_model: IsModel, sizes: Mapping[str, int]) -> int:
             _same(inside(node.handlers), 0)
             return inside([*node.body, *node.orelse, *node.finalbody])
         case ast.Call(func=function):
-            here = 1 if is_model(function) else 0
-            return here + inside(ast.iter_child_nodes(node))
+            return _known(calls_of(function)) + inside(ast.iter_child_nodes(node))
         case _ if isinstance(node, _RUN_ANY_NUMBER_OF_TIMES):
             return _same(inside(ast.iter_child_nodes(node)), 0)
         case _:
             return inside(ast.iter_child_nodes(node))
+
+
+def _known(count: int | None) -> int:
+    if count is None:
+        raise _Depends
+    return count
 
 
 def _same(*counts: int) -> int:

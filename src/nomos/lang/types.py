@@ -34,6 +34,7 @@ class Function:
     returns: Type = Type.UNKNOWN
     draws: bool = False  # it is handed a generator
     batched: bool = False  # it is written for many cases, as models are
+    k: int | None = 0  # how many calls of a model one call is; None: it depends
 
     @property
     def takes(self) -> str:
