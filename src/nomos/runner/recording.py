@@ -133,7 +133,11 @@ class Recording:
         if stopped and not self.campaign.can_resume:
             return  # in the middle of a range: it goes on from the last checkpoint
         self._write(result, finished=not stopped)
-        if self.campaign.options.accept and self.campaign.bugs.is_stored and not stopped:
+        if (
+            self.campaign.options.accept
+            and self.campaign.bugs.is_stored
+            and not stopped
+        ):
             self._accept(result)
 
     def _write(self, result: Result, *, finished: bool) -> None:
