@@ -20,7 +20,7 @@ import numpy as np
 from nomos.diagnostics.source import Source
 from nomos.domain.functions import listen
 from nomos.domain.values import plain
-from nomos.errors import Discard, ModelError
+from nomos.errors import OF_THE_CASE, Discard, ModelError
 from nomos.harness.choices import CaseDraws, EndlessRange, NoSuchNumber
 from nomos.harness.emit import Emitter, function_of
 from nomos.harness.gap import sides
@@ -217,7 +217,7 @@ class Alone:
                 self._function(case)
         except ModelError:
             raise
-        except Exception as error:
+        except OF_THE_CASE as error:
             outcome = case.outcome(error)
         else:
             outcome = case.outcome(None)
@@ -235,7 +235,7 @@ class Alone:
                 self._function(case)
         except EndlessRange:
             raise
-        except Exception:  # accepted, discarded or crashed: the draws are made
+        except OF_THE_CASE:  # accepted, discarded or crashed: the draws are made
             return
         finally:
             listen(None)

@@ -10,7 +10,7 @@ import numpy as np
 from nomos.domain.functions import BoundBatched, batched
 from nomos.domain.records import Column, items, take, to_column
 from nomos.domain.values import is_value
-from nomos.errors import ModelError
+from nomos.errors import OF_THE_CASE, ModelError
 from nomos.harness.memory import UNKNOWN, Memory
 from nomos.harness.watch import WHOLE_CHUNK, watch
 
@@ -91,7 +91,7 @@ def call_batch(
                 return function.many(*made), np.zeros(count, dtype=bool)
             except ModelError:
                 raise
-            except Exception:
+            except OF_THE_CASE:
                 left -= int(count == 1)
         # Generators cannot be used a second time: such a batch fails as a whole.
         if left <= 0 or count == 1 or function.function.draws:

@@ -25,7 +25,7 @@ from nomos.domain.records import (
     to_column,
 )
 from nomos.domain.values import answer
-from nomos.errors import Discard, ModelError
+from nomos.errors import OF_THE_CASE, Discard, ModelError
 from nomos.harness import forms, vector
 from nomos.harness.asking import Answers, call_batch
 from nomos.harness.chunk import Cell, Chunk, Fate
@@ -182,7 +182,7 @@ class Evaluator:
             self.chunk.add_calls(at, np.array([lane.calls for lane in lanes]))
         return self._settled([(lane.result, lane.failure) for lane in lanes], at)
 
-    def _settled(self, results: list[tuple[Any, Exception | None]], at: At) -> Column:
+    def _settled(self, results: list[tuple[Any, BaseException | None]], at: At) -> Column:
         """Return results as a column; the rows without one leave."""
         stand_in = next((value for value, error in results if error is None), 0)
         gone: dict[tuple[Fate, str], list[int]] = {}
@@ -396,12 +396,12 @@ class Evaluator:
 
 def _attempt(
     function: Callable[..., Any], case: tuple[Any, ...]
-) -> tuple[Any, Exception | None]:
+) -> tuple[Any, BaseException | None]:
     try:
         return function(*case), None
     except ModelError:
         raise
-    except Exception as error:
+    except OF_THE_CASE as error:
         return None, error
 
 

@@ -19,7 +19,7 @@ from greenlet import GreenletExit, getcurrent, greenlet
 
 from nomos.domain.functions import BoundBatched, listen
 from nomos.domain.records import Column, items, take, to_column
-from nomos.errors import ModelError
+from nomos.errors import OF_THE_CASE, ModelError
 from nomos.harness.asking import Answers, call_batch
 from nomos.harness.memory import UNKNOWN, fresh
 from nomos.harness.program import Running
@@ -44,7 +44,7 @@ class Lane(Running):
         self.function = function
         self.arguments = arguments
         self.result: Any = None
-        self.failure: Exception | None = None
+        self.failure: BaseException | None = None
         self.is_lost = False  # whatever it does from now on, its case runs alone
         self.calls = 0
         self.told: dict[Any, int] | None = None  # how often it was told of an item
@@ -76,7 +76,7 @@ class Worker(greenlet):
             listen(lane)
             try:
                 lane.result = lane.function(*lane.arguments)
-            except Exception as error:
+            except OF_THE_CASE as error:
                 lane.failure = error
             if lane.is_lost:
                 lane.failure = Unrepeatable()
@@ -222,7 +222,7 @@ class Hub:
             answer = items(function.many(*([argument] for argument in case)))[0]
         except ModelError:
             raise
-        except Exception as error:
+        except OF_THE_CASE as error:
             worker.throw(error)
         else:
             worker.switch(answer)

@@ -43,7 +43,7 @@ class LaneCase(Lane):
         self.arguments = self.items = arguments  # the inputs come first
         self.places = places
         self.result: Any = None
-        self.failure: Exception | None = None
+        self.failure: BaseException | None = None
         self.is_lost = False
         self.calls = 0
         self.told: dict[Any, int] | None = None
