@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import dedent
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from nomos.domain.csvfile import quoted
 from nomos.domain.domain import Domain, offer_of
 from nomos.domain.find import Imported
 from nomos.domain.functions import batched
+from nomos.domain.single import check_takes_many
 from nomos.domain.table import Table, read_table
 from nomos.errors import NomosError, SpecError
 from nomos.lang.check import check
@@ -70,10 +71,11 @@ def run(
 
     Raises SpecError where the spec is wrong.
     """
-    if not functions:
-        raise NomosError("give at least one function: predict=model.predict")
+    budget, seed = _whole("budget", budget, 1), _whole("seed", seed)
+    _check_functions(functions)
     text = _read(spec)
-    domain = _domain(inputs, labels, functions)
+    wide: dict[str, int] = {}
+    domain = _domain(inputs, labels, functions, wide)
     checked = check(Source(f"{text.name}.nom", text.text), text.name, offer_of(domain))
     errors = [d for d in checked.diagnostics if d.severity is Severity.ERROR]
     if checked.spec is None:
@@ -84,7 +86,40 @@ def run(
     result = ShownResult(prepared.subject, seed, budget)
     for _ in session.run(prepared, seed, result):
         pass
+    judged = result.counts.passed + result.counts.violations
+    if wide and result.counts.crashed and not judged:
+        name, width = next(iter(wide.items()))
+        raise NomosError(
+            f"`{name}` answers with {width} numbers for each record, and the spec takes "
+            f"them for one: give {name}=model.predict, or a function for one of them, "
+            f"such as {name}=lambda rows: model.predict_proba(rows)[:, 1]"
+        )
     return result
+
+
+def _whole(name: str, given: Any, least: int | None = None) -> int:
+    """Return a whole number, or say that it is none."""
+    is_number = isinstance(given, int | float | np.number)
+    wrong = not is_number or isinstance(given, bool) or given != given // 1
+    if wrong or (least is not None and given < least):
+        limit = "" if least is None else f" of {least} or more"
+        raise NomosError(f"{name} must be a whole number{limit}, not {given!r}")
+    return int(given)
+
+
+def _check_functions(functions: dict[str, Any]) -> None:
+    if not functions:
+        raise NomosError("give at least one function: predict=model.predict")
+    for name, given in functions.items():
+        kind = type(given).__name__
+        if isinstance(given, type):
+            raise NomosError(f"{name} is the class {given.__name__}: give a function")
+        if hasattr(given, "predict"):
+            raise NomosError(
+                f"{name} is a {kind}, and a function is wanted: {name}=model.predict"
+            )
+        if not callable(given):
+            raise NomosError(f"{name} is a {kind}, and a function is wanted")
 
 
 def _read(spec: SpecText | str | Path) -> SpecText:
@@ -93,6 +128,9 @@ def _read(spec: SpecText | str | Path) -> SpecText:
         return spec
     if isinstance(spec, str) and ("\n" in spec or ";" in spec):
         return SpecText(dedent(spec).strip() + "\n", "property")
+    if not isinstance(cast(Any, spec), str | Path):
+        kind = type(spec).__name__
+        raise NomosError(f"a spec is a text or the path of a file, not a {kind}")
     path = Path(spec)
     source, not_text = api.read_source(path)
     if not_text is not None:
@@ -101,9 +139,15 @@ def _read(spec: SpecText | str | Path) -> SpecText:
 
 
 def _domain(
-    inputs: Any, labels: Sequence[Any] | None, functions: dict[str, Callable[..., Any]]
+    inputs: Any,
+    labels: Sequence[Any] | None,
+    functions: dict[str, Callable[..., Any]],
+    wide: dict[str, int],
 ) -> type[Domain]:
-    """Return a domain made of what is at hand."""
+    """Return a domain made of what is at hand.
+
+    `wide` is told which functions answer with several numbers for a record.
+    """
     table = read_table(inputs)
     source: Any
     if table is not None:
@@ -117,8 +161,31 @@ def _domain(
         members["schema"] = table.schema
     if listed is not None:
         members["labels"] = lambda self: listed
-    members |= {name: batched(_method(f, table)) for name, f in functions.items()}
+    for name, function in functions.items():
+        members[name] = batched(_method(_checked(name, function, wide), table))
     return type("Inline", (Domain,), members)
+
+
+def _checked(
+    name: str, function: Callable[..., Any], wide: dict[str, int]
+) -> Callable[..., Any]:
+    """Return a function that says what is wrong with it, if it takes one record only."""
+    has_answered = False
+
+    def checked(*columns: Any) -> Any:
+        nonlocal has_answered
+        try:
+            answer = function(*columns)
+        except Exception:
+            if not has_answered and columns:
+                check_takes_many(function, columns, name)
+            raise
+        has_answered = True
+        if isinstance(answer, np.ndarray) and answer.ndim == 2 and answer.shape[1] > 1:
+            wide[name] = answer.shape[1]
+        return answer
+
+    return checked
 
 
 def _method(function: Callable[..., Any], table: Table | None) -> Callable[..., Any]:
@@ -142,8 +209,12 @@ def _method(function: Callable[..., Any], table: Table | None) -> Callable[..., 
 
 def _records(inputs: Any) -> tuple[list[Any], list[Any] | None]:
     """Return the items of a sequence; those of a torch data set come with labels."""
+    kind = type(inputs).__name__
+    if isinstance(inputs, str | Mapping):
+        raise NomosError(f"inputs are a {kind}: give a frame, or a list of records")
+    if hasattr(inputs, "to_list"):  # a column of a frame, which counts by its index
+        inputs = inputs.to_list()
     if not hasattr(inputs, "__len__") or not hasattr(inputs, "__getitem__"):
-        kind = type(inputs).__name__
         raise NomosError(
             f"inputs must be a table or a sequence of records, not a {kind}"
         )
