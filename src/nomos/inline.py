@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import dedent
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from nomos.domain.csvfile import quoted
 from nomos.domain.domain import Domain, offer_of
 from nomos.domain.find import Imported
 from nomos.domain.functions import batched
+from nomos.domain.single import check_takes_many
 from nomos.domain.table import Table, read_table
 from nomos.errors import NomosError
 from nomos.lang.check import check
@@ -82,7 +83,7 @@ def run(  # noqa: PLR0913 - keywords, each with a default
     Raises SpecError where the spec is wrong.
     """
     limits: dict[str, Any] = {
-        "budget": budget,
+        "budget": None if budget is None else _whole("budget", budget, 1),
         "time": time,
         "calls": calls,
         "until_bug": until_bug,
@@ -91,12 +92,10 @@ def run(  # noqa: PLR0913 - keywords, each with a default
     }
     limits = {name: value for name, value in limits.items() if value is not None}
     limits |= {n: functions.pop(n) for n in _OPTIONS if n in functions}
-    if type(seed) is not int:
-        raise NomosError(f"`seed` takes a whole number, not {seed!r}")
+    seed = _whole("seed", seed)
     if inputs is None:
         return _run_file(spec, functions, model, settings, seed, store, limits)
-    if not functions:
-        raise NomosError("give at least one function: predict=model.predict")
+    _check_functions(functions)
     options = api.campaign_options(**limits)
     if not options.workers.is_inline:
         raise NomosError(
@@ -104,14 +103,24 @@ def run(  # noqa: PLR0913 - keywords, each with a default
             " domain file, which other processes can load"
         )
     text = _read(spec)
-    domain = _domain(inputs, labels, functions)
+    wide: dict[str, int] = {}
+    domain = _domain(inputs, labels, functions, wide)
     source = Source(f"{text.name}.nom", text.text)
     checked = check(source, text.name, offer_of(domain))
     path = Path(source.name)
     loaded = LoadedSpec(path, checked, Imported(domain, {}, {}))
     loaded.runnable()
     job = Job(path, {}, loaded)
-    return api.only_result(api.drive([job], [seed], root=Path(), options=options))
+    run = api.drive([job], [seed], root=Path(), options=options)
+    result = api.only_result(run)
+    if wide and result.counts.crashed and not result.counts.judged:
+        name, width = next(iter(wide.items()))
+        raise NomosError(
+            f"`{name}` answers with {width} numbers for each record, and the spec takes "
+            f"them for one: give {name}=model.predict, or a function for one of them, "
+            f"such as {name}=lambda rows: model.predict_proba(rows)[:, 1]"
+        )
+    return result
 
 
 _OPTIONS = ("batch", "way", "confirm", "max_crashes", "isolate", "call_timeout_s")
@@ -140,12 +149,40 @@ def _run_file(  # noqa: PLR0913, PLR0917 - what `run` was given
     return results[0]  # type: ignore[no-any-return]  # one result
 
 
+def _whole(name: str, given: Any, least: int | None = None) -> int:
+    """Return a whole number, or say that it is none."""
+    is_number = isinstance(given, int | float | np.number)
+    wrong = not is_number or isinstance(given, bool) or given != given // 1
+    if wrong or (least is not None and given < least):
+        limit = "" if least is None else f" of {least} or more"
+        raise NomosError(f"{name} must be a whole number{limit}, not {given!r}")
+    return int(given)
+
+
+def _check_functions(functions: dict[str, Any]) -> None:
+    if not functions:
+        raise NomosError("give at least one function: predict=model.predict")
+    for name, given in functions.items():
+        kind = type(given).__name__
+        if isinstance(given, type):
+            raise NomosError(f"{name} is the class {given.__name__}: give a function")
+        if hasattr(given, "predict"):
+            raise NomosError(
+                f"{name} is a {kind}, and a function is wanted: {name}=model.predict"
+            )
+        if not callable(given):
+            raise NomosError(f"{name} is a {kind}, and a function is wanted")
+
+
 def _read(spec: SpecText | str | Path) -> SpecText:
     """Take a spec as it is given: text, or the path of a file."""
     if isinstance(spec, SpecText):
         return spec
     if isinstance(spec, str) and ("\n" in spec or ";" in spec):
         return SpecText(dedent(spec).strip() + "\n", "property")
+    if not isinstance(cast(Any, spec), str | Path):
+        kind = type(spec).__name__
+        raise NomosError(f"a spec is a text or the path of a file, not a {kind}")
     path = Path(spec)
     source, not_text = read_source(path)
     if not_text is not None:
@@ -154,9 +191,15 @@ def _read(spec: SpecText | str | Path) -> SpecText:
 
 
 def _domain(
-    inputs: Any, labels: Sequence[Any] | None, functions: dict[str, Callable[..., Any]]
+    inputs: Any,
+    labels: Sequence[Any] | None,
+    functions: dict[str, Callable[..., Any]],
+    wide: dict[str, int],
 ) -> type[Domain]:
-    """Return a domain made of what is at hand."""
+    """Return a domain made of what is at hand.
+
+    `wide` is told which functions answer with several numbers for a record.
+    """
     table = read_table(inputs)
     source: Any
     if table is not None:
@@ -170,8 +213,31 @@ def _domain(
         members["schema"] = table.schema
     if listed is not None:
         members["labels"] = lambda self: listed
-    members |= {name: batched(_method(f, table)) for name, f in functions.items()}
+    for name, function in functions.items():
+        members[name] = batched(_method(_checked(name, function, wide), table))
     return type("Inline", (Domain,), members)
+
+
+def _checked(
+    name: str, function: Callable[..., Any], wide: dict[str, int]
+) -> Callable[..., Any]:
+    """Return a function that says what is wrong with it, if it takes one record only."""
+    has_answered = False
+
+    def checked(*columns: Any) -> Any:
+        nonlocal has_answered
+        try:
+            answer = function(*columns)
+        except Exception:
+            if not has_answered and columns:
+                check_takes_many(function, columns, name)
+            raise
+        has_answered = True
+        if isinstance(answer, np.ndarray) and answer.ndim == 2 and answer.shape[1] > 1:
+            wide[name] = answer.shape[1]
+        return answer
+
+    return checked
 
 
 def _method(function: Callable[..., Any], table: Table | None) -> Callable[..., Any]:
@@ -195,8 +261,12 @@ def _method(function: Callable[..., Any], table: Table | None) -> Callable[..., 
 
 def _records(inputs: Any) -> tuple[list[Any], list[Any] | None]:
     """Return the items of a sequence; those of a torch data set come with labels."""
+    kind = type(inputs).__name__
+    if isinstance(inputs, str | Mapping):
+        raise NomosError(f"inputs are a {kind}: give a frame, or a list of records")
+    if hasattr(inputs, "to_list"):  # a column of a frame, which counts by its index
+        inputs = inputs.to_list()
     if not hasattr(inputs, "__len__") or not hasattr(inputs, "__getitem__"):
-        kind = type(inputs).__name__
         raise NomosError(
             f"inputs must be a table or a sequence of records, not a {kind}"
         )

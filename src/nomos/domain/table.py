@@ -79,6 +79,9 @@ def _array(data: Array) -> Table:
 
 def _frame(data: Any) -> Table:
     names = [str(name) for name in data.columns]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise DomainError(f"the frame has columns of one name: {', '.join(twice)}")
     columns = [_values(data[name]) for name in data.columns]
     features = [infer_feature(n, c) for n, c in zip(names, columns, strict=True)]
     held = [_held(f, c) for f, c in zip(features, columns, strict=True)]
