@@ -207,7 +207,7 @@ class Recorder:
         known = self.program.namespace(lambda: self.running)
         return [known[n] if n in known else getattr(builtins, n) for n in names]
 
-    def case(self) -> "Recorder":
+    def case(self) -> Recorder:
         draws = RandomCase(self.stream, len(self.outcomes))
         self.running = Case(self.program, draws)
         self.budget -= 1
