@@ -132,8 +132,8 @@ def read_libraries(spec: syntax.Spec, folder: Path) -> dict[str, Library]:
 
 
 def is_clean(checked: Checked) -> bool:
-    """Tell whether a spec has neither errors nor warnings."""
-    return all(d.severity is Severity.INFO for d in checked.diagnostics)
+    """Tell whether a spec itself has neither errors nor warnings."""
+    return all(d.code is Code.DOMAIN_UNAVAILABLE for d in checked.diagnostics)
 
 
 def load_spec(path: Path) -> tuple[core.Spec, Imported]:
