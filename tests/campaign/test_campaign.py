@@ -4,13 +4,13 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
-
-from nomos import api
 from nomos.campaign.events import BugFound, Event, Finished, Progress, Started
 from nomos.campaign.result import Result
 from nomos.campaign.runner import Budget
 from nomos.campaign.session import Options, Session
 from nomos.campaign.store import Store
+
+from nomos import api
 
 
 def run(

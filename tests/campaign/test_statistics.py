@@ -7,8 +7,6 @@ from math import comb
 
 import numpy as np
 import pytest
-from scipy.stats import beta
-
 from nomos.campaign.statistics import (
     Interval,
     clopper_pearson,
@@ -16,6 +14,7 @@ from nomos.campaign.statistics import (
     new_bug_chance,
     spread,
 )
+from scipy.stats import beta
 
 CONFIDENCES = (0.5, 0.8, 0.9, 0.95, 0.99, 0.999, 0.999999)
 

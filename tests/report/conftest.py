@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-from nomos import api
 from nomos.campaign.events import Bug, Finished
 from nomos.campaign.naming import project_root
 from nomos.campaign.result import Result
 from nomos.campaign.runner import Budget
 from nomos.campaign.session import Options, Session
+
+from nomos import api
 from nomos.report.html import html
 
 MADE = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)

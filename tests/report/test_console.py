@@ -5,12 +5,12 @@ from __future__ import annotations
 import io
 import re
 
-from rich.console import Console
-
-from nomos import api
 from nomos.campaign.naming import project_root
 from nomos.campaign.runner import Budget
 from nomos.campaign.session import Options, Session
+from rich.console import Console
+
+from nomos import api
 from nomos.report.console import RunConsole
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
-
 from nomos.campaign.result import Result
 from nomos.report.highlight import highlight
 

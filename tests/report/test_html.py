@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 from nomos.campaign.baseline import case_name
 from nomos.campaign.events import Crash
 from nomos.campaign.result import Result
-from nomos.report.html import html, write_html
 from nomos.report.html_overview import model_names
+
+from nomos.report.html import html, write_html
 
 Page = Callable[..., str]
 Read = Callable[[str], Any]

@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-
 from nomos.campaign.result import Result
-from nomos.domain.show import Image, Scene, Sound, Words
 from nomos.report.html_bugs import MOST_DRAWN
+
+from nomos.domain.show import Image, Scene, Sound, Words
 
 Page = Callable[..., str]
 Read = Callable[[str], Any]

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-
 from nomos.campaign.compare import compare_results
-from nomos.cli import cli
 from nomos.report.html_compare import comparison_html
+
+from nomos.cli import cli
 
 Read = Callable[[str], Any]
 

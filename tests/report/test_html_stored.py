@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-
 from nomos.campaign.records import CampaignRecord
+from nomos.report.html_stored import newest
+
 from nomos.cli import cli
 from nomos.cli.report import command
 from nomos.errors import StoreError
-from nomos.report.html_stored import newest
 
 Read = Callable[[str], Any]
 

@@ -7,10 +7,10 @@ import wave
 
 import numpy as np
 import pytest
+from nomos.report.html_pictures import image_data
 
 from nomos.domain.show import Fields, Image, Sound, Words, shown
 from nomos.report.bug import picture, text_change, write_files
-from nomos.report.html_pictures import image_data
 from nomos.report.pictures import blocks, difference, png, shrunk, spectrogram, wav
 
 RED, BLUE = [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]

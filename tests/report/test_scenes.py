@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from nomos.report.gif import compress, gif
+from nomos.report.lettering import lettering, wrapped
 
 from nomos.domain.show import Scene
 from nomos.report.bug import picture, write_files
-from nomos.report.gif import compress, gif
-from nomos.report.lettering import lettering, wrapped
 from nomos.report.scenes import PALETTE, parting, scenes_gif, scenes_png
 
 SKY, LINE, PATH, OTHER, BODY, PART = range(6)

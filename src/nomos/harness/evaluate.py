@@ -182,7 +182,9 @@ class Evaluator:
             self.chunk.add_calls(at, np.array([lane.calls for lane in lanes]))
         return self._settled([(lane.result, lane.failure) for lane in lanes], at)
 
-    def _settled(self, results: list[tuple[Any, BaseException | None]], at: At) -> Column:
+    def _settled(
+        self, results: list[tuple[Any, BaseException | None]], at: At
+    ) -> Column:
         """Return results as a column; the rows without one leave."""
         stand_in = next((value for value, error in results if error is None), 0)
         gone: dict[tuple[Fate, str], list[int]] = {}

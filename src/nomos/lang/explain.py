@@ -165,8 +165,6 @@ def _explain_character(text: str, chunk: Span, offset: int) -> Diagnostic:
         double = character * 2
         help = f"write `{double}`"
         return mistakes.syntax_error(at, f"`{character}`", f"`{double}`", help)
-    if text[offset : offset + 2] == "->":
-        return mistakes.syntax_error(at, "`->`", "`==>`", _SIGNS_ELSEWHERE["->"])
     remedy = _CHARACTERS_ELSEWHERE.get(character)
     return mistakes.unknown_character(at, character, remedy)
 

@@ -226,12 +226,13 @@ def _conditional(scope: Scope, expr: syntax.Conditional) -> core.Expr:
 
 
 def _index(scope: Scope, expr: syntax.Index) -> core.Expr:
-    items, index = elaborate(scope, expr.subject), elaborate(scope, expr.index)
-    span = scope.at(expr.span)
+    items, span = elaborate(scope, expr.subject), scope.at(expr.span)
     if items.type not in (Type.LIST, Type.UNKNOWN):
         help = "read a feature with `x.name`, change it with `x[name := value]`"
         wanted, got = "a list", items.type.value
         scope.report(mistakes.wrong_type(items.span, "`[...]`", wanted, got, help))
+        return core.Index(items, core.Constant(0, span=span), span=span)
+    index = elaborate(scope, expr.index)
     expect(scope, index, "an index", frozenset({Type.INT}), "an integer")
     if not isinstance(items, core.Variable) or items.name not in scope.sizes:
         return core.Index(items, index, span=span)
@@ -296,8 +297,8 @@ def _call(scope: Scope, expr: syntax.Call) -> core.Expr:
     symbol = None if qualifier else scope.symbols.get(function.name)
     if symbol is not None and symbol.kind is Kind.DEFINITION:
         definition = scope.definitions.get(function.name)
-        if definition is None:  # that is reported where it stands
-            return core.Call(function.name, arguments, span=span)
+        if definition is None or definition.number >= scope.limit:
+            return core.Call(function.name, arguments, span=span)  # it is reported
         return _inline(scope, definition, function, arguments, span)
     return resolve_call(scope, function, arguments, span)
 
@@ -332,10 +333,10 @@ def _inline(
             local[parameter.name] = core.Variable(name, span=span, type=argument.type)
             scope.bound |= {name}
             once[name] = argument
-    scope.local = local
+    limit, scope.limit, scope.local = scope.limit, definition.number, local
     with scope.elsewhere(span, definition.where):
         body = elaborate(scope, definition.node.body)
-    scope.local, scope.bound = outer, bound
+    scope.local, scope.bound, scope.limit = outer, bound, limit
     if not once:
         return replace(body, span=span)
     names, values = tuple(once), tuple(once.values())

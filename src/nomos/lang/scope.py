@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from math import inf
 
 from nomos.diagnostics import Diagnostic, Source, Span, mistakes
 from nomos.lang import core, syntax
@@ -45,9 +46,11 @@ class Symbol:
 class Definition:
     """A `def` that can be used; `where` says where it stands, for notes.
 
-    `depth` and `size` are those of its body with all definitions in it put in place.
+    `depth` and `size` are those of its body with all definitions in it put in place. It
+    can use the definitions whose number is smaller than its own.
     """
 
+    number: int
     node: syntax.Def
     where: str
     depth: int
@@ -72,6 +75,7 @@ class Scope:
     # What indices and the parameters of a definition stand for, where they do.
     local: dict[str, core.Expr] = field(default_factory=dict)
     bound: frozenset[str] = frozenset()  # the names that these have in the core
+    limit: float = inf  # the number that definitions in use must be below
     place: Span | None = None  # where a definition is used, while its body is read
 
     def report(self, diagnostic: Diagnostic) -> None:

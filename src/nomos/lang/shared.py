@@ -41,9 +41,11 @@ class Shared:
         self.outside = {declaration.name.name for declaration in declared}
         self.source = scope.source  # that the statements under way stand in
         self.use: syntax.Use | None = None  # through which they came
+        self.ahead: set[str] = set()  # the definitions that stand further down
 
     def declare(self, statements: tuple[syntax.Shared, ...]) -> None:
         """Declare all of it, in order."""
+        self.ahead |= {s.name.name for s in statements if isinstance(s, syntax.Def)}
         for statement in statements:
             match statement:
                 case syntax.Use():
@@ -66,6 +68,7 @@ class Shared:
             self.scope.report(mistakes.invalid_library(at, path, reason))
             return
         outer, self.source, self.use = self.source, library, use
+        self.ahead |= {s.name.name for s in statements if isinstance(s, syntax.Def)}
         for statement in statements:
             line, _ = library.locate(statement.span.start)
             with self.scope.elsewhere(at, f"in {path}, line {line}"):
@@ -90,8 +93,9 @@ class Shared:
 
     def _define(self, node: syntax.Def) -> None:
         name = self._name(node.name)
-        self.scope.declare(name, Symbol(Kind.DEFINITION, Type.UNKNOWN, name.span))
+        self.ahead.discard(name.name)
         found = len(self.scope.diagnostics)
+        self.scope.declare(name, Symbol(Kind.DEFINITION, Type.UNKNOWN, name.span))
         self._check_parameters(node)
         self._check_names(node)
         depth, size = self._measure(node)
@@ -99,7 +103,8 @@ class Shared:
             line, _ = self.source.locate(node.span.start)
             place = "" if self.use is None else f"{self.use.path.value}, "
             where = f"`{node.name.name}` is `{_short(node)}` ({place}line {line})"
-            definition = Definition(node, where, depth, size)
+            number = len(self.scope.definitions)
+            definition = Definition(number, node, where, depth, size)
             self.scope.definitions[node.name.name] = definition
 
     def _check_parameters(self, node: syntax.Def) -> None:
@@ -152,6 +157,8 @@ class Shared:
         known = None if offer is None else offer.functions.get(name)
         if name == own:
             reason, help = "uses itself", "definitions do not repeat; use Python for it"
+        elif name in self.ahead and name not in self.scope.definitions:
+            reason, help = f"uses `{name}`, which stands further down", "move it down"
         elif known.draws if known is not None else name in _DRAWS:
             reason = f"draws, with `{name}`"
             help = "draw in a `var`, and hand that to the definition"
