@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
-from nomos.campaign.statistics import (
+from nomos.results.statistics import (
     Interval,
     clopper_pearson,
     describe_rate,
