@@ -124,8 +124,9 @@ class Driver:
                 self._fill(active, todo, run, failed)
                 if not active:
                     break
-                with self._signals.raised():
-                    self._collect(self._crew.wait())
+                if not self._can_merge(active):
+                    with self._signals.raised():
+                        self._collect(self._crew.wait())
                 self._merge_all(active, finished)
             except TimeUp:
                 self._crew.drop()
@@ -239,6 +240,11 @@ class Driver:
         return self._answers.pop(ticket)
 
     # Merging.
+
+    def _can_merge(self, active: Sequence[_Active]) -> bool:
+        """Tell whether what comes next is there: it came while another was confirmed."""
+        first = [entry for one in active for entry in one.entries[:1]]
+        return any(entry.ticket in self._answers for entry in first)
 
     def _collect(self, answers: Sequence[Answer]) -> None:
         self._answers |= {answer.ticket: answer for answer in answers}

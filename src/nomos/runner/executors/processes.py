@@ -215,6 +215,8 @@ def serve() -> None:
         try:
             message = getattr(worker, task.method)(*task.arguments), None
         except Exception as error:
-            message = None, (type(error).__name__, str(error))
+            kinds = [kind.__name__ for kind in type(error).__mro__]
+            known = next((kind for kind in kinds if kind in _ERRORS), kinds[0])
+            message = None, (known, str(error))
         shared[:] = _SIGN.pack(0.0, WHOLE_CHUNK)
         answers.send_bytes(pickle.dumps(message, protocol=5))

@@ -102,17 +102,23 @@ class Worker:
             engine.forget()
             self._begun = campaign
         stream = Stream(campaign[1], prepared.subject.property)
-        limits = Limits(asked.tests, asked.crashes)
         watch.mark(WHOLE_CHUNK)
         judged: list[Judged] = []
+        tests, crashes = asked.tests, asked.crashes
         for cases in _cases(prepared, stream, asked):
-            if asked.one_by_one:
-                before = sum(map(len, judged))
-                judged.append(engine.run_rows(cases, limits, before))
-            else:
-                judged.append(engine.run(cases, limits))
-            if len(judged[-1]) < cases.count:
-                break  # it has come to a limit
+            while cases.count:  # the engine may stop early, where blocks discard cases
+                limits = Limits(tests, crashes)
+                if asked.one_by_one:
+                    before = sum(map(len, judged))
+                    part = engine.run_rows(cases, limits, before)
+                else:
+                    part = engine.run(cases, limits)
+                judged.append(part)
+                tests -= int(part.accepted.sum())
+                crashes -= len(part.crashes)
+                if tests < 1 or crashes < 1:
+                    return judged
+                cases = cases.part(len(part), cases.count - len(part))
         return judged
 
     def confirm(self, job: Job, cases: Sequence[tuple[int, ...]]) -> list[RunAlone]:

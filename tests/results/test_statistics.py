@@ -7,14 +7,15 @@ from math import comb
 
 import numpy as np
 import pytest
-from nomos.campaign.statistics import (
+from scipy.stats import beta
+
+from nomos.results.statistics import (
     Interval,
     clopper_pearson,
     describe_rate,
     new_bug_chance,
     spread,
 )
-from scipy.stats import beta
 
 CONFIDENCES = (0.5, 0.8, 0.9, 0.95, 0.99, 0.999, 0.999999)
 
