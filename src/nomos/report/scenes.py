@@ -1,4 +1,4 @@
-"""Scenes as pictures: side by side, whole paths in a PNG, the movement in a GIF.
+"""Scenes as one picture, side by side: paths, and the body at moments along them.
 
 Each panel has its own path bright and those of the others faint. A ring marks the first
 step at which the paths are apart.
@@ -12,14 +12,12 @@ from typing import Any
 import numpy as np
 
 from nomos.domain.show import Scene
-from nomos.report.gif import gif
-from nomos.report.lettering import HEIGHT, WIDTH, lettering, wrapped
 from nomos.report.pictures import indexed_png
 
 Array = np.ndarray[Any, Any]
 PALETTE = (
     (17, 20, 33),  # sky
-    (225, 226, 232),  # lines and text
+    (225, 226, 232),  # lines
     (84, 200, 240),  # the panel's own path
     (70, 78, 105),  # other paths
     (250, 204, 80),  # the body
@@ -28,11 +26,9 @@ PALETTE = (
 _LINE, _PATH, _OTHER, _BODY, _PART = range(1, 6)
 _PANEL = 360  # pixels across, with a margin
 _MARGIN = 8
-_TEXT = 2  # times the size of the letters
 _APART = 0.01  # of the width: paths farther from each other than this have parted
 _BODY_SIZE = 0.035  # of the width
-_MOST_FRAMES = 150
-_FRAME_CS, _LAST_CS = 4, 250  # how long a frame stays, in 1/100 s
+_MOMENTS = 6  # at which the body is drawn
 
 # A craft with its legs, upright: a body of unknown make, whose tilt must show.
 _OUTLINE = np.array(
@@ -45,33 +41,16 @@ _LEGS = (
 
 
 def scenes_png(scenes: Mapping[str, Scene]) -> bytes:
-    """Return one picture of all scenes: paths, bodies at start and end, captions."""
-    part = parting(list(scenes.values()))
+    """Return one picture of all scenes, in their order."""
+    every = list(scenes.values())
+    part = parting(every)
     panels = []
-    for name, scene in scenes.items():
-        panel = _Panel(name, scene, list(scenes.values()), part)
-        steps = sorted({0, *(() if part is None else (part,)), len(scene.path) - 1})
-        panel.bodies(steps)
+    for scene in every:
+        panel = _Panel(scene, every, part)
+        moments = np.linspace(0, len(scene.path) - 1, _MOMENTS).round().astype(int)
+        panel.bodies(sorted({*moments.tolist(), *(() if part is None else (part,))}))
         panels.append(panel.pixels)
     return indexed_png(_side_by_side(panels), PALETTE)
-
-
-def scenes_gif(scenes: Mapping[str, Scene]) -> bytes:
-    """Return an animation of all scenes, step by step at the same time."""
-    every = list(scenes.values())
-    length = max(len(scene.path) for scene in every)
-    pace = max(1, -(-length // _MOST_FRAMES))
-    times = [*range(0, length - 1, pace), length - 1]
-    frames = []
-    for time in times:
-        panels = []
-        for name, scene in scenes.items():
-            panel = _Panel(name, scene, [], None, until=time, last=length - 1)
-            panel.bodies([min(time, len(scene.path) - 1)])
-            panels.append(panel.pixels)
-        frames.append(_side_by_side(panels))
-    delays = [*[_FRAME_CS] * (len(frames) - 1), _LAST_CS]
-    return gif(frames, PALETTE, delays)
 
 
 def parting(scenes: Sequence[Scene]) -> int | None:
@@ -85,49 +64,21 @@ def parting(scenes: Sequence[Scene]) -> int | None:
 
 
 class _Panel:
-    """One scene as pixels, its captions below."""
+    """One scene as pixels."""
 
-    def __init__(
-        self,
-        name: str,
-        scene: Scene,
-        every: Sequence[Scene],
-        part: int | None,
-        *,
-        until: int | None = None,
-        last: int = 0,
-    ) -> None:
+    def __init__(self, scene: Scene, every: Sequence[Scene], part: int | None) -> None:
         self.scene = scene
         self.scale = (_PANEL - 2 * _MARGIN) / scene.width
         self.field = round(scene.height * self.scale)
-        self._write(
-            name, until is None or until >= len(scene.path) - 1 or until == last
-        )
-        path = scene.path[:, :2]
+        self.pixels = np.zeros((self.field + 2 * _MARGIN, _PANEL), dtype=np.uint8)
         for other in every:
             if other is not scene:
                 self._draw(other.path[:, :2], _OTHER)
         for line in scene.lines:
             self._draw(np.asarray(line), _LINE, thick=True)
-        self._draw(path if until is None else path[: until + 1], _PATH)
-        if part is not None:
-            self._ring(path[part])
-
-    def _write(self, name: str, ended: bool) -> None:
-        letters = (_PANEL - 2 * _MARGIN) // (WIDTH * _TEXT)
-        row = HEIGHT * _TEXT + 4
-        lines = wrapped(self.scene.caption, letters)
-        height = self.field + row * (1 + len(lines)) + 4 * _MARGIN
-        self.pixels = np.zeros((height, _PANEL), dtype=np.uint8)
-        self.top = _MARGIN + row
-        self._text(name, _MARGIN)
-        for number, line in enumerate(lines if ended else []):
-            self._text(line, self.top + self.field + _MARGIN + row * number)
-
-    def _text(self, text: str, top: int) -> None:
-        mask = lettering(text, scale=_TEXT)[:, : _PANEL - 2 * _MARGIN]
-        height, width = mask.shape
-        self.pixels[top : top + height, _MARGIN : _MARGIN + width][mask] = _LINE
+        self._draw(scene.path[:, :2], _PATH)
+        if part is not None and part < len(scene.path):
+            self._ring(scene.path[part, :2])
 
     def bodies(self, steps: Sequence[int]) -> None:
         """Draw the body as it is at some steps."""
@@ -151,7 +102,7 @@ class _Panel:
         if len(points) < 2:
             return
         across = _MARGIN + points[:, 0] * self.scale
-        down = self.top + self.field - points[:, 1] * self.scale
+        down = _MARGIN + self.field - points[:, 1] * self.scale
         ends = np.stack([across, down], axis=1)
         lengths = np.abs(np.diff(ends, axis=0)).max(axis=1)
         pieces = [
@@ -164,7 +115,7 @@ class _Panel:
             spots = (spots[:, None] + steps).reshape(-1, 2)
         x, y = spots.T
         inside = (x >= _MARGIN) & (x < _PANEL - _MARGIN)
-        inside &= (y >= self.top) & (y <= self.top + self.field)
+        inside &= (y >= _MARGIN) & (y <= _MARGIN + self.field)
         self.pixels[y[inside], x[inside]] = colour
 
 

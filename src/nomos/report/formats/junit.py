@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Sequence
 from xml.etree import ElementTree
 
-from nomos.campaign.result import Result
-from nomos.campaign.statistics import describe_rate
-from nomos.report.summary import Unstarted, example
+from nomos.report.summary import example, remark_lines
+from nomos.report.view import Failure, view
+from nomos.results.result import Result
 
 # What XML 1.0 cannot hold, however it is escaped.
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -18,20 +18,20 @@ _LONGEST_TEXT = 20_000  # characters; readers of these files give up on much lon
 
 def junit(
     results: Sequence[Result],
-    unstarted: Sequence[Unstarted] = (),
+    failures: Sequence[Failure] = (),
     *,
     only_new: bool = False,
 ) -> str:
-    """Return the document: violated is a failure, failed is an error.
+    """Return the document: violated is a failure, what has no verdict is an error.
 
     With `only_new`, a property whose bugs are all known is skipped.
     """
     groups: dict[str, list[ElementTree.Element]] = {}
     for result in results:
         case = _case(result, only_new=only_new)
-        groups.setdefault(_folder(result.subject.path), []).append(case)
-    for path, why in unstarted:
-        groups.setdefault(_folder(path), []).append(_unstarted_case(path, why))
+        groups.setdefault(_folder(result.subject.spec), []).append(case)
+    for path, why in failures:
+        groups.setdefault(_folder(path), []).append(_failed_case(path, why))
     suites = ElementTree.Element("testsuites", name="nomos")
     for folder, cases in groups.items():
         suite = ElementTree.SubElement(suites, "testsuite", name=_clean(folder))
@@ -64,30 +64,28 @@ def _add_totals(
 
 def _case(result: Result, *, only_new: bool) -> ElementTree.Element:
     subject, counts = result.subject, result.counts
-    name = subject.spec.name
-    if subject.model:
-        name += f"[{subject.model}]"
-    case = _empty_case(subject.path, f"{name} seed {result.seed}", counts.seconds)
-    problem = result.finished.problem if result.finished else "it did not end"
-    if result.verdict == "violated":
-        rate = describe_rate(counts.violations, counts.judged)
-        message = f"{counts.unique_bugs} unique bugs; {rate}"
-        if problem:
-            message += f"; {problem}"
-        if only_new and not result.new_bugs:
-            _add_outcome(case, "skipped", "known", f"known: {message}")
-            return case
+    name = result.name + (f"[{subject.model}]" if subject.model else "")
+    case = _empty_case(subject.spec, f"{name} seed {result.seed}", counts.seconds)
+    told = view([result])
+    bugs = f"{counts.unique_bugs} unique bugs; {told.rate}"
+    said = "; ".join([bugs, *(remark.text for remark in told.remarks)])
+    is_known = only_new and not counts.new_bugs
+    if result.verdict == "violated" and not is_known:
         shown = example([result])
         ids = "\n".join(f"nomos replay {bug.id}" for bug in result.bugs[:10])
-        detail = _cut(shown.plain if shown else "")
-        _add_outcome(case, "failure", "violated", message, f"{detail}\n{ids}")
-    elif result.verdict == "failed":
-        detail = "\n".join(crash.traceback for crash in result.crashes)
-        _add_outcome(case, "error", "failed", problem, detail)
+        remarks = "\n".join(remark_lines(told))
+        detail = f"{_cut(shown.plain if shown else '')}\n{ids}\n{remarks}"
+        _add_outcome(case, "failure", "violated", said, detail)
+    elif result.problem or result.verdict == "failed":
+        # Known bugs excuse no problem: what was not judged may hide a new one.
+        message = "; ".join(r.text for r in told.remarks if r.is_problem)
+        _add_outcome(case, "error", "failed", message, "\n".join(remark_lines(told)))
+    elif result.verdict == "violated":
+        _add_outcome(case, "skipped", "known", f"known: {said}")
     return case
 
 
-def _unstarted_case(path: str, why: str) -> ElementTree.Element:
+def _failed_case(path: str, why: str) -> ElementTree.Element:
     name = path.rpartition("/")[2].removesuffix(".nom")
     case = _empty_case(path, name, 0.0)
     _add_outcome(case, "error", "failed", why.partition("\n")[0], why)

@@ -1,14 +1,15 @@
-"""A spec's text as HTML with its words coloured; the block is read as Python."""
+"""A spec's text in pieces: what each word is, and which names its block uses."""
 
 from __future__ import annotations
 
 import keyword
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from nomos.lang.block import find_block_end
-from nomos.report.html_text import text
 
+Word = tuple[str, str]  # the kind of a piece, "" for plain text, and the piece
 _STATEMENTS = frozenset({"import", "input", "var", "requires", "output", "ensures"})
 _CONSTANTS = frozenset({"true", "false", "null", "MAX_INT", "True", "False", "None"})
 _NUMBER = r"(?P<number>\b[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)"
@@ -28,23 +29,27 @@ _PYTHON = re.compile(
 )
 
 
-def highlight(spec: str) -> list[str]:
-    """Return the lines of a spec as HTML, each complete in itself."""
-    lines = [""]
+def coloured_lines(spec: str) -> list[list[Word]]:
+    """Return the lines of a spec, each as its pieces."""
+    lines: list[list[Word]] = [[]]
     for kind, piece in _pieces(spec):
         first, *rest = piece.split("\n")
-        lines[-1] += _marked(kind, first)
-        lines += [_marked(kind, part) for part in rest]
-    return lines
+        lines[-1].append((kind, first))
+        lines += [[(kind, part)] for part in rest]
+    return [[word for word in line if word[1]] for line in lines]
 
 
-def _marked(kind: str, piece: str) -> str:
-    if not kind or not piece:
-        return text(piece, longest=None)
-    return f'<span class="{kind}">{text(piece, longest=None)}</span>'
+@lru_cache(maxsize=64)
+def names_in_block(spec: str) -> frozenset[str]:
+    """Return the names that the Python block of a spec uses; none where it has none."""
+    for match in _SPEC.finditer(spec):
+        if match["block"] is not None:
+            code = spec[match.start() : find_block_end(spec, match.start())]
+            return frozenset(m["word"] for m in _PYTHON.finditer(code) if m["word"])
+    return frozenset()
 
 
-def _pieces(spec: str) -> Iterator[tuple[str, str]]:
+def _pieces(spec: str) -> Iterator[Word]:
     """Yield the spec's text in pieces, each with the class of its colour."""
     at = 0
     for match in _SPEC.finditer(spec):
@@ -61,7 +66,7 @@ def _pieces(spec: str) -> Iterator[tuple[str, str]]:
     yield "", spec[at:]
 
 
-def _python(code: str) -> Iterator[tuple[str, str]]:
+def _python(code: str) -> Iterator[Word]:
     at = 0
     for match in _PYTHON.finditer(code):
         yield "", code[at : match.start()]

@@ -1,45 +1,61 @@
-"""Bugs found against cases, as a small drawing in SVG."""
+"""Bugs found against cases: what a small drawing in SVG is made of."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from nomos.campaign.result import Result
-from nomos.report.html_text import count
+from nomos.report.texts import count
+from nomos.results.result import Result
 
-_WIDTH, _HEIGHT = 380, 190
-_LEFT, _RIGHT, _TOP, _BOTTOM = 44, 8, 26, 38
+WIDTH, HEIGHT = 380, 190
+LEFT, RIGHT, _TOP, _BOTTOM = 44, 8, 26, 38
 _MOST_POINTS = 240  # of a curve; more would be closer than a pixel
 _MOST_CURVES = 20  # of seeds; more would be one blot
 
 
-def curve(results: Sequence[Result], *, old: Result | None = None) -> str:
-    """Return the plot of one property, a curve for each seed; empty without bugs.
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """A drawing: its curves, the old model's first, and the marks of its axes."""
+
+    curves: tuple[tuple[str, str], ...]  # what kind of curve it is, and its path
+    rows: tuple[tuple[str, str], ...]  # y and what stands there
+    columns: tuple[tuple[str, str, str], ...]  # x, where its text is anchored, the text
+    words: str
+
+
+def curve(results: Sequence[Result], *, old: Result | None = None) -> Plot | None:
+    """Return the plot of one property, a curve for each seed; None without bugs.
 
     An old model's curve is drawn behind that of the new one.
     """
     every = [*([] if old is None else [old]), *results[:_MOST_CURVES]]
     if not any(result.bugs for result in every):
-        return ""
+        return None
     width = max(_cases(result) for result in every)
     height = max(len(result.bugs) for result in every)
-    shapes = [_axes(width, height)]
-    for result in every:
-        kind = "curve old" if result is old else "curve"
-        shapes.append(f'<path class="{kind}" d="{_steps(result, width, height)}"/>')
-    said = (
+    words = (
         _in_words(results)
         if old is None
         else f"Solid: {count(len(results[0].bugs), 'bug')} of the new model;"
         f" dashed: {len(old.bugs):,} of the old one."
     )
-    kind = "plot many" if len(results) > 1 else "plot"
-    return (
-        f'<figure class="{kind}"><svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img"'
-        f' aria-label="Bugs found against cases. {said}">{"".join(shapes)}</svg>'
-        f"<figcaption>{said}</figcaption></figure>"
+    return Plot(
+        tuple(
+            ("old" if result is old else "", _steps(result, width, height))
+            for result in every
+        ),
+        tuple((f"{_y(bugs, height):.1f}", f"{bugs:,}") for bugs in _ticks(height)),
+        tuple(_column(case, width) for case in _ticks(width)),
+        words,
     )
+
+
+def _column(case: int, width: int) -> tuple[str, str, str]:
+    x = _x(case, width)
+    anchor = "end" if x > WIDTH - RIGHT - 24 else "middle"
+    return f"{x:.1f}", anchor, f"{case:,}"
 
 
 def _cases(result: Result) -> int:
@@ -60,18 +76,18 @@ def _in_words(results: Sequence[Result]) -> str:
     if len(cases) > 2:
         half = cases[(len(cases) - 1) // 2]
         said += f", half of them by case {half:,}, the last with {cases[-1]:,}"
-    kept = result.counts.unique_bugs - len(cases)
-    if kept > 0:
-        said += f"; {count(kept, 'later one')} not drawn"
+    later = result.counts.unique_bugs - len(cases)
+    if later > 0:
+        said += f"; {count(later, 'later one')} not drawn"
     return said + f". Cases in all: {_cases(result):,}."
 
 
 def _x(case: float, width: int) -> float:
-    return _LEFT + (_WIDTH - _LEFT - _RIGHT) * case / width
+    return LEFT + (WIDTH - LEFT - RIGHT) * case / width
 
 
 def _y(bugs: float, height: int) -> float:
-    return _HEIGHT - _BOTTOM - (_HEIGHT - _TOP - _BOTTOM) * bugs / height
+    return HEIGHT - _BOTTOM - (HEIGHT - _TOP - _BOTTOM) * bugs / height
 
 
 def _steps(result: Result, width: int, height: int) -> str:
@@ -85,26 +101,6 @@ def _steps(result: Result, width: int, height: int) -> str:
     for mark in marks:
         path.append(f"H{_x(cases[mark], width):.1f}V{_y(mark + 1, height):.1f}")
     return "".join(path) + f"H{_x(_cases(result), width):.1f}"
-
-
-def _axes(width: int, height: int) -> str:
-    right, floor = _WIDTH - _RIGHT, _HEIGHT - _BOTTOM
-    shapes = []
-    for bugs in _ticks(height):
-        y = _y(bugs, height)
-        shapes.append(f'<path class="grid" d="M{_LEFT} {y:.1f}H{right}"/>')
-        shapes.append(
-            f'<text x="{_LEFT - 8}" y="{y + 4:.1f}" class="end">{bugs:,}</text>'
-        )
-    for case in _ticks(width):
-        x = _x(case, width)
-        anchor = "end" if x > right - 24 else "middle"
-        shapes.append(
-            f'<text x="{x:.1f}" y="{floor + 17}" class="{anchor}">{case:,}</text>'
-        )
-    shapes.append(f'<text x="{right}" y="{_HEIGHT - 4}" class="end">cases</text>')
-    shapes.append('<text x="0" y="12">bugs</text>')
-    return "".join(shapes)
 
 
 def _ticks(most: int) -> list[int]:
