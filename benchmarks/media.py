@@ -13,10 +13,11 @@ import argparse
 import time
 from pathlib import Path
 
-from nomos import api
 from nomos.campaign.events import Finished
 from nomos.campaign.runner import Budget, Campaign
 from nomos.campaign.session import Options, Session
+
+from nomos import api
 from nomos.errors import NomosError
 from nomos.harness.choices import RandomCase, Stream
 

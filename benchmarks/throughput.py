@@ -24,10 +24,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-
-from nomos import Domain, Schema, batched
 from nomos.campaign.events import Finished
 from nomos.campaign.runner import Budget, Campaign
+
+from nomos import Domain, Schema, batched
 from nomos.diagnostics import Source
 from nomos.domain import Integer, Real
 from nomos.domain.domain import offer_of

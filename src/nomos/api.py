@@ -67,6 +67,15 @@ class Results(Sequence["ShownResult"]):
     def __len__(self) -> int:
         return len(self.results)
 
+    def save(self, path: str | Path) -> Path:
+        """Write one page with all results and what could not be run."""
+        from nomos.report.html.page import html
+
+        failures = [(str(f.job.path), str(f.error)) for f in self.failures]
+        path = Path(path)
+        path.write_text(html(self.results, failures), encoding="utf-8")
+        return path
+
 
 def run_specs(
     specs: str | Path | Sequence[str | Path],
@@ -76,14 +85,17 @@ def run_specs(
     seeds: Iterable[int] = (0,),
     store: bool | Path = True,
     handlers: Sequence[Handler] = (),
+    control: str | Path | None = None,
     **options: Any,
 ) -> Results:
     """Run a campaign for each spec, model and seed.
 
     `specs` are files, folders or globs. `store` is where campaigns and bugs are kept:
-    True for `.nomos` at the project's root, False for nowhere. The other keywords are
-    those of `run`: budget, time, calls, until_bug, search, batch, way, confirm, jobs.
-    A spec that cannot be run is in `failures` of what is returned.
+    True for `.nomos` at the project's root, False for nowhere. `handlers` are called
+    with each event. `control` is a spec in which only chance can differ; it is run
+    beside the others. The other keywords are those of `run`: budget, time, calls,
+    until_bug, search, batch, way, confirm, jobs. A spec that cannot be run is in
+    `failures` of what is returned.
     """
     from nomos.runner.jobs import Job
     from nomos.runner.naming import project_root
@@ -108,10 +120,29 @@ def run_specs(
         store=kept,
         handlers=handlers,
         warn=_warn,
+        control=None if control is None else Path(control),
     )
     if run.stopped:  # what was found is in the store, and `resume` goes on
         raise KeyboardInterrupt
     return shown_results(run)
+
+
+def spaces(
+    specs: str | Path | Sequence[str | Path],
+    *,
+    settings: Mapping[str, str] | None = None,
+    limit: int,
+) -> dict[Path, int | None]:
+    """Count the cases that each spec has; None where there are more than `limit`."""
+    from nomos.models.load import is_trusting
+    from nomos.runner.executors.worker import Setting, Worker
+    from nomos.runner.jobs import Job
+    from nomos.runner.naming import project_root
+
+    given = [specs] if isinstance(specs, str | Path) else list(specs)
+    paths = find_specs([str(spec) for spec in given])
+    worker = Worker(Setting(project_root(paths[0]), trust=is_trusting()))
+    return {path: worker.space(Job(path, settings or {}), limit) for path in paths}
 
 
 def drive(  # noqa: PLR0913 - keywords
@@ -219,13 +250,11 @@ def shown_results(run: Run) -> Results:
     return Results(results, tuple(run.failures))
 
 
-def only_result(run: Run) -> ShownResult:
-    """Return the result of a single campaign; raises why it could not begin or end."""
-    if run.failures:
-        raise run.failures[0].error
-    if run.stopped:
-        raise KeyboardInterrupt
-    return shown_results(run)[0]  # type: ignore[no-any-return]  # one result
+def only_result(results: Results) -> ShownResult:
+    """Return the result of a single campaign; raises why it could not begin."""
+    if results.failures:
+        raise results.failures[0].error
+    return results[0]  # type: ignore[no-any-return]  # one result
 
 
 def assert_holds(path: Path | str, **options: Any) -> None:

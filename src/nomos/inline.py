@@ -21,6 +21,7 @@ from nomos.domain.table import Table, read_table
 from nomos.errors import NomosError
 from nomos.lang.check import check
 from nomos.report.notebook import ShownResult
+from nomos.runner.events import Handler
 from nomos.runner.jobs import Job
 from nomos.runner.specs import LoadedSpec, read_source
 
@@ -57,6 +58,7 @@ def run(  # noqa: PLR0913 - keywords, each with a default
     *,
     inputs: Any = None,
     labels: Sequence[Any] | None = None,
+    domain: type[Domain] | None = None,
     model: str | None = None,
     settings: Mapping[str, str] | None = None,
     seed: int = 0,
@@ -67,6 +69,7 @@ def run(  # noqa: PLR0913 - keywords, each with a default
     until_bug: bool = False,
     search: str = "auto",
     jobs: int = 1,
+    handlers: Sequence[Handler] = (),
     **functions: Any,
 ) -> ShownResult:
     """Test a model against a spec and return what was found.
@@ -80,6 +83,9 @@ def run(  # noqa: PLR0913 - keywords, each with a default
     what the model was trained on, an array, a frame or a list. Columns are features, by
     name or by number; those of an array are called f0, f1 and so on.
 
+    `domain` is a class to run the spec with instead of the domain that it imports.
+    `handlers` are called with each event.
+
     Raises SpecError where the spec is wrong.
     """
     limits: dict[str, Any] = {
@@ -90,29 +96,30 @@ def run(  # noqa: PLR0913 - keywords, each with a default
         "search": search,
         "jobs": jobs,
     }
-    limits = {name: value for name, value in limits.items() if value is not None}
     limits |= {n: functions.pop(n) for n in _OPTIONS if n in functions}
     seed = _whole("seed", seed)
-    if inputs is None:
-        return _run_file(spec, functions, model, settings, seed, store, limits)
-    _check_functions(functions)
+    if model is not None:
+        settings = {**(settings or {}), "model": model}
+    wide: dict[str, int] = {}
+    domain = _given_domain(domain, inputs, labels, functions, wide)
+    if domain is None:
+        if isinstance(spec, SpecText) or _is_text(spec):
+            raise NomosError("a spec that stands in a program needs `inputs`")
+        more = {"store": store, "handlers": handlers, **limits}
+        return api.only_result(
+            api.run_specs(spec, settings=settings, seeds=[seed], **more)
+        )
     options = api.campaign_options(**limits)
     if not options.workers.is_inline:
         raise NomosError(
             "functions at hand run in this process only: leave out `jobs`, or write a"
             " domain file, which other processes can load"
         )
-    text = _read(spec)
-    wide: dict[str, int] = {}
-    domain = _domain(inputs, labels, functions, wide)
-    source = Source(f"{text.name}.nom", text.text)
-    checked = check(source, text.name, offer_of(domain))
-    path = Path(source.name)
-    loaded = LoadedSpec(path, checked, Imported(domain, {}, {}))
-    loaded.runnable()
-    job = Job(path, {}, loaded)
-    run = api.drive([job], [seed], root=Path(), options=options)
-    result = api.only_result(run)
+    job = _job(_read(spec), domain, settings or {})
+    run = api.drive([job], [seed], root=Path(), options=options, handlers=handlers)
+    if run.stopped:
+        raise KeyboardInterrupt
+    result = api.only_result(api.shown_results(run))
     if wide and result.counts.crashed and not result.counts.judged:
         name, width = next(iter(wide.items()))
         raise NomosError(
@@ -126,27 +133,37 @@ def run(  # noqa: PLR0913 - keywords, each with a default
 _OPTIONS = ("batch", "way", "confirm", "max_crashes", "isolate", "call_timeout_s")
 
 
-def _run_file(  # noqa: PLR0913, PLR0917 - what `run` was given
-    spec: SpecText | str | Path,
+def _given_domain(
+    domain: type[Domain] | None,
+    inputs: Any,
+    labels: Sequence[Any] | None,
     functions: dict[str, Any],
-    model: str | None,
-    settings: Mapping[str, str] | None,
-    seed: int,
-    store: bool | Path,
-    limits: dict[str, Any],
-) -> ShownResult:
+    wide: dict[str, int],
+) -> type[Domain] | None:
+    """Return the domain that is at hand, None where the spec imports its own."""
+    if domain is None and inputs is not None:
+        _check_functions(functions)
+        return _domain(inputs, labels, functions, wide)
+    if inputs is not None:
+        raise NomosError("a domain has inputs of its own: leave out `inputs`")
     if functions:
         names = ", ".join(functions)
         raise NomosError(f"{names}: functions need `inputs` to be tested on")
-    if isinstance(spec, SpecText) or "\n" in str(spec) or ";" in str(spec):
-        raise NomosError("a spec that stands in a program needs `inputs`")
-    models = () if model is None else (model,)
-    results = api.run_specs(
-        spec, models=models, settings=settings, seeds=[seed], store=store, **limits
-    )
-    for failure in results.failures:
-        raise failure.error
-    return results[0]  # type: ignore[no-any-return]  # one result
+    return domain
+
+
+def _job(text: SpecText, domain: type[Domain], settings: Mapping[str, str]) -> Job:
+    """Return a spec with a domain that is at hand."""
+    source = Source(f"{text.name}.nom", text.text)
+    checked = check(source, text.name, offer_of(domain))
+    path = Path(source.name)
+    loaded = LoadedSpec(path, checked, Imported(domain, {}, {}))
+    loaded.runnable()
+    return Job(path, settings, loaded)
+
+
+def _is_text(spec: Any) -> bool:
+    return isinstance(spec, str) and ("\n" in spec or ";" in spec)
 
 
 def _whole(name: str, given: Any, least: int | None = None) -> int:
@@ -178,8 +195,8 @@ def _read(spec: SpecText | str | Path) -> SpecText:
     """Take a spec as it is given: text, or the path of a file."""
     if isinstance(spec, SpecText):
         return spec
-    if isinstance(spec, str) and ("\n" in spec or ";" in spec):
-        return SpecText(dedent(spec).strip() + "\n", "property")
+    if _is_text(spec):
+        return SpecText(dedent(str(spec)).strip() + "\n", "property")
     if not isinstance(cast(Any, spec), str | Path):
         kind = type(spec).__name__
         raise NomosError(f"a spec is a text or the path of a file, not a {kind}")

@@ -12,12 +12,12 @@ from textwrap import dedent
 from typing import Any
 
 import pytest
-
-from nomos import api
 from nomos.campaign.naming import project_root
 from nomos.campaign.result import Result
 from nomos.campaign.runner import Budget
 from nomos.campaign.session import Options, Session
+
+from nomos import api
 from nomos.report.html import write_html
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium")

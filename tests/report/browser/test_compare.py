@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from nomos.campaign.compare import compare_results
 from nomos.campaign.result import Result
 from nomos.report.html_compare import comparison_html

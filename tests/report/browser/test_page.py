@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from nomos.campaign.result import Result
 
 from casestudies.compas.data import load_people
 from casestudies.datasets import DataMissingError
 from casestudies.german_credit.data import load_applicants
-from nomos.campaign.result import Result
 from nomos.report.html import write_html
 
 pytestmark = pytest.mark.slow
