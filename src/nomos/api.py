@@ -47,6 +47,13 @@ def check(path: Path, **options: Any) -> Checked:
     return load_spec(path, **options).checked
 
 
+def is_clean(checked: Checked) -> bool:
+    """Tell whether a spec itself has neither errors nor warnings."""
+    from nomos.diagnostics import Code
+
+    return all(d.code is Code.DOMAIN_UNAVAILABLE for d in checked.diagnostics)
+
+
 def is_library(path: Path) -> bool:
     """Tell whether a file holds params and definitions alone, for specs to use."""
     from nomos.runner import specs
@@ -77,7 +84,7 @@ class Results(Sequence["ShownResult"]):
         return path
 
 
-def run_specs(
+def run_specs(  # noqa: PLR0913 - keywords
     specs: str | Path | Sequence[str | Path],
     *,
     models: Sequence[str] = (),

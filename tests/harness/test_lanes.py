@@ -148,7 +148,7 @@ def test_what_the_model_said_of_an_input_is_not_asked_again(
     again = engine.answers.asked_again
     assert 4 <= again <= 30
     assert sum(domain.batches) == engine.answers.rows_sent == 200 + again
-    assert judged.k == 2 and engine.answers.moved == 0
+    assert judged.calls.max() == 2 and engine.answers.moved == 0
 
 
 def test_what_a_case_asks_very_often_of_an_input_is_asked(

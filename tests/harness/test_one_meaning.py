@@ -10,8 +10,9 @@ import pytest
 from nomos import Discard, Domain, Schema, batched
 from nomos.domain import Integer, Real, total
 from nomos.harness.alone import Verdict
+from nomos.harness.cases import RandomCases
 from nomos.harness.choices import Stream
-from nomos.harness.engine import Engine, RandomCases, Way
+from nomos.harness.engine import Engine, Limits, Way
 
 BATCHES = {1: 20, 7: 70, 512: 300, 8192: 300}
 PAIR = """
@@ -370,7 +371,7 @@ def test_two_calls_of_a_case_never_share_an_answer(
     violated = 0
     for first in range(0, 1000, batch):
         cases = RandomCases(Stream(0, "spec"), first, batch)
-        judged = engine.run(cases, tests=10**9, crashes=10**9)
+        judged = engine.run(cases, Limits(10**9, 10**9))
         violated += int((judged.verdicts == Verdict.VIOLATED).sum())
     assert 150 < violated < 850  # remembered answers make the share coarse
     if way != "rows" and text is TWICE:
@@ -385,7 +386,7 @@ def test_one_item_drawn_twice_is_asked_twice(
     text = PAIR.replace("x1 != x2 ==> d1 != d2", "x1 == x2 ==> d1 == d2")
     engine = Engine(make(text, Coin()), way)
     cases = RandomCases(Stream(0, "spec"), 0, 3000)
-    judged = engine.run(cases, tests=10**9, crashes=10**9)
+    judged = engine.run(cases, Limits(10**9, 10**9))
     assert (judged.verdicts == Verdict.VIOLATED).any()
 
 
@@ -396,7 +397,7 @@ def test_answers_that_differ_in_their_last_bits_have_not_moved(
 ) -> None:
     engine = Engine(make(TWICE, Coin(noise=1e-9)), way)
     cases = RandomCases(Stream(0, "spec"), 0, count)
-    engine.run(cases, tests=10**9, crashes=10**9)
+    engine.run(cases, Limits(10**9, 10**9))
     assert engine.answers.asked_again > 4
     assert engine.answers.moved == 0
 

@@ -87,7 +87,7 @@ class Engine:
         violated cases are run again in a batch of their own.
         """
         began = time.perf_counter()
-        again, moved = self.answers.asked_again, self.answers.moved
+        moved = self.answers.moved
         parts: list[Judged] = []
         tests = crashes = 0
         for first in range(0, cases.count, self._most):
@@ -106,7 +106,6 @@ class Engine:
         whole = _put_together(parts)
         if repeat and len(whole.violations):
             whole.violations.came_back = self._repeat(whole.violations)
-        whole.asked_again = self.answers.asked_again - again
         whole.moved = self.answers.moved - moved
         whole.seconds = time.perf_counter() - began
         return whole

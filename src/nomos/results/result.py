@@ -67,8 +67,7 @@ class Counts:
     discarded: int = 0
     crashed: int = 0
     unstable: int = 0
-    asked_again: int = 0  # remembered answers that the model was asked for again
-    moved: int = 0  # of these, the answers that were different
+    moved: int = 0  # remembered answers that were different when asked for again
     model_calls: int = 0
     k: int = 0
     seconds: float = 0.0

@@ -48,7 +48,6 @@ class CaseTotals:
     passed: int = 0
     discarded: int = 0
     crashed: int = 0
-    asked_again: int = 0
     moved: int = 0
     model_calls: int = 0
     k: int = 0
@@ -252,7 +251,6 @@ class Campaign:
         totals.tests += int(judged.accepted[:end].sum())
         totals.model_calls += int(calls.sum())
         totals.k = max(totals.k, int(calls.max(initial=0)))
-        totals.asked_again += judged.asked_again
         totals.moved += judged.moved
         if judged.reasons:
             self.reasons += _reasons(judged, end)
