@@ -64,11 +64,16 @@ class Small(Domain):
 
     @batched
     def predict(self, rows):
-        return (np.nan_to_num(rows[:, 0]) * 7 % 5).astype(np.int32)
+        """Answer in one buffer, each time the same."""
+        if not hasattr(self, "_buffer"):
+            self._buffer = np.zeros(9000, dtype=np.int32)
+        self._buffer[: len(rows)] = np.nan_to_num(rows[:, 0]) * 7 % 5
+        return self._buffer[: len(rows)]
 
     @batched
     def score(self, rows):
-        return rows[:, 2] * np.float32(0.1)
+        """Answer as networks do, with shape (n, 1)."""
+        return rows[:, 2:3] * np.float32(0.1)
 
     @batched
     def brittle(self, rows):
@@ -143,6 +148,28 @@ class Small(Domain):
 
     def huge(self):
         return 2**63
+
+    def case(self, number):
+        return number + 1
+
+    def equal(self, first, second) -> int:
+        return 3
+
+    def differ(self, number) -> int:
+        return -number
+
+    def bool(self, row):
+        """Answer with a number of numpy, which is narrow."""
+        return row[0]
+
+
+class Whole(Small):
+    """The same with rows of small integers."""
+
+    def inputs(self):
+        rows = np.nan_to_num(super().inputs(), posinf=0)
+        rows[:, 1] %= 1000
+        return rows.astype(np.int16)
 
 
 @dataclass(frozen=True)
@@ -283,10 +310,12 @@ def assert_same(
     count: int,
     batches: dict[int, int],
     alone: float | None = None,
+    share: Callable[[Tale], float | None] = lambda tale: None,
 ) -> Tale:
     """Compare all ways with running alone; `batches` says how many cases for each.
 
-    `alone` is the share of cases that columns and lanes may hand over.
+    `alone` is the share of cases that columns and lanes may hand over; `share` says it
+    of what the cases came to.
     """
     with warnings.catch_warnings():
         # What numpy warns of, it does to every way alike; verdicts do not depend on it.
@@ -297,6 +326,7 @@ def assert_same(
             assert outcome.verdict == case.verdict, ("compiled", number)
             if case.choices is not None:
                 assert outcome.choices == case.choices, ("compiled", number)
+        alone = share(expected) if alone is None else alone
         straight = program.spec.code.straight is not None
         ways: list[Way] = ["columns", "lanes"] if straight else ["lanes"]
         runs = [(way, *batch) for way in ways for batch in batches.items()]
@@ -317,6 +347,11 @@ def make() -> Callable[..., Program]:
 @pytest.fixture
 def small() -> type[Domain]:
     return Small
+
+
+@pytest.fixture
+def whole() -> type[Domain]:
+    return Whole
 
 
 @pytest.fixture
