@@ -389,13 +389,11 @@ def ensures_without_output(at: Span) -> Diagnostic:
 
 def domain_unavailable(at: Span, name: str, reason: str) -> Diagnostic:
     """Say that checks were skipped because the domain could not be imported."""
-    is_missing = reason.startswith(f"there is no `{name}.py`")
+    put = f"put the domain in `{name}.py` beside the spec or in a folder above it"
     return Diagnostic(
         code=Code.DOMAIN_UNAVAILABLE,
         severity=Severity.INFO,
         message=f"functions and features were not checked: {reason}",
         at=at,
-        help=f"put the domain in `{name}.py` beside the spec or in a folder above it"
-        if is_missing
-        else None,
+        help=put if reason.startswith("there is no `") else None,
     )
