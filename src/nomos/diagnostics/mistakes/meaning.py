@@ -204,14 +204,12 @@ def domain_unavailable(
             message=f"functions and features were not checked: {reason}",
             at=at,
         )
-    is_missing = reason.startswith(f"there is no `{name}.py`")
+    put = f"put the domain in `{name}.py` beside the spec or in a folder above it"
     return Diagnostic(
         code=Code.DOMAIN_UNAVAILABLE,
         message=f"functions and features were not checked: {reason}",
         at=at,
-        help=f"put the domain in `{name}.py` beside the spec or in a folder above it"
-        if is_missing
-        else None,
+        help=put if reason.startswith("there is no `") else None,
     )
 
 
