@@ -16,22 +16,15 @@ import json
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from shutil import which
-
-from rich.console import Console
 
 from casestudies import paper_tables
 from casestudies.paper_runs import ROOT, Bench, Missing, ModelReport
 from casestudies.published import CASE_STUDIES, CaseStudy, Setting
-from nomos.campaign.events import Event, Finished
-from nomos.campaign.result import Result
-from nomos.campaign.store import FOLDER, Store
-from nomos.errors import StoreError
-from nomos.report import summary
-from nomos.report.console import RunConsole
-from nomos.report.html import write_html
+from nomos.api import Results
+from nomos.results.result import Result
+from nomos.runner.events import Event, Finished
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -54,30 +47,22 @@ def measure(cases: Sequence[CaseStudy], options: argparse.Namespace) -> int:
     began = time.perf_counter()
     reports: list[ModelReport] = []
     missing: list[Missing] = []
-    with ExitStack() as stack:
-        screen = RunConsole(console=Console(stderr=True, highlight=False))
-        store = None if options.no_store else open_store(screen)
-        if store is not None:
-            stack.enter_context(store)
-        stack.enter_context(screen)
-        progress = Progress(screen)
-        bench = Bench(
-            store=store, hear=progress.hear, warn=screen.warn, exact=options.exact
-        )
-        for case in cases:
-            for told in bench.run(case, setting_of(case, options)):
-                (missing if isinstance(told, Missing) else reports).append(told)  # type: ignore[arg-type]  # sorted by its kind
+    store = False if options.no_store else ROOT / ".nomos"
+    bench = Bench(store=store, handlers=[Progress()], exact=options.exact)
+    for case in cases:
+        for told in bench.run(case, setting_of(case, options)):
+            (missing if isinstance(told, Missing) else reports).append(told)  # type: ignore[arg-type]  # sorted by its kind
     seconds = time.perf_counter() - began
     print(paper_tables.as_text(reports, missing))
     print(
         f"\n{seconds:.1f} s in all, {sum(r.seconds for r in reports):.1f} s sampling."
     )
-    if store is not None:
+    if store:
         show_example(bench.results, store)
     write_files(reports, missing, options)
     if options.html is not None and bench.results:
         options.html.parent.mkdir(parents=True, exist_ok=True)
-        write_html(bench.results, options.html)
+        Results(tuple(bench.results)).save(options.html)
         print(f"\nAll properties, their bugs and curves: {options.html}")
     return 0 if reports else 3
 
@@ -121,49 +106,32 @@ def setting_of(case: CaseStudy, options: argparse.Namespace) -> Setting:
     )
 
 
-def open_store(screen: RunConsole) -> Store | None:
-    """Open the project's store; without one the campaigns run all the same."""
-    try:
-        return Store.open(ROOT / FOLDER)
-    except StoreError as error:
-        screen.warn(f"nothing is stored: {error}")
-        return None
-
-
 class Progress:
-    """Bars where a person looks; one line for each property and model elsewhere."""
+    """Tells which property is tested: a line for each of them and each model."""
 
-    def __init__(self, screen: RunConsole) -> None:
-        self.screen = screen
+    def __init__(self) -> None:
         self.last: tuple[str, str] | None = None
 
-    def hear(self, result: Result, event: Event) -> None:
-        """Show an event."""
-        if self.screen.live:
-            self.screen.hear(result, event)
-        elif isinstance(event, Finished):
-            subject = result.subject
-            if self.last != (subject.path, subject.model):
-                self.last = subject.path, subject.model
-                model = Path(subject.model).name or "-"
-                print(f"testing {subject.path} with {model}", file=sys.stderr)
+    def __call__(self, event: Event) -> None:
+        """Print a line where the first campaign of a property and a model is over."""
+        subject = event.subject
+        if isinstance(event, Finished) and self.last != (subject.spec, subject.model):
+            self.last = subject.spec, subject.model
+            model = Path(subject.model).name or "-"
+            print(f"tested {subject.spec} with {model}", file=sys.stderr)
 
 
-def show_example(results: Sequence[Result], store: Store) -> None:
+def show_example(results: Sequence[Result], store: Path) -> None:
     """Show one bug, where all are kept, and what to type next."""
-    found = summary.example(results)
+    found = next((result for result in results if result.bugs), None)
     if found is None:
         return
-    console = Console(highlight=False)
-    console.print("\nOne of the bugs:\n")
-    console.print(found, soft_wrap=True)
-    console.print(f"All bugs of the samples are in {store.path}.", soft_wrap=True)
-    console.print("What to type next:")
+    bug = found.bugs[0].id
+    print(f"\nOne of the properties:\n\n{found}\n")
+    print(f"All bugs of the samples are in {store}. What to type next:")
     if which("nomos") is None:  # `make demo` does not change the user's shell
-        activate = Path(sys.executable).with_name("activate")
-        console.print(f"  source {activate}", markup=False, soft_wrap=True)
-    for step in summary.next_steps(results):
-        console.print(f"  {step}", markup=False, soft_wrap=True)
+        print(f"  source {Path(sys.executable).with_name('activate')}")
+    print(f"  nomos show {bug}\n  nomos replay {bug}\n  nomos bugs --limit 20")
 
 
 def write_files(

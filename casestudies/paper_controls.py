@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nomos.campaign.control import Beside, beside, together
-from nomos.campaign.result import Result
+from nomos.results.gaps import ChanceRow, against_chance
+from nomos.results.result import Result
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,17 +16,14 @@ class ControlReport:
     name: str
     title: str  # of the property
     bugs: tuple[int, ...]
-    rows: tuple[Beside, ...]
+    rows: tuple[ChanceRow, ...]
 
 
-def control_report(
-    name: str, title: str, results: Sequence[Result], controls: Sequence[Result]
-) -> ControlReport:
+def control_report(name: str, title: str, results: Sequence[Result]) -> ControlReport:
     """Set all seeds of a property beside those of its control."""
-    ours = together(result.found for result in results)
-    theirs = together(result.found for result in controls)
-    bugs = tuple(result.counts.unique_bugs for result in controls)
-    return ControlReport(name, title, bugs, tuple(beside(ours, theirs)))
+    controls = [result.control for result in results if result.control is not None]
+    bugs = tuple(control.counts.unique_bugs for control in controls)
+    return ControlReport(name, title, bugs, tuple(against_chance(results)))
 
 
 def control_cells(report: ControlReport) -> list[tuple[str, ...]]:

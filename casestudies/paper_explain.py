@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from nomos.campaign.session import Options, Session
 
 from casestudies.paper_runs import ROOT, Bench, prepare
 from casestudies.paper_tables import Grid
 from casestudies.published import COMPAS, GERMAN_CREDIT, CaseStudy
 from nomos import api
-from nomos.campaign.session import Options, Session
 from nomos.diagnostics import Source
 from nomos.domain.find import Imported
 from nomos.errors import NomosError

@@ -13,14 +13,14 @@ from importlib import import_module
 from statistics import median
 
 import numpy as np
+from nomos.campaign.result import Result
+from nomos.campaign.runner import Budget
+from nomos.campaign.session import Options, Session
 
 from casestudies.paper_runs import ROOT, Bench
 from casestudies.paper_tables import Grid
 from casestudies.published import COMPAS, PAPER_SETTING, CaseStudy
 from nomos import api, batched
-from nomos.campaign.result import Result
-from nomos.campaign.runner import Budget
-from nomos.campaign.session import Options, Session
 from nomos.domain.find import Imported
 
 TRAININGS = 10

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,18 +10,12 @@ import numpy as np
 
 from casestudies.paper_controls import ControlReport, control_report
 from casestudies.published import CaseStudy, Model, Setting
-from nomos import api
-from nomos.campaign.events import Event, Finished
-from nomos.campaign.result import Result
-from nomos.campaign.runner import Budget
-from nomos.campaign.session import Options, Prepared, Session
-from nomos.campaign.store import Store
-from nomos.errors import NomosError
-from nomos.harness.program import Program
-from nomos.harness.space import space_within
+from nomos import Domain, NomosError, run_specs
+from nomos.api import Results, spaces
+from nomos.results.result import Result
+from nomos.runner.events import Handler
 
 ROOT = Path(__file__).parents[1]
-Listener = Callable[[Result, Event], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,77 +88,74 @@ class Bench:
     def __init__(
         self,
         *,
-        store: Store | None = None,
-        hear: Listener = lambda result, event: None,
-        warn: Callable[[str], None] | None = None,
+        store: bool | Path = False,
+        handlers: Sequence[Handler] = (),
         exact: int | None = None,
         folder: Path = ROOT / "casestudies",
     ) -> None:
         self.store = store
-        self.hear = hear
-        self.warn = warn
+        self.handlers = handlers
         self.exact = exact
         self.folder = folder
         self.results: list[Result] = []  # of all samples, seed by seed
 
     def run(self, case: CaseStudy, setting: Setting) -> Iterator[ModelReport | Missing]:
         """Yield a report for each model; a `Missing` ends the case study."""
-        options = Options(budget=Budget(cases=setting.budget), search="random")
-        session = Session(ROOT, options, self.store, self.warn)
         for model in case.models:
             try:
-                yield self._model(session, case, model, setting)
+                yield self._model(case, model, setting)
             except NomosError as error:
                 yield Missing(case, str(error))
                 return
 
-    def _model(
-        self, session: Session, case: CaseStudy, model: Model, setting: Setting
-    ) -> ModelReport:
-        rows, controls, seconds, accuracy, inputs = [], [], 0.0, None, 0
-        for name in case.properties:
-            prepared = prepare(
-                session, self.spec(case, name), self.settings(case, model)
-            )
-            if not rows:
-                program = prepared.engine.program
-                inputs, accuracy = len(program.source), share_right(program)
-            results = [
-                self._campaign(session, prepared, seed, setting.budget)
-                for seed in range(setting.seeds)
-            ]
-            seconds += sum(result.counts.seconds for result in results)
-            exact = self._exact(prepared, case)
-            rows.append(property_report(case, model, name, results, exact))
-            self.results += results
-            if name in case.controls:
-                chance = self._control(case, model, name, results)
-                seconds += sum(result.counts.seconds for result in chance)
-                named = case.controls[name], case.properties[name]
-                controls.append(control_report(*named, results, chance))
+    def _model(self, case: CaseStudy, model: Model, setting: Setting) -> ModelReport:
+        found = self._sample(case, model, setting)
+        results = [result for seeds in found.values() for result in seeds]
+        self.results += results
+        exact = self._exact(case, model)
+        live = results[0].live
+        assert live is not None
+        controls = [result.control for result in results if result.control is not None]
         return ModelReport(
             case,
             model,
             setting,
-            inputs,
-            accuracy,
-            tuple(rows),
-            seconds,
-            tuple(controls),
+            len(live.domain.inputs()),
+            share_right(live.domain),
+            tuple(
+                property_report(case, model, name, found[name], exact.get(name))
+                for name in case.properties
+            ),
+            sum(result.counts.seconds for result in [*results, *controls]),
+            tuple(
+                control_report(case.controls[name], case.properties[name], found[name])
+                for name in case.properties
+                if name in case.controls
+            ),
         )
 
-    def _control(
-        self, case: CaseStudy, model: Model, name: str, results: Sequence[Result]
-    ) -> list[Result]:
-        """Run a property's control as often as the property; nothing of it is stored."""
-        budget = results[0].budget
-        options = Options(budget=Budget(cases=budget), search="random")
-        session = Session(ROOT, options, warn=self.warn)
-        path = self.spec(case, case.controls[name])
-        prepared = prepare(session, path, self.settings(case, model))
-        for result in results:
-            result.control = self._campaign(session, prepared, result.seed, budget)
-        return [result.control for result in results if result.control is not None]
+    def _sample(
+        self, case: CaseStudy, model: Model, setting: Setting
+    ) -> dict[str, list[Result]]:
+        """Run all properties with all seeds; those with the same control together."""
+        together: dict[str | None, list[str]] = {}
+        for name in case.properties:
+            together.setdefault(case.controls.get(name), []).append(name)
+        found: dict[str, list[Result]] = {name: [] for name in case.properties}
+        for control, names in together.items():
+            results = run_specs(
+                [self.spec(case, name) for name in names],
+                settings=self.settings(case, model),
+                seeds=range(setting.seeds),
+                store=self.store,
+                handlers=self.handlers,
+                control=None if control is None else self.spec(case, control),
+                budget=setting.budget,
+                search="random",
+            )
+            for result in complete(results):
+                found[result.name].append(result)
+        return found
 
     def spec(self, case: CaseStudy, name: str) -> Path:
         """Return a property's file; a case study that is not there is an error."""
@@ -181,41 +172,46 @@ class Bench:
             settings["model"] = str(path)
         return settings
 
-    def _campaign(
-        self, session: Session, prepared: Prepared, seed: int, budget: int
-    ) -> Result:
-        result = Result(prepared.subject, seed, budget)
-        for event in session.run(prepared, seed, result):
-            self.hear(result, event)
-            if isinstance(event, Finished) and event.reason == "interrupted":
-                raise KeyboardInterrupt
-        return result
-
-    def _exact(self, prepared: Prepared, case: CaseStudy) -> Exact | None:
+    def _exact(self, case: CaseStudy, model: Model) -> Mapping[str, Exact]:
+        """Try every case of the properties that have few enough of them."""
         limit = case.exact if self.exact is None else min(case.exact, self.exact)
-        cases = space_within(prepared.engine.program, limit)
-        if cases is None:
-            return None
+        settings = self.settings(case, model)
+        specs = [self.spec(case, name) for name in case.properties]
+        counted = spaces(specs, settings=settings, limit=limit)
+        few = [path for path, count in counted.items() if count is not None]
+        if not few:
+            return {}
         # Stored are the bugs of the sample: those of all cases are far too many.
-        session = Session(ROOT, Options(search="exhaustive"))
-        count = sum(map(len, cases))
-        counts = self._campaign(session, prepared, 0, count).counts
-        return Exact(counts.unique_bugs, counts.tests, counts.bug_inputs)
+        results = run_specs(
+            few,
+            settings=settings,
+            store=False,
+            handlers=self.handlers,
+            search="exhaustive",
+        )
+        return {
+            result.name: Exact(
+                result.counts.unique_bugs, result.counts.tests, result.counts.bug_inputs
+            )
+            for result in complete(results)
+        }
 
 
-def prepare(session: Session, path: Path, settings: dict[str, str]) -> Prepared:
-    """Check a spec and make it ready to run."""
-    spec, imported = api.load_spec(path)
-    return session.prepare(spec, imported, path, settings)
+def complete(results: Results) -> Results:
+    """Return results that nothing is missing of; raises what kept one from running."""
+    for failure in results.failures:
+        raise failure.error
+    if results.stopped:
+        raise KeyboardInterrupt
+    return results
 
 
-def share_right(program: Program) -> float | None:
+def share_right(domain: Domain) -> float | None:
     """Return how often the model is right on the inputs, where these have labels."""
-    predict = program.batched("predict")
-    if program.labels is None or predict is None:
+    if not hasattr(domain, "labels"):
         return None
-    answers = predict.many(program.source)
-    return float(np.mean(np.asarray(answers) == np.asarray(program.labels)))
+    answers = domain.predict.many(domain.inputs())  # type: ignore[attr-defined]  # each with labels has it
+    return float(np.mean(np.asarray(answers) == np.asarray(domain.labels())))
 
 
 def property_report(
@@ -226,7 +222,6 @@ def property_report(
     exact: Exact | None,
 ) -> PropertyReport:
     """Sum up what the seeds of one property came to."""
-    problems = [r.finished.problem for r in results if r.finished is not None]
     return PropertyReport(
         name=name,
         title=case.properties[name],
@@ -236,5 +231,5 @@ def property_report(
         violations=sum(r.counts.violations for r in results),
         example=next((bug.id for r in results for bug in r.bugs), None),
         exact=exact,
-        problem=next(filter(None, problems), ""),
+        problem=next((r.problem for r in results if r.problem), ""),
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 from casestudies.paper_controls import control_cells
 from casestudies.paper_runs import Missing, ModelReport, PropertyReport
-from nomos.campaign.statistics import spread
+from nomos.results.statistics import spread
 
 NOT_COUNTED = "not counted"
 

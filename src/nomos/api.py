@@ -12,12 +12,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nomos.diagnostics import Severity
 from nomos.errors import NomosError, StoreError
-from nomos.lang.check import Checked
-from nomos.runner.specs import find_specs, load_spec, read_source
 
-if TYPE_CHECKING:  # what needs numpy waits until something is run
+if TYPE_CHECKING:  # help and mistakes do not wait for numpy
+    from nomos.lang.check import Checked
     from nomos.report.notebook import ShownResult
     from nomos.results.result import Result, Subject
     from nomos.runner.driver import Failure, Run
@@ -25,21 +23,35 @@ if TYPE_CHECKING:  # what needs numpy waits until something is run
     from nomos.runner.jobs import Job
     from nomos.runner.live import Reopened
     from nomos.runner.options import Options
+    from nomos.runner.specs import LoadedSpec
     from nomos.runner.stopping import Signals
     from nomos.store.store import BugRecord, Store
 
 
-__all__ = ["find_specs", "load_spec", "read_source"]  # for the command line
+def find_specs(arguments: Sequence[str], *, libraries: bool = False) -> list[Path]:
+    """Return the specs that files, folders and globs name, each once."""
+    from nomos.runner import specs
+
+    return specs.find_specs(arguments, libraries=libraries)
 
 
-def check(path: Path) -> Checked:
+def load_spec(path: Path, **options: Any) -> LoadedSpec:
     """Check a spec and its use of its domain; no model is loaded, nothing is run."""
-    return load_spec(path).checked
+    from nomos.runner import specs
+
+    return specs.load_spec(path, **options)
 
 
-def is_clean(checked: Checked) -> bool:
-    """Tell whether a spec has neither errors nor warnings."""
-    return all(d.severity is Severity.INFO for d in checked.diagnostics)
+def check(path: Path, **options: Any) -> Checked:
+    """Return a spec as it was checked; see `nomos.runner.specs.load_spec`."""
+    return load_spec(path, **options).checked
+
+
+def is_library(path: Path) -> bool:
+    """Tell whether a file holds params and definitions alone, for specs to use."""
+    from nomos.runner import specs
+
+    return specs.is_library(path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +60,21 @@ class Results(Sequence["ShownResult"]):
 
     results: tuple[ShownResult, ...]
     failures: tuple[Failure, ...] = ()
-    stopped: str = ""  # interrupted or terminated
 
     def __getitem__(self, number: Any) -> Any:
         return self.results[number]
 
     def __len__(self) -> int:
         return len(self.results)
+
+    def save(self, path: str | Path) -> Path:
+        """Write one page with all results and what could not be run."""
+        from nomos.report.html.page import html
+
+        failures = [(str(f.job.path), str(f.error)) for f in self.failures]
+        path = Path(path)
+        path.write_text(html(self.results, failures), encoding="utf-8")
+        return path
 
 
 def run_specs(
@@ -65,14 +85,17 @@ def run_specs(
     seeds: Iterable[int] = (0,),
     store: bool | Path = True,
     handlers: Sequence[Handler] = (),
+    control: str | Path | None = None,
     **options: Any,
 ) -> Results:
     """Run a campaign for each spec, model and seed.
 
     `specs` are files, folders or globs. `store` is where campaigns and bugs are kept:
-    True for `.nomos` at the project's root, False for nowhere. The other keywords are
-    those of `run`: budget, time, calls, until_bug, search, batch, way, confirm, jobs.
-    A spec that cannot be run is in `failures` of what is returned.
+    True for `.nomos` at the project's root, False for nowhere. `handlers` are called
+    with each event. `control` is a spec in which only chance can differ; it is run
+    beside the others. The other keywords are those of `run`: budget, time, calls,
+    until_bug, search, batch, way, confirm, jobs. A spec that cannot be run is in
+    `failures` of what is returned.
     """
     from nomos.runner.jobs import Job
     from nomos.runner.naming import project_root
@@ -97,11 +120,32 @@ def run_specs(
         store=kept,
         handlers=handlers,
         warn=_warn,
+        control=None if control is None else Path(control),
     )
+    if run.stopped:  # what was found is in the store, and `resume` goes on
+        raise KeyboardInterrupt
     return shown_results(run)
 
 
-def drive(
+def spaces(
+    specs: str | Path | Sequence[str | Path],
+    *,
+    settings: Mapping[str, str] | None = None,
+    limit: int,
+) -> dict[Path, int | None]:
+    """Count the cases that each spec has; None where there are more than `limit`."""
+    from nomos.models.load import is_trusting
+    from nomos.runner.executors.worker import Setting, Worker
+    from nomos.runner.jobs import Job
+    from nomos.runner.naming import project_root
+
+    given = [specs] if isinstance(specs, str | Path) else list(specs)
+    paths = find_specs([str(spec) for spec in given])
+    worker = Worker(Setting(project_root(paths[0]), trust=is_trusting()))
+    return {path: worker.space(Job(path, settings or {}), limit) for path in paths}
+
+
+def drive(  # noqa: PLR0913 - keywords
     jobs: Sequence[Job],
     seeds: Sequence[int],
     *,
@@ -162,7 +206,7 @@ def _add_control(run: Run, control: Run) -> None:
     run.stopped = control.stopped
 
 
-def campaign_options(
+def campaign_options(  # noqa: PLR0913 - keywords, each with a default
     *,
     budget: int | None = None,
     time: float | None = None,
@@ -203,16 +247,14 @@ def shown_results(run: Run) -> Results:
     from nomos.report.notebook import shown
 
     results = tuple(shown(result) for result in run.results)
-    return Results(results, tuple(run.failures), run.stopped)
+    return Results(results, tuple(run.failures))
 
 
-def only_result(run: Run) -> ShownResult:
+def only_result(results: Results) -> ShownResult:
     """Return the result of a single campaign; raises why it could not begin."""
-    if run.failures:
-        raise run.failures[0].error
-    if not run.results:
-        raise KeyboardInterrupt
-    return shown_results(run)[0]  # type: ignore[no-any-return]  # one result
+    if results.failures:
+        raise results.failures[0].error
+    return results[0]  # type: ignore[no-any-return]  # one result
 
 
 def assert_holds(path: Path | str, **options: Any) -> None:
@@ -231,8 +273,6 @@ def assert_holds(path: Path | str, **options: Any) -> None:
     results = run_specs(path, **options)
     for failure in results.failures:
         raise failure.error
-    if not results or results.stopped:
-        raise AssertionError(f"{path} was not run to its end")
     for result in results:
         if result.verdict not in ("none-found", "holds"):
             raise AssertionError(failure_text(result))

@@ -25,7 +25,7 @@ from nomos.domain.schema import Category, Feature, Flag, Integer, OneHot, Real, 
 from nomos.errors import NomosError
 from nomos.inline import feature_of, with_feature
 from nomos.models import load_model
-from nomos.report.html_text import count
+from nomos.report.texts import count
 
 # What the column that a model predicts is often called; it is then no feature.
 _TARGETS = ("label", "labels", "target", "class", "y", "outcome", "risk", "output")

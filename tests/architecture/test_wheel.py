@@ -35,9 +35,10 @@ def test_wheel_holds_the_grammar_and_the_mark_of_types(wheel: zipfile.ZipFile) -
 
 
 def test_wheel_holds_what_report_pages_are_made_of(wheel: zipfile.ZipFile) -> None:
-    folder = "nomos/report/templates"
+    folder = "nomos/report/html/templates"
     held = {name for name in wheel.namelist() if name.startswith(f"{folder}/")}
-    names = ("page.html", "style.css", "text.js", "cards.js", "script.js")
+    names = ("page.html", "property.html", "card.html", "notebook.html")
+    names += ("scenes.svg", "style.css", "script.js")
     assert held == {f"{folder}/{name}" for name in names}
 
 

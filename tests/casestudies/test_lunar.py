@@ -228,7 +228,8 @@ def test_games_side_by_side_come_to_the_verdicts_of_games_one_by_one(domain, spe
     together = judge(domain, spec, "lanes", cases=30)
     assert alone.verdicts.tolist() == together.verdicts.tolist()
     assert alone.violations == together.violations
-    assert together.k == 20
+    assert alone.calls.tolist() == together.calls.tolist()
+    assert together.k > 1000  # each game of the twenty asks the policy at every step
 
 
 @needs_game

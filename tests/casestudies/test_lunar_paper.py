@@ -7,6 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from nomos.campaign.result import Result
+from nomos.campaign.runner import Budget
+from nomos.campaign.session import Options, Session
 
 from casestudies.lunar import lunar
 from casestudies.lunar.facts import room_to_raise
@@ -14,9 +17,6 @@ from casestudies.lunar.state import from_row, raised_pads
 from casestudies.paper_runs import Bench, ModelReport, prepare
 from casestudies.paper_tables import as_data, as_text
 from casestudies.published import LUNAR, Setting
-from nomos.campaign.result import Result
-from nomos.campaign.runner import Budget
-from nomos.campaign.session import Options, Session
 from nomos.search.states import load_pool
 
 FOLDER = Path(lunar.__file__).parent

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from nomos.campaign.session import Options, Session
 
 from casestudies import paper, paper_explain, paper_first
 from casestudies.compas.data import FULL
@@ -40,7 +41,6 @@ from casestudies.published import (
     Overview,
     Setting,
 )
-from nomos.campaign.session import Options, Session
 from nomos.errors import NomosError
 
 ROOT = Path(__file__).parents[2]

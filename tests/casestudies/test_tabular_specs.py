@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from nomos.campaign.result import Result
+from nomos.campaign.runner import Budget
+from nomos.campaign.session import Options, Session
 
 from casestudies.compas.data import load_people
 from casestudies.datasets import DataMissingError
 from casestudies.german_credit.data import load_applicants
 from nomos import Domain, Schema, api, batched
-from nomos.campaign.result import Result
-from nomos.campaign.runner import Budget
-from nomos.campaign.session import Options, Session
 
 SPECS = Path(__file__).parents[2] / "casestudies"
 UP, DOWN = 1, -1

@@ -10,8 +10,9 @@ from nomos import Discard, Domain, Schema, batched, random
 from nomos.domain import Integer
 from nomos.harness import space as spaces
 from nomos.harness.alone import Alone, Verdict
+from nomos.harness.cases import ListedCases
 from nomos.harness.choices import EndlessRange, Odometer
-from nomos.harness.engine import Engine, ListedCases, Way
+from nomos.harness.engine import Engine, Way
 from nomos.harness.space import listed_cases, space_within
 
 MUCH = 10**9

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-from nomos import Domain, Schema, batched
 from nomos.campaign.events import Finished
 from nomos.campaign.runner import Budget, Campaign
+
+from nomos import Domain, Schema, batched
 from nomos.diagnostics import Source
 from nomos.domain import Flag, Integer, OneHot
 from nomos.domain.domain import offer_of

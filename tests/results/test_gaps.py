@@ -9,10 +9,10 @@ from textwrap import dedent
 
 import pytest
 from click.testing import CliRunner
-
-from nomos import api
 from nomos.campaign.control import Found, beside, gaps_of, histogram, together
 from nomos.campaign.events import Bug
+
+from nomos import api
 from nomos.cli import cli
 
 DICE = '''

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from nomos.errors import NomosError
-from nomos.runner.events import BugFound, Crashed, Finished, Started
-from tests.runner.driving import counts, outcome, run
+from nomos.runner.events import BugFound, Finished, Started
+from tests.runner.driving import counts, run
 
 
 @pytest.fixture

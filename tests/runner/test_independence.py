@@ -88,9 +88,7 @@ def test_violations_that_do_not_come_back_are_the_same_for_every_batch(
     steps: Path,
 ) -> None:
     options = {"search": "exhaustive", "settings": {"fault": "crowd"}, "confirm": None}
-    found = [
-        outcome(run(steps, batch=batch, **options)[0]) for batch in (20, 64, 4096)
-    ]
+    found = [outcome(run(steps, batch=batch, **options)[0]) for batch in (20, 64, 4096)]
     assert found[0]["counts"]["unstable"] > 0
     assert found[0]["counts"]["confirmed"] > 0
     assert found[0] == found[1] == found[2]

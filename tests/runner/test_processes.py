@@ -41,9 +41,7 @@ def judged(result: Result) -> dict[str, int]:
 
 @pytest.mark.parametrize("fault", DEATHS)
 @pytest.mark.parametrize("search", ["exhaustive", "random"])
-def test_exactly_the_cases_at_fault_crash(
-    steps: Path, fault: str, search: str
-) -> None:
+def test_exactly_the_cases_at_fault_crash(steps: Path, fault: str, search: str) -> None:
     reason, limits = DEATHS[fault]
     few = fault in ("hang", "memory")  # each death takes a while
     at = "38" if few else "12,38"
@@ -172,7 +170,7 @@ def test_a_bug_that_kills_when_it_is_run_alone_has_crashed(steps: Path) -> None:
     domain.write_text(text)
     result, _ = run(steps, search="exhaustive", isolate=True)
     clean = truth()
-    killed = [x for x in range(11, 20) if x % 17 != 3 and 10 <= x]  # 20 is no `y`
+    killed = [x for x in range(11, 20) if x % 17 != 3 and x >= 10]  # 20 is no `y`
     assert killed
     assert result.counts.crashed == 0 or result.counts.violations < clean["violations"]
 

@@ -7,14 +7,14 @@ import signal
 import threading
 
 import pytest
-
-from nomos import api
 from nomos.campaign.events import BugFound, Finished
 from nomos.campaign.interruption import held_back
 from nomos.campaign.naming import project_root
 from nomos.campaign.runner import Budget
 from nomos.campaign.session import Options, Session
 from nomos.campaign.store import Store
+
+from nomos import api
 from nomos.cli.options import drive
 
 

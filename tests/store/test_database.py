@@ -10,10 +10,10 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
-
 from nomos.campaign.database import MIGRATIONS, migrate
 from nomos.campaign.records import CampaignRecord
 from nomos.campaign.store import DATABASE, Store
+
 from nomos.errors import StoreError
 
 CAMPAIGN = CampaignRecord(

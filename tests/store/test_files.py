@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from nomos.campaign.records import BugRecord, bug_id
 from nomos.campaign.regression import load_cases, save_cases
 from nomos.campaign.store import Store
+
 from nomos.errors import StoreError
 
 BUG = BugRecord(

@@ -9,9 +9,9 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
-
 from nomos.campaign.records import BugRecord, CampaignRecord, bug_id
 from nomos.campaign.store import Store
+
 from nomos.errors import StoreError
 
 CAMPAIGN = CampaignRecord(

@@ -9,7 +9,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from nomos.campaign.statistics import Interval
+from nomos.results.statistics import Interval
 
 Run = dict[str, Any]
 CONFIDENCE = 0.9

@@ -1,82 +1,59 @@
-"""One bug as a person sees it: its records side by side, what differs marked."""
+"""One bug on a terminal and in files: its records side by side, what differs marked."""
 
 from __future__ import annotations
 
-import difflib
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+import shutil
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from rich.text import Text
 
-from nomos.campaign.describe import describe
-from nomos.campaign.records import BugRecord
-from nomos.domain.show import Fields, Image, Scene, Shown, Sound, Words, looks
+from nomos.domain.show import Fields, Image, Scene, Sound, Words, looks
+from nomos.report.cards import Card, Case, make_card, recorded_kinds, replayed
 from nomos.report.pictures import blocks, difference, png, spectrogram, wav
-from nomos.report.scenes import scenes_gif, scenes_png
+from nomos.report.records import Cell, Table
+from nomos.report.texts import printable, shortened
+from nomos.results.result import Bug
+from nomos.store.store import BugRecord
 
+WIDTH = 120  # columns, where nobody says how many there are
 _LONGEST_VALUE = 48
 _CHANGED = "bold yellow"
 _PIXELS_A_SIDE = 280  # of a picture written to a file, about
+_STYLES = {"ins": "bold green", "del": "red strike", "cut": "dim", "": ""}
+_MARKS = {"ins": ("{+", "+}"), "del": ("[-", "-]"), "cut": ("", ""), "": ("", "")}
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """Records of one kind, feature by feature."""
-
-    names: tuple[str, ...]
-    rows: tuple[tuple[str, tuple[Any, ...]], ...]
-
-    @property
-    def changed(self) -> tuple[str, ...]:
-        """The features in which the records differ."""
-        return tuple(feature for feature, values in self.rows if differs(values))
-
-
-def differs(values: tuple[Any, ...]) -> bool:
-    """Tell whether the values of a feature are not all the same."""
-    return any(value != values[0] for value in values[1:])
-
-
-def compare(data: Mapping[str, Any]) -> Comparison | None:
-    """Put the records among described values side by side; None if there are none."""
-    records = {n: v for n, v in data.items() if isinstance(v, Mapping)}
-    if not records:
-        return None
-    features = list(next(iter(records.values())))
-    alike = {n: v for n, v in records.items() if list(v) == features}
-    rows = tuple((f, tuple(record[f] for record in alike.values())) for f in features)
-    return Comparison(tuple(alike), rows)
-
-
-def heading(bug: BugRecord) -> Text:
+def heading(record: BugRecord) -> Text:
     """Return the lines that say which bug this is."""
+    bug, subject = record.bug, record.subject
     text = Text()
-    text.append(bug.property, style="bold")
+    text.append(subject.property, style="bold")
     text.append(f"  bug {bug.id}", style="bold red")
-    text.append(f"   {bug.status}   `{bug.failed}` does not hold\n")
-    origin = f"  {bug.spec}  model {bug.model or '-'}  seed {bug.seed}  case {bug.case}"
-    text.append(f"{origin}  choices {list(bug.choices)}\n", style="dim")
+    text.append(f"   {record.status}   `{bug.failed}` does not hold\n")
+    origin = f"  {subject.spec}  model {subject.model or '-'}  seed {record.seed}"
+    text.append(
+        f"{origin}  case {bug.case}  choices {list(bug.choices)}\n", style="dim"
+    )
+    if bug.confirmed == "batch":
+        text.append(
+            "  came back in a batch of other cases, not run alone\n", style="dim"
+        )
     return text
 
 
 def show_bug(
-    inputs: Mapping[str, Any], outputs: Mapping[str, Any], *, everything: bool = False
+    inputs: Mapping[str, Any],
+    outputs: Mapping[str, Any],
+    *,
+    everything: bool = False,
+    failed: str = "",
+    width: int = WIDTH,
 ) -> Text:
     """Return the picture of a described bug; without `everything`, only what differs."""
-    text = Text()
-    compared = compare(inputs)
-    if compared is not None:
-        text.append(_side_by_side(compared, everything=everything))
-    scalars = {n: v for n, v in inputs.items() if not isinstance(v, Mapping)}
-    for title, values in (("values", scalars), ("outputs", outputs)):
-        if values:
-            line = "   ".join(f"{name} = {_short(v)}" for name, v in values.items())
-            text.append(f"  {title:<8} ", style="dim")
-            text.append(line + "\n", style="bold" if title == "outputs" else "")
-    return text
+    case = Case(inputs, outputs, recorded_kinds(inputs), failed=failed)
+    return card_text(make_card(case), everything=everything, width=width)
 
 
 def picture(
@@ -85,90 +62,130 @@ def picture(
     domain: Any,
     *,
     colour: bool,
-    everything: bool = True,
     choices: tuple[int, ...] = (),
+    failed: str = "",
 ) -> Text:
     """Return a bug's values as its domain shows them: tables, texts, images, sounds."""
-    given = {name: value for name, value in values.items() if name not in outputs}
-    kinds = looks(given, domain, choices)
+    case = replayed(values, outputs, domain, Bug("", 0, choices, failed))
+    # Only a terminal has colours, and a width to keep to.
+    width = shutil.get_terminal_size((WIDTH, 24)).columns if colour else WIDTH
+    return card_text(make_card(case), colour=colour, everything=True, width=width)
+
+
+def card_text(
+    card: Card, *, colour: bool = False, everything: bool = False, width: int = WIDTH
+) -> Text:
+    """Return a card as lines of a terminal."""
     text = Text()
-    images = {n: look for n, look in kinds.items() if isinstance(look, Image | Sound)}
+    images = {n: k for n, k in card.drawn.items() if isinstance(k, Image | Sound)}
     if images:
-        text.append(_images(images, colour=colour))
-    texts = {n: look.text for n, look in kinds.items() if isinstance(look, Words)}
-    first: str | None = None
-    for name, words in texts.items():
+        text.append(_images(images, colour=colour, width=width))
+    for name, cell in card.texts:
         text.append(f"  {name}: ", style="dim")
-        text.append(
-            Text(_printable(words)) if first is None else text_change(first, words)
-        )
-        text.append("\n")
-        first = words if first is None else first
-    drawn = {*images, *texts}
-    data = {
-        name: describe(dict(look.values))
-        if isinstance(look, Fields)
-        else describe(value)
-        for name, value in values.items()
-        if name not in drawn
-        for look in [kinds.get(name)]
-    }
-    inputs = {name: value for name, value in data.items() if name not in outputs}
-    results = {name: data[name] for name in outputs if name in data}
-    text.append(show_bug(inputs, results, everything=everything))
-    text.append(_captions(_scenes(kinds)))
+        text.append(cell_text(cell)).append("\n")
+    for table in card.tables:
+        text.append(_table(table, everything=everything, width=width))
+    for table in card.others:
+        if everything:
+            text.append(_table(table, everything=True, width=width))
+        else:
+            text.append(
+                f"    ({table.names[0]} is not given to the model)\n", style="dim"
+            )
+    for title, values in (("values", card.values), ("outputs", card.outputs)):
+        text.append(_line(title, values, everything=everything))
+    for name, scene in card.drawn.items():
+        if isinstance(scene, Scene):
+            text.append(f"  {name:<8} ", style="dim")
+            text.append(printable(scene.caption).replace("\n", "; ") + "\n")
     return text
 
 
-def _scenes(kinds: Mapping[str, Shown]) -> dict[str, Scene]:
-    """Return the scenes among what is shown."""
-    return {name: look for name, look in kinds.items() if isinstance(look, Scene)}
-
-
-def _captions(scenes: Mapping[str, Scene]) -> Text:
+def cell_text(cell: Cell) -> Text:
+    """Return a value, with what was added and removed marked."""
     text = Text()
-    for name, scene in scenes.items():
-        text.append(f"  {name:<8} ", style="dim")
-        text.append(_printable(scene.caption).replace("\n", "; ") + "\n")
+    for piece in cell:
+        begin, end = _MARKS[piece.kind]
+        text.append(begin + printable(piece.text) + end, style=_STYLES[piece.kind])
     return text
 
 
-def _images(looks: Mapping[str, Image | Sound], *, colour: bool) -> Text:
+def _line(title: str, values: Sequence[tuple[str, Cell]], *, everything: bool) -> Text:
+    text = Text()
+    if not values:
+        return text
+    words = ["".join(piece.text for piece in cell) for _, cell in values]
+    longest = 10 * _LONGEST_VALUE if everything else _LONGEST_VALUE
+    pairs = zip(values, shortened(words, longest), strict=True)
+    line = "   ".join(f"{name} = {word}" for (name, _), word in pairs)
+    text.append(f"  {title:<8} ", style="dim")
+    return text.append(line + "\n", style="bold" if title == "outputs" else "")
+
+
+def _table(table: Table, *, everything: bool, width: int) -> Text:
+    same = table.same if everything or not table.rows else ()
+    texts = [[_plain(cell) for cell in row.cells] for row in table.rows]
+    lines = [("", list(table.names), False)]
+    for row, cells in zip(table.rows, texts, strict=True):
+        lines.append((row.field, cells, True))
+    lines += [(field, [word] * len(table.names), False) for field, word in same]
+    columns = [max(len(line[1][i]) for line in lines) for i in range(len(table.names))]
+    first = max(len(line[0]) for line in lines)
+    long = any(len(cell) > _LONGEST_VALUE for _, cells, _ in lines for cell in cells)
+    text = Text()
+    if long or 6 + first + sum(columns) + 3 * len(columns) > width:
+        text.append(_one_below_the_other(table, same))
+    else:
+        for field, cells, changed in lines:
+            mark = "*" if changed else " "
+            words = (f"{c:>{w}}" for c, w in zip(cells, columns, strict=True))
+            line = f"  {mark} {field:<{first}}  " + "   ".join(words)
+            text.append(line.rstrip() + "\n", style=_CHANGED if changed else "")
+    hidden = len(table.same) - len(same) + table.left
+    if hidden:
+        text.append(f"    ({hidden} other features are the same)\n", style="dim")
+    return text
+
+
+def _plain(cell: Cell) -> str:
+    return "".join(printable(p.text) for p in cell if p.kind != "del").replace(
+        "\n", " "
+    )
+
+
+def _one_below_the_other(table: Table, same: Sequence[tuple[str, str]]) -> Text:
+    """Show long values whole, each against the first."""
+    text = Text()
+    for row in table.rows:
+        for name, cell in zip(table.names, row.cells, strict=True):
+            text.append(f"  * {name}.{row.field}: ", style="dim")
+            text.append(cell_text(cell)).append("\n")
+    for field, word in same:
+        text.append(f"    {field}: ", style="dim").append(f"{printable(word)}\n")
+    return text
+
+
+def _images(kinds: Mapping[str, Image | Sound], *, colour: bool, width: int) -> Text:
     pictures = {
-        name: look if isinstance(look, Image) else spectrogram(look)
-        for name, look in looks.items()
+        n: k if isinstance(k, Image) else spectrogram(k) for n, k in kinds.items()
     }
     first, *others = pictures.values()
     if others and (change := difference(first, others[0])) is not None:
         pictures["difference"] = change[0]
     drawn = {name: blocks(image, colour=colour) for name, image in pictures.items()}
     text = Text()
-    for name, lines in drawn.items():
-        text.append(f"  {name}".ljust(len(lines[0]) + 2)[: len(lines[0]) + 2])
-    text.append("\n")
-    for number in range(max(map(len, drawn.values()))):
-        for lines in drawn.values():
-            blank = Text(" " * len(lines[0]))
-            text.append("  ")
-            text.append(lines[number] if number < len(lines) else blank)
+    side_by_side = sum(len(lines[0]) + 2 for lines in drawn.values()) <= width
+    groups = [drawn] if side_by_side else [{n: lines} for n, lines in drawn.items()]
+    for group in groups:
+        for name, lines in group.items():
+            text.append(f"  {name}".ljust(len(lines[0]) + 2)[: len(lines[0]) + 2])
         text.append("\n")
-    return text
-
-
-def text_change(before: str, after: str) -> Text:
-    """Return a text with what was added and removed marked, word by word."""
-    old, new = (re.findall(r"\S+|\s+", _printable(text)) for text in (before, after))
-    text = Text()
-    for kind, a, b, c, d in difflib.SequenceMatcher(
-        None, old, new, False
-    ).get_opcodes():
-        if kind == "equal":
-            text.append("".join(new[c:d]))
-            continue
-        if b > a:
-            text.append("[-" + "".join(old[a:b]) + "-]", style="red strike")
-        if d > c:
-            text.append("{+" + "".join(new[c:d]) + "+}", style="bold green")
+        for number in range(max(map(len, group.values()))):
+            for lines in group.values():
+                blank = Text(" " * len(lines[0]))
+                text.append("  ")
+                text.append(lines[number] if number < len(lines) else blank)
+            text.append("\n")
     return text
 
 
@@ -181,95 +198,30 @@ def write_files(
 ) -> list[Path]:
     """Write a bug's images, sounds and texts as files; return which."""
     folder.mkdir(parents=True, exist_ok=True)
-    written = []
     given = {name: value for name, value in values.items() if name not in outputs}
     kinds = looks(given, domain, choices)
+    written: dict[str, str | bytes] = {}
     for name, look in kinds.items():
         match look:
             case Image(pixels=pixels):
-                path = folder / f"{name}.png"
                 scale = max(1, _PIXELS_A_SIDE // max(pixels.shape[:2]))
-                path.write_bytes(png(pixels, scale=scale))
+                written[f"{name}.png"] = png(pixels, scale=scale)
             case Sound():
-                path = folder / f"{name}.wav"
-                path.write_bytes(wav(look))
-                written.append(path)
-                path = folder / f"{name}.png"
-                path.write_bytes(png(spectrogram(look).pixels, scale=3))
+                written[f"{name}.wav"] = wav(look)
+                written[f"{name}.png"] = png(spectrogram(look).pixels, scale=3)
             case Words(text=text):
-                path = folder / f"{name}.txt"
-                path.write_text(text, encoding="utf-8")
+                written[f"{name}.txt"] = text
             case Scene(caption=caption):
-                path = folder / f"{name}.txt"
-                path.write_text(caption + "\n", encoding="utf-8")
+                written[f"{name}.txt"] = caption + "\n"
             case Fields(values=fields):
-                path = folder / f"{name}.txt"
-                lines = [f"{field}: {value}" for field, value in fields.items()]
-                path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        written.append(path)
-    return [*written, *_write_scenes(_scenes(kinds), folder)]
+                lines = [f"{field}: {value}\n" for field, value in fields.items()]
+                written[f"{name}.txt"] = "".join(lines)
+    scenes = {name: look for name, look in kinds.items() if isinstance(look, Scene)}
+    if scenes:
+        from nomos.report.html.drawings import scenes_svg
 
-
-def _write_scenes(scenes: Mapping[str, Scene], folder: Path) -> list[Path]:
-    if not scenes:
-        return []
-    still, moving = folder / "scenes.png", folder / "scenes.gif"
-    still.write_bytes(scenes_png(scenes))
-    moving.write_bytes(scenes_gif(scenes))
-    return [still, moving]
-
-
-def _side_by_side(compared: Comparison, *, everything: bool) -> Text:
-    changed = set(compared.changed)
-    everything = everything or not changed  # one record, or records that are all alike
-    rows = [row for row in compared.rows if everything or row[0] in changed]
-    hidden = len(compared.rows) - len(rows)
-    long = any(
-        isinstance(v, str) and len(v) > _LONGEST_VALUE for _, vs in rows for v in vs
-    )
-    if long:
-        return _one_below_the_other(compared, rows)
-    table = [("", compared.names)]
-    table += [(feature, tuple(_short(v) for v in values)) for feature, values in rows]
-    widths = [max(len(row[1][i]) for row in table) for i in range(len(compared.names))]
-    first = max(len(row[0]) for row in table)
-    text = Text()
-    for feature, cells in table:
-        mark = "*" if feature in changed else " "
-        line = f"  {mark} {feature:<{first}}  " + "   ".join(
-            f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True)
-        )
-        text.append(line.rstrip() + "\n", style=_CHANGED if mark == "*" else "")
-    if hidden:
-        text.append(f"    ({hidden} other features are the same)\n", style="dim")
-    return text
-
-
-def _one_below_the_other(
-    compared: Comparison, rows: list[tuple[str, tuple[Any, ...]]]
-) -> Text:
-    """Show long texts whole, each against the first."""
-    text = Text()
-    for feature, values in rows:
-        for name, value in zip(compared.names, values, strict=True):
-            text.append(f"    {name}.{feature}: ", style="dim")
-            same = value == values[0] or not isinstance(value, str)
-            text.append(
-                Text(_printable(str(value))) if same else text_change(values[0], value)
-            )
-            text.append("\n")
-    return text
-
-
-def _printable(text: str) -> str:
-    """Replace what a terminal would act on."""
-    return "".join(char if char.isprintable() or char == "\n" else "�" for char in text)
-
-
-def _short(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:g}"
-    text = _printable(value if isinstance(value, str) else repr(value)).replace(
-        "\n", " "
-    )
-    return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 1] + "…"
+        written["scenes.svg"] = scenes_svg(scenes)
+    for name, content in written.items():
+        data = content.encode() if isinstance(content, str) else content
+        (folder / name).write_bytes(data)
+    return [folder / name for name in written]

@@ -8,15 +8,15 @@ from typing import Any
 
 from rich import box
 from rich.table import Table
+from rich.text import Text
 
-from nomos.campaign.compare import ModelComparison
-from nomos.campaign.result import bug_data
+from nomos.results.comparison import ModelComparison
 
 
 def comparison_table(compared: Sequence[ModelComparison]) -> Table:
     """Return a line for each property: bugs fixed, kept and new, and the rates."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("property")
+    table.add_column("property", overflow="fold")
     for title in ("fixed", "kept", "new"):
         table.add_column(title, justify="right")
     table.add_column("violations, old → new")
@@ -24,7 +24,7 @@ def comparison_table(compared: Sequence[ModelComparison]) -> Table:
     for one in compared:
         old, new = one.old.counts, one.new.counts
         table.add_row(
-            one.new.subject.spec.name,
+            Text(one.new.name),
             str(len(one.fixed)),
             str(len(one.kept)),
             f"[red]{len(one.added)}[/]" if one.added else "0",
@@ -57,7 +57,7 @@ def change_words(one: ModelComparison) -> tuple[str, str]:
     if one.difference is None:
         return "-", ""
     value, interval = one.difference.value, one.difference.interval
-    if one.new.search == "exhaustive":
+    if one.new.search != "random":
         return f"{100 * value:+.2f}", "exact"
     low, high = 100 * interval.low, 100 * interval.high
     level = f"{100 * interval.confidence:g} %"
@@ -67,8 +67,8 @@ def change_words(one: ModelComparison) -> tuple[str, str]:
 def comparison_data(one: ModelComparison) -> dict[str, Any]:
     """Return a comparison as plain data."""
     return {
-        "spec": one.new.subject.path,
-        "property": one.new.subject.spec.name,
+        "spec": one.new.subject.spec,
+        "property": one.new.name,
         "old": one.old.subject.model,
         "new": one.new.subject.model,
         "tests": one.new.counts.tests,
@@ -76,8 +76,9 @@ def comparison_data(one: ModelComparison) -> dict[str, Any]:
             "old": one.old.counts.violations,
             "new": one.new.counts.violations,
         },
+        "problems": {"old": one.old.problem, "new": one.new.problem},
         "difference": None if one.difference is None else asdict(one.difference),
-        "fixed": [bug_data(bug, one.old.subject) for bug in one.fixed],
-        "kept": [bug_data(bug, one.new.subject) for bug in one.kept],
-        "added": [bug_data(bug, one.new.subject) for bug in one.added],
+        "fixed": [asdict(bug) for bug in one.fixed],
+        "kept": [asdict(bug) for bug in one.kept],
+        "added": [asdict(bug) for bug in one.added],
     }

@@ -10,16 +10,17 @@ from typing import Self
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
+from rich.table import Table
 
-from nomos.campaign import events
-from nomos.campaign.result import Result, count_words
 from nomos.report import summary
+from nomos.report.view import next_bug_words
+from nomos.results.result import Counts, Result, count_words
+from nomos.runner import events
 
 _LINES_KEPT_FREE = 6  # of the terminal's height, around the bars
 _REFRESH_S = 0.1
-
-
 _PIPE_WIDTH = 120  # of tables where no terminal says how wide it is
+_NARROW = 80  # columns, in which a bar leaves no room for the rest
 
 
 def _console() -> Console:
@@ -36,17 +37,19 @@ class RunConsole:
         self.console = console or _console()
         self.quiet = quiet
         self.live = not quiet and self.console.is_terminal
-        self._progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
+        wide = self.console.width >= _NARROW
+        columns = [
+            TextColumn("{task.description}", markup=False),
+            *([BarColumn(bar_width=24)] if wide else []),
             TextColumn("{task.completed:>7.0f}/{task.total:.0f}"),
-            TextColumn("{task.fields[speed]:>9} cases/s"),
+            *([TextColumn("{task.fields[speed]:>9} cases/s")] if wide else []),
             TextColumn("[red]{task.fields[bugs]:>6} bugs"),
-            console=self.console,
-            transient=True,
-            disable=not self.live,
+        ]
+        self._progress = Progress(
+            *columns, console=self.console, transient=True, disable=not self.live
         )
         self._tasks: dict[tuple[str, str], TaskID] = {}
+        self._searches: dict[tuple[str, str], str] = {}
         self._shown = 0.0
 
     def __enter__(self) -> Self:
@@ -61,72 +64,87 @@ class RunConsole:
     ) -> None:
         self._progress.stop()
 
-    def hear(self, result: Result, event: events.Event) -> None:
+    def handle(self, event: events.Event) -> None:
         """Show an event."""
         if self.quiet:
             return
-        if not self.live:
-            if isinstance(event, events.Finished):
-                self.console.print(self._line(result), soft_wrap=True)
-            return
-        now = time.perf_counter()
-        is_end = isinstance(event, events.Started | events.Finished)
-        if is_end or (
-            isinstance(event, events.Progress) and now - self._shown > _REFRESH_S
-        ):
-            self._shown = now
-            self._update(result, event)
+        match event:
+            case events.Finished(result=result) if not self.live:
+                self.console.print(_line(result), markup=False, soft_wrap=True)
+            case _ if not self.live:
+                return
+            case events.Started(budget=budget, space=space):
+                self._begin(event, budget if space is None else space)
+            case events.Progress(counts=counts):
+                now = time.perf_counter()
+                if now - self._shown > _REFRESH_S:
+                    self._shown = now
+                    self._update(event, counts)
+            case events.Finished(result=result):
+                self._update(event, result.counts)
+            case _:
+                return
 
-    def _update(self, result: Result, event: events.Event) -> None:
-        key = result.subject.path, result.subject.model
-        model = PurePath(result.subject.model).stem
-        name = f"{result.subject.spec.name} {model} seed {result.seed}"
-        total = result.budget
-        if isinstance(event, events.Started) and event.space is not None:
-            total = event.space
-        counts = result.counts
-        done = counts.tests + (counts.discarded if result.search == "exhaustive" else 0)
-        speed = f"{counts.tests / counts.seconds:,.0f}" if counts.seconds else "-"
+    def _begin(self, event: events.Started, total: int) -> None:
+        key = event.subject.spec, event.subject.model
+        model = PurePath(event.subject.model).stem
+        name = f"{event.subject.property} {model} seed {event.seed}"
+        self._searches[key] = event.search
         if key not in self._tasks:
             self._tasks[key] = self._progress.add_task(
                 name, total=total, bugs=0, speed="-"
             )
-        task = self._tasks[key]
-        self._progress.update(task, description=name, completed=done, speed=speed)
-        self._progress.update(task, bugs=counts.unique_bugs)
-        if isinstance(event, events.Started):
-            self._progress.update(task, total=total)
+        self._progress.update(self._tasks[key], description=name, total=total)
         room = max(4, self.console.height - _LINES_KEPT_FREE)
         for old in list(self._tasks.values())[:-room]:
             self._progress.update(old, visible=False)
 
-    def _line(self, result: Result) -> str:
-        """Return the one line that a pipe gets for a campaign."""
-        counts, subject = result.counts, result.subject
-        speed = f"{counts.tests / counts.seconds:,.0f}" if counts.seconds else "-"
-        return (
-            f"{result.verdict:<10} {subject.spec.name} model={subject.model or '-'}"
-            f" seed={result.seed} {count_words(counts)}"
-            f" way={result.way} search={result.search} cases/s={speed}"
+    def _update(self, event: events.Event, counts: Counts) -> None:
+        key = event.subject.spec, event.subject.model
+        if key not in self._tasks:
+            return
+        is_sample = self._searches[key] == "random"
+        done = counts.tests + (0 if is_sample else counts.discarded)
+        self._progress.update(
+            self._tasks[key],
+            completed=done,
+            speed=_speed(counts),
+            bugs=counts.unique_bugs,
         )
 
     def warn(self, message: str) -> None:
         """Show something that went wrong beside the campaigns."""
         Console(stderr=True, highlight=False).print(f"warning: {message}", markup=False)
 
-    def finish(self, results: Sequence[Result], *, stored: bool = True) -> None:
+    def finish(self, results: Sequence[Result], stored: bool = True) -> None:
         """Show what the campaigns came to, and what to type next where it is stored."""
         if self.quiet or not results:
             return
         out = self.console
-        out.print(summary.summary_table(results))
-        for remark in summary.remarks(results):
-            out.print(remark, markup=False, soft_wrap=True)
+        # A pipe has no width to keep to; on a terminal, lines end between words.
+        soft = not out.is_terminal
+        for part in summary.summary(results, out.width):
+            out.print(part, soft_wrap=soft and not isinstance(part, Table))
         colour = out.is_terminal and not out.no_color
-        example = summary.example(results, colour=colour)
+        example = summary.example(results, colour=colour, width=out.width)
         if example is not None:
-            out.print(example, soft_wrap=True)
-        if len(results) == 1 and (chance := summary.chances(results[0])) is not None:
-            out.print(chance, markup=False, soft_wrap=True)
+            out.print(example, soft_wrap=soft)
+        if len(results) == 1 and (chance := next_bug_words(results[0])):
+            out.print(chance, markup=False, soft_wrap=soft)
         for step in summary.next_steps(results) if stored else []:
             out.print(step, markup=False)
+
+
+def _line(result: Result) -> str:
+    """Return the one line that a pipe gets for a campaign."""
+    subject = result.subject
+    problem = f" problem={result.problem!r}" if result.problem else ""
+    return (
+        f"{result.verdict:<10} {subject.property} model={subject.model or '-'}"
+        f" seed={result.seed} {count_words(result.counts)} way={result.engine}"
+        f" search={result.search} cases/s={_speed(result.counts)}{problem}"
+    )
+
+
+def _speed(counts: Counts) -> str:
+    return f"{counts.tests / counts.seconds:,.0f}" if counts.seconds else "-"

@@ -2,191 +2,145 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import PurePath
+from collections.abc import Iterable, Sequence
 
 from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from nomos.campaign.events import Bug
-from nomos.campaign.result import Result, Subject, bug_data
-from nomos.campaign.statistics import Spread, describe_rate, spread
-from nomos.report.bug import compare, picture
-from nomos.report.chance import gap_remarks
+from nomos.report.bug import WIDTH, card_text
+from nomos.report.cards import Card, card_of
+from nomos.report.view import PropertyView, view, views
+from nomos.results.result import Bug, Result
+from nomos.runner.naming import short_names
 
-Unstarted = tuple[str, str]  # a spec's path, and why it could not be run
-_STYLE = {"violated": "bold red", "holds": "bold green", "failed": "bold magenta"}
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """What is said of one property and one model, over all seeds."""
-
-    results: tuple[Result, ...]
-
-    @property
-    def first(self) -> Result:
-        """The result of the first seed."""
-        return self.results[0]
-
-    @property
-    def verdict(self) -> str:
-        """The worst verdict among the seeds."""
-        order = ("violated", "failed", "none-found", "holds")
-        return min((r.verdict for r in self.results), key=order.index)
-
-    @property
-    def bugs(self) -> Spread:
-        """Unique bugs over the seeds."""
-        return spread([r.counts.unique_bugs for r in self.results])
-
-    def rate(self) -> str:
-        """Return the rate of violations in words, over all seeds together."""
-        if self.first.search == "exhaustive":
-            counts, finished = self.first.counts, self.first.finished
-            found = f"{counts.violations} of {counts.judged}"
-            whole = finished is not None and finished.reason == "every case was tried"
-            return f"exact: {found}" if whole else f"{found} tried, not all"
-        judged = sum(r.counts.judged for r in self.results)
-        violations = sum(r.counts.violations for r in self.results)
-        return describe_rate(violations, judged) if judged else "no cases"
+STYLES = {"violated": "bold red", "holds": "bold green", "failed": "bold magenta"}
+_MOST_WEIGHED = 200  # bugs, among which the clearest are looked for
+_NARROW = 72  # columns of a terminal in which a table would break its words
+_BAR = 24  # columns of the longest bar
 
 
-def lines_of(results: Sequence[Result]) -> list[Line]:
-    """Group results by property and model."""
-    groups: dict[tuple[str, str], list[Result]] = {}
+def clearest(results: Sequence[Result]) -> tuple[Result, Bug] | None:
+    """Return the clearest bug of the first property that has any."""
     for result in results:
-        groups.setdefault((result.subject.path, result.subject.model), []).append(
-            result
-        )
-    return [Line(tuple(group)) for group in groups.values()]
+        if ordered := by_clearness(result):
+            return result, ordered[0]
+    return None
 
 
-def k_safety(k: int | None) -> str:
-    """Return k as people call the property."""
-    return f"{k}-safety" if k else "?"
+def by_clearness(result: Result) -> list[Bug]:
+    """Return bugs, the clearest first.
+
+    That is the one with the fewest changed features, of these the one that misses by
+    most, of these the first. Only bugs with values are weighed, where there are any.
+    """
+    weighed = [bug for bug in result.bugs if bug.inputs or bug.outputs]
+    weighed = (weighed or list(result.bugs))[:_MOST_WEIGHED]
+
+    def key(bug: Bug) -> tuple[int, float]:
+        return card_of(result, bug).changes, -(bug.gap or 0.0)
+
+    return sorted(weighed, key=key)
 
 
-def summary_table(results: Sequence[Result]) -> Table:
+def summary_table(told: Sequence[PropertyView]) -> Table:
     """Return the table that ends a run."""
-    lines = lines_of(results)
-    models = len({line.first.subject.model for line in lines}) > 1
-    seeds = max((len(line.results) for line in lines), default=1)
+    models = _models(told)
+    seeds = max((len(one.results) for one in told), default=1)
     caption = (
         f"unique bugs: mean and deviation over {seeds} seeds" if seeds > 1 else None
     )
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, caption=caption)
     table.add_column("property", overflow="fold")
     if models:
-        table.add_column("model")
+        table.add_column("model", overflow="fold")
     table.add_column("k", justify="right")
     table.add_column("verdict")
     table.add_column("unique bugs", justify="right")
-    table.add_column("violations", overflow="fold")
-    for line in lines:
-        subject, counts = line.first.subject, line.first.counts
-        cells = [subject.spec.name]
+    table.add_column("violations")
+    for number, one in enumerate(told):
+        cells = [Text(one.name)]
         if models:
-            cells.append(PurePath(subject.model).name)
-        cells.append(str(subject.spec.k or counts.k or "?"))
-        verdict = Text(
-            line.verdict.replace("-", " "), style=_STYLE.get(line.verdict, "")
-        )
-        table.add_row(*cells, verdict, _bugs(line), line.rate())
+            cells.append(Text(models[number]))
+        verdict = Text(one.verdict.replace("-", " "), style=STYLES.get(one.verdict, ""))
+        table.add_row(*cells, one.k, verdict, _bugs(one), one.rate)
     return table
 
 
-def _bugs(line: Line) -> str:
-    found = line.bugs
-    if found.deviation is None:
-        return str(line.first.counts.unique_bugs)
-    return f"{found.mean:.1f} ± {found.deviation:.1f}"
+def summary_lines(told: Sequence[PropertyView]) -> Iterable[Text]:
+    """Yield the same as lines, for a terminal that is too narrow for a table."""
+    models = _models(told)
+    for number, one in enumerate(told):
+        text = Text(one.name, style="bold")
+        if models:
+            text.append(f" on {models[number]}", style="")
+        text.append("\n  ")
+        text.append(one.verdict.replace("-", " "), style=STYLES.get(one.verdict, ""))
+        text.append(f", {one.k}-safety, {_bugs(one)} unique bugs\n  ", style="not bold")
+        text.append(one.rate, style="not bold")
+        yield text
 
 
-def remarks(results: Sequence[Result]) -> list[str]:
-    """Return what else must be said: problems, unstable cases, recorded bugs, chances."""
-    said: list[str] = []
-    for line in lines_of(results):
-        name = line.first.subject.spec.name
-        said += [f"{name}: {remark}" for remark in campaign_remarks(line.first)]
-        said += gap_remarks(line.results)
+def _models(told: Sequence[PropertyView]) -> list[str]:
+    """Return what models are called, where there are several."""
+    models = [one.first.subject.model for one in told]
+    several = len(set(models)) > 1
+    return [name or "-" for name in short_names(models)] if several else []
+
+
+def _bugs(one: PropertyView) -> str:
+    return one.unique_bugs + (f" ({one.new_bugs})" if one.new_bugs else "")
+
+
+def summary(results: Sequence[Result], width: int = WIDTH) -> Iterable[Table | Text]:
+    """Yield the end of a run: the table, and what else must be said of each property."""
+    told = views(results)
+    if width < _NARROW:
+        yield from summary_lines(told)
+    else:
+        yield summary_table(told)
+    for one in told:
+        for line in remark_lines(one, f"{one.name}: "):
+            yield Text(line)
+
+
+def remark_lines(one: PropertyView, prefix: str = "") -> list[str]:
+    """Return problems, each `ensures`, gaps and chances as lines."""
+    said = []
+    for remark in one.remarks:
+        detail = f"\n{remark.detail}" if remark.detail else ""
+        said.append(f"{prefix}{remark.text}{detail}")
+    for each in one.ensures:
+        said.append(f"{prefix}`{each.text}`: {each.unique_bugs} bugs, {each.rate}")
+    if one.bars:
+        said.append(f"{prefix}violations by how much they miss")
+        widest = max(len(bar.label) for bar in one.bars)
+        for bar in one.bars:
+            drawn = "█" * max(1, round(_BAR * bar.share))
+            said.append(f"  {bar.label:>{widest}} {drawn} {bar.count:,}")
+    if one.chance is not None:
+        said.append(f"{prefix}beside chance ({one.chance.control}):")
+        for what, ours, theirs, p in one.chance.rows:
+            said.append(f"  {what:<17} {ours}, by chance {theirs}   p = {p}")
     return said
 
 
-def campaign_remarks(result: Result) -> list[str]:
-    """Return what must be said of one campaign beside its counts."""
-    said: list[str] = []
-    finished, recorded = result.finished, result.recorded
-    if finished is not None and finished.problem:
-        said.append(finished.problem)
-    if result.crashes:
-        crash = result.crashes[0]
-        said.append(f"case {crash.case} crashed\n{crash.traceback.rstrip()}")
-    if result.counts.unstable:
-        said.append(
-            f"{result.counts.unstable} violations did not come back when run alone;"
-            " they are not counted as bugs"
-        )
-    if recorded.tried:
-        fixed = len(recorded.fixed)
-        left = recorded.tried - fixed
-        said.append(f"of the bugs known before, {left} are left, {fixed} fixed")
-    if finished is not None and finished.reason == "interrupted":
-        said.append(f"interrupted after {result.counts.tests} cases")
-    return said
-
-
-def chances(result: Result) -> str | None:
-    """Say how likely the next case shows a new bug, and under which assumption."""
-    finished = result.finished
-    if finished is None or finished.next_bug is None:
-        return None
-    estimate = finished.next_bug
-    return (
-        f"the next case shows a new bug with a chance of about {percent(estimate.value)}"
-        f" (at most {percent(estimate.interval.high)}"
-        f" at {100 * estimate.interval.confidence:g} %, cases being drawn independently)"
-    )
-
-
-def percent(share: float) -> str:
-    """Return a share in per cent with two digits that say something."""
-    return f"{100 * share:.2g} %"
-
-
-def clearest(results: Sequence[Result]) -> tuple[Result, Bug] | None:
-    """Return the bug with the fewest changes, of the first property that has any."""
-    for result in results:
-        if result.bugs:
-            subject = result.subject
-            return result, min(result.bugs[:50], key=lambda b: _changes(b, subject))
-    return None
-
-
-def example(results: Sequence[Result], *, colour: bool = False) -> Text | None:
-    """Return one bug, as its domain shows it."""
+def example(
+    results: Sequence[Result], *, colour: bool = False, width: int = WIDTH
+) -> Text | None:
+    """Return the clearest bug, as its domain shows it."""
     found = clearest(results)
     if found is None:
         return None
     result, bug = found
-    spec = result.subject.spec
     text = Text()
-    text.append(f"{spec.name}", style="bold")
+    text.append(result.name, style="bold")
     text.append(f"  bug {bug.id}", style="bold red")
     text.append(f"   `{bug.failed}` does not hold\n")
-    if spec.description:
-        text.append(f"  {spec.description}\n", style="italic")
-    domain = result.subject.domain
-    shown = picture(bug.values, spec.outputs, domain, colour=colour, everything=False)
-    text.append(shown)
-    return text
-
-
-def _changes(bug: Bug, subject: Subject) -> int:
-    compared = compare(bug_data(bug, subject)["inputs"])
-    return 0 if compared is None else len(compared.changed)
+    if result.subject.description:
+        text.append(f"  {result.subject.description}\n", style="italic")
+    card: Card = card_of(result, bug, draw=True)
+    return text.append(card_text(card, colour=colour, width=width))
 
 
 def next_steps(results: Sequence[Result]) -> list[str]:
@@ -207,7 +161,8 @@ def next_steps(results: Sequence[Result]) -> list[str]:
 
 def failure_text(result: Result) -> str:
     """Return what a red test says: how often, the clearest bug, and how to replay it."""
-    lines = [Line((result,)).rate(), *remarks([result])]
+    one = view([result])
+    lines = [one.rate, *remark_lines(one)]
     shown = example([result])
     if shown is not None:
         lines += [shown.plain.rstrip(), *next_steps([result])]

@@ -237,7 +237,7 @@ def from_data(data: Mapping[str, Any]) -> Result:
             EnsuresCounts(**{**item, "rate": _interval(item["rate"])})
             for item in data["ensures"]
         ),
-        gaps=None if data["gaps"] is None else {g: n for g, n in data["gaps"]},
+        gaps=None if data["gaps"] is None else dict(data["gaps"]),
         bugs=tuple(bug_from_data(bug) for bug in data["bugs"]),
         crashes=tuple(
             Crash(**{**crash, "choices": _tuple(crash["choices"])})

@@ -57,7 +57,7 @@ class CaseTotals:
 class Campaign:
     """One property, one model, one seed."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - keywords
         self,
         subject: Subject,
         options: Options,
@@ -206,7 +206,10 @@ class Campaign:
         crashed = judged.verdicts == Verdict.CRASHED
         found = [
             (len(judged), ""),
-            (_reached(crashed, budget.crashes - self.crashed), "too many cases crashed"),
+            (
+                _reached(crashed, budget.crashes - self.crashed),
+                "too many cases crashed",
+            ),
         ]
         if self.cases is not None:
             left = self.cases - totals.tests

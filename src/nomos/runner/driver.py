@@ -7,7 +7,6 @@ that the results are those of one process. Handlers are told what happens.
 from __future__ import annotations
 
 import gc
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count, product
@@ -76,7 +75,7 @@ class _Active:
 class Driver:
     """Runs jobs that share options, a store and workers."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - keywords
         self,
         root: Path,
         options: Options,
@@ -197,9 +196,7 @@ class Driver:
             key = campaign.subject.spec, campaign.subject.model, repr(job.settings)
             is_first = key not in self._retried  # the bugs of a seed are a moment old
             self._retried.add(key)
-            one.recording.begin(
-                lambda cases: self._confirm(job, cases), retry=is_first
-            )
+            one.recording.begin(lambda cases: self._confirm(job, cases), retry=is_first)
         self._tell(
             Started(
                 campaign.subject,
@@ -226,7 +223,9 @@ class Driver:
 
     def _ask(self, method: str, job: Job, *arguments: Any) -> Any:
         """Let a worker do something now, and wait for it."""
-        answer = self._wait_for(self._crew.submit(Task(method, (self._sent(job), *arguments))))
+        answer = self._wait_for(
+            self._crew.submit(Task(method, (self._sent(job), *arguments)))
+        )
         if answer.died is not None:
             raise NomosError(f"{job.path}: {answer.died.reason} while it was set up")
         if answer.error is not None:
@@ -288,8 +287,7 @@ class Driver:
             before, behind = asked.around(died.row)
             case = replace(before, start=before.stop or 0, stop=behind.start)
             crash = _Entry(case, answer=Answer(0, [_crashed(died.reason)]))
-            parts = [self._submit(one, before), crash, self._submit(one, behind)]
-            return parts
+            return [self._submit(one, before), crash, self._submit(one, behind)]
         if self._crew.can_tell_row and not asked.one_by_one:
             return [self._submit(one, replace(asked, one_by_one=True))]
         halves = asked.halves()
@@ -322,7 +320,9 @@ class Driver:
         active[:] = [one for one in active if one not in late]
         for one in active:
             one.entries = [
-                e if e.answer or e.ticket in self._answers else self._submit(one, e.asked)
+                e
+                if e.answer or e.ticket in self._answers
+                else self._submit(one, e.asked)
                 for e in one.entries
             ]
         self._give_up(late, finished, "the time is up")

@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 
@@ -38,7 +39,7 @@ class _Process:
     def __init__(self, setting: Setting) -> None:
         self.ticket: int | None = None  # of the task that it does
         self.killed_for = ""
-        self._file = tempfile.TemporaryFile()
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the worker
         self._file.write(bytes(_SIGN.size))
         self._file.flush()
         self._sign = mmap.mmap(self._file.fileno(), _SIGN.size)
@@ -58,10 +59,8 @@ class _Process:
         self._send((setting, sys.path))
 
     def _send(self, message: object) -> None:
-        try:
+        with suppress(OSError):  # where it has died, reading will tell
             self._tasks.send_bytes(pickle.dumps(message, protocol=5))
-        except OSError:
-            pass  # it has died: reading will tell
 
     def give(self, ticket: int, task: Task) -> None:
         """Let it do a task."""

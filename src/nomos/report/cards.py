@@ -1,0 +1,194 @@
+"""One bug as a reader sees it: records, texts, pictures, values and outputs.
+
+What was recorded of a bug is shown. Where the running program is there and can show
+more, the bug is run again to be drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from nomos.domain.show import (
+    Fields,
+    Image,
+    Scene,
+    Shown,
+    Sound,
+    Words,
+    looks,
+    shown,
+)
+from nomos.report.numbers import Written
+from nomos.report.records import Cell, Table, cells, tables
+from nomos.report.spec_text import names_in_block
+from nomos.report.texts import cut
+from nomos.results.describe import describe
+from nomos.results.result import Bug, Result
+
+_SHORT_TEXT = 60  # characters; such a text is a value like a number
+_LONGEST_VALUE = 4000  # characters
+_DIGEST = {"shape", "dtype", "sha256"}  # what is recorded of a large array
+Drawn = Image | Sound | Scene
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """The values of a bug, and how those of them are shown that are records."""
+
+    inputs: Mapping[str, Any]  # described
+    outputs: Mapping[str, Any]
+    kinds: Mapping[str, Shown]
+    spec: str = ""  # its text
+    failed: str = ""
+    gap: float | None = None
+    problem: str = ""  # why the domain could not show a record
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What is shown of a bug's values, in the words and numbers that are shown."""
+
+    tables: tuple[Table, ...] = ()
+    others: tuple[Table, ...] = ()  # records that the model is not given
+    texts: tuple[tuple[str, Cell], ...] = ()
+    values: tuple[tuple[str, Cell], ...] = ()
+    outputs: tuple[tuple[str, Cell], ...] = ()
+    drawn: Mapping[str, Drawn] = field(default_factory=dict)
+    problem: str = ""
+
+    @property
+    def changes(self) -> int:
+        """In how many fields the records differ."""
+        return sum(len(table.rows) for table in self.tables)
+
+
+def card_of(result: Result, bug: Bug, *, draw: bool = False) -> Card:
+    """Return the card of a bug; `draw` lets it be run again where that shows more."""
+    subject, live = result.subject, result.live
+    if draw and live is not None and bug.inputs:
+        try:
+            values = live.values(bug) if _shows_more(bug, live.domain) else None
+            if values:
+                case = replayed(values, subject.outputs, live.domain, bug, subject.text)
+                return make_card(case)
+        except Exception as error:  # a domain's own code: the report is worth more
+            why = f"{type(error).__name__}: {error}"
+            return make_card(recorded(bug, subject.text, why))
+    return make_card(recorded(bug, subject.text))
+
+
+def recorded(bug: Bug, spec: str = "", problem: str = "") -> Case:
+    """Return the values of a bug as they were recorded."""
+    return Case(
+        bug.inputs,
+        bug.outputs,
+        recorded_kinds(bug.inputs),
+        spec,
+        bug.failed,
+        bug.gap,
+        problem,
+    )
+
+
+def recorded_kinds(values: Mapping[str, Any]) -> dict[str, Shown]:
+    """Return how described values are shown, as far as they tell."""
+    found = {n: shown(v) for n, v in values.items() if not _is_digest(v)}
+    return {name: look for name, look in found.items() if look is not None}
+
+
+def _shows_more(bug: Bug, domain: Any) -> bool:
+    """Tell whether a domain may show values in another way than they were recorded."""
+    own = any(getattr(domain, name, None) for name in ("show", "show_case"))
+    values = [*bug.inputs.values(), *bug.outputs.values()]
+    return own or any(_is_digest(v) or isinstance(v, list) for v in values)
+
+
+def replayed(
+    values: Mapping[str, Any],
+    outputs: tuple[str, ...],
+    domain: Any,
+    bug: Bug,
+    spec: str = "",
+) -> Case:
+    """Return the values of a bug that was run again, as its domain shows them."""
+    schema = getattr(domain, "schema", None)
+    given = {name: value for name, value in values.items() if name not in outputs}
+    made = {name: values[name] for name in outputs if name in values}
+    kinds = looks(given, domain, bug.choices)
+    for name, look in kinds.items():
+        if isinstance(look, Fields):
+            fields = {str(f): describe(v) for f, v in look.values.items()}
+            kinds[name] = Fields(fields)
+    for name, value in made.items():
+        look_of_output = shown(value, domain, schema)
+        if isinstance(look_of_output, Image | Sound):
+            kinds[name] = look_of_output
+    return Case(
+        {name: describe(value, schema) for name, value in given.items()},
+        {name: describe(value, schema) for name, value in made.items()},
+        kinds,
+        spec,
+        bug.failed,
+        bug.gap,
+    )
+
+
+def make_card(case: Case) -> Card:
+    """Put a case into words."""
+    kinds = case.kinds
+    records = {n: look.values for n, look in kinds.items() if isinstance(look, Fields)}
+    plain = {
+        name: _words(value)
+        for name, value in case.inputs.items()
+        if not isinstance(kinds.get(name), Fields | Image | Sound | Scene)
+    }
+    texts = {n: look.text for n, look in kinds.items() if isinstance(look, Words)}
+    if any(len(t) > _SHORT_TEXT or "\n" in t for t in texts.values()):
+        plain = {name: value for name, value in plain.items() if name not in texts}
+    else:
+        plain |= texts
+        texts = {}
+    drawn = {n: k for n, k in kinds.items() if isinstance(k, Image | Sound | Scene)}
+    outputs = {n: _words(v) for n, v in case.outputs.items() if n not in drawn}
+    written = Written(
+        [*records.values(), *plain.values()], outputs.values(), case.failed, case.gap
+    )
+    used = names_in_block(case.spec)
+    shown_tables, others = tables(
+        records, written, used=used, outputs=len(case.outputs)
+    )
+    return Card(
+        tuple(shown_tables),
+        tuple(others),
+        tuple(_marked(texts, written)),
+        tuple(_plain(plain, written)),
+        tuple(_plain(outputs, written)),
+        drawn,
+        case.problem,
+    )
+
+
+def _marked(texts: Mapping[str, str], written: Written) -> list[tuple[str, Cell]]:
+    shown_cells = cells(list(texts.values()), written) if texts else []
+    return list(zip(texts, shown_cells, strict=True))
+
+
+def _plain(values: Mapping[str, Any], written: Written) -> list[tuple[str, Cell]]:
+    """Return values by name; long ones are cut so that they stay told apart."""
+    texts = [written.text(value) for value in values.values()]
+    pieces = cut(texts, _LONGEST_VALUE)
+    return [(name, tuple(p)) for name, p in zip(values, pieces, strict=True)]
+
+
+def _is_digest(value: Any) -> bool:
+    return isinstance(value, Mapping) and set(value) == _DIGEST
+
+
+def _words(value: Any) -> Any:
+    """Return a value, with what is recorded of a large array in words."""
+    if not _is_digest(value):
+        return value
+    shape = " by ".join(map(str, value["shape"]))
+    return f"array, {shape} {value['dtype']}, sha256 {value['sha256'][:12]}"

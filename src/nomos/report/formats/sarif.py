@@ -1,0 +1,120 @@
+"""Results as SARIF 2.1.0, which code hosts show beside the line: a bug at its `ensures`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+from urllib.parse import quote
+
+from nomos import __version__
+from nomos.report.view import Failure, view
+from nomos.results.result import Result
+
+_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_MOST_BUGS = 20  # of one property; the rest is in the count
+_LONGEST_TEXT = 1000  # characters of a value; code hosts refuse large files
+
+
+def sarif(
+    results: Sequence[Result],
+    failures: Sequence[Failure] = (),
+    *,
+    only_new: bool = False,
+) -> dict[str, Any]:
+    """Return the document; with `only_new`, known bugs are notes instead of errors."""
+    rules = {result.name: _rule(result) for result in results}
+    names = list(rules)
+    failed = [n for result in results for n in _notifications(result)]
+    failed += [_notification(path, why) for path, why in failures]
+    run = {
+        "tool": {
+            "driver": {
+                "name": "nomos",
+                "version": __version__,
+                "rules": list(rules.values()),
+            }
+        },
+        "results": [
+            item
+            for result in results
+            for item in _results(result, names, only_new=only_new)
+        ],
+        "invocations": [
+            {
+                "executionSuccessful": not any(n["level"] == "error" for n in failed),
+                "toolExecutionNotifications": failed,
+            }
+        ],
+    }
+    return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _rule(result: Result) -> dict[str, Any]:
+    about = result.subject.description or result.name
+    return {"id": result.name, "shortDescription": {"text": _brief(about)}}
+
+
+def _results(
+    result: Result, rules: list[str], *, only_new: bool
+) -> list[dict[str, Any]]:
+    counts, subject = result.counts, result.subject
+    lines = {condition.text: condition.line for condition in subject.ensures}
+    found = f"{counts.unique_bugs} unique bugs, {view([result]).rate}"
+    # New ones first: they must be among those that are listed.
+    bugs = sorted(result.bugs, key=lambda bug: not bug.is_new)[:_MOST_BUGS]
+    return [
+        {
+            "ruleId": result.name,
+            "ruleIndex": rules.index(result.name),
+            "level": "note" if only_new and not bug.is_new else "error",
+            "message": {
+                "text": f"`{_brief(bug.failed)}` does not hold (bug {bug.id}, model"
+                f" {subject.model or '-'}; {found})"
+            },
+            "locations": [_location(subject.spec, lines.get(bug.failed, 1))],
+            "partialFingerprints": {"nomosBug/v1": bug.id},
+            "properties": _brief(asdict(bug)),
+        }
+        for bug in bugs
+    ]
+
+
+def _notifications(result: Result) -> list[dict[str, Any]]:
+    """Return problems as errors, and what else must be said as notes."""
+    return [
+        _notification(
+            result.subject.spec,
+            f"{result.name}: {remark.text}",
+            level="error" if remark.is_problem else "note",
+        )
+        for remark in view([result]).remarks
+    ]
+
+
+def _location(path: str, line: int) -> dict[str, Any]:
+    return {
+        "physicalLocation": {
+            "artifactLocation": {"uri": quote(path, errors="replace")},
+            "region": {"startLine": max(1, line)},
+        }
+    }
+
+
+def _notification(path: str, problem: str, level: str = "error") -> dict[str, Any]:
+    return {
+        "level": level,
+        "message": {"text": _brief(problem)},
+        "locations": [_location(path, 1)],
+    }
+
+
+def _brief(value: Any) -> Any:
+    """Return data with its long texts cut."""
+    if isinstance(value, dict):
+        return {_brief(name): _brief(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_brief(inner) for inner in value]
+    if not isinstance(value, str) or len(value) <= _LONGEST_TEXT:
+        return value
+    return f"{value[:_LONGEST_TEXT]} … {len(value) - _LONGEST_TEXT} more characters"

@@ -1,0 +1,132 @@
+"""The cards of a property's bugs, within a page's room.
+
+The first are elements of the page, which need no script. The others are the same HTML,
+kept as text, of which the page's script shows as many as are asked for: a browser reads
+ten thousand of them at once because it makes nothing of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from nomos.report.cards import Card, card_of, make_card, recorded
+from nomos.report.html.drawings import drawings
+from nomos.report.html.templating import environment
+from nomos.report.records import Cell
+from nomos.report.view import FoundBug
+from nomos.results.describe import describe
+from nomos.results.result import Bug
+
+# Of each property: more than anybody looks at one by one, and few enough that games
+# are played again, and their paths sent, for a page of many properties.
+MOST_DRAWN = 48
+_IN_PAGE = 200  # cards of a property that are elements of the page
+WHOLE = 1000  # cards of a property that have the fields that are the same
+_IN_ALL = 1200  # such cards of all properties
+_LARGEST_DRAWING = 600_000  # bytes of one card
+_PAGE_BYTES = 12_000_000
+Both = Callable[[FoundBug], Mapping[str, Mapping[str, Any]]]
+
+
+@dataclass(slots=True)
+class Cards:
+    """What is written of the bugs of one property."""
+
+    in_page: list[str] = field(default_factory=list)
+    rest: list[str] = field(default_factory=list)
+    left_out: int = 0  # for which there was no room
+    drawn: int = 0
+    undrawn: int = 0  # which would have been drawn if they were fewer
+    problem: str = ""  # why the domain could not show a record
+
+    @property
+    def size(self) -> int:
+        """How many bytes they take, about."""
+        return sum(map(len, self.in_page)) + sum(map(len, self.rest))
+
+
+def write_cards(
+    bugs: Sequence[Sequence[FoundBug]], both: Both | None = None
+) -> list[Cards]:
+    """Write the bugs of all properties; `both` says what two models make of one.
+
+    Those with few bugs come first: what they do not need, the others may have.
+    """
+    room, written = _PAGE_BYTES, {}
+    owners = max(1, sum(bool(found) for found in bugs))
+    in_page = max(8, min(_IN_PAGE, _IN_ALL // owners))
+    in_turn = sorted(range(len(bugs)), key=lambda number: len(bugs[number]))
+    for turn, number in enumerate(in_turn):
+        cards = _write(bugs[number], room // (len(bugs) - turn), in_page, both)
+        room -= cards.size
+        written[number] = cards
+    return [written[number] for number in range(len(bugs))]
+
+
+def _write(
+    bugs: Sequence[FoundBug], room: int, in_page: int, both: Both | None
+) -> Cards:
+    cards = Cards()
+    size = drawings_size = 0
+    for number, found in enumerate(bugs):
+        draw = number < MOST_DRAWN and drawings_size < room // 2
+        text = _card(found, cards, number, draw=draw, both=both)
+        if len(text) > _LARGEST_DRAWING and draw:
+            text = _card(found, cards, number, draw=False, both=both)
+        drawings_size += len(text) if draw else 0
+        size += len(text)
+        if size > room:
+            cards.left_out = len(bugs) - number
+            break
+        (cards.in_page if number < in_page else cards.rest).append(text)
+    return cards
+
+
+def _card(
+    found: FoundBug, cards: Cards, number: int, *, draw: bool, both: Both | None
+) -> str:
+    card = card_of(found.result, found.bug, draw=draw)
+    try:
+        pictures = drawings(card.drawn)
+    except Exception as error:  # what a domain gave is no such picture
+        card = replace(
+            card_of(found.result, found.bug), problem=f"{type(error).__name__}: {error}"
+        )
+        pictures = drawings({})
+    cards.problem = cards.problem or card.problem
+    by: list[tuple[str, tuple[tuple[str, Cell], ...]]] = []
+    if both is not None and draw:
+        by = [(name, _outputs(said, found.bug)) for name, said in both(found).items()]
+        card = replace(card, outputs=())
+    module: Any = environment().get_template("card.html").module
+    how = {"is_first": number == 0, "brief": number >= WHOLE}
+    return str(module.card(found, card, pictures, by, gist(card, by), **how))
+
+
+def _outputs(said: Mapping[str, Any], bug: Bug) -> tuple[tuple[str, Cell], ...]:
+    described = {name: describe(value) for name, value in said.items()}
+    case = recorded(replace(bug, inputs={}, outputs=described))
+    return make_card(case).outputs
+
+
+def gist(card: Card, by: Sequence[tuple[str, tuple[tuple[str, Cell], ...]]]) -> str:
+    """Return what a bug is about in half a line: what changed, and what came out."""
+    said = [
+        f"{row.field} {' → '.join(_plain(cell) for cell in row.cells)}"
+        for table in card.tables
+        for row in table.rows[:2]
+    ][:2]
+    more = card.changes - len(said)
+    said += [f"{more} more"] if more > 0 and said else []
+    outputs = card.outputs[:4] if not by else [(by[-1][0], c) for _, c in by[-1][1][:2]]
+    said += [f"{name} = {_plain(cell)}" for name, cell in outputs]
+    if not said and card.texts:
+        said = [_plain(card.texts[0][1], 60)]
+    return ", ".join(said)
+
+
+def _plain(cell: Cell, longest: int = 24) -> str:
+    text = "".join(piece.text for piece in cell if piece.kind in ("", "ins"))
+    return text if len(text) <= longest else text[: longest - 1] + "…"

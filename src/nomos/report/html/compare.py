@@ -1,0 +1,146 @@
+"""An old and a new model on the same cases, as a page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from nomos.report.comparison import change_words
+from nomos.report.html.cards import write_cards
+from nomos.report.html.page import Column, Section, keys, page
+from nomos.report.html.plot import curve
+from nomos.report.texts import count
+from nomos.report.view import FoundBug, view
+from nomos.results.comparison import ModelComparison
+from nomos.results.result import Bug, Result
+from nomos.results.verdict import rate_text
+from nomos.runner.naming import short_names
+
+Outputs = Callable[[Result, Bug], Mapping[str, Any]]  # what a model makes of a case
+
+
+def comparison_html(
+    compared: Sequence[ModelComparison],
+    outputs: Outputs,
+    *,
+    made: datetime | None = None,
+) -> str:
+    """Return the page: bugs that are new, kept and fixed, and how rates changed."""
+    told = [view([one.new]) for one in compared]
+    pairs = {id(one.old): one for one in compared} | {
+        id(one.new): one for one in compared
+    }
+
+    def both(found: FoundBug) -> Mapping[str, Mapping[str, Any]]:
+        one = pairs[id(found.result)]
+        return {
+            "old": outputs(one.old, found.bug),
+            "new": outputs(one.new, found.bug),
+        }
+
+    cards = write_cards([list(_found(one)) for one in compared], both)
+    sections = [
+        Section(
+            key,
+            new,
+            _facts(one),
+            curve([one.new], old=one.old),
+            written,
+            _bugs(one),
+            _notes(one, written.left_out),
+        )
+        for key, new, one, written in zip(
+            keys(told), told, compared, cards, strict=True
+        )
+    ]
+    return page(
+        sections,
+        _overview(compared),
+        brand="Nomos: two models on the same cases",
+        headline=_headline(compared),
+        totals=_totals(compared),
+        made=made,
+    )
+
+
+def _found(one: ModelComparison) -> Iterator[FoundBug]:
+    """Yield new bugs, then kept ones, then those that only the old model has."""
+    for status, bugs, result in (
+        ("new", one.added, one.new),
+        ("kept", one.kept, one.new),
+        ("fixed", one.fixed, one.old),
+    ):
+        for bug in bugs:
+            yield FoundBug(bug, result, bug.seen, status)
+
+
+def _notes(one: ModelComparison, left_out: int) -> list[str]:
+    notes = []
+    if one.old.problem:
+        notes.append(f"Of the old model: {one.old.problem}.")
+    if one.difference is None:
+        notes.append("The rates cannot be compared: not all bugs of both are kept.")
+    if left_out:
+        notes.append(f"{count(left_out, 'more bug')} not on this page.")
+    return notes
+
+
+def _bugs(one: ModelComparison) -> str:
+    return f"{len(one.added):,} new, {len(one.kept):,} kept, {len(one.fixed):,} fixed"
+
+
+def _headline(compared: Sequence[ModelComparison]) -> str:
+    new = sum(len(one.added) for one in compared)
+    kept = sum(len(one.kept) for one in compared)
+    fixed = sum(len(one.fixed) for one in compared)
+    said = f"{count(new, 'new bug')}, {kept:,} kept, {fixed:,} fixed"
+    failed = sum("failed" in (one.old.verdict, one.new.verdict) for one in compared)
+    return said + (f", {failed} without a verdict" if failed else "")
+
+
+def _totals(compared: Sequence[ModelComparison]) -> str:
+    if not compared:
+        return "Neither model could be tested."
+    first = compared[0]
+    old, new = short_names([first.old.subject.model, first.new.subject.model])
+    properties = count(len(compared), "property", "properties")
+    return f"{old} → {new}, {properties}, seed {first.new.seed}"
+
+
+def _overview(compared: Sequence[ModelComparison]) -> list[Column]:
+    def column(head: str, bugs: Sequence[Sequence[Bug]]) -> Column:
+        numbers = [len(some) for some in bugs]
+        return Column(head, f"number {head}-cell", [f"{n:,}" for n in numbers], numbers)
+
+    return [
+        column("new", [one.added for one in compared]),
+        column("kept", [one.kept for one in compared]),
+        column("fixed", [one.fixed for one in compared]),
+        Column("old model", "extra", [rate_text([one.old]) for one in compared]),
+        Column("new model", "extra", [rate_text([one.new]) for one in compared]),
+        Column(
+            "change, in % points",
+            "change-cell",
+            [_change(one) for one in compared],
+            [0.0 if c.difference is None else c.difference.value for c in compared],
+        ),
+    ]
+
+
+def _change(one: ModelComparison) -> str:
+    value, known = change_words(one)
+    return f"{value} ({known})" if known else value
+
+
+def _facts(one: ModelComparison) -> list[tuple[str, str]]:
+    return [
+        ("bugs", _bugs(one)),
+        ("violations of the old model", rate_text([one.old])),
+        ("violations of the new model", rate_text([one.new])),
+        ("change of the rate, in % points", _change(one)),
+        ("old model", one.old.subject.model or "-"),
+        ("new model", one.new.subject.model or "-"),
+        ("cases", f"{one.new.counts.tests:,}, the same for both"),
+        ("search", f"{one.new.search}, seed {one.new.seed}"),
+    ]

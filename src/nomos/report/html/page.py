@@ -1,0 +1,281 @@
+"""Results as one HTML page: no network, no library, everything in the file.
+
+All of it is HTML that can be read without a script; the page's script searches, sorts
+and shows what there was no place for. The page's policy lets only its own script and
+style run, by their checksums.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from markupsafe import Markup
+
+from nomos import __version__
+from nomos.report.html.cards import MOST_DRAWN, WHOLE, Cards, write_cards
+from nomos.report.html.plot import HEIGHT, LEFT, RIGHT, WIDTH, Plot, curve
+from nomos.report.html.templating import environment, policy, template_text
+from nomos.report.spec_text import coloured_lines
+from nomos.report.summary import clearest
+from nomos.report.texts import count
+from nomos.report.view import Failure, FoundBug, PropertyView, failed_lines, views
+from nomos.results.result import Result
+from nomos.runner.naming import short_names
+
+_LONGEST_SPEC = 100_000  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of the overview: its head, its classes, and a cell for each property.
+
+    It is sorted by the numbers, or by the texts where there are none.
+    """
+
+    head: str
+    kind: str
+    cells: Sequence[str]
+    numbers: Sequence[float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """What a page tells of one property and one model."""
+
+    key: str  # the name of its place on the page
+    view: PropertyView
+    facts: Sequence[tuple[str, str]]
+    plot: Plot | None
+    cards: Cards
+    total: str  # of its bugs
+    notes: Sequence[str]
+
+    @property
+    def spec(self) -> list[tuple[list[tuple[str, str]], str]]:
+        """The lines of the spec, and how many bugs break each."""
+        text = self.view.first.subject.text.rstrip()[:_LONGEST_SPEC]
+        notes = failed_lines(self.view)
+        lines = coloured_lines(text) if text else []
+        return [(line, notes.get(number, "")) for number, line in enumerate(lines, 1)]
+
+    @property
+    def rest(self) -> Markup:
+        """The cards that the script shows, as one text."""
+        return Markup("<hr>".join(self.cards.rest))  # cards are escaped already
+
+    @property
+    def in_page(self) -> list[Markup]:
+        """The cards that are on the page."""
+        return [Markup(card) for card in self.cards.in_page]
+
+
+def html(
+    results: Sequence[Result],
+    failures: Sequence[Failure] = (),
+    *,
+    made: datetime | None = None,
+) -> str:
+    """Return the page, made now or at that time."""
+    told = views(results)
+    bugs = [_clearest_first(one) for one in told]
+    cards = write_cards(bugs)
+    sections = [
+        Section(
+            key,
+            one,
+            _facts(one),
+            curve(one.results),
+            written,
+            *_bug_words(one, written),
+        )
+        for key, one, written in zip(keys(told), told, cards, strict=True)
+    ]
+    return page(
+        sections,
+        _overview(told),
+        brand="Nomos report",
+        headline=_headline(told, len(failures)),
+        totals=_totals(told),
+        failures=failures,
+        made=made,
+    )
+
+
+def page(
+    sections: Sequence[Section],
+    columns: Sequence[Column],
+    *,
+    made: datetime | None = None,
+    failures: Sequence[Failure] = (),
+    **words: str,
+) -> str:
+    """Return a page with these sections."""
+    made = made or datetime.now(UTC)
+    script = Markup(template_text("script.js"))  # ours, as the style is
+    style = Markup(template_text("style.css"))
+    plot = {"width": WIDTH, "height": HEIGHT, "left": LEFT, "right": WIDTH - RIGHT}
+    facts: Mapping[str, Any] = {**words, "plot": plot, "failures": failures}
+    return (
+        environment()
+        .get_template("page.html")
+        .render(
+            sections=sections,
+            columns=columns,
+            statuses=[
+                s for s in ("new", "known", "kept", "fixed") if _has(sections, s)
+            ],
+            script=script,
+            style=style,
+            policy=policy(script, style),
+            made=f"{made:%Y-%m-%d %H:%M} UTC",
+            version=__version__,
+            **facts,
+        )
+    )
+
+
+def _has(sections: Sequence[Section], status: str) -> bool:
+    mark = f'data-status="{status}"'
+    return any(
+        mark in card for s in sections for card in (*s.cards.in_page, *s.cards.rest)
+    )
+
+
+def keys(told: Sequence[PropertyView]) -> list[str]:
+    """Return names for links, which no two properties share."""
+    taken: Counter[str] = Counter()
+    found = []
+    for one in told:
+        name = re.sub(r"[^a-z0-9]+", "-", one.name.lower())
+        taken[name] += 1
+        found.append(
+            f"property-{name}" + (f"-{taken[name]}" if taken[name] > 1 else "")
+        )
+    return found
+
+
+def _clearest_first(one: PropertyView) -> list[FoundBug]:
+    found, best = one.found(), clearest(one.results)
+    if best is None:
+        return found
+    return sorted(found, key=lambda each: each.bug.id != best[1].id)
+
+
+def _bug_words(one: PropertyView, cards: Cards) -> tuple[str, list[str]]:
+    """Return how many bugs there are, and what must be said of those not shown."""
+    kept = len(cards.in_page) + len(cards.rest)
+    total = (
+        one.first.counts.unique_bugs if len(one.results) == 1 else kept + cards.left_out
+    )
+    notes = []
+    if total > kept:
+        notes.append(
+            f"{count(total - kept, 'more bug')} not on this page:"
+            f" nomos bugs {one.name} lists them."
+        )
+    if kept > WHOLE:
+        notes.append(
+            f"Fields that are the same are left out after the first {WHOLE:,} bugs."
+        )
+    if cards.problem:
+        notes.append(
+            "Some records are not shown as the domain would, because it raised"
+            f" {cards.problem}."
+        )
+    if (
+        one.first.live is not None
+        and kept > MOST_DRAWN
+        and "<img" in "".join(cards.in_page[:1])
+    ):
+        notes.append(
+            f"Pictures are drawn for the first {MOST_DRAWN} bugs at most; nomos show ID"
+            " -o FOLDER draws any."
+        )
+    return f"{total:,}", notes
+
+
+def _facts(one: PropertyView) -> list[tuple[str, str]]:
+    first = one.first
+    bugs = f"{one.unique_bugs} ({one.new_bugs})" if one.new_bugs else one.unique_bugs
+    facts = [
+        ("found", f"{bugs} unique bugs, {one.rate}"),
+        ("kind", f"{one.k}-safety"),
+        ("cases", one.cases),
+        ("search", f"{first.search}, seed {one.seeds}"),
+        (
+            "speed",
+            f"{one.speed} cases/s" + (f", {first.engine}" if first.engine else ""),
+        ),
+        ("model", first.subject.model or "-"),
+    ]
+    return facts + [(f"--set {n}", v) for n, v in first.subject.settings.items()]
+
+
+def _overview(told: Sequence[PropertyView]) -> list[Column]:
+    """Return the columns of all properties; what is the same for all has none."""
+    columns = [
+        Column("model", "model-cell", model_names(told)),
+        Column("verdict", "verdict-cell", [one.verdict for one in told]),
+        Column("k", "number extra", [one.k for one in told]),
+        Column(
+            "unique bugs",
+            "number bugs-cell",
+            [one.unique_bugs for one in told],
+            [one.bugs for one in told],
+        ),
+        Column("new", "number extra", [one.new_bugs for one in told]),
+        Column(
+            "violations",
+            "rate-cell",
+            [one.rate for one in told],
+            [one.share for one in told],
+        ),
+        Column("cases/s", "number extra", [one.speed for one in told]),
+        Column("search", "extra", [one.first.search for one in told]),
+        Column("seed", "number extra", [one.seeds for one in told]),
+    ]
+    dull = {"model", "search", "seed", "new"}
+    return [c for c in columns if c.head not in dull or len(set(c.cells)) > 1]
+
+
+def model_names(told: Sequence[PropertyView]) -> list[str]:
+    """Return models: as much of the end of each path as tells them apart."""
+    names = short_names([one.first.subject.model for one in told])
+    return [name or "-" for name in names]
+
+
+def _headline(told: Sequence[PropertyView], failures: int) -> str:
+    violated = sum(one.verdict == "violated" for one in told)
+    failed = sum(one.verdict == "failed" for one in told)
+    properties = len({one.first.subject.spec for one in told})
+    models = len({one.first.subject.model for one in told})
+    named = count(properties, "property", "properties")
+    if properties == len(told):
+        said = f"{violated} of {named} {'is' if violated == 1 else 'are'} violated"
+    else:
+        said = (
+            f"{violated} of {len(told)} violated: {named} on {count(models, 'model')}"
+        )
+    said += f", {failed} without a verdict" if failed else ""
+    return said + (f", {failures} could not be run" if failures else "")
+
+
+def _totals(told: Sequence[PropertyView]) -> str:
+    counts = [result.counts for one in told for result in one.results]
+    if all(len(one.results) == 1 for one in told):
+        bugs = count(sum(c.unique_bugs for c in counts), "unique bug")
+    else:
+        bugs = f"{sum(one.bugs for one in told):,.1f} unique bugs a seed"
+    tests, seconds = sum(c.tests for c in counts), sum(c.seconds for c in counts)
+    said = [f"{bugs} in {count(tests, 'case')}, {seconds:,.1f} s"]
+    searches, seeds = {one.first.search for one in told}, {one.seeds for one in told}
+    if len(searches) == 1:
+        said.append(f"{searches.pop()} search")
+    if len(seeds) == 1:
+        said.append(f"seed {seeds.pop()}")
+    return ", ".join(said)

@@ -1,0 +1,83 @@
+"""Templates that escape every string, and name in it what could not be seen."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from functools import lru_cache
+from hashlib import sha256
+from importlib import resources
+from typing import Any
+
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+_LONGEST_TEXT = 20_000  # characters of any one text
+# What would be invisible, turn the text around it, or is no character: controls,
+# marks of direction, joiners of lines, halves of pairs.
+_ODD = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e"
+    "\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
+)
+
+
+def template_text(name: str) -> str:
+    """Return a file of the folder of templates."""
+    return resources.files(__package__).joinpath("templates", name).read_text("utf-8")
+
+
+@lru_cache(maxsize=1)
+def environment() -> Environment:
+    """Return where pages come from: whatever they show becomes text, never HTML."""
+    made = Environment(
+        loader=FunctionLoader(template_text),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_visible,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters["attribute"] = attribute
+    made.filters["breakable"] = breakable
+    made.filters["sentence"] = lambda words: words[:1].upper() + words[1:]
+    return made
+
+
+def _visible(value: Any) -> Any:
+    """Name the characters of a text that cannot be seen, and cut one that is too long."""
+    if not isinstance(value, str) or isinstance(value, Markup):
+        return value
+    left = len(value) - _LONGEST_TEXT
+    if left <= 0 and not _ODD.search(value):
+        return value
+    shown = escape(value[:_LONGEST_TEXT])
+    marked = _ODD.sub(lambda odd: f'<span class="odd">{_code(odd)}</span>', shown)
+    more = f'<span class="cut"> … {left:,} more</span>' if left > 0 else ""
+    return Markup(marked + more)  # escaped above; what is added is ours
+
+
+def attribute(value: object) -> str:
+    """Return a value as what stands between the quotes of an attribute."""
+    return _ODD.sub(_code, str(value)[:2000])
+
+
+def breakable(value: str) -> Markup:
+    """Return a text that may go to the next line inside a path or a long name."""
+    parts = re.split(r"(?<=[/_])", value[:2000])
+    return Markup("<wbr>").join(Markup(escape(_visible(part))) for part in parts)
+
+
+def _code(odd: re.Match[str]) -> str:
+    return f"U+{ord(odd[0]):04X}"
+
+
+def policy(script: str, style: str) -> str:
+    """Return what a page may do: run its own script, show what is inside it."""
+    hashes = [
+        b64encode(sha256(part.encode()).digest()).decode() for part in (script, style)
+    ]
+    return (
+        f"default-src 'none'; script-src 'sha256-{hashes[0]}';"
+        f" style-src 'sha256-{hashes[1]}'; img-src data:; media-src data:;"
+        " base-uri 'none'; form-action 'none'"
+    )

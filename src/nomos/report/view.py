@@ -1,0 +1,300 @@
+"""What is said of results, computed once: consoles, notebooks and pages read it.
+
+A view holds the words and numbers that are shown, for one property and one model over
+all seeds. It is made of results and of nothing else, so that a result that was stored
+reads like one that has just been found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from nomos.report.numbers import Written
+from nomos.report.texts import count, percent
+from nomos.results.gaps import ChanceRow, against_chance, gaps_together, histogram
+from nomos.results.result import Bug, Result, Verdict
+from nomos.results.statistics import describe_rate, spread
+from nomos.results.verdict import confirmation_text, rate_text
+
+Failure = tuple[str, str]  # a spec's path, and why it could not be run
+_WORST_FIRST = ("violated", "failed", "none-found", "holds")
+MEANINGS: dict[Verdict, str] = {
+    "violated": "there are cases that break the property",
+    "none-found": "the cases that were drawn show no violation; others may",
+    "holds": "every case there is was tried, and none breaks the property",
+    "failed": "there is no verdict",
+}
+_SCOPES = {
+    "inputs": "; the cases are those of the inputs that were given",
+    "around": "; the cases are those around the inputs that were given",
+    "schema": "; the cases are those of the schema",
+    "sample": "",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """Something that must be said, and the lines that are worth unfolding."""
+
+    text: str
+    detail: str = ""
+    is_problem: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BarView:
+    """A bar of a histogram."""
+
+    label: str
+    count: int
+    share: float  # of the longest bar
+
+
+@dataclass(frozen=True, slots=True)
+class EnsuresView:
+    """One `ensures` of a spec that has several."""
+
+    text: str
+    line: int
+    unique_bugs: str
+    rate: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChanceView:
+    """Violations beside those of a control, in which only chance can differ."""
+
+    control: str
+    rows: tuple[tuple[str, str, str, str], ...]  # gap, violations, by chance, p
+
+
+@dataclass(frozen=True, slots=True)
+class FoundBug:
+    """A bug over all seeds: of which result, how often it was met, what became of it."""
+
+    bug: Bug
+    result: Result
+    seen: int
+    status: str = ""  # new or known, where some are known
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """What is said of it beside its values."""
+        said = [f"case {self.bug.case:,}"]
+        said += [f"met {self.seen:,} times"] if self.seen > 1 else []
+        if self.bug.gap:
+            said.append(f"misses by {Written([self.bug.gap]).text(self.bug.gap)}")
+        if self.bug.confirmed == "batch":
+            said.append("came back in a batch of other cases, not run alone")
+        return tuple(said)
+
+
+@dataclass(frozen=True, slots=True)
+class PropertyView:
+    """What is said of one property and one model, over all seeds."""
+
+    results: tuple[Result, ...]
+    verdict: Verdict
+    meaning: str
+    k: str
+    rate: str
+    share: float  # of violations; to sort by
+    bugs: float  # unique ones, the mean over the seeds
+    unique_bugs: str
+    new_bugs: str  # "" where none is known
+    cases: str
+    speed: str
+    seeds: str
+    remarks: tuple[Remark, ...]
+    ensures: tuple[EnsuresView, ...]
+    bars: tuple[BarView, ...]
+    chance: ChanceView | None
+    next_bug: str
+
+    @property
+    def first(self) -> Result:
+        """The result of the first seed."""
+        return self.results[0]
+
+    @property
+    def name(self) -> str:
+        """The property's name."""
+        return self.first.name
+
+    def found(self) -> list[FoundBug]:
+        """Return the bugs of all seeds, each once, in the order they were found."""
+        some_known = any(r.counts.new_bugs < r.counts.unique_bugs for r in self.results)
+        found: dict[str, FoundBug] = {}
+        for result in self.results:
+            for bug in result.bugs:
+                status = "new" if bug.is_new else "known"
+                before = found.get(bug.id)
+                if before is None:
+                    status = status if some_known else ""
+                    found[bug.id] = FoundBug(bug, result, bug.seen, status)
+                else:
+                    seen = before.seen + bug.seen
+                    found[bug.id] = FoundBug(
+                        before.bug, before.result, seen, before.status
+                    )
+        return list(found.values())
+
+
+def views(results: Sequence[Result]) -> list[PropertyView]:
+    """Return what is said of results, by property, model and settings."""
+    groups: dict[tuple[object, ...], list[Result]] = {}
+    for result in results:
+        subject = result.subject
+        key = subject.spec, subject.model, tuple(sorted(subject.settings.items()))
+        groups.setdefault(key, []).append(result)
+    return [view(group) for group in groups.values()]
+
+
+def view(results: Sequence[Result]) -> PropertyView:
+    """Return what is said of one property and one model."""
+    first = results[0]
+    counts = [result.counts for result in results]
+    judged = sum(c.judged for c in counts)
+    tests, discarded = sum(c.tests for c in counts), sum(c.discarded for c in counts)
+    seconds = sum(c.seconds for c in counts)
+    verdict = min((result.verdict for result in results), key=_WORST_FIRST.index)
+    k = max(c.k for c in counts) or first.subject.k
+    new = sum(c.new_bugs for c in counts)
+    return PropertyView(
+        results=tuple(results),
+        verdict=verdict,
+        meaning=MEANINGS[verdict]
+        + (_SCOPES[first.scope] if verdict == "holds" else ""),
+        k=str(k) if k else "?",
+        rate=rate_text(results),
+        share=sum(c.violations for c in counts) / judged if judged else 0.0,
+        bugs=sum(c.unique_bugs for c in counts) / len(counts),
+        unique_bugs=_over_seeds([c.unique_bugs for c in counts]),
+        new_bugs=f"{new:,} new" if new < sum(c.unique_bugs for c in counts) else "",
+        cases=f"{tests:,}" + (f" and {discarded:,} discarded" if discarded else ""),
+        speed=f"{tests / seconds:,.0f}" if seconds and tests else "-",
+        seeds=_seeds(results),
+        remarks=tuple(remarks(results)),
+        ensures=tuple(_ensures(results)),
+        bars=tuple(_bars(results)),
+        chance=_chance(results),
+        next_bug=next_bug_words(first) if len(results) == 1 else "",
+    )
+
+
+def _over_seeds(bugs: Sequence[int]) -> str:
+    found = spread(bugs)
+    if found.deviation is None:
+        return f"{bugs[0]:,}"
+    return f"{found.mean:,.1f} ± {found.deviation:,.1f}"
+
+
+def _seeds(results: Sequence[Result]) -> str:
+    seeds = sorted({result.seed for result in results})
+    return str(seeds[0]) if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
+
+
+def remarks(results: Sequence[Result]) -> Iterable[Remark]:
+    """Return what must be said of campaigns beside their counts, each thing once."""
+    said = dict.fromkeys(r for result in results for r in _remarks(result))
+    return sorted(said, key=lambda remark: not remark.is_problem)
+
+
+def _remarks(result: Result) -> Iterable[Remark]:
+    counts, recorded = result.counts, result.recorded
+    if result.problem:
+        yield Remark(result.problem, is_problem=True)
+    elif result.verdict == "failed":
+        yield Remark("there is no verdict", is_problem=True)
+    for crash in result.crashes:
+        more = f", {count(crash.seen, 'case')}" if crash.seen > 1 else ""
+        yield Remark(
+            f"case {crash.case} crashed{more}: {crash.error}", crash.traceback.rstrip()
+        )
+    if confirmation := confirmation_text(counts):
+        yield Remark(confirmation)
+    elif counts.unstable:
+        yield Remark(
+            f"{count(counts.unstable, 'violation')} did not come back when run again;"
+            " they are not counted as bugs"
+        )
+    if recorded.tried:
+        fixed = len(recorded.fixed)
+        yield Remark(
+            f"of {count(recorded.tried, 'bug')} known before,"
+            f" {recorded.tried - fixed} are left, {fixed} fixed"
+        )
+    if result.reason in ("interrupted", "terminated"):
+        yield Remark(f"{result.reason} after {count(counts.tests, 'case')}")
+
+
+def _ensures(results: Sequence[Result]) -> Iterable[EnsuresView]:
+    """Return each `ensures` with its own rate, where there are several."""
+    first = results[0]
+    judged = sum(result.counts.judged for result in results)
+    is_sample = first.search == "random"
+    for number, one in enumerate(first.ensures if len(first.ensures) > 1 else ()):
+        same = [result.ensures[number] for result in results if result.ensures]
+        violations = sum(e.violations for e in same)
+        rate = f"{violations} of {first.counts.judged}"
+        if is_sample:
+            rate = describe_rate(violations, judged) if judged else "no cases"
+        bugs = _over_seeds([e.unique_bugs for e in same])
+        yield EnsuresView(one.text, one.line, bugs, rate)
+
+
+def _bars(results: Sequence[Result]) -> Iterable[BarView]:
+    """Return by how much violations miss; nothing where all are alike."""
+    gaps = gaps_together(results)
+    bars = histogram(gaps) if gaps is not None and len(gaps) > 1 else []
+    most = max((bar.count for bar in bars), default=1)
+    written = Written([end for bar in bars for end in (bar.low, bar.high)], fewest=3)
+    for bar in bars:
+        label = written.text(bar.low)
+        if bar.low != bar.high:
+            label += f" to {written.text(bar.high)}"
+        yield BarView(label, bar.count, bar.count / most)
+
+
+def _chance(results: Sequence[Result]) -> ChanceView | None:
+    controls = [r.control.name for r in results if r.control is not None]
+    if not controls:
+        return None
+    rows = tuple(_chance_row(row) for row in against_chance(results))
+    return ChanceView(controls[0], rows)
+
+
+def _chance_row(row: ChanceRow) -> tuple[str, str, str, str]:
+    return (
+        "any gap" if row.gap is None else f"gap of {row.gap} or more",
+        f"{row.violations} of {row.tests}",
+        f"{row.control_violations} of {row.control_tests}",
+        f"{row.chance:.2g}",
+    )
+
+
+def next_bug_words(result: Result) -> str:
+    """Say how likely the next case shows a new bug, and under which assumption."""
+    estimate = result.next_bug
+    if estimate is None:
+        return ""
+    interval = estimate.interval
+    return (
+        f"the next case shows a new bug with a chance of about {percent(estimate.value)}"
+        f" (at most {percent(interval.high)} at {percent(interval.confidence)},"
+        " cases being drawn independently)"
+    )
+
+
+def failed_lines(view: PropertyView) -> dict[int, str]:
+    """Return how many bugs each condition of the spec has, by its line."""
+    notes = {}
+    for number, one in enumerate(view.first.ensures):
+        bugs = [r.ensures[number].unique_bugs for r in view.results if r.ensures]
+        if any(bugs):
+            single = len(bugs) == 1
+            notes[one.line] = (
+                count(bugs[0], "bug") if single else f"{_over_seeds(bugs)} bugs"
+            )
+    return notes
