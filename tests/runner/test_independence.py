@@ -41,8 +41,6 @@ def found_by(path: Path, **options: Any) -> dict[str, Any]:
     """Return what a campaign finds, without the name of the way it ran."""
     found = outcome(run(path, **options)[0])
     del found["engine"]
-    if path.stem == "late":  # functions that are not batched: tests/harness has those
-        del found["counts"]["k"], found["counts"]["model_calls"]
     return found
 
 
@@ -52,8 +50,6 @@ def test_batches_and_ways(steps: Path, spec: str, name: str) -> None:
     path, options = steps.with_stem(spec), CAMPAIGNS[name]
     if spec == "walks" and options["search"] == "exhaustive":
         pytest.skip("its block draws, so its cases cannot be listed")
-    if spec == "late" and "calls" in options:
-        pytest.skip("it calls functions that are not batched")
     want = found_by(path, **options)
     ways = ["lanes", "rows"] if spec == "walks" else ["columns", "lanes", "rows"]
     for number, batch in enumerate((1, 7, 512)):

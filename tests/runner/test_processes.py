@@ -40,15 +40,15 @@ def judged(result: Result) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("fault", DEATHS)
-@pytest.mark.parametrize("search", ["exhaustive", "random"])
+@pytest.mark.parametrize(
+    "search", ["exhaustive", pytest.param("random", marks=pytest.mark.slow)]
+)
 def test_exactly_the_cases_at_fault_crash(steps: Path, fault: str, search: str) -> None:
     reason, limits = DEATHS[fault]
-    few = fault in ("hang", "memory")  # each death takes a while
-    at = "38" if few else "12,38"
-    options = {"search": search, "cases": 60 if few else 150, "crashes": 10**6}
+    options = {"search": search, "cases": 400, "crashes": 10**6}
     result, _ = run(
         steps,
-        settings={"fault": fault, "at": at},
+        settings={"fault": fault, "at": "37"},
         isolate=True,
         batch=40,
         **options,
@@ -57,12 +57,12 @@ def test_exactly_the_cases_at_fault_crash(steps: Path, fault: str, search: str) 
     assert [crash.error for crash in result.crashes] == [reason]
     assert result.crashes[0].seen == result.counts.crashed > 0
     if search == "exhaustive":
-        assert judged(result) == truth(at=tuple(map(int, at.split(","))))
+        assert judged(result) == truth(at=(37,))
         return
     # The same cases in this process: there the model raises where it died.
     here, _ = run(
         steps,
-        settings={"fault": "raise", "at": at},
+        settings={"fault": "raise", "at": "37"},
         **{**options, "cases": result.counts.tests + result.counts.crashed},
     )
     assert judged(result) == judged(here)
@@ -72,9 +72,9 @@ def test_exactly_the_cases_at_fault_crash(steps: Path, fault: str, search: str) 
 
 def test_two_workers_that_die_leave_what_one_leaves(steps: Path) -> None:
     options = {
-        "settings": {"fault": "segfault", "at": "12,38"},
+        "settings": {"fault": "segfault", "at": "37,38"},
         "search": "random",
-        "cases": 150,
+        "cases": 400,
         "batch": 40,
     }
     one, _ = run(steps, isolate=True, **options)
@@ -85,12 +85,12 @@ def test_two_workers_that_die_leave_what_one_leaves(steps: Path) -> None:
 
 def test_a_death_in_a_block_with_loops_is_put_down_to_its_case(steps: Path) -> None:
     walks = steps.with_stem("walks")
-    options = {"search": "random", "cases": 100, "crashes": 10**6}
+    options = {"search": "random", "cases": 200, "crashes": 10**6}
     died, _ = run(
-        walks, settings={"fault": "kill", "at": "17"}, isolate=True, **options
+        walks, settings={"fault": "kill", "at": "33"}, isolate=True, **options
     )
     options["cases"] += died.counts.crashed
-    raised, _ = run(walks, settings={"fault": "raise", "at": "17"}, **options)
+    raised, _ = run(walks, settings={"fault": "raise", "at": "33"}, **options)
     assert judged(died) == judged(raised)
     assert died.counts.crashed > 0
 
@@ -121,7 +121,7 @@ def test_sys_exit_is_a_crash_like_any_other(steps: Path) -> None:
     assert here.crashes[0].error.startswith("SystemExit")
 
 
-@pytest.mark.parametrize("fault", ["segfault", "exit", "hang"])
+@pytest.mark.parametrize("fault", ["segfault", "exit"])
 @pytest.mark.parametrize("place", ["constructor", "inputs"])
 def test_a_death_while_a_job_is_set_up_is_its_failure(
     steps: Path, fault: str, place: str
@@ -130,7 +130,6 @@ def test_a_death_while_a_job_is_set_up_is_its_failure(
         [steps, steps.with_stem("walks")],
         settings={"fault": f"{place} {fault}"},
         isolate=True,
-        call_timeout_s=1.0,
     )
     assert done.results == []
     assert [failure.job.path.stem for failure in done.failures] == ["steps", "walks"]
@@ -142,7 +141,7 @@ def test_what_a_worker_cannot_load_is_the_error_it_would_be_here(steps: Path) ->
     bad = steps.with_stem("bad")
     bad.write_text("import steps;\ninput x;\nensures d == 1;\n")
     missing = steps.with_stem("missing")
-    missing.write_text(steps.read_text().replace("import steps", "import nowhere"))
+    missing.write_text("import nowhere;\ninput x;\noutput d;\n{ d = f(x) }\nensures d == 1;\n")
     there, _, _ = drive([bad, missing, steps], isolate=True)
     here, _, _ = drive([bad, missing, steps])
     told = [[(type(f.error), str(f.error)) for f in d.failures] for d in (there, here)]
@@ -165,15 +164,17 @@ def test_a_bug_that_kills_when_it_is_run_alone_has_crashed(steps: Path) -> None:
     text = domain.read_text().replace(
         "right = np.where(numbers % 17 == 3, -1, numbers // 10)",
         "right = np.where(numbers % 17 == 3, -1, numbers // 10)\n"
-        "        if len(numbers) == 1 and numbers[0] == 20:\n"
+        "        if len(numbers) == 1 and numbers[0] == 37:\n"
         "            os.kill(os.getpid(), signal.SIGKILL)",
     )
     domain.write_text(text)
-    result, _ = run(steps, search="exhaustive", isolate=True)
-    clean = truth()
-    killed = [x for x in range(11, 20) if x % 17 != 3 and x >= 10]  # 20 is no `y`
-    assert killed
-    assert result.counts.crashed == 0 or result.counts.violations < clean["violations"]
+    result, _ = run(steps, search="exhaustive", isolate=True, batch=4096)
+    assert truth()["violations"] == 5  # two of them have y = 37
+    assert (result.counts.crashed, result.counts.violations) == (2, 3)
+    assert [(c.error, c.seen) for c in result.crashes] == [
+        ("its process was ended by SIGKILL", 2)
+    ]
+    assert result.problem == "2 cases crashed"
 
 
 def test_workers_end_with_the_run(steps: Path) -> None:

@@ -202,6 +202,7 @@ def to_data(result: Result) -> dict[str, Any]:
     data = asdict(plain)
     subject = data.pop("subject")
     texts = subject.pop("ensures")
+    subject["text_k"] = subject.pop("k")  # beside the `k` that was counted
     data["control"] = None if result.control is None else to_data(result.control)
     data["gaps"] = None if result.gaps is None else sorted(result.gaps.items())
     del data["live"]
@@ -212,6 +213,7 @@ def from_data(data: Mapping[str, Any]) -> Result:
     """Return the result that `to_data` wrote; raises KeyError or TypeError if it is none."""
     counts = Counts(**{name: data[name] for name in Counts.__dataclass_fields__})
     given = {name: data[name] for name in Subject.__dataclass_fields__ if name in data}
+    given["k"] = data["text_k"]
     texts = tuple(Ensures(**item) for item in data["properties"])
     subject = Subject(**{**given, "ensures": texts, "outputs": _tuple(data["outputs"])})
     interval, chance = data["rate"], data["next_bug"]

@@ -133,6 +133,10 @@ class ProcessCrew:
         return self._tickets
 
     def _give_out(self) -> None:
+        for worker in [w for w in self._crew if w.process.poll() is not None]:
+            if worker.ticket is None:  # it died, with or after its last task
+                self._crew.remove(worker)
+                worker.close()
         while self._todo:
             idle = next((w for w in self._crew if w.ticket is None), None)
             if idle is None and len(self._crew) < self.size:
@@ -148,10 +152,6 @@ class ProcessCrew:
             busy = {w.answers: w for w in self._crew if w.ticket is not None}
             ready = wait(list(busy), timeout=_LOOK_S)
             answers = [busy[connection].answer() for connection in ready]  # type: ignore[index]  # ours
-            for worker in [w for w in self._crew if w.process.poll() is not None]:
-                if worker.ticket is None:
-                    self._crew.remove(worker)
-                    worker.close()
             if answers:
                 self._give_out()
                 return answers
