@@ -14,21 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from nomos.campaign.session import Options, Session
 
-from casestudies.paper_runs import ROOT, Bench, prepare
+from casestudies.paper_runs import Bench, domain_of
 from casestudies.paper_tables import Grid
 from casestudies.published import COMPAS, GERMAN_CREDIT, CaseStudy
-from nomos import api
-from nomos.diagnostics import Source
-from nomos.domain.find import Imported
-from nomos.errors import NomosError
-from nomos.harness.chunk import Chunk
-from nomos.harness.columns import Answers, Columns
-from nomos.harness.drawing import ReplayedDraws
-from nomos.harness.program import Program
-from nomos.harness.space import listed_cases
-from nomos.lang import check, core
+from nomos import Domain, NomosError, run, spec
+from nomos.inline import SpecText
 
 # The comment of a `requires` that keeps a changed person possible.
 POSSIBLE = "a violent recidivist is a recidivist"
@@ -91,7 +82,7 @@ def influence_table(case: CaseStudy) -> Grid:
     """Say in how many of all cases a property's feature changes the prediction."""
     rows = []
     for name, title in case.properties.items():
-        cells = [str(influence(program)) for program in programs(case, name)]
+        cells = [str(found) for found in influences(case, name)]
         rows.append((title, *cells))
     header = ("Property", *(f"{model.kind}: along / against" for model in case.models))
     return Grid(
@@ -103,55 +94,43 @@ def influence_table(case: CaseStudy) -> Grid:
     )
 
 
-def programs(case: CaseStudy, name: str, leave_out: str = "") -> Iterator[Program]:
-    """Yield a property ready to run for each model; without lines that have a text."""
+def influences(case: CaseStudy, name: str, leave_out: str = "") -> list[Influence]:
+    """Return what a property's change does to each model; see `influence`."""
     bench = Bench()
-    session = Session(ROOT, Options())
     path = bench.spec(case, name)
-    for model in case.models:
-        settings = bench.settings(case, model)
-        if leave_out:
-            spec, imported = without(path, leave_out)
-            yield session.prepare(spec, imported, path, settings).engine.program
-        else:
-            yield prepare(session, path, settings).engine.program
+    return [
+        influence(path, domain_of(case), bench.settings(case, model), leave_out)
+        for model in case.models
+    ]
 
 
-def without(path: Path, text: str) -> tuple[core.Spec, Imported]:
-    """Return a spec as it is without the lines that have a text in them."""
-    spec, imported = api.load_spec(path)
-    lines = [line for line in spec.source.text.splitlines() if text not in line]
-    source = Source(f"{path} without {text!r}", "\n".join(lines) + "\n")
-    changed = check.check(source, spec.name, imported.offer).spec
-    assert changed is not None
-    assert len(changed.requires) == len(spec.requires) - 1
-    return changed, imported
+def influence(
+    path: Path, domain: type[Domain], settings: dict[str, str], leave_out: str = ""
+) -> Influence:
+    """Run every case, without lines that have a text, and count how answers change."""
+    text = path.read_text(encoding="utf-8")
+    if leave_out:
+        text = without(text, leave_out)
+    against, changed = (
+        run(one, domain=domain, settings=settings, search="exhaustive").counts
+        for one in (spec(text, name=path.stem), unchanged(text, path.stem))
+    )
+    along = changed.violations - against.violations
+    return Influence(changed.tests, against.violations, along)
 
 
-def influence(program: Program) -> Influence:
-    """Run every case and count how the prediction changes."""
-    total = Influence(0, 0, 0)
-    for columns in every_case(program):
-        columns.block()
-        columns.judge()
-        changed = np.asarray(columns.column("d1")) != np.asarray(columns.column("d2"))
-        against = columns.failed >= 0
-        total = Influence(
-            total.cases + len(changed),
-            total.against + int((changed & against).sum()),
-            total.along + int((changed & ~against).sum()),
-        )
-    return total
+def unchanged(text: str, name: str) -> SpecText:
+    """Return a spec of two predictions that demands that they are the same."""
+    before, _, _ = text.partition("\nensures ")
+    return spec(f"{before}\nensures d1 == d2;\n", name=name)
 
 
-def every_case(program: Program) -> Iterator[Columns]:
-    """Yield all cases there are, drawn and past `requires`, some thousand at a time."""
-    answers = Answers(len(program.source))
-    for known in listed_cases(program):
-        columns = Columns(Chunk(program, ReplayedDraws(known), len(known)), answers)
-        columns.generate()
-        if len(columns.chunk.rows):
-            yield columns
+def without(text: str, part: str) -> str:
+    """Return a spec as it is without the one line that has a part in it."""
+    lines = text.splitlines()
+    kept = [line for line in lines if part not in line]
+    assert len(kept) == len(lines) - 1
+    return "\n".join(kept) + "\n"
 
 
 def impossible_table() -> Grid:
@@ -160,7 +139,7 @@ def impossible_table() -> Grid:
     for name in ("is_recid_unset", "is_v_recid_set"):
         title = COMPAS.properties[name]
         for leave_out in ("", POSSIBLE):
-            found = [influence(p) for p in programs(COMPAS, name, leave_out)]
+            found = influences(COMPAS, name, leave_out)
             cells = [f"{one.against:,} of {one.cases:,}" for one in found]
             rows.append(
                 (title, "all people" if leave_out else "possible people", *cells)
@@ -183,20 +162,20 @@ def history_table() -> Grid:
     parts = [load_applicants(part) for part in ("train", "test")]
     rows = np.concatenate([part.rows for part in parts])
     granted = np.concatenate([part.granted for part in parts])
-    domain_programs = list(programs(GERMAN_CREDIT, "crdt_hist_inc"))
-    schema = domain_programs[0].schema
-    assert schema is not None
-    column = schema.place("credit_history")[1]
+    bench, make = Bench(), domain_of(GERMAN_CREDIT)
+    domains = [
+        make(**bench.settings(GERMAN_CREDIT, model)) for model in GERMAN_CREDIT.models
+    ]
+    assert make.schema is not None
+    column = make.schema.place("credit_history")[1]
     lines = []
     for position, (code, words) in enumerate(LEVELS["credit_history"].items()):
         has = rows[:, column].reshape(-1) == position
         cells = [f"{has.sum()}", f"{granted[has].mean():.0%}"]
-        for program in domain_programs:
-            everyone = np.array(program.source)
+        for domain in domains:
+            everyone = np.array(domain.inputs())
             everyone[:, column] = position
-            predict = program.batched("predict")
-            assert predict is not None
-            cells.append(f"{np.mean(predict.many(everyone)):.0%}")
+            cells.append(f"{np.mean(domain.predict.many(everyone)):.0%}")
         lines.append((f"{code} {words}", *cells))
     header = ("History, best to worst by german.doc", "applicants", "good credits")
     header += tuple(f"{m.kind}: granted" for m in GERMAN_CREDIT.models)

@@ -13,15 +13,11 @@ from importlib import import_module
 from statistics import median
 
 import numpy as np
-from nomos.campaign.result import Result
-from nomos.campaign.runner import Budget
-from nomos.campaign.session import Options, Session
 
-from casestudies.paper_runs import ROOT, Bench
+from casestudies.paper_runs import Bench, domain_of
 from casestudies.paper_tables import Grid
 from casestudies.published import COMPAS, PAPER_SETTING, CaseStudy
-from nomos import api, batched
-from nomos.domain.find import Imported
+from nomos import batched, run
 
 TRAININGS = 10
 Predict = Callable[[np.ndarray], np.ndarray]
@@ -101,7 +97,7 @@ def train(
     lesson: tuple[np.ndarray, np.ndarray, np.ndarray],
 ) -> Predict:
     """Train one model by the recipe of the case study's own script."""
-    from casestudies.compas import training
+    from casestudies.training import tabular as training
 
     script = import_module(f"casestudies.{case.name}.train")
     if kind == "DT":
@@ -120,22 +116,8 @@ def train(
 
 def unique_bugs(case: CaseStudy, name: str, trained: Trained) -> int:
     """Run one campaign of the paper's size."""
-    path = Bench().spec(case, name)
-    spec, imported = api.load_spec(path)
-    options = Options(budget=Budget(cases=PAPER_SETTING.budget), search="random")
-    session = Session(ROOT, options)
-    prepared = session.prepare(spec, testing(imported, trained), path, {})
-    result = Result(prepared.subject, 0, PAPER_SETTING.budget)
-    for _ in session.run(prepared, 0, result):
-        pass
-    return result.counts.unique_bugs
 
-
-def testing(imported: Imported, trained: Trained) -> Imported:
-    """Put another model, and the people to test it on, into a domain."""
-    assert imported.domain is not None
-
-    class Retrained(imported.domain):
+    class Retrained(domain_of(case)):  # type: ignore[misc]  # found by its name
         """The domain with a model made just now."""
 
         def __init__(self) -> None:
@@ -151,4 +133,6 @@ def testing(imported: Imported, trained: Trained) -> Imported:
         def predict(self, rows):
             return trained.predict(rows)
 
-    return replace(imported, domain=Retrained)
+    path = Bench().spec(case, name)
+    result = run(path, domain=Retrained, budget=PAPER_SETTING.budget, search="random")
+    return result.counts.unique_bugs

@@ -206,6 +206,14 @@ def complete(results: Results) -> Results:
     return results
 
 
+def domain_of(case: CaseStudy) -> type[Domain]:
+    """Return the domain of a tabular case study."""
+    from casestudies.compas.compas import Compas
+    from casestudies.german_credit.german_credit import GermanCredit
+
+    return {"compas": Compas, "german_credit": GermanCredit}[case.name]
+
+
 def share_right(domain: Domain) -> float | None:
     """Return how often the model is right on the inputs, where these have labels."""
     if not hasattr(domain, "labels"):

@@ -7,16 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from nomos.campaign.result import Result
-from nomos.campaign.runner import Budget
-from nomos.campaign.session import Options, Session
 
 from casestudies.lunar import lunar
 from casestudies.lunar.facts import room_to_raise
 from casestudies.lunar.state import from_row, raised_pads
-from casestudies.paper_runs import Bench, ModelReport, prepare
+from casestudies.paper_runs import Bench, ModelReport
 from casestudies.paper_tables import as_data, as_text
 from casestudies.published import LUNAR, Setting
+from nomos import run
 from nomos.search.states import load_pool
 
 FOLDER = Path(lunar.__file__).parent
@@ -89,24 +87,24 @@ def test_a_state_without_room_became_a_fresh_game_in_the_published_way() -> None
 
 @needs_game
 def test_the_first_games_that_part_are_shown() -> None:
-    session = Session(FOLDER, Options(budget=Budget(cases=200, until_bug=True)))
-    prepared = prepare(session, FOLDER / "specs" / "relax.nom", {})
-    result = Result(prepared.subject, 0, 200)
-    assert list(session.run(prepared, 0, result))
+    spec = FOLDER / "specs" / "relax.nom"
+    result = run(spec, store=False, budget=200, until_bug=True, search="random")
     (bug,) = result.bugs
-    domain = prepared.subject.domain
-    scenes = domain.show_case(bug.values, bug.choices)
+    assert result.live is not None
+    domain, values = result.live.domain, result.live.values(bug)
+    assert values is not None
+    scenes = domain.show_case(values, bug.choices)
     assert set(scenes) == {"s1", "s2"}
     number = int(scenes["s1"].caption.split()[1])
     pairs = [
-        (domain.play(bug.values["s1"], seed), domain.play(bug.values["s2"], seed))
+        (domain.play(values["s1"], seed), domain.play(values["s2"], seed))
         for seed in bug.choices[-10:]
     ]
     assert next(n for n, (a, b) in enumerate(pairs, 1) if a != b) == number
     for place, scene in enumerate(scenes.values()):
-        start = bug.values["s1"].lander
+        start = values["s1"].lander
         assert scene.path[0] == pytest.approx([start.x, start.y, start.angle])
         assert ("crashed" in scene.caption or "left" in scene.caption) == (
             pairs[number - 1][place] == 0
         )
-    assert domain.show_case(bug.values, ()) == {}
+    assert domain.show_case(values, ()) == {}

@@ -7,21 +7,21 @@ sentences of the paper's appendix, not from the specs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from nomos.campaign.result import Result
-from nomos.campaign.runner import Budget
-from nomos.campaign.session import Options, Session
 
 from casestudies.compas.data import load_people
 from casestudies.datasets import DataMissingError
 from casestudies.german_credit.data import load_applicants
-from nomos import Domain, Schema, api, batched
+from casestudies.paper_runs import domain_of as domain_of_case
+from casestudies.published import CASE_STUDIES
+from nomos import Domain, Schema, batched, run
+from nomos.results.result import Result
 
 SPECS = Path(__file__).parents[2] / "casestudies"
 UP, DOWN = 1, -1
@@ -107,11 +107,9 @@ def campaign(
 ) -> Result:
     """Run a spec on rows and a model that answers with a feature, or with -1 times it."""
     path = SPECS / case / "specs" / f"{name}.nom"
-    spec, imported = api.load_spec(path)
-    assert imported.domain is not None
     column = schema_of(case).place(answer)[1]
 
-    class Fake(imported.domain):
+    class Fake(domain_of(case)):  # type: ignore[misc]  # found by its name
         def __init__(self) -> None:
             pass
 
@@ -125,11 +123,7 @@ def campaign(
         def predict(self, people):
             return sign * people[:, column].reshape(-1).astype(int)
 
-    session = Session(SPECS, Options(Budget(cases=2000), search="random"))
-    prepared = session.prepare(spec, replace(imported, domain=Fake), path, {})
-    result = Result(prepared.subject, seed=0, budget=2000)
-    for _ in session.run(prepared, 0, result):
-        pass
+    result = run(path, domain=Fake, budget=2000, search="random")
     assert result.counts.tests == 2000
     assert result.counts.crashed == 0
     return result
@@ -137,17 +131,17 @@ def campaign(
 
 def people_of(result: Result) -> tuple[np.ndarray, np.ndarray]:
     """Return x1 and x2 of the bugs, a row each."""
+    assert result.live is not None
+    found = [result.live.values(bug) for bug in result.bugs]
     before, after = (
-        np.array([bug.values[record] for bug in result.bugs]) for record in ("x1", "x2")
+        np.array([values[record] for values in found if values is not None])
+        for record in ("x1", "x2")
     )
     return before, after
 
 
 def domain_of(case: str) -> type[Domain]:
-    some_spec = next((SPECS / case / "specs").glob("*.nom"))
-    domain = api.load_spec(some_spec)[1].domain
-    assert domain is not None
-    return domain
+    return domain_of_case(CASE_STUDIES[case])
 
 
 def schema_of(case: str) -> Schema:
