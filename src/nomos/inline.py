@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import dedent
@@ -20,7 +20,10 @@ from nomos.domain.find import Imported
 from nomos.domain.functions import batched
 from nomos.domain.table import Table, read_table
 from nomos.errors import NomosError, SpecError
-from nomos.lang.check import check
+from nomos.lang.check import check_parsed
+from nomos.lang.params import bind_params
+from nomos.lang.parse import parse
+from nomos.lang.shared import Value
 from nomos.report.notebook import ShownResult
 
 
@@ -56,6 +59,7 @@ def run(
     *,
     inputs: Any,
     labels: Sequence[Any] | None = None,
+    params: Mapping[str, Value] | None = None,
     budget: int = 5000,
     seed: int = 0,
     **functions: Callable[..., Any],
@@ -66,7 +70,7 @@ def run(
     (dicts, tuples, arrays, strings) or a torch data set. Each other keyword is a
     function of the spec, written for many: it gets what the model was trained on, an
     array, a frame or a list. Columns are features, by name or by number; those of an
-    array are called f0, f1 and so on.
+    array are called f0, f1 and so on. `params` are values for the params of the spec.
 
     Raises SpecError where the spec is wrong.
     """
@@ -74,17 +78,30 @@ def run(
         raise NomosError("give at least one function: predict=model.predict")
     text = _read(spec)
     domain = _domain(inputs, labels, functions)
-    checked = check(Source(f"{text.name}.nom", text.text), text.name, offer_of(domain))
+    source = Source(f"{text.name}.nom", text.text)
+    parsed = parse(source)
+    libraries = api.read_libraries(parsed.spec, _folder(spec))
+    offer = offer_of(domain)
+    checked = check_parsed(source, parsed, text.name, offer, libraries=libraries)
     errors = [d for d in checked.diagnostics if d.severity is Severity.ERROR]
     if checked.spec is None:
+        if not errors:
+            raise NomosError(f"{text.name} holds params and definitions alone")
         raise SpecError(checked.source, errors)
     session = Session(Path(), Options(budget=Budget(cases=budget)))
     imported = Imported(domain, {}, {})
-    prepared = session.prepare(checked.spec, imported, Path(f"{text.name}.nom"), {})
+    bound = bind_params(checked.spec, params or {})
+    prepared = session.prepare(bound, imported, Path(f"{text.name}.nom"), {})
     result = ShownResult(prepared.subject, seed, budget)
     for _ in session.run(prepared, seed, result):
         pass
     return result
+
+
+def _folder(spec: SpecText | str | Path) -> Path:
+    """Return the folder that a spec's `use` is seen from: its own, if it is a file."""
+    is_text = isinstance(spec, SpecText) or ("\n" in str(spec) or ";" in str(spec))
+    return Path() if is_text else Path(str(spec)).parent
 
 
 def _read(spec: SpecText | str | Path) -> SpecText:
