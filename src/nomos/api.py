@@ -106,13 +106,15 @@ def run_specs(  # noqa: PLR0913 - keywords
     """
     from nomos.runner.jobs import Job
     from nomos.runner.naming import project_root
+    from nomos.runner.params import each_setting
 
     given = [specs] if isinstance(specs, str | Path) else list(specs)
     paths = find_specs([str(spec) for spec in given])
     loaded = {path: load_spec(path) for path in paths}
     jobs = [
-        Job(path, {**(settings or {}), **chosen}, loaded[path])
+        Job(path, {**given, **chosen}, loaded[path])
         for path in paths
+        for given in each_setting(loaded[path].checked.spec, settings or {})
         for chosen in ([{"model": model} for model in models] or [{}])
     ]
     root = project_root(paths[0])

@@ -19,11 +19,14 @@ from nomos.domain.functions import batched
 from nomos.domain.single import check_takes_many
 from nomos.domain.table import Table, read_table
 from nomos.errors import NomosError
-from nomos.lang.check import check
+from nomos.lang.check import check_parsed
+from nomos.lang.parse import parse
+from nomos.lang.shared import Value
 from nomos.report.notebook import ShownResult
 from nomos.runner.events import Handler
 from nomos.runner.jobs import Job
-from nomos.runner.specs import LoadedSpec, read_source
+from nomos.runner.params import as_settings
+from nomos.runner.specs import LoadedSpec, read_libraries, read_source
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,7 @@ def run(  # noqa: PLR0913 - keywords, each with a default
     inputs: Any = None,
     labels: Sequence[Any] | None = None,
     domain: type[Domain] | None = None,
+    params: Mapping[str, Value] | None = None,
     model: str | None = None,
     settings: Mapping[str, str] | None = None,
     seed: int = 0,
@@ -75,7 +79,8 @@ def run(  # noqa: PLR0913 - keywords, each with a default
     """Test a model against a spec and return what was found.
 
     A spec's file is run with its domain; `model` and `settings` are those of the
-    domain, and campaigns are kept as `store` says (see `run_specs`).
+    domain, and campaigns are kept as `store` says (see `run_specs`). `params` are
+    values for the params of the spec.
 
     With `inputs`, the spec needs no domain. They are a numpy array, a data frame of
     pandas or polars, a list of records (dicts, tuples, arrays, strings) or a torch data
@@ -98,8 +103,9 @@ def run(  # noqa: PLR0913 - keywords, each with a default
     }
     limits |= {n: functions.pop(n) for n in _OPTIONS if n in functions}
     seed = _whole("seed", seed)
+    settings = {**(settings or {}), **as_settings(params or {})}
     if model is not None:
-        settings = {**(settings or {}), "model": model}
+        settings["model"] = model
     wide: dict[str, int] = {}
     domain = _given_domain(domain, inputs, labels, functions, wide)
     if domain is None:
@@ -115,7 +121,7 @@ def run(  # noqa: PLR0913 - keywords, each with a default
             "functions at hand run in this process only: leave out `jobs`, or write a"
             " domain file, which other processes can load"
         )
-    job = _job(_read(spec), domain, settings or {})
+    job = _job(_read(spec), _folder(spec), domain, settings)
     run = api.drive([job], [seed], root=Path(), options=options, handlers=handlers)
     if run.stopped:
         raise KeyboardInterrupt
@@ -152,10 +158,14 @@ def _given_domain(
     return domain
 
 
-def _job(text: SpecText, domain: type[Domain], settings: Mapping[str, str]) -> Job:
+def _job(
+    text: SpecText, folder: Path, domain: type[Domain], settings: Mapping[str, str]
+) -> Job:
     """Return a spec with a domain that is at hand."""
     source = Source(f"{text.name}.nom", text.text)
-    checked = check(source, text.name, offer_of(domain))
+    parsed = parse(source)
+    libraries, offer = read_libraries(parsed.spec, folder), offer_of(domain)
+    checked = check_parsed(source, parsed, text.name, offer, libraries=libraries)
     path = Path(source.name)
     loaded = LoadedSpec(path, checked, Imported(domain, {}, {}))
     loaded.runnable()
@@ -189,6 +199,12 @@ def _check_functions(functions: dict[str, Any]) -> None:
             )
         if not callable(given):
             raise NomosError(f"{name} is a {kind}, and a function is wanted")
+
+
+def _folder(spec: SpecText | str | Path) -> Path:
+    """Return the folder that a spec's `use` is seen from: its own, if it is a file."""
+    is_text = isinstance(spec, SpecText) or _is_text(spec)
+    return Path() if is_text else Path(str(spec)).parent
 
 
 def _read(spec: SpecText | str | Path) -> SpecText:
