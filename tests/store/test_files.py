@@ -1,53 +1,93 @@
 """The cases in the repository: small diffs, and clear words when a file is broken."""
 
+from __future__ import annotations
+
 import json
 import subprocess
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
-from nomos.campaign.records import BugRecord, bug_id
-from nomos.campaign.regression import load_cases, save_cases
-from nomos.campaign.store import Store
 
 from nomos.errors import StoreError
+from nomos.results.identity import bug_id
+from nomos.results.result import Bug, Subject
+from nomos.store.files import add_known, case_name, load_cases, load_known, save_cases
+from nomos.store.store import Store
 
-BUG = BugRecord(
-    id="",
-    campaign=0,
-    spec="specs/felony_inc.nom",
-    property="felony_inc",
-    model="dt.onnx",
-    settings={"size": 3},
-    seed=42,
-    case=0,
-    choices=(),
-    inputs={"x1": {"priors": 1, "age": 20.5}},
-    outputs={"d1": "high"},
-    failed="d1 <= d2",
-)
+SPEC = "specs/felony_inc.nom"
+SUBJECT = Subject(SPEC, "felony_inc", model="dt.onnx", settings={"size": "3"})
+STRANGE = "'; -- \0 \N{PILE OF POO} \"\\\n\ud800"
 
 
-def make_bug(*choices: int, **changes: Any) -> BugRecord:
-    bug = replace(BUG, choices=choices, **changes)
-    id = bug_id(bug.property, bug.model, bug.settings, choices)
-    return replace(bug, id=id)
+def make_bug(*choices: int) -> Bug:
+    return Bug(
+        id="0123456789",
+        case=choices[0],
+        choices=choices,
+        failed="d1 <= d2",
+        seen=4,
+        inputs={"x1": {"priors": 1, STRANGE: STRANGE}},
+        outputs={"d1": "high"},
+    )
+
+
+def file_of(folder: Path, ending: str = ".json") -> Path:
+    return folder / "cases" / "specs" / f"felony_inc{ending}"
 
 
 def test_cases_come_back_without_what_is_one_machines(tmp_path: Path) -> None:
-    strange = "'; -- \0 \N{PILE OF POO} \"\\\n\ud800"
-    bug = make_bug(3, 2**64 - 1, campaign=9, seen=4, inputs={strange: strange})
-    save_cases(tmp_path, [bug])
-    assert load_cases(tmp_path, "felony_inc") == [replace(bug, campaign=0, seen=1)]
-    assert load_cases(tmp_path, "another") == []
+    save_cases(tmp_path, SUBJECT, [make_bug(3, 2**64 - 1)])
+    assert load_cases(tmp_path, SPEC) == [
+        {
+            "spec": SPEC,
+            "model": "dt.onnx",
+            "settings": {"size": "3"},
+            "case": 3,
+            "choices": [3, 2**64 - 1],
+            "failed": "d1 <= d2",
+            "inputs": {"x1": {"priors": 1, STRANGE: STRANGE}},
+            "outputs": {"d1": "high"},
+        }
+    ]
+    assert load_cases(tmp_path, "specs/another.nom") == []
+
+
+def test_two_specs_of_one_name_have_their_own_files(tmp_path: Path) -> None:
+    other = replace(SUBJECT, spec="others/felony_inc.nom")
+    save_cases(tmp_path, SUBJECT, [make_bug(1)])
+    save_cases(tmp_path, other, [make_bug(2)])
+    add_known(tmp_path, SPEC, ["a" * 10])
+    assert [case["choices"] for case in load_cases(tmp_path, SPEC)] == [[1]]
+    assert [case["choices"] for case in load_cases(tmp_path, other.spec)] == [[2]]
+    assert load_known(tmp_path, SPEC) == {"a" * 10}
+    assert load_known(tmp_path, other.spec) == frozenset()
+    assert case_name(SUBJECT, (1,)) != case_name(other, (1,))
+
+
+def test_a_case_has_one_name_for_every_model(tmp_path: Path) -> None:
+    other = replace(SUBJECT, model="nn.onnx")
+    assert case_name(SUBJECT, (1,)) == case_name(other, (1,))
+    assert case_name(SUBJECT, (1,)) == bug_id(SPEC, "", {"size": "3"}, (1,))
+    assert case_name(SUBJECT, (1,)) != case_name(replace(SUBJECT, settings={}), (1,))
+
+
+def test_known_cases_are_sorted_lines_that_grow(tmp_path: Path) -> None:
+    add_known(tmp_path, SPEC, ["cc", "aa"])
+    add_known(tmp_path, SPEC, ["bb", "aa"])
+    path = file_of(tmp_path, ".known")
+    assert path.read_text("ascii") == "aa\nbb\ncc\n"
+    path.write_text("aa\r\nbb\r\n\r\n", encoding="ascii")  # as another editor may
+    before = path.read_bytes()
+    add_known(tmp_path, SPEC, ["bb"])
+    assert path.read_bytes() == before  # nothing new, nothing written
 
 
 def test_a_new_case_adds_one_line_and_changes_no_other(tmp_path: Path) -> None:
-    path = tmp_path / "cases" / "felony_inc.json"
-    save_cases(tmp_path, [make_bug(number) for number in range(5)])
+    path = file_of(tmp_path)
+    save_cases(tmp_path, SUBJECT, [make_bug(number) for number in range(5)])
     before = {line.rstrip(",") for line in path.read_text("ascii").splitlines()}
-    save_cases(tmp_path, [make_bug(7)])
+    save_cases(tmp_path, SUBJECT, [make_bug(7)])
     after = {line.rstrip(",") for line in path.read_text("ascii").splitlines()}
     (line,) = after - before
     assert before < after
@@ -56,48 +96,45 @@ def test_a_new_case_adds_one_line_and_changes_no_other(tmp_path: Path) -> None:
 
 
 def test_the_order_of_saving_does_not_show_in_the_file(tmp_path: Path) -> None:
-    bugs = [make_bug(number, model=f"m{number % 3}") for number in range(9)]
-    save_cases(tmp_path / "a", bugs)
-    for bug in reversed(bugs):
-        save_cases(tmp_path / "b", [bug])
-    texts = {path.read_bytes() for path in tmp_path.glob("*/cases/felony_inc.json")}
-    assert len(texts) == 1
+    bugs = [(replace(SUBJECT, model=f"m{n % 3}"), make_bug(n)) for n in range(9)]
+    for subject, bug in bugs:
+        save_cases(tmp_path / "a", subject, [bug])
+    for subject, bug in reversed(bugs):
+        save_cases(tmp_path / "b", subject, [bug])
+    assert file_of(tmp_path / "a").read_bytes() == file_of(tmp_path / "b").read_bytes()
 
 
 def test_each_model_has_its_own_limit_and_old_cases_stay(tmp_path: Path) -> None:
-    save_cases(tmp_path, [make_bug(1), make_bug(2)], limit=3)
-    bugs = [make_bug(number) for number in range(3, 9)]
-    bugs += [make_bug(number, model="nn") for number in range(9)]
-    save_cases(tmp_path, bugs, limit=3)
-    cases = load_cases(tmp_path, "felony_inc")
-    kept = {
-        model: {bug.choices for bug in cases if bug.model == model}
-        for model in ("dt.onnx", "nn")
-    }
-    assert kept == {"dt.onnx": {(1,), (2,), (3,)}, "nn": {(0,), (1,), (2,)}}
+    save_cases(tmp_path, SUBJECT, [make_bug(1), make_bug(2)], limit=3)
+    save_cases(tmp_path, SUBJECT, [make_bug(n) for n in range(3, 9)], limit=3)
+    other = replace(SUBJECT, model="nn")
+    save_cases(tmp_path, other, [make_bug(number) for number in range(9)], limit=3)
+    kept: dict[str, set[int]] = {}
+    for case in load_cases(tmp_path, SPEC):
+        kept.setdefault(case["model"], set()).add(case["choices"][0])
+    assert kept == {"dt.onnx": {1, 2, 3}, "nn": {0, 1, 2}}
 
 
 def test_a_file_without_anything_new_is_not_written(tmp_path: Path) -> None:
-    save_cases(tmp_path, [make_bug(1)])
-    path = tmp_path / "cases" / "felony_inc.json"
+    save_cases(tmp_path, SUBJECT, [make_bug(1)])
+    path = file_of(tmp_path)
     path.write_text(path.read_text("ascii") + "\n", encoding="ascii")
-    save_cases(tmp_path, [make_bug(1)])
+    save_cases(tmp_path, SUBJECT, [make_bug(1)])
     assert path.read_text("ascii").endswith("]}\n\n")
 
 
-def test_an_edited_case_gets_the_id_of_what_it_is_now(tmp_path: Path) -> None:
-    save_cases(tmp_path, [make_bug(1)])
-    path = tmp_path / "cases" / "felony_inc.json"
-    path.write_text(path.read_text("ascii").replace("[1]", "[2]"), encoding="ascii")
-    (case,) = load_cases(tmp_path, "felony_inc")
-    assert case.id == make_bug(2).id
-
-
-def test_a_property_cannot_name_a_file_outside_the_cases(tmp_path: Path) -> None:
-    bug = make_bug(1, property="../../outside")
-    save_cases(tmp_path / "store", [bug])
+@pytest.mark.parametrize("spec", ["../../outside.nom", "/tmp/outside.nom", "a/../b.nom"])
+def test_a_spec_cannot_name_a_file_outside_the_cases(tmp_path: Path, spec: str) -> None:
+    store = tmp_path / "store"
+    save_cases(store, replace(SUBJECT, spec=spec), [make_bug(1)])
+    add_known(store, spec, ["aa"])
     assert [path.name for path in tmp_path.iterdir()] == ["store"]
-    assert len(load_cases(tmp_path / "store", "../../outside")) == 1
+    assert {path.parent.parent for path in store.rglob("*.known")} <= {
+        store,
+        store / "cases",
+        *(store / "cases").iterdir(),
+    }
+    assert len(load_cases(store, spec)) == 1
 
 
 @pytest.mark.parametrize(
@@ -106,43 +143,58 @@ def test_a_property_cannot_name_a_file_outside_the_cases(tmp_path: Path) -> None
         "<<<<<<< HEAD\n",
         "[]",
         "{}",
-        '{"schema":1,"cases":["one"]}',
-        '{"schema":1,"cases":[{"choices":["one"]}]}',
-        '{"schema":1,"cases":[{"choices":[1]}]}',
+        '{"schema":2,"cases":["one"]}',
+        '{"schema":2,"cases":[{"choices":["one"]}]}',
+        '{"schema":2,"cases":[{"choices":[1]}]}',
         '"\xff',
     ],
 )
 def test_a_broken_file_of_cases_is_refused_with_a_remedy(
     tmp_path: Path, text: str
 ) -> None:
-    path = tmp_path / "cases" / "felony_inc.json"
-    path.parent.mkdir()
+    path = file_of(tmp_path)
+    path.parent.mkdir(parents=True)
     path.write_text(text, encoding="latin-1")
-    with pytest.raises(StoreError, match=r"no file of cases.*\nhelp: mend it"):
-        load_cases(tmp_path, "felony_inc")
+    with pytest.raises(StoreError, match=r"no file of cases.*\nhelp: correct it"):
+        load_cases(tmp_path, SPEC)
 
 
-def test_cases_of_a_newer_schema_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "cases" / "felony_inc.json"
-    path.parent.mkdir()
-    path.write_text('{"schema":2,"cases":[]}', encoding="ascii")
-    with pytest.raises(StoreError, match=r"has schema 2.*\nhelp: upgrade"):
-        load_cases(tmp_path, "felony_inc")
+def test_cases_of_another_schema_are_refused(tmp_path: Path) -> None:
+    path = file_of(tmp_path)
+    path.parent.mkdir(parents=True)
+    path.write_text('{"schema":3,"cases":[]}', encoding="ascii")
+    with pytest.raises(StoreError, match=r"has schema 3.*\nhelp: move it away"):
+        load_cases(tmp_path, SPEC)
 
 
-def test_cases_that_cannot_be_written_leave_nothing_half_done(tmp_path: Path) -> None:
-    (tmp_path / "cases" / "felony_inc.json").mkdir(parents=True)
+@pytest.mark.parametrize("ending", [".json", ".known"])
+def test_what_cannot_be_written_leaves_nothing_half_done(
+    tmp_path: Path, ending: str
+) -> None:
+    file_of(tmp_path, ending).mkdir(parents=True)
     with pytest.raises(StoreError, match="help: make the folder writable"):
-        save_cases(tmp_path, [make_bug(1)])
-    (tmp_path / "cases" / "felony_inc.json").rmdir()
-    assert list((tmp_path / "cases").iterdir()) == []
+        if ending == ".json":
+            save_cases(tmp_path, SUBJECT, [make_bug(1)])
+        else:
+            add_known(tmp_path, SPEC, ["aa"])
+    file_of(tmp_path, ending).rmdir()
+    assert list(file_of(tmp_path).parent.iterdir()) == []
+
+
+def test_known_names_that_are_no_text_are_refused_with_a_remedy(tmp_path: Path) -> None:
+    path = file_of(tmp_path, ".known")
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"aa\n\xff\xfe\n")
+    with pytest.raises(StoreError, match="help: "):
+        load_known(tmp_path, SPEC)
 
 
 def test_git_sees_the_cases_and_not_the_database(tmp_path: Path) -> None:
     subprocess.run(["git", "init", "--quiet", str(tmp_path)], check=True)
     with Store.open(tmp_path / ".nomos") as store:
-        store.campaigns()
-        save_cases(tmp_path / ".nomos", [make_bug(1)])
+        store.newest()
+        save_cases(tmp_path / ".nomos", SUBJECT, [make_bug(1)])
+        add_known(tmp_path / ".nomos", SPEC, ["aa"])
         status = subprocess.run(
             ["git", "-C", str(tmp_path), "status", "--porcelain", "-uall"],
             check=True,
@@ -151,5 +203,6 @@ def test_git_sees_the_cases_and_not_the_database(tmp_path: Path) -> None:
         )
     assert status.stdout.split() == [
         *("??", ".nomos/.gitignore"),
-        *("??", ".nomos/cases/felony_inc.json"),
+        *("??", ".nomos/cases/specs/felony_inc.json"),
+        *("??", ".nomos/cases/specs/felony_inc.known"),
     ]

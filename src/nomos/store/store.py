@@ -259,7 +259,8 @@ class Store:
     def bug(self, prefix: str) -> BugRecord:
         """Return the bug whose id begins so."""
         query = (
-            f"{_BUGS} WHERE bugs.id >= ? AND bugs.id < ? AND latest {_ORDER} LIMIT 6"
+            f"{_BUGS} WHERE bugs.id >= ? AND bugs.id < ? AND latest"
+            f" AND how < {CAME_BACK} {_ORDER} LIMIT 6"
         )
         low = prefix.lower()
         with explained(self.path):
