@@ -1,268 +1,309 @@
-"""Cases per second: one at a time, in lanes, in columns, and the bare model.
+"""What a case costs: Nomos beside a plain loop, Hypothesis and the bare model.
 
-    python benchmarks/throughput.py [--cases 100000] [--large 1000000] [--memory 10000000]
+    python -m benchmarks.throughput [--cases 5000 200000] [--rounds 5] [--models tree ...]
 
-The spec is COMPAS' felony_inc over 36 made-up features. The models are a decision tree
-(scikit-learn, depth 8) and a neural network of 36-18-12-9-9-3 (scikit-learn's
-MLPClassifier, whose forward pass is plain numpy). "One at a time" does what the first
-implementation did: a loop that calls the model on single rows; it is measured on fewer
-cases and given as a rate. The bare model is asked for both rows of the very cases that
-the campaign runs, 8192 rows at a time. All figures are of one run of one thread, each
-the best of three rounds, which take turns; ratios and goals are about CPU time, and the
-time on the clock stands beside it.
+Two properties of the case studies, COMPAS' felony_inc and German credit's crdt_hist_dec,
+with the committed ONNX models and with models of scikit-learn that learnt from the same
+training part, at the violation rates that these models have. Then a made-up model that
+violates a property at a chosen rate. Needs the data of the case studies and the extras
+`onnx` and `sklearn`, and Hypothesis.
+
+One process, one thread, CPU time. All figures are medians of rounds in which the ways
+take turns, so that a busy machine disturbs them alike. "loop" draws a case and asks the
+model for its two rows, one after the other; Hypothesis does the same with its own draws.
+"bare" asks the model for both rows of as many cases, 8192 rows at a time.
 """
 
 from __future__ import annotations
 
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before numpy is imported
+
 import argparse
-import resource
-import subprocess
-import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
 from typing import Any
 
 import numpy as np
-from nomos.campaign.events import Finished
-from nomos.campaign.runner import Budget, Campaign
 
-from nomos import Domain, Schema, batched
-from nomos.diagnostics import Source
-from nomos.domain import Integer, Real
-from nomos.domain.domain import offer_of
-from nomos.harness.choices import RandomCase, Stream, bounded_many
-from nomos.harness.engine import Engine, Way
-from nomos.harness.program import Program
-from nomos.lang.check import check
+import nomos
+from casestudies.compas.compas import Compas
+from casestudies.german_credit.german_credit import GermanCredit
+from nomos.results.result import Result
+from nomos.runner.events import Event, Finished, Started
 
-FELONIES = "felonies"
-SPEC = f"""\
-input x1;
-var v1 := x1.{FELONIES};
-var v2 := v1 + randInt(1, 10);
-var x2 := x1[{FELONIES} := v2];
-requires v2 <= 20;
-output d1;
-output d2;
-{{
-  d1 = predict(x1)
-  d2 = predict(x2)
-}}
-ensures d1 <= d2;
-"""
-ROWS, WIDTH = 3875, 36
-ROUNDS = 3
+CASES = Path(__file__).parents[1] / "casestudies"
+BATCH = 8192
+SINGLE = 200  # cases of the loop and of Hypothesis: they are slow, and rates will do
+RATES = (0.0, 0.01, 0.05, 0.2, 0.5)
+Predict = Callable[[np.ndarray], np.ndarray]
+Changed = Callable[[np.ndarray, Callable[..., Any]], np.ndarray]
 
 
-def make_rows(count: int, seed: int) -> np.ndarray:
-    """Return people: felonies first, then 35 numbers that mean nothing."""
-    rng = np.random.default_rng(seed)
-    felonies = np.minimum(rng.poisson(0.5, (count, 1)), 20)
-    return np.hstack([felonies, rng.random((count, WIDTH - 1))]).astype(np.float32)
+@dataclass(frozen=True, slots=True)
+class Property:
+    """A property of a case study, and its change of rows as a program would write it.
+
+    `change` returns changed rows; of two bounds, `draw` gives whole numbers between
+    them, both included. A row that must not be tested comes back unchanged.
+    """
+
+    case: str
+    name: str
+    domain: type[Any]
+    change: Changed
 
 
-def train(kind: str) -> Any:
-    """Return a model of three risks that learned from 20,000 people."""
+def felony_inc(rows: np.ndarray, draw: Callable[..., Any]) -> np.ndarray:
+    """Return the same people with more felonies, as many as there can be."""
+    changed = rows.copy()
+    changed[:, 1] += draw(1, 10)
+    changed[changed[:, 1] > 20] = rows[changed[:, 1] > 20]
+    return changed
+
+
+def crdt_hist_dec(rows: np.ndarray, draw: Callable[..., Any]) -> np.ndarray:
+    """Return the same applicants with a better history."""
+    changed, history = rows.copy(), rows[:, 7]
+    changed[:, 7] = np.where(history > 0, draw(0, np.maximum(0, history - 1)), history)
+    return changed
+
+
+PROPERTIES = (
+    Property("compas", "felony_inc", Compas, felony_inc),
+    Property("german_credit", "crdt_hist_dec", GermanCredit, crdt_hist_dec),
+)
+
+
+def models(case: Property) -> dict[str, Predict]:
+    """Return the committed models and those of scikit-learn."""
+    from sklearn.ensemble import RandomForestClassifier
     from sklearn.neural_network import MLPClassifier
     from sklearn.tree import DecisionTreeClassifier
 
-    rows = make_rows(20_000, seed=1)
-    noise = np.random.default_rng(2).normal(0, 0.3, len(rows))
-    risk = np.digitize(0.4 * rows[:, 0] + rows[:, 1] + rows[:, 2] + noise, [1.0, 1.6])
-    if kind == "tree":
-        tree = DecisionTreeClassifier(max_depth=8, min_samples_leaf=20, random_state=0)
-        return tree.fit(rows, risk)
-    model = MLPClassifier((18, 12, 9, 9), max_iter=60, random_state=0)
+    files = CASES / case.case / "models"
+    found: dict[str, Predict] = {
+        name: nomos.load_model(str(files / name)).predict
+        for name in ("dt.onnx", "nn.onnx")
+    }
+    rows, labels = case.domain().training()
+    made = {
+        "tree": DecisionTreeClassifier(max_depth=8, random_state=0),
+        "MLP": MLPClassifier((12, 9, 9), max_iter=60, random_state=0),
+        "forest": RandomForestClassifier(100, max_depth=8, random_state=0),
+    }
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it need not converge to be timed
-        return model.fit(rows, risk)
-
-
-def make_domain(predict: Callable[[np.ndarray], np.ndarray]) -> Domain:
-    """Return a domain around a model."""
-
-    class People(Domain):
-        schema = Schema(
-            Integer(FELONIES, 0, 20), *(Real(f"f{i}", 0, 1) for i in range(1, WIDTH))
-        )
-
-        def __init__(self) -> None:
-            self.rows = make_rows(ROWS, seed=3)
-
-        def inputs(self) -> np.ndarray:
-            return self.rows
-
-        @batched
-        def predict(self, rows: np.ndarray) -> np.ndarray:
-            return predict(rows)
-
-    return People()
-
-
-def make_engine(domain: Domain, way: Way) -> Engine:
-    """Return an engine for the spec."""
-    offer = offer_of(type(domain))
-    checked = check(Source("felony_inc.nom", SPEC), "felony_inc", offer)
-    assert checked.spec is not None
-    return Engine(Program(checked.spec, domain), way)
+        warnings.simplefilter("ignore")  # it need not converge to be tested
+        return found | {n: model.fit(rows, labels).predict for n, model in made.items()}
 
 
 class Stopwatch:
-    """Adds up the seconds of the processor and of the clock while it is entered."""
+    """Takes the CPU time of a campaign, from its first event to its last."""
 
     def __init__(self) -> None:
-        self.cpu = self.wall = 0.0
+        self.seconds = 0.0
 
-    def __enter__(self) -> Stopwatch:
-        self._began = time.process_time(), time.perf_counter()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.cpu += time.process_time() - self._began[0]
-        self.wall += time.perf_counter() - self._began[1]
-
-
-def campaign(engine: Engine, cases: int) -> tuple[Stopwatch, Finished]:
-    """Run a campaign; return what it took and its end."""
-    running = Campaign(engine, 0, Budget(cases=cases), name_bug=str)
-    with Stopwatch() as took:
-        end = list(running.run())[-1]
-    assert isinstance(end, Finished)
-    assert end.counts.tests == cases
-    return took, end
+    def __call__(self, event: Event) -> None:
+        """Hear what happens."""
+        if isinstance(event, Started):
+            self.began = time.process_time()
+        elif isinstance(event, Finished):
+            self.seconds = time.process_time() - self.began
 
 
-def one_at_a_time(domain: Any, cases: int) -> Stopwatch:
-    """Run a loop with single-row calls of the model; return what it took."""
-    stream, source = Stream(0, "felony_inc"), domain.rows
-    predict = type(domain).predict.method
-    done = number = 0
-    with Stopwatch() as took:
-        while done < cases:
-            draws = RandomCase(stream, number)
-            number += 1
-            x1 = source[draws.integer(0, len(source) - 1)]
-            felonies = int(x1[0]) + draws.integer(1, 10)
-            if felonies > 20:
-                continue
-            x2 = x1.copy()
-            x2[0] = felonies
-            _ = predict(domain, x1[None])[0] <= predict(domain, x2[None])[0]
+@dataclass(slots=True)
+class Cost:
+    """What a campaign took, for a case."""
+
+    seconds: float
+    sent: int
+    result: Result
+
+
+def campaign(case: Property, predict: Predict, cases: int) -> Cost:
+    """Run the property by Nomos."""
+    sent: list[int] = []
+
+    class Counting(case.domain):  # type: ignore[name-defined, misc]  # one of two
+        """The domain with this model, which counts the rows that it is sent."""
+
+        @nomos.batched
+        def predict(self, rows):
+            sent.append(len(rows))
+            return predict(rows)
+
+    watch = Stopwatch()
+    path = CASES / case.case / "specs" / f"{case.name}.nom"
+    result = nomos.run(
+        path, domain=Counting, budget=cases, search="random", handlers=[watch]
+    )
+    assert result.counts.tests == cases, result.reason
+    return Cost(watch.seconds / cases, sum(sent), result)
+
+
+def loop(case: Property, rows: np.ndarray, predict: Predict, seed: int) -> float:
+    """Return the seconds that a case takes one at a time."""
+    rng = np.random.default_rng(seed)
+    done = violations = 0
+    began = time.process_time()
+    while done < SINGLE:
+        one = rows[rng.integers(len(rows))][None]
+        other = case.change(one, lambda low, high: rng.integers(low, high + 1))
+        if (one != other).any():
+            violations += predict(one)[0] > predict(other)[0]
             done += 1
-    return took
+    return (time.process_time() - began) / done
 
 
-def rows_of_cases(source: np.ndarray, cases: int) -> Iterator[np.ndarray]:
-    """Yield the rows of a campaign's cases, 8192 at a time, drawn as the campaign does."""
-    stream = Stream(0, "felony_inc")
-    waiting, number = np.empty((0, WIDTH), dtype=np.float32), 0
-    while cases:
-        low = np.zeros(8192, dtype=np.int64)
-        places = bounded_many(stream.words(0, number, 8192), low, low + (ROWS - 1))
-        rises = bounded_many(stream.words(1, number, 8192), low + 1, low + 10)
-        number += 8192
-        first = source[places]
-        second = first.copy()
-        second[:, 0] += rises
-        accepted = np.flatnonzero(second[:, 0] <= 20)[:cases]
-        cases -= len(accepted)
-        waiting = np.concatenate([waiting, first[accepted], second[accepted]])
-        while len(waiting) >= 8192 or (not cases and len(waiting)):
-            yield waiting[:8192]
-            waiting = waiting[8192:]
+def hypothesis(case: Property, rows: np.ndarray, predict: Predict) -> float:
+    """Return the seconds that a case takes Hypothesis, which is not to stop at a bug."""
+    from hypothesis import HealthCheck, Phase, given, settings
+    from hypothesis import strategies as st
+
+    done = violations = 0
+
+    @settings(
+        max_examples=SINGLE,
+        database=None,
+        deadline=None,
+        derandomize=True,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(st.integers(0, len(rows) - 1), st.data())
+    def test(place: int, data: Any) -> None:
+        nonlocal done, violations
+        one = rows[place][None]
+        other = case.change(
+            one,
+            lambda low, high: data.draw(
+                st.integers(int(np.max(low)), int(np.max(high)))
+            ),
+        )
+        if (one != other).any():
+            violations += predict(one)[0] > predict(other)[0]
+            done += 1
+
+    began = time.process_time()
+    test()
+    return (time.process_time() - began) / done
 
 
-def bare_predict(domain: Any, cases: int) -> Stopwatch:
-    """Ask the model alone for the two rows of every case; return what it took."""
-    predict = type(domain).predict.method
-    took = Stopwatch()
-    for rows in rows_of_cases(domain.rows, cases):
-        with took:
-            predict(domain, rows)
-    return took
+def drawn_rows(case: Property, rows: np.ndarray, cases: int) -> np.ndarray:
+    """Return both rows of as many cases, drawn as the property draws them."""
+    rng = np.random.default_rng(0)
+    ones = np.empty((0, rows.shape[1]), rows.dtype)
+    others = ones
+    while len(ones) < cases:
+        some = rows[rng.integers(len(rows), size=cases)]
+        changed = case.change(
+            some, lambda low, high: rng.integers(low, np.asarray(high) + 1, cases)
+        )
+        fits = (some != changed).any(axis=1)
+        ones = np.concatenate([ones, some[fits]])[:cases]
+        others = np.concatenate([others, changed[fits]])[:cases]
+    return np.concatenate([ones, others])
 
 
-def report(
-    label: str, value: float, goal: float | None = None, *, least: bool = True
-) -> None:
-    """Print a figure, and whether its goal is reached."""
-    line = f"  {label:<38} {value:>12,.2f}"
-    if goal is not None:
-        reached = value >= goal if least else value <= goal
-        sign = ">=" if least else "<="
-        line += f"   goal {sign} {goal:g}: {'reached' if reached else 'NOT reached'}"
-    print(line)
+def bare(rows: np.ndarray, predict: Predict) -> float:
+    """Return the seconds that the model takes for the two rows of a case, in batches."""
+    began = time.process_time()
+    for first in range(0, len(rows), BATCH):
+        predict(rows[first : first + BATCH])
+    return (time.process_time() - began) / (len(rows) / 2)
 
 
-def report_rate(label: str, cases: int, took: Stopwatch) -> float:
-    """Print cases per second and return those per second of CPU."""
-    cpu, wall = cases / took.cpu, cases / took.wall
-    print(f"  {label:<38} {cpu:>12,.0f}   by the clock {wall:>12,.0f}")
-    return cpu
+HEAD = (
+    f"{'property':14}{'model':9}{'cases':>8}{'violated':>10}{'µs/case':>9}"
+    f"{'x loop':>8}{'x Hypoth.':>10}{'/ bare':>8}{'rows sent':>11}"
+)
 
 
-def best(rounds: list[Stopwatch]) -> Stopwatch:
-    """Return the round that other work on the machine disturbed least."""
-    return min(rounds, key=lambda took: took.cpu)
+def measure(
+    case: Property, name: str, predict: Predict, cases: int, rounds: int
+) -> str:
+    """Return the line of one property, model and number of cases."""
+    rows = case.domain().inputs()
+    both = drawn_rows(case, rows, cases)
+    campaign(case, predict, 500)  # warm
+    ours, loops, bares, others = [], [], [], []
+    for seed in range(rounds):
+        loops.append(loop(case, rows, predict, seed))
+        bares.append(bare(both, predict))
+        others.append(hypothesis(case, rows, predict))
+        ours.append(campaign(case, predict, cases))
+    cost = median(one.seconds for one in ours)
+    counts = ours[0].result.counts
+    return (
+        f"{case.name:14}{name:9}{cases:>8,}{counts.violations / cases:>10.2%}"
+        f"{1e6 * cost:>9.2f}{median(loops) / cost:>8.0f}{median(others) / cost:>10.0f}"
+        f"{cost / median(bares):>8.2f}{ours[0].sent / (2 * cases):>11.2f}"
+    )
 
 
-def measure(kind: str, cases: int, large: int) -> None:
-    """Measure one model in every way."""
-    domain = make_domain(train(kind).predict)
-    engines = {way: make_engine(domain, way) for way in ("lanes", "columns")}
-    fewer = min(cases, 1000)
-    one_at_a_time(domain, 100)  # warm, as the engines below
-    loops: list[Stopwatch] = []
-    took: dict[str, list[Stopwatch]] = {way: [] for way in engines}
-    for _ in range(ROUNDS):
-        loops.append(one_at_a_time(domain, fewer))
-        for way, engine in engines.items():
-            campaign(engine, 5000)
-            took[way].append(campaign(engine, cases)[0])
-    print(f"{kind}: cases per CPU second, {cases} cases")
-    loop = report_rate("one at a time", fewer, best(loops))
-    rates = {way: report_rate(way, cases, best(took[way])) for way in engines}
-    is_tree = kind == "tree"
-    report("lanes / one at a time", rates["lanes"] / loop, 40 if is_tree else None)
-    report("columns / one at a time", rates["columns"] / loop, 500 if is_tree else None)
-    runs = [campaign(engines["columns"], large) for _ in range(ROUNDS)]
-    columns, _ = min(runs, key=lambda run: run[0].cpu)
-    bare = best([bare_predict(domain, large) for _ in range(ROUNDS)])
-    print(f"{kind}: {large} cases in columns")
-    report_rate("columns", large, columns)
-    report_rate("bare predict on the same rows", large, bare)
-    report("columns' time / bare predict's", columns.cpu / bare.cpu, 1.6, least=False)
-    share = engines["columns"].answers.rows_sent / (2 * large)
-    report("rows sent / those of one at a time", share, 0.55, least=False)
+PLANTED = """
+input x1;
+var x2 := x1[f0 := x1.f0 + randInt(1, 1000)];
+output d1; output d2;
+{
+  d1 = predict(x1)
+  d2 = predict(x2)
+}
+ensures d1 <= d2;
+"""
 
 
-def memory(cases: int) -> None:
-    """Run a large campaign and print how much memory it took."""
-    engine = make_engine(make_domain(train("tree").predict), "columns")
-    took, _ = campaign(engine, cases)
-    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"tree: {cases} cases in columns, in a process of their own")
-    report_rate("columns", cases, took)
-    report("largest resident memory, MB", used, 600, least=False)
+def planted(rate: float, cases: int, rounds: int) -> Cost:
+    """Run a property that a made-up model violates at a rate."""
+    inputs = np.random.default_rng(0).random((5000, 20))
+
+    def predict(rows: np.ndarray) -> np.ndarray:
+        mixed = (rows[:, 0] * 12.9898 + rows[:, 1] * 78.233) % 1
+        return np.where((rows[:, 0] < 1) | (mixed >= rate), 1, 0)
+
+    seconds = []
+    for _ in range(rounds):
+        watch = Stopwatch()
+        result = nomos.run(
+            PLANTED,
+            inputs=inputs,
+            predict=predict,
+            budget=cases,
+            search="random",
+            handlers=[watch],
+        )
+        seconds.append(watch.seconds / cases)
+    return Cost(median(seconds), 0, result)
 
 
-def main() -> None:
-    """Print all figures."""
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print both tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--cases", type=int, default=100_000)
-    parser.add_argument("--large", type=int, default=1_000_000)
-    parser.add_argument("--memory", type=int, default=10_000_000)
-    parser.add_argument("--only-memory", action="store_true", help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.only_memory:
-        memory(options.memory)
-        return
-    for kind in ("tree", "network"):
-        measure(kind, options.cases, options.large)
-    if options.memory:  # in a process of its own, so that only it is counted
-        command = [sys.executable, __file__, "--only-memory"]
-        subprocess.run([*command, "--memory", str(options.memory)], check=True)
+    parser.add_argument("--cases", type=int, nargs="+", default=[5000, 200_000])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--models", nargs="+", help="dt.onnx nn.onnx tree MLP forest")
+    options = parser.parse_args(arguments)
+    print(HEAD, flush=True)
+    for case in PROPERTIES:
+        for name, predict in models(case).items():
+            if options.models is None or name in options.models:
+                for cases in options.cases:
+                    line = measure(case, name, predict, cases, options.rounds)
+                    print(line, flush=True)
+    cases = max(options.cases)
+    print(
+        f"\na made-up model, {cases:,} cases\n{'violated':>10}{'µs/case':>9}{'/ 0 %':>8}"
+    )
+    costs = {rate: planted(rate, cases, options.rounds) for rate in RATES}
+    for cost in costs.values():
+        share = cost.result.counts.violations / cases
+        times = cost.seconds / costs[0.0].seconds
+        print(f"{share:>10.2%}{1e6 * cost.seconds:>9.2f}{times:>8.2f}")
 
 
 if __name__ == "__main__":
