@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 import pytest
-from nomos.campaign.events import Counts
+from nomos.results.result import Counts
 
 from nomos.cli import cli
 

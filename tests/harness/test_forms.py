@@ -9,8 +9,9 @@ import pytest
 
 from nomos import Domain, batched
 from nomos.harness.alone import Alone, Verdict
+from nomos.harness.cases import ListedCases, RandomCases
 from nomos.harness.choices import EndlessRange, RandomCase, ReplayedCase, Stream
-from nomos.harness.engine import Engine, ListedCases, RandomCases
+from nomos.harness.engine import Engine, Limits
 from nomos.harness.space import listed_cases, space_within
 from nomos.lang.params import bind_params
 
@@ -110,8 +111,8 @@ def test_what_a_list_was_asked_before_is_remembered(make) -> None:
     program = make(spec("d1[0] >= 0", block="d1 = [predict(x) for x in xs]"), domain)
     engine = Engine(program)
     cases = RandomCases(Stream(0, "spec"), 0, 500)
-    engine.run(cases, tests=10**9, crashes=10**9)
-    assert domain.asked == 10  # once for each of the ten numbers
+    engine.run(cases, Limits(10**9, 10**9))
+    assert domain.asked == 80  # ten numbers, for each of the eight calls of a case
 
 
 def test_a_definition_used_with_other_values_is_asked_again(make, same) -> None:
@@ -157,11 +158,11 @@ def test_recorded_real_draws_are_replayed_in_columns(make) -> None:
     program = make(REAL, Numbers)
     engine = Engine(program)
     judged = engine.run(
-        RandomCases(Stream(0, "spec"), 0, 500), tests=10**9, crashes=10**9
+        RandomCases(Stream(0, "spec"), 0, 500), Limits(10**9, 10**9)
     )
-    known = np.array(list(judged.violations.values()), dtype=np.int64)
+    known = judged.violations.choices
     assert 20 < len(known) < 80
-    again = engine.run(ListedCases(known), tests=10**9, crashes=10**9)
+    again = engine.run(ListedCases(known), Limits(10**9, 10**9))
     assert (again.verdicts == Verdict.VIOLATED).all()
 
 

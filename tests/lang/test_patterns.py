@@ -16,7 +16,7 @@ from nomos.lang.types import FeatureType, Function, Offer, Type
 
 FEATURES = ("age", "income", "debt", "years", "rooms")
 OFFER = Offer(
-    {"predict": Function("predict", 1, 1, batched=True)},
+    {"predict": Function("predict", 1, 1, batched=True, k=1)},
     tuple(FeatureType(name, Type.INT) for name in FEATURES),
 )
 COMMON = """\

@@ -17,7 +17,8 @@ from nomos.lang import core
 from nomos.lang.flow import bound_names
 from nomos.lang.types import BUILT_IN, Function
 
-_COMMENT = re.compile(r"^( *)(['\"])(# [a-z ]+)\2$", re.MULTILINE)
+# The first statement of a function is written as its docstring is.
+_COMMENT = re.compile(r"^( *)(\"\"\"|['\"])(# [a-z ]+)\2$", re.MULTILINE)
 
 _DEEPEST = 10_000  # calls; the longest sum that is let through needs half of them
 _PARAGRAPH = re.compile(r"\n(harness_* = |def run_case|harness_*\.run\()")
