@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -51,7 +52,12 @@ def command(output: Path, store: Path | None) -> None:
     if written.has_failed:
         sys.exit(3)
     bugs = sum(result.counts.unique_bugs for result in results)
-    click.echo(f"wrote {output}: {len(results)} properties, {bugs} bugs")
+    said = f"{_count(len(results), 'property', 'properties')}, {_count(bugs, 'bug')}"
+    click.echo(f"wrote {os.path.relpath(output)}: {said}")
+
+
+def _count(number: int, one: str, many: str = "") -> str:
+    return f"{number} {one if number == 1 else many or one + 's'}"
 
 
 def _with_live(result: Result, folder: Path) -> Result:
