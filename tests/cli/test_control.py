@@ -106,5 +106,3 @@ def test_a_domain_without_such_a_setting_says_which_it_has(project):
         ],
     )
     assert "its settings are: model, people, fail_at" in str(result.exception)
-
-

@@ -63,7 +63,10 @@ def test_seeds_are_put_together_and_those_without_a_control_left_out():
     assert gaps_together([one, two]) == {1: 3}
     assert gaps_together([one, two, found(5, 1, None)]) is None
     rows = against_chance([one, found(6, 3, {2: 3}, found(4, 0, {})), two])
-    assert [(r.gap, r.violations, r.tests) for r in rows[:2]] == [(1, 5, 11), (2, 3, 11)]
+    assert [(r.gap, r.violations, r.tests) for r in rows[:2]] == [
+        (1, 5, 11),
+        (2, 3, 11),
+    ]
     assert {(row.control_violations, row.control_tests) for row in rows} == {
         (1, 8),
         (0, 8),
@@ -72,4 +75,7 @@ def test_seeds_are_put_together_and_those_without_a_control_left_out():
 
 def test_few_gaps_are_a_bar_each():
     bars = histogram({3: 2, 1.5: 1})
-    assert [(bar.low, bar.high, bar.count) for bar in bars] == [(1.5, 1.5, 1), (3, 3, 2)]
+    assert [(bar.low, bar.high, bar.count) for bar in bars] == [
+        (1.5, 1.5, 1),
+        (3, 3, 2),
+    ]

@@ -141,7 +141,9 @@ def test_what_a_worker_cannot_load_is_the_error_it_would_be_here(steps: Path) ->
     bad = steps.with_stem("bad")
     bad.write_text("import steps;\ninput x;\nensures d == 1;\n")
     missing = steps.with_stem("missing")
-    missing.write_text("import nowhere;\ninput x;\noutput d;\n{ d = f(x) }\nensures d == 1;\n")
+    missing.write_text(
+        "import nowhere;\ninput x;\noutput d;\n{ d = f(x) }\nensures d == 1;\n"
+    )
     there, _, _ = drive([bad, missing, steps], isolate=True)
     here, _, _ = drive([bad, missing, steps])
     told = [[(type(f.error), str(f.error)) for f in d.failures] for d in (there, here)]

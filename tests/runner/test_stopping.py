@@ -1,151 +1,239 @@
-"""Ctrl-C at an awkward moment: nothing that was heard is lost, and the run ends in order."""
+"""Signals at awkward moments: nothing that was found is lost, and the run ends in order."""
 
 from __future__ import annotations
 
 import os
 import signal
 import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from nomos.campaign.events import BugFound, Finished
-from nomos.campaign.interruption import held_back
-from nomos.campaign.naming import project_root
-from nomos.campaign.runner import Budget
-from nomos.campaign.session import Options, Session
-from nomos.campaign.store import Store
 
-from nomos import api
-from nomos.cli.options import drive
+from nomos.errors import Stop
+from nomos.runner.driver import Driver, Run
+from nomos.runner.events import BugFound, Event, Finished, Progress, Started
+from nomos.runner.jobs import Job
+from nomos.runner.stopping import Signals, TimeUp, no_sudden_exit
+from nomos.store.store import Store
+from tests.runner.driving import counts, drive, options_of, outcome, run
 
 
 @pytest.fixture(autouse=True)
-def _ctrl_c_is_heard():
+def _ctrl_c_is_heard() -> Iterator[None]:
     """Undo what a shell does to those that it starts in the background."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
 
 
-def interrupt() -> None:
-    os.kill(os.getpid(), signal.SIGINT)
+def interrupt(number: int = signal.SIGINT) -> None:
+    os.kill(os.getpid(), number)
 
 
-def test_a_signal_waits_until_the_work_is_done():
-    done = []
-
-    def work() -> None:
-        with held_back():
+class TestSignals:
+    def test_a_signal_ends_at_once_what_may_end_and_waits_otherwise(self) -> None:
+        done = []
+        with Signals() as signals:
             interrupt()
-            done.append("all of it")
+            done.append("not ended")
+            assert signals.received == "interrupted"
+            with pytest.raises(Stop), signals.raised():
+                done.append("never")
+        assert done == ["not ended"]
+        with Signals() as signals:
+            with pytest.raises(Stop), signals.raised():
+                interrupt(signal.SIGTERM)
+                done.append("never")
+            assert signals.received == "terminated"
+        assert done == ["not ended"]
 
-    with pytest.raises(KeyboardInterrupt):
-        work()
-    assert done == ["all of it"]
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    def test_the_first_signal_is_the_one_that_counts(self) -> None:
+        with Signals() as signals:
+            interrupt(signal.SIGTERM)
+            interrupt()
+            assert signals.received == "terminated"
 
+    def test_handlers_are_put_back_also_when_entered_twice(self) -> None:
+        before = signal.getsignal(signal.SIGTERM)
+        with Signals() as signals:
+            with signals:
+                interrupt()
+            interrupt()  # still caught
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        assert signal.getsignal(signal.SIGTERM) is before
 
-def test_without_a_signal_nothing_is_raised():
-    with held_back():
-        pass
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-
-
-def test_a_signal_that_is_ignored_stays_ignored():
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with held_back():
-        interrupt()
-    assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-
-
-def test_other_threads_leave_signals_alone():
-    raised = []
-
-    def work() -> None:
-        try:
-            with held_back():
+    def test_the_clock_ends_what_runs_and_can_be_stopped(self) -> None:
+        with Signals() as signals:
+            signals.set_alarm(0.01)
+            with pytest.raises(TimeUp), signals.raised():
+                time.sleep(10)
+            signals.set_alarm(0.01)
+            signals.set_alarm(None)
+            with signals.raised():
+                time.sleep(0.05)
+            signals.set_alarm(0.01)
+            time.sleep(0.05)
+            with pytest.raises(TimeUp), signals.raised():
                 pass
-        except ValueError as error:
-            raised.append(error)
 
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
-    assert raised == []
+    def test_other_threads_leave_signals_alone(self) -> None:
+        raised = []
+
+        def work() -> None:
+            try:
+                with Signals() as signals, signals.raised():
+                    signals.set_alarm(1)
+            except ValueError as error:
+                raised.append(error)
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        assert raised == []
+
+    def test_a_sudden_exit_is_an_error_inside_and_real_outside(self) -> None:
+        really = os._exit
+        with no_sudden_exit(), pytest.raises(SystemExit):
+            os._exit(0)
+        assert os._exit is really
+        child = os.fork()
+        if child == 0:
+            with no_sudden_exit():  # of the parent's process, so this one really ends
+                pass
+            really(7)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
 
 
-def runs(project, count: int = 2) -> api.Run:
-    root = project_root(project.folder / "loans.py")
-    options = Options(budget=Budget(cases=10**6), search="random", batch=64)
-    session = Session(root, options, Store.open(root / ".nomos"))
-    job = api.Job(project.folder / "specs" / "income.nom", {})
-    return api.Run(session, [job] * count, [0])
+class Interrupted:
+    """A run into which a signal comes at an event."""
+
+    def __init__(self, when: type[Event], number: int = signal.SIGINT) -> None:
+        self.when, self.number = when, number
+        self.events: list[Event] = []
+
+    def handle(self, event: Event) -> None:
+        if isinstance(event, self.when) and not any(
+            isinstance(one, self.when) for one in self.events
+        ):
+            self.events.append(event)
+            interrupt(self.number)
+            return
+        self.events.append(event)
 
 
-def test_ctrl_c_while_a_bug_is_stored_keeps_the_bug_and_ends_the_run(
-    project, monkeypatch
-):
-    run, stored = runs(project), []
-    write = Store.checkpoint
+def run_into(path: Path, heard: Interrupted, store: Store | None, **options) -> Run:
+    """Run two campaigns with this listener."""
+    driver = Driver(
+        path.parent.parent,
+        options_of(search="random", batch=64, **options),
+        store=store,
+        handlers=[heard.handle],
+    )
+    return driver.run([Job(path)], [0, 1])
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("when", [Started, BugFound, Progress])
+def test_a_signal_while_an_event_is_shown_ends_the_run_and_loses_nothing(
+    steps: Path, tmp_path: Path, when: type[Event], number: int
+) -> None:
+    heard = Interrupted(when, number)
+    with Store.open(tmp_path / "store") as store:
+        done = run_into(steps, heard, store, cases=10**6)
+        words = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
+        assert done.stopped == done.results[0].reason == words[number]
+        assert isinstance(heard.events[-1], Finished)
+        (result,) = done.results
+        told = {event.bug.id for event in heard.events if isinstance(event, BugFound)}
+        assert told <= {bug.id for bug in result.bugs}
+        assert [r.bug.id for r in store.bugs()] == [bug.id for bug in result.bugs]
+        assert len(result.bugs) > 0 or when is Started
+
+
+def test_a_signal_at_the_last_event_of_a_campaign_keeps_its_verdict(
+    steps: Path,
+) -> None:
+    done = run_into(steps, Interrupted(Finished), None, cases=100)
+    assert done.stopped == "interrupted"
+    (result,) = done.results
+    assert result.reason == "the budget is spent"
+    assert result.counts.tests == 100
+
+
+def test_a_signal_while_a_checkpoint_is_written_waits_for_it(
+    steps: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nomos.runner.recording._CHECKPOINT_S", 0.0)
+    write, stored = Store.checkpoint, []
 
     def checkpoint(self, *arguments, **options):
         if not stored:
             interrupt()
+        write(self, *arguments, **options)
         stored.append(arguments)
-        return write(self, *arguments, **options)
 
     monkeypatch.setattr(Store, "checkpoint", checkpoint)
-    heard = []
-    drive(run, lambda result, event: heard.append(event))
-    assert run.interrupted
-    assert isinstance(heard[-1], Finished)
-    assert heard[-1].reason == "interrupted"
-    (result,) = run.results
-    found = {event.bug.id for event in heard if isinstance(event, BugFound)}
-    assert {bug.id for bug in run.session.store.bugs()} == found
-    assert len(result.bugs) == len(found) > 0
+    with Store.open(tmp_path / "store") as store:
+        done = run_into(steps, Interrupted(Finished, 0), store, cases=10**6)
+        (result,) = done.results
+        assert result.reason == "interrupted"
+        assert [r.bug.id for r in store.bugs()] == [bug.id for bug in result.bugs]
 
 
-def test_ctrl_c_while_an_event_is_shown_ends_the_run(project):
-    run, heard = runs(project), []
-
-    def show(result, event):
-        if len(heard) == 3:
-            interrupt()
-        heard.append(event)
-
-    drive(run, show)
-    assert run.interrupted
-    assert heard[-1].reason == "interrupted"
-
-
-def test_ctrl_c_at_the_last_event_of_a_campaign_ends_the_run(project):
-    run = runs(project)
-    run.session.options = Options(budget=Budget(cases=100), search="random")
-
-    def show(result, event):
-        if isinstance(event, Finished):
-            interrupt()
-
-    drive(run, show)
-    assert run.interrupted
-    assert [result.verdict for result in run.results] == ["violated"]
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_signal_while_the_model_hangs_ends_the_run(steps: Path, jobs: int) -> None:
+    timer = threading.Timer(3.0 if jobs > 1 else 1.0, interrupt)
+    timer.start()
+    began = time.monotonic()
+    done, events, _ = drive(
+        [steps], settings={"fault": "hang", "at": "37"}, search="random", jobs=jobs
+    )
+    timer.join()
+    assert time.monotonic() - began < 60
+    assert done.stopped == "interrupted"
+    assert [result.reason for result in done.results] == ["interrupted"]
+    assert isinstance(events[-1], Finished)
 
 
-def test_ctrl_c_while_a_model_is_loaded_ends_the_run(project, monkeypatch):
-    run = runs(project)
-    monkeypatch.setattr(run, "_prepare", lambda job: interrupt())
-    drive(run, lambda result, event: None)
-    assert run.interrupted
-    assert run.results == []
+def test_a_signal_while_a_domain_is_built_ends_the_run(steps: Path) -> None:
+    timer = threading.Timer(0.5, interrupt)
+    timer.start()
+    done, _, _ = drive([steps], settings={"fault": "constructor hang"})
+    timer.join()
+    assert done.stopped == "interrupted"
+    assert done.results == []
 
 
-def test_a_time_that_is_up_waits_too():
-    before = signal.signal(signal.SIGALRM, lambda *_: done.append("rung"))
-    done = []
-    try:
-        with held_back():
-            os.kill(os.getpid(), signal.SIGALRM)
-            done.append("all of it")
-    finally:
-        signal.signal(signal.SIGALRM, before)
-    assert done == ["all of it", "rung"]
+def test_a_model_that_does_not_return_in_time_fails_its_campaign_alone(
+    steps: Path,
+) -> None:
+    done, _, _ = drive(
+        [steps],
+        settings={"fault": "hang", "at": "37"},
+        search="random",
+        seconds=0.2,
+        seeds=[0, 1],
+    )
+    assert done.stopped == ""
+    assert [result.reason for result in done.results] == ["the time is up"] * 2
+    for result in done.results:
+        assert "did not return in time" in result.problem
+
+
+@pytest.mark.parametrize("fault", ["exit", "leave"])
+@pytest.mark.parametrize("place", ["", "constructor ", "inputs "])
+def test_a_model_or_domain_that_exits_ends_nothing(
+    steps: Path, fault: str, place: str
+) -> None:
+    at = {"settings": {"fault": f"{place}{fault}", "at": "37"}}
+    done, _, _ = drive([steps], search="exhaustive", **at)
+    if place:
+        assert len(done.failures) == 1
+        assert "exit" in str(done.failures[0].error).lower()
+        return
+    (result,) = done.results
+    raised, _ = run(steps, search="exhaustive", settings={"fault": "raise", "at": "37"})
+    assert counts(result) == counts(raised)
+    assert outcome(result)["crashes"][0][2].startswith("SystemExit")

@@ -123,7 +123,9 @@ def test_a_file_without_anything_new_is_not_written(tmp_path: Path) -> None:
     assert path.read_text("ascii").endswith("]}\n\n")
 
 
-@pytest.mark.parametrize("spec", ["../../outside.nom", "/tmp/outside.nom", "a/../b.nom"])
+@pytest.mark.parametrize(
+    "spec", ["../../outside.nom", "/tmp/outside.nom", "a/../b.nom"]
+)
 def test_a_spec_cannot_name_a_file_outside_the_cases(tmp_path: Path, spec: str) -> None:
     store = tmp_path / "store"
     save_cases(store, replace(SUBJECT, spec=spec), [make_bug(1)])

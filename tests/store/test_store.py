@@ -238,7 +238,9 @@ def test_a_unique_beginning_of_an_id_finds_its_bug(store: Store) -> None:
 def test_an_ambiguous_beginning_lists_candidates(store: Store) -> None:
     bugs = [make_bug(number) for number in range(40)]
     add(store, store.begin(RESULT), *bugs)
-    with pytest.raises(StoreError, match=r"begins the ids of several bugs: .*, …\nhelp"):
+    with pytest.raises(
+        StoreError, match=r"begins the ids of several bugs: .*, …\nhelp"
+    ):
         store.bug("")
     first = next(a for a in bugs if sum(b.id[0] == a.id[0] for b in bugs) in (2, 3))
     with pytest.raises(StoreError, match=rf"{first.id} \(felony_inc\)"):
@@ -350,7 +352,10 @@ def test_a_process_killed_in_the_middle_of_writing_leaves_what_it_committed(
     with Store.open(tmp_path) as store:
         found = store.unfinished(SUBJECT, 42, 5000, "random")
         assert found is not None and found.state == {"next_case": 3}
-        assert [(r.choices, r.seen) for r in store.rows(found.id)] == [((1,), 2), ((2,), 1)]
+        assert [(r.choices, r.seen) for r in store.rows(found.id)] == [
+            ((1,), 2),
+            ((2,), 1),
+        ]
         store.checkpoint(found.id, RESULT, {})  # and it can be gone on with
 
 

@@ -1,0 +1,264 @@
+"""A campaign that is killed at any moment and resumed comes to the same result."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nomos.errors import NomosError
+from nomos.results.result import Result
+from nomos.runner.driver import Driver, Run
+from nomos.runner.events import Event, Finished, Progress
+from nomos.runner.jobs import Job
+from nomos.store.store import Store
+from tests.runner.driving import drive, options_of, outcome, run
+
+CAMPAIGNS: dict[str, dict[str, Any]] = {
+    "random": {"search": "random", "cases": 900, "batch": 50},
+    "exhaustive": {"search": "exhaustive", "batch": 4},
+    "exhaustive, one input at a time": {"search": "exhaustive", "batch": 1},
+    "capped": {"search": "exhaustive", "batch": 4, "cases": 130, "is_cap": True},
+    "crashes": {
+        "search": "random",
+        "cases": 500,
+        "batch": 30,
+        "settings": {"fault": "raise", "at": "7,23,31"},
+        "crashes": 60,
+    },
+    "unstable": {
+        "search": "exhaustive",
+        "batch": 4,
+        "settings": {"fault": "crowd"},
+        "confirm": None,
+    },
+    "few run alone": {"search": "random", "cases": 900, "batch": 50, "confirm": 6},
+    "calls": {"search": "random", "calls": 700, "batch": 30},
+    "discards in the block": {"search": "random", "cases": 500, "batch": 30},
+}
+
+
+class Killed(BaseException):
+    """What ends a run in its tracks, as SIGKILL does: nothing is written after it."""
+
+
+@pytest.fixture(autouse=True)
+def _checkpoint_always(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nomos.runner.recording._CHECKPOINT_S", 0.0)
+
+
+def run_stored(
+    path: Path, folder: Path, *, die_at: int | None = None, **options: Any
+) -> Run | None:
+    """Run a campaign with a store; None where it was killed, at its so many-th event."""
+    left = die_at
+
+    def listen(event: Event) -> None:
+        nonlocal left
+        if left is not None and not isinstance(event, Finished):
+            left -= 1
+            if left < 0:
+                raise Killed
+
+    settings = options.pop("settings", {})
+    with Store.open(folder) as store:
+        driver = Driver(
+            path.parent.parent, options_of(**options), store=store, handlers=[listen]
+        )
+        try:
+            return driver.run([Job(path, settings)], [0])
+        except Killed:
+            return None
+
+
+def comparable(result: Result) -> dict[str, Any]:
+    found = outcome(result)
+    del found["recorded"]
+    return found
+
+
+@pytest.mark.parametrize("name", CAMPAIGNS)
+def test_killed_again_and_again_it_comes_to_the_same(
+    steps: Path, tmp_path: Path, name: str
+) -> None:
+    path = steps.with_stem("late") if name == "discards in the block" else steps
+    options = CAMPAIGNS[name]
+    whole = run_stored(path, tmp_path / "whole", **options)
+    assert whole is not None
+    rng = np.random.default_rng(len(name))
+    done, deaths = None, 0
+    while done is None:
+        die_at = int(rng.integers(2, 12)) if deaths < 6 else None
+        done = run_stored(
+            path, tmp_path / "killed", die_at=die_at, resume=True, **options
+        )
+        deaths += 1
+    assert deaths > 2
+    assert comparable(done.results[0]) == comparable(whole.results[0])
+    with (
+        Store.open(tmp_path / "whole") as first,
+        Store.open(tmp_path / "killed") as second,
+    ):
+        assert second.rows(1) == first.rows(1)
+        assert second.bugs() == first.bugs()
+        assert second.unfinished(done.results[0].subject, 0, 5000, "random") is None
+    for ending in (".json", ".known"):
+        files = [
+            tmp_path / folder / "cases" / "specs" / f"{path.stem}{ending}"
+            for folder in ("whole", "killed")
+        ]
+        assert files[0].read_bytes() == files[1].read_bytes()
+
+
+def test_resuming_does_not_start_over(steps: Path, tmp_path: Path) -> None:
+    options = CAMPAIGNS["random"]
+    assert run_stored(steps, tmp_path / "store", die_at=12, **options) is None
+    with Store.open(tmp_path / "store") as store:
+        _, events, _ = drive([steps], store=store, resume=True, **options)
+    first = next(event for event in events if isinstance(event, Progress))
+    assert first.next_case > 100
+
+
+def test_without_resume_a_campaign_starts_anew(steps: Path, tmp_path: Path) -> None:
+    options = CAMPAIGNS["random"]
+    assert run_stored(steps, tmp_path / "store", die_at=12, **options) is None
+    with Store.open(tmp_path / "store") as store:
+        _, events, _ = drive([steps], store=store, **options)
+        assert store.rows(2)
+    first = next(event for event in events if isinstance(event, Progress))
+    assert first.next_case <= 100
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ("spec", "the spec changed"),
+        ("domain", "the domain's file changed"),
+        ("inputs", "the domain's file and the inputs changed"),
+    ],
+)
+def test_what_was_replaced_meanwhile_is_noticed(
+    steps: Path, tmp_path: Path, change: str, says: str
+) -> None:
+    options = CAMPAIGNS["random"]
+    assert run_stored(steps, tmp_path / "store", die_at=8, **options) is None
+    if change == "spec":
+        steps.write_text("# Says the same.\n" + steps.read_text())
+    else:
+        domain = tmp_path / "steps.py"
+        changed = {"inputs": ("count)", "count)[::-1]"), "domain": ("// 10", "// 9")}
+        domain.write_text(domain.read_text().replace(*changed[change]))
+    with Store.open(tmp_path / "store") as store:
+        done, _, _ = drive([steps], store=store, resume=True, **options)
+    assert done.results == []
+    assert says in str(done.failures[0].error)
+    assert "help: run it anew, without --resume" in str(done.failures[0].error)
+
+
+def test_a_model_file_that_was_replaced_is_noticed(steps: Path, tmp_path: Path) -> None:
+    domain = tmp_path / "steps.py"
+    text = domain.read_text().replace(
+        'fault: str = ""', 'model: str = "", fault: str = ""'
+    )
+    domain.write_text(text)
+    (tmp_path / "weights.bin").write_bytes(b"one")
+    options = {**CAMPAIGNS["random"], "settings": {"model": "weights.bin"}}
+    assert run_stored(steps, tmp_path / "store", die_at=8, **options) is None
+    (tmp_path / "weights.bin").write_bytes(b"two")
+    with (
+        Store.open(tmp_path / "store") as store,
+        pytest.raises(NomosError, match="the model changed"),
+    ):
+        run(steps, store=store, resume=True, **options)
+
+
+def test_an_interrupted_campaign_can_be_resumed(steps: Path, tmp_path: Path) -> None:
+    import os
+    import signal
+
+    options = CAMPAIGNS["exhaustive"]
+    whole, _ = run(steps, **options)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def listen(event: Event) -> None:
+        if isinstance(event, Progress) and event.next_case >= 120:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with Store.open(tmp_path / "store") as store:
+        driver = Driver(tmp_path, options_of(**options), store=store, handlers=[listen])
+        stopped = driver.run([Job(steps)], [0])
+        assert stopped.stopped == "interrupted"
+        assert 0 < stopped.results[0].counts.tests < whole.counts.tests
+        done, _, _ = drive([steps], store=store, resume=True, **options)
+    signal.signal(signal.SIGINT, before)
+    found, want = comparable(done.results[0]), comparable(whole)
+    del found["fingerprint"], want["fingerprint"]
+    assert found == want
+
+
+class TestRecordedBugs:
+    def test_a_second_campaign_tries_the_recorded_bugs_first(
+        self, steps: Path, tmp_path: Path
+    ) -> None:
+        with Store.open(tmp_path / "store") as store:
+            first, _ = run(steps, store=store)
+            second, _ = run(steps, store=store)
+            other, _ = run(steps, store=store, settings={"count": "29"})
+        assert second.recorded.tried == first.counts.unique_bugs
+        assert second.recorded.fixed == ()
+        assert other.recorded.tried == 0  # other settings, other bugs
+
+    def test_bugs_that_are_gone_are_marked_fixed(
+        self, steps: Path, tmp_path: Path
+    ) -> None:
+        with Store.open(tmp_path / "store") as store:
+            first, _ = run(steps, store=store)
+            domain = tmp_path / "steps.py"
+            domain.write_text(domain.read_text().replace("% 17 == 3", "% 17 == 99"))
+            second, _ = run(steps, store=store)
+            assert set(second.recorded.fixed) == {bug.id for bug in first.bugs}
+            assert store.bugs(status="open") == []
+            assert second.verdict == "holds"
+
+    def test_a_store_that_fails_costs_only_the_record(
+        self, steps: Path, tmp_path: Path
+    ) -> None:
+        with Store.open(tmp_path / "store") as store:
+            store._connection.execute("PRAGMA query_only = ON")  # as a full disk would
+            done, _, warnings = drive([steps], store=store)
+        assert done.results[0].verdict == "violated"
+        assert "not stored" in warnings[0]
+
+    def test_a_store_that_fails_in_the_middle_is_told_once(
+        self, steps: Path, tmp_path: Path
+    ) -> None:
+        said: list[str] = []
+        with Store.open(tmp_path / "store") as store:
+
+            def listen(event: Event) -> None:
+                store._connection.execute("PRAGMA query_only = ON")
+
+            driver = Driver(
+                tmp_path,
+                options_of(search="random", cases=500, batch=50),
+                store=store,
+                handlers=[listen],
+                warn=said.append,
+            )
+            (result,) = driver.run([Job(steps)], [0]).results
+        assert result.counts.tests == 500
+        assert len(said) == 1
+        assert "the store failed" in said[0]
+
+    def test_files_of_cases_that_are_broken_cost_only_the_record(
+        self, steps: Path, tmp_path: Path
+    ) -> None:
+        folder = tmp_path / "store" / "cases" / "specs"
+        folder.mkdir(parents=True)
+        (folder / "steps.known").write_bytes(b"\xff\xfe")
+        with Store.open(tmp_path / "store") as store:
+            done, _, warnings = drive([steps], store=store)
+        assert done.results[0].verdict == "violated"
+        assert len(warnings) >= 1
