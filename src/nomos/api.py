@@ -13,8 +13,8 @@ from nomos.domain.find import Imported, find_root, load_imports
 from nomos.errors import DomainError, NomosError, SpecError, StoreError
 from nomos.lang import core, syntax
 from nomos.lang.check import Checked, check_parsed
+from nomos.lang.declarations import Library
 from nomos.lang.parse import parse
-from nomos.lang.shared import Library
 from nomos.lang.types import Offer
 
 if TYPE_CHECKING:  # checking a spec needs none of these, so it does not wait for them

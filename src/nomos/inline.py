@@ -21,9 +21,9 @@ from nomos.domain.functions import batched
 from nomos.domain.table import Table, read_table
 from nomos.errors import NomosError, SpecError
 from nomos.lang.check import check_parsed
+from nomos.lang.declarations import Value
 from nomos.lang.params import bind_params
 from nomos.lang.parse import parse
-from nomos.lang.shared import Value
 from nomos.report.notebook import ShownResult
 
 
