@@ -20,8 +20,8 @@ from nomos.domain.single import check_takes_many
 from nomos.domain.table import Table, read_table
 from nomos.errors import NomosError
 from nomos.lang.check import check_parsed
+from nomos.lang.declarations import Value
 from nomos.lang.parse import parse
-from nomos.lang.shared import Value
 from nomos.report.notebook import ShownResult
 from nomos.runner.events import Handler
 from nomos.runner.jobs import Job

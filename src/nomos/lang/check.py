@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from nomos.diagnostics import Diagnostic, Severity, Source, Span, mistakes
 from nomos.lang import core, syntax
 from nomos.lang.code import check_block
+from nomos.lang.declarations import Library, Shared, Value
 from nomos.lang.expressions import condition, elaborate, symbol_of
 from nomos.lang.format import format_expr
 from nomos.lang.parse import parse
 from nomos.lang.scope import Kind, Scope, Symbol
-from nomos.lang.shared import Library, Shared, Value
 from nomos.lang.tree import Parsed
 from nomos.lang.types import BUILT_IN, Offer, Type
 

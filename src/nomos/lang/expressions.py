@@ -17,6 +17,7 @@ from nomos.lang.calls import (
     resolve_call,
     set_feature,
 )
+from nomos.lang.chains import operands
 from nomos.lang.scope import Definition, Kind, Scope, Symbol
 from nomos.lang.types import MAX_INT, NUMBERS, Type
 
@@ -132,7 +133,7 @@ def _arithmetic_type(operator: str, left: Type, right: Type) -> Type:
 
 def _logic(scope: Scope, expr: syntax.Binary) -> core.Expr:
     """Elaborate a chain of one operator; `a ==> b ==> c` is `(a && b) ==> c`."""
-    parts = [elaborate(scope, part) for part in syntax.operands(expr)]
+    parts = [elaborate(scope, part) for part in operands(expr)]
     for part in parts:
         expect(scope, part, f"`{expr.operator}`", TRUTH, "truth values")
     if expr.operator != "==>":

@@ -11,7 +11,7 @@ from nomos.diagnostics import Severity
 from nomos.errors import NomosError, SpecError
 from nomos.lang import core
 from nomos.lang.check import Origin, check_origin
-from nomos.lang.shared import Value, fits, within
+from nomos.lang.declarations import Value, fits, within
 from nomos.lang.types import Type
 
 _TRUTHS = {"true": True, "false": False}

@@ -319,49 +319,6 @@ def children(expr: Expr) -> tuple[Expr, ...]:
             return ()
 
 
-# The operators that each one makes a chain with.
-_CHAINS: dict[str, tuple[str, ...]] = {
-    **{sign: (sign,) for sign in ("&&", "||", "==>")},
-    **dict.fromkeys("+-", ("+", "-")),
-    **dict.fromkeys("*/%", ("*", "/", "%")),
-}
-
-
-def operands(expr: Expr) -> tuple[Expr, ...]:
-    """Return the expressions directly inside another, those of a chain all together.
-
-    A chain is `a + b - c`, `a && b && c` or `a ==> b ==> c`.
-    """
-    if not isinstance(expr, Binary) or expr.operator not in _CHAINS:
-        return children(expr)
-    signs = _CHAINS[expr.operator]
-    found: list[Expr] = []
-    todo: list[Expr] = [expr]
-    while todo:
-        node = todo.pop()
-        if not isinstance(node, Binary) or node.operator not in signs:
-            found.append(node)
-        elif expr.operator == "==>":
-            found.append(node.left)
-            todo.append(node.right)
-        elif expr.operator in ("&&", "||"):
-            todo += [node.right, node.left]
-        else:
-            found.append(node.right)
-            todo.append(node.left)
-    return tuple(found if expr.operator in ("&&", "||", "==>") else found[::-1])
-
-
-def depth(expr: Expr) -> int:
-    """Return how deep an expression is nested; the operands of a chain are level."""
-    levels = 0
-    level: list[Expr] = [expr]
-    while level:
-        levels += 1
-        level = [part for node in level for part in operands(node)]
-    return levels
-
-
 def parts(allowed: OneOf | Between) -> tuple[Expr, ...]:
     """Return the expressions that say which values are allowed."""
     if isinstance(allowed, OneOf):

@@ -8,6 +8,7 @@ from typing import Any
 
 from nomos.diagnostics import Diagnostic, Source, Span
 from nomos.lang import syntax
+from nomos.lang.chains import operands
 
 DEEPEST_NESTING = 100  # far beyond what a person writes, far below Python's own limit
 LONGEST_CHAIN = 500  # operators of arithmetic in a row; others may be any number
@@ -125,7 +126,7 @@ def depth_exceeds(statement: syntax.Statement) -> bool:
     """
     level: list[syntax.Expr] = list(syntax.expressions(statement))
     for _ in range(DEEPEST_NESTING):
-        inside = [syntax.operands(node) for node in level]
+        inside = [operands(node) for node in level]
         for node, parts in zip(level, inside, strict=True):
             is_sum = isinstance(node, syntax.Binary) and node.operator in "+-*/%"
             if is_sum and len(parts) > LONGEST_CHAIN:

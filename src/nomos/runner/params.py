@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from itertools import product
 
 from nomos.lang import core
+from nomos.lang.declarations import Value
 from nomos.lang.params import bind_params
-from nomos.lang.shared import Value
 from nomos.lang.types import Type
 
 

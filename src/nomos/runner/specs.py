@@ -11,8 +11,8 @@ from nomos.domain.find import Imported, load_imports
 from nomos.errors import DomainError, NomosError, SpecError
 from nomos.lang import core, syntax
 from nomos.lang.check import Checked, check_parsed
+from nomos.lang.declarations import Library
 from nomos.lang.parse import parse
-from nomos.lang.shared import Library
 from nomos.lang.types import Offer
 
 

@@ -8,6 +8,7 @@ from lark import UnexpectedInput
 
 from nomos.diagnostics import Diagnostic, Source, Span, mistakes
 from nomos.lang import core, syntax
+from nomos.lang.chains import depth_of
 from nomos.lang.explain import explain
 from nomos.lang.expressions import elaborate
 from nomos.lang.format import format_expr
@@ -175,7 +176,7 @@ class Shared:
             for n in nodes
             if isinstance(n, syntax.Call) and n.function.name in self.scope.definitions
         ]
-        depth = syntax.depth(node.body) + max((d.depth for d in inner), default=0)
+        depth = depth_of(node.body) + max((d.depth for d in inner), default=0)
         size = len(nodes) + sum(definition.size for definition in inner)
         if depth > DEEPEST_NESTING or size > _LARGEST:
             at = node.name.span
