@@ -86,6 +86,7 @@ class Driver:
         warn: Callable[[str], None] = lambda message: None,
         trust: bool = False,
         signals: Signals | None = None,
+        crew: Crew | None = None,
     ) -> None:
         self.root = root
         self.options = options
@@ -94,7 +95,8 @@ class Driver:
         self.warn = warn
         self.setting = Setting(root, options.way, trust)
         self._inline = Worker(self.setting)
-        self._crew: Crew = InlineCrew(self._inline)
+        self._crew: Crew = crew or InlineCrew(self._inline)
+        self._makes_crew = crew is None and not options.workers.is_inline
         self._answers: dict[int, Answer] = {}
         self._signals = signals or Signals()
         self._retried: set[tuple[str, str, str]] = set()
@@ -102,7 +104,7 @@ class Driver:
     def run(self, jobs: Sequence[Job], seeds: Sequence[int]) -> Run:
         """Run a campaign for each job and seed; Ctrl-C ends it in good order."""
         run = Run()
-        if not self.options.workers.is_inline:
+        if self._makes_crew:
             self._crew = _crew(self.setting, self.options)
         # What is there now stays; the collector need not look at it again and again.
         gc.freeze()
@@ -196,9 +198,7 @@ class Driver:
             key = campaign.subject.spec, campaign.subject.model, repr(job.settings)
             is_first = key not in self._retried  # the bugs of a seed are a moment old
             self._retried.add(key)
-            one.recording.begin(
-                lambda cases: self._confirm(job, cases), retry=is_first
-            )
+            one.recording.begin(lambda cases: self._confirm(job, cases), retry=is_first)
         self._tell(
             Started(
                 campaign.subject,
@@ -225,7 +225,9 @@ class Driver:
 
     def _ask(self, method: str, job: Job, *arguments: Any) -> Any:
         """Let a worker do something now, and wait for it."""
-        answer = self._wait_for(self._crew.submit(Task(method, (self._sent(job), *arguments))))
+        answer = self._wait_for(
+            self._crew.submit(Task(method, (self._sent(job), *arguments)))
+        )
         if answer.died is not None:
             raise NomosError(f"{job.path}: {answer.died.reason} while it was set up")
         if answer.error is not None:
@@ -316,7 +318,9 @@ class Driver:
         active[:] = [one for one in active if one not in late]
         for one in active:
             one.entries = [
-                e if e.answer or e.ticket in self._answers else self._submit(one, e.asked)
+                e
+                if e.answer or e.ticket in self._answers
+                else self._submit(one, e.asked)
                 for e in one.entries
             ]
         self._give_up(late, finished, "the time is up")
