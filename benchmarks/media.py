@@ -13,10 +13,11 @@ import argparse
 import time
 from pathlib import Path
 
-from nomos import api
 from nomos.campaign.events import Finished
 from nomos.campaign.runner import Budget, Campaign
 from nomos.campaign.session import Options, Session
+
+from nomos import api
 from nomos.errors import NomosError
 from nomos.harness.choices import RandomCase, Stream
 
@@ -42,7 +43,7 @@ def measure(name: str, cases: int) -> None:
     for number in range(_SINGLE):
         engine.alone.run(RandomCase(stream, number))
     single = (time.process_time() - began) / _SINGLE * cases
-    sent, inputs = end.counts.model_calls, engine.program.source
+    sent, inputs = engine.answers.rows_sent, engine.program.source
     predict = domain.predict.many  # type: ignore[attr-defined]  # both case studies have it
     began = time.process_time()
     part = inputs[:500]

@@ -58,7 +58,7 @@ def test_a_frame_of_polars_comes_to_the_model_as_it_was():
         predict=lambda rows: (rows["kind"] == "a").to_numpy(),
     )
     assert fair.verdict == "violated"
-    assert fair.bugs[0].values["d1"] != fair.bugs[0].values["d3"]
+    assert fair.bugs[0].outputs["d1"] != fair.bugs[0].outputs["d3"]
 
 
 def test_rows_of_polars_come_back_exactly():

@@ -12,12 +12,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nomos.diagnostics import Severity
 from nomos.errors import NomosError, StoreError
-from nomos.lang.check import Checked
-from nomos.runner.specs import find_specs, load_spec, read_source
 
-if TYPE_CHECKING:  # what needs numpy waits until something is run
+if TYPE_CHECKING:  # help and mistakes do not wait for numpy
+    from nomos.lang.check import Checked
     from nomos.report.notebook import ShownResult
     from nomos.results.result import Result, Subject
     from nomos.runner.driver import Failure, Run
@@ -25,21 +23,42 @@ if TYPE_CHECKING:  # what needs numpy waits until something is run
     from nomos.runner.jobs import Job
     from nomos.runner.live import Reopened
     from nomos.runner.options import Options
+    from nomos.runner.specs import LoadedSpec
     from nomos.runner.stopping import Signals
     from nomos.store.store import BugRecord, Store
 
 
-__all__ = ["find_specs", "load_spec", "read_source"]  # for the command line
+def find_specs(arguments: Sequence[str], *, libraries: bool = False) -> list[Path]:
+    """Return the specs that files, folders and globs name, each once."""
+    from nomos.runner import specs
+
+    return specs.find_specs(arguments, libraries=libraries)
 
 
-def check(path: Path) -> Checked:
+def load_spec(path: Path, **options: Any) -> LoadedSpec:
     """Check a spec and its use of its domain; no model is loaded, nothing is run."""
-    return load_spec(path).checked
+    from nomos.runner import specs
+
+    return specs.load_spec(path, **options)
+
+
+def check(path: Path, **options: Any) -> Checked:
+    """Return a spec as it was checked; see `nomos.runner.specs.load_spec`."""
+    return load_spec(path, **options).checked
 
 
 def is_clean(checked: Checked) -> bool:
-    """Tell whether a spec has neither errors nor warnings."""
-    return all(d.severity is Severity.INFO for d in checked.diagnostics)
+    """Tell whether a spec itself has neither errors nor warnings."""
+    from nomos.diagnostics import Code
+
+    return all(d.code is Code.DOMAIN_UNAVAILABLE for d in checked.diagnostics)
+
+
+def is_library(path: Path) -> bool:
+    """Tell whether a file holds params and definitions alone, for specs to use."""
+    from nomos.runner import specs
+
+    return specs.is_library(path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +67,6 @@ class Results(Sequence["ShownResult"]):
 
     results: tuple[ShownResult, ...]
     failures: tuple[Failure, ...] = ()
-    stopped: str = ""  # interrupted or terminated
 
     def __getitem__(self, number: Any) -> Any:
         return self.results[number]
@@ -66,7 +84,7 @@ class Results(Sequence["ShownResult"]):
         return path
 
 
-def run_specs(
+def run_specs(  # noqa: PLR0913 - keywords
     specs: str | Path | Sequence[str | Path],
     *,
     models: Sequence[str] = (),
@@ -88,13 +106,15 @@ def run_specs(
     """
     from nomos.runner.jobs import Job
     from nomos.runner.naming import project_root
+    from nomos.runner.params import each_setting
 
     given = [specs] if isinstance(specs, str | Path) else list(specs)
     paths = find_specs([str(spec) for spec in given])
     loaded = {path: load_spec(path) for path in paths}
     jobs = [
-        Job(path, {**(settings or {}), **chosen}, loaded[path])
+        Job(path, {**given, **chosen}, loaded[path])
         for path in paths
+        for given in each_setting(loaded[path].checked.spec, settings or {})
         for chosen in ([{"model": model} for model in models] or [{}])
     ]
     root = project_root(paths[0])
@@ -111,6 +131,8 @@ def run_specs(
         warn=_warn,
         control=None if control is None else Path(control),
     )
+    if run.stopped:  # what was found is in the store, and `resume` goes on
+        raise KeyboardInterrupt
     return shown_results(run)
 
 
@@ -132,7 +154,7 @@ def spaces(
     return {path: worker.space(Job(path, settings or {}), limit) for path in paths}
 
 
-def drive(
+def drive(  # noqa: PLR0913 - keywords
     jobs: Sequence[Job],
     seeds: Sequence[int],
     *,
@@ -193,7 +215,7 @@ def _add_control(run: Run, control: Run) -> None:
     run.stopped = control.stopped
 
 
-def campaign_options(
+def campaign_options(  # noqa: PLR0913 - keywords, each with a default
     *,
     budget: int | None = None,
     time: float | None = None,
@@ -234,15 +256,13 @@ def shown_results(run: Run) -> Results:
     from nomos.report.notebook import shown
 
     results = tuple(shown(result) for result in run.results)
-    return Results(results, tuple(run.failures), run.stopped)
+    return Results(results, tuple(run.failures))
 
 
 def only_result(results: Results) -> ShownResult:
     """Return the result of a single campaign; raises why it could not begin."""
     if results.failures:
         raise results.failures[0].error
-    if not results:
-        raise KeyboardInterrupt
     return results[0]  # type: ignore[no-any-return]  # one result
 
 
@@ -262,8 +282,6 @@ def assert_holds(path: Path | str, **options: Any) -> None:
     results = run_specs(path, **options)
     for failure in results.failures:
         raise failure.error
-    if not results or results.stopped:
-        raise AssertionError(f"{path} was not run to its end")
     for result in results:
         if result.verdict not in ("none-found", "holds"):
             raise AssertionError(failure_text(result))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import dedent
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -16,13 +16,17 @@ from nomos.domain.csvfile import quoted
 from nomos.domain.domain import Domain, offer_of
 from nomos.domain.find import Imported
 from nomos.domain.functions import batched
+from nomos.domain.single import check_takes_many
 from nomos.domain.table import Table, read_table
 from nomos.errors import NomosError
-from nomos.lang.check import check
+from nomos.lang.check import check_parsed
+from nomos.lang.parse import parse
+from nomos.lang.shared import Value
 from nomos.report.notebook import ShownResult
 from nomos.runner.events import Handler
 from nomos.runner.jobs import Job
-from nomos.runner.specs import LoadedSpec, read_source
+from nomos.runner.params import as_settings
+from nomos.runner.specs import LoadedSpec, read_libraries, read_source
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +56,13 @@ def with_feature(record: str, feature: str, value: str) -> str:
     return f"setFeat({record}, {quoted(feature)}, {value})"
 
 
-def run(
+def run(  # noqa: PLR0913 - keywords, each with a default
     spec: SpecText | str | Path,
     *,
     inputs: Any = None,
     labels: Sequence[Any] | None = None,
     domain: type[Domain] | None = None,
+    params: Mapping[str, Value] | None = None,
     model: str | None = None,
     settings: Mapping[str, str] | None = None,
     seed: int = 0,
@@ -74,7 +79,8 @@ def run(
     """Test a model against a spec and return what was found.
 
     A spec's file is run with its domain; `model` and `settings` are those of the
-    domain, and campaigns are kept as `store` says (see `run_specs`).
+    domain, and campaigns are kept as `store` says (see `run_specs`). `params` are
+    values for the params of the spec.
 
     With `inputs`, the spec needs no domain. They are a numpy array, a data frame of
     pandas or polars, a list of records (dicts, tuples, arrays, strings) or a torch data
@@ -88,7 +94,7 @@ def run(
     Raises SpecError where the spec is wrong.
     """
     limits: dict[str, Any] = {
-        "budget": budget,
+        "budget": None if budget is None else _whole("budget", budget, 1),
         "time": time,
         "calls": calls,
         "until_bug": until_bug,
@@ -96,11 +102,12 @@ def run(
         "jobs": jobs,
     }
     limits |= {n: functions.pop(n) for n in _OPTIONS if n in functions}
-    if type(seed) is not int:
-        raise NomosError(f"`seed` takes a whole number, not {seed!r}")
+    seed = _whole("seed", seed)
+    settings = {**(settings or {}), **as_settings(params or {})}
     if model is not None:
-        settings = {**(settings or {}), "model": model}
-    domain = _given_domain(domain, inputs, labels, functions)
+        settings["model"] = model
+    wide: dict[str, int] = {}
+    domain = _given_domain(domain, inputs, labels, functions, wide)
     if domain is None:
         if isinstance(spec, SpecText) or _is_text(spec):
             raise NomosError("a spec that stands in a program needs `inputs`")
@@ -114,9 +121,19 @@ def run(
             "functions at hand run in this process only: leave out `jobs`, or write a"
             " domain file, which other processes can load"
         )
-    job = _job(_read(spec), domain, settings or {})
+    job = _job(_read(spec), _folder(spec), domain, settings)
     run = api.drive([job], [seed], root=Path(), options=options, handlers=handlers)
-    return api.only_result(api.shown_results(run))
+    if run.stopped:
+        raise KeyboardInterrupt
+    result = api.only_result(api.shown_results(run))
+    if wide and result.counts.crashed and not result.counts.judged:
+        name, width = next(iter(wide.items()))
+        raise NomosError(
+            f"`{name}` answers with {width} numbers for each record, and the spec takes "
+            f"them for one: give {name}=model.predict, or a function for one of them, "
+            f"such as {name}=lambda rows: model.predict_proba(rows)[:, 1]"
+        )
+    return result
 
 
 _OPTIONS = ("batch", "way", "confirm", "max_crashes", "isolate", "call_timeout_s")
@@ -127,12 +144,12 @@ def _given_domain(
     inputs: Any,
     labels: Sequence[Any] | None,
     functions: dict[str, Any],
+    wide: dict[str, int],
 ) -> type[Domain] | None:
     """Return the domain that is at hand, None where the spec imports its own."""
     if domain is None and inputs is not None:
-        if not functions:
-            raise NomosError("give at least one function: predict=model.predict")
-        return _domain(inputs, labels, functions)
+        _check_functions(functions)
+        return _domain(inputs, labels, functions, wide)
     if inputs is not None:
         raise NomosError("a domain has inputs of its own: leave out `inputs`")
     if functions:
@@ -141,18 +158,53 @@ def _given_domain(
     return domain
 
 
-def _job(text: SpecText, domain: type[Domain], settings: Mapping[str, str]) -> Job:
+def _job(
+    text: SpecText, folder: Path, domain: type[Domain], settings: Mapping[str, str]
+) -> Job:
     """Return a spec with a domain that is at hand."""
     source = Source(f"{text.name}.nom", text.text)
-    checked = check(source, text.name, offer_of(domain))
+    parsed = parse(source)
+    libraries, offer = read_libraries(parsed.spec, folder), offer_of(domain)
+    checked = check_parsed(source, parsed, text.name, offer, libraries=libraries)
     path = Path(source.name)
     loaded = LoadedSpec(path, checked, Imported(domain, {}, {}))
     loaded.runnable()
     return Job(path, settings, loaded)
 
 
-def _is_text(spec: str | Path) -> bool:
+def _is_text(spec: Any) -> bool:
     return isinstance(spec, str) and ("\n" in spec or ";" in spec)
+
+
+def _whole(name: str, given: Any, least: int | None = None) -> int:
+    """Return a whole number, or say that it is none."""
+    is_number = isinstance(given, int | float | np.number)
+    wrong = not is_number or isinstance(given, bool) or given != given // 1
+    if wrong or (least is not None and given < least):
+        limit = "" if least is None else f" of {least} or more"
+        raise NomosError(f"{name} must be a whole number{limit}, not {given!r}")
+    return int(given)
+
+
+def _check_functions(functions: dict[str, Any]) -> None:
+    if not functions:
+        raise NomosError("give at least one function: predict=model.predict")
+    for name, given in functions.items():
+        kind = type(given).__name__
+        if isinstance(given, type):
+            raise NomosError(f"{name} is the class {given.__name__}: give a function")
+        if hasattr(given, "predict"):
+            raise NomosError(
+                f"{name} is a {kind}, and a function is wanted: {name}=model.predict"
+            )
+        if not callable(given):
+            raise NomosError(f"{name} is a {kind}, and a function is wanted")
+
+
+def _folder(spec: SpecText | str | Path) -> Path:
+    """Return the folder that a spec's `use` is seen from: its own, if it is a file."""
+    is_text = isinstance(spec, SpecText) or _is_text(spec)
+    return Path() if is_text else Path(str(spec)).parent
 
 
 def _read(spec: SpecText | str | Path) -> SpecText:
@@ -161,6 +213,9 @@ def _read(spec: SpecText | str | Path) -> SpecText:
         return spec
     if _is_text(spec):
         return SpecText(dedent(str(spec)).strip() + "\n", "property")
+    if not isinstance(cast(Any, spec), str | Path):
+        kind = type(spec).__name__
+        raise NomosError(f"a spec is a text or the path of a file, not a {kind}")
     path = Path(spec)
     source, not_text = read_source(path)
     if not_text is not None:
@@ -169,9 +224,15 @@ def _read(spec: SpecText | str | Path) -> SpecText:
 
 
 def _domain(
-    inputs: Any, labels: Sequence[Any] | None, functions: dict[str, Callable[..., Any]]
+    inputs: Any,
+    labels: Sequence[Any] | None,
+    functions: dict[str, Callable[..., Any]],
+    wide: dict[str, int],
 ) -> type[Domain]:
-    """Return a domain made of what is at hand."""
+    """Return a domain made of what is at hand.
+
+    `wide` is told which functions answer with several numbers for a record.
+    """
     table = read_table(inputs)
     source: Any
     if table is not None:
@@ -185,8 +246,31 @@ def _domain(
         members["schema"] = table.schema
     if listed is not None:
         members["labels"] = lambda self: listed
-    members |= {name: batched(_method(f, table)) for name, f in functions.items()}
+    for name, function in functions.items():
+        members[name] = batched(_method(_checked(name, function, wide), table))
     return type("Inline", (Domain,), members)
+
+
+def _checked(
+    name: str, function: Callable[..., Any], wide: dict[str, int]
+) -> Callable[..., Any]:
+    """Return a function that says what is wrong with it, if it takes one record only."""
+    has_answered = False
+
+    def checked(*columns: Any) -> Any:
+        nonlocal has_answered
+        try:
+            answer = function(*columns)
+        except Exception:
+            if not has_answered and columns:
+                check_takes_many(function, columns, name)
+            raise
+        has_answered = True
+        if isinstance(answer, np.ndarray) and answer.ndim == 2 and answer.shape[1] > 1:
+            wide[name] = answer.shape[1]
+        return answer
+
+    return checked
 
 
 def _method(function: Callable[..., Any], table: Table | None) -> Callable[..., Any]:
@@ -210,8 +294,12 @@ def _method(function: Callable[..., Any], table: Table | None) -> Callable[..., 
 
 def _records(inputs: Any) -> tuple[list[Any], list[Any] | None]:
     """Return the items of a sequence; those of a torch data set come with labels."""
+    kind = type(inputs).__name__
+    if isinstance(inputs, str | Mapping):
+        raise NomosError(f"inputs are a {kind}: give a frame, or a list of records")
+    if hasattr(inputs, "to_list"):  # a column of a frame, which counts by its index
+        inputs = inputs.to_list()
     if not hasattr(inputs, "__len__") or not hasattr(inputs, "__getitem__"):
-        kind = type(inputs).__name__
         raise NomosError(
             f"inputs must be a table or a sequence of records, not a {kind}"
         )

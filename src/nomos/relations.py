@@ -3,15 +3,18 @@
 Each function returns a spec as text (`print(monotone("income").text)`), which can be run
 as it is with `nomos.run`, or saved as a `.nom` file with an `import` on top. `when` is a
 condition of the language that restricts the cases: `when="x1.age >= 18"`. `tolerance` is
-by how much answers that are numbers may differ and still count as the same.
+by how much answers that are numbers may differ and still count as the same; in the spec
+it is a param.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from nomos.inline import SpecText, feature_of, with_feature
+
+_NO_WORD = re.compile(r"\W+")
 
 __all__ = [
     "additive",
@@ -37,15 +40,13 @@ def monotone(
 ) -> SpecText:
     """A higher feature never gives a lower answer (`falling`: never a higher one)."""
     sign, word = (">=", "higher") if falling else ("<=", "lower")
-    higher = f"{feature_of('x1', feature)} + {_draw(step, positive=True)}"
-    return _spec(
-        name=f"monotone_{_identifier(feature)}",
-        about=f"A higher {feature} never gives a {word} answer.",
-        opening=["input x1;", f"var x2 := {with_feature('x1', feature, higher)};"],
-        when=when,
-        calls=[("d1", f"{function}(x1)"), ("d2", f"{function}(x2)")],
-        ensures=f"d1 {sign} d2",
+    least = 1 if float(step).is_integer() else 0
+    higher = f"{feature_of('x1', feature)} + {_draw(least, step)}"
+    title = _title(
+        "monotone", feature, f"A higher {feature} never gives a {word} answer."
     )
+    change = with_feature("x1", feature, higher)
+    return _changed(title, change, function, f"d1 {sign} d2", when)
 
 
 def fair(
@@ -56,20 +57,14 @@ def fair(
     when: str | None = None,
 ) -> SpecText:
     """The answer does not depend on a protected feature."""
-    first, second = feature_of("x1", feature), feature_of("x2", feature)
-    differ = f"{first} != {second}"
-    return _spec(
-        name=f"fair_{_identifier(feature)}",
-        about=f"Another {feature}, with all else the same, gives the same answer.",
-        opening=[
-            "input x1;",
-            "input x2;",
-            f"var x3 := {with_feature('x1', feature, second)};",
-        ],
-        when=differ if when is None else f"{differ};\nrequires {when}",
-        calls=[("d1", f"{function}(x1)"), ("d3", f"{function}(x3)")],
-        ensures=_same("d1", "d3", tolerance),
-    )
+    second = feature_of("x2", feature)
+    differ = f"{feature_of('x1', feature)} != {second}"
+    about = f"Another {feature}, with all else the same, gives the same answer."
+    opening = [*_inputs(2), f"var x3 := {with_feature('x1', feature, second)};"]
+    calls = {"d1": f"{function}(x1)", "d3": f"{function}(x3)"}
+    same, where = _same("d1", "d3", tolerance), f"{differ};\nrequires {when}"
+    title = _title("fair", feature, about)
+    return _spec(title, opening, calls, same, where if when else differ, tolerance)
 
 
 def robust(
@@ -83,16 +78,11 @@ def robust(
     """Small changes of some features, each within a radius, do not change the answer."""
     changed = "x1"
     for feature in features:
-        noisy = f"{feature_of('x1', feature)} + {_draw(radius, positive=False)}"
+        noisy = f"{feature_of('x1', feature)} + {_draw(-radius, radius)}"
         changed = with_feature(changed, feature, noisy)
-    return _spec(
-        name="robust",
-        about=f"Changes of at most {radius} in {', '.join(features)} change nothing.",
-        opening=["input x1;", f"var x2 := {changed};"],
-        when=when,
-        calls=[("d1", f"{function}(x1)"), ("d2", f"{function}(x2)")],
-        ensures=_same("d1", "d2", tolerance),
-    )
+    about = f"Changes of at most {radius} in {', '.join(features)} change nothing."
+    same = _same("d1", "d2", tolerance)
+    return _changed(("robust", about), changed, function, same, when, tolerance)
 
 
 def exchangeable(
@@ -105,17 +95,11 @@ def exchangeable(
 ) -> SpecText:
     """The order of two features does not matter: two goods, two players, two parents."""
     swapped = with_feature("x1", first, feature_of("x1", second))
-    return _spec(
-        name=f"exchangeable_{_identifier(first)}_{_identifier(second)}",
-        about=f"{first} and {second} may change places.",
-        opening=[
-            "input x1;",
-            f"var x2 := {with_feature(swapped, second, feature_of('x1', first))};",
-        ],
-        when=when,
-        calls=[("d1", f"{function}(x1)"), ("d2", f"{function}(x2)")],
-        ensures=_same("d1", "d2", tolerance),
-    )
+    change = with_feature(swapped, second, feature_of("x1", first))
+    about = f"{first} and {second} may change places."
+    title = _title("exchangeable", f"{first}_{second}", about)
+    same = _same("d1", "d2", tolerance)
+    return _changed(title, change, function, same, when, tolerance)
 
 
 def invariant(
@@ -131,29 +115,24 @@ def invariant(
     an image, another order of items, a typing error in a text. The amounts are what it
     takes beside the input, as expressions: `invariant("shifted", "randInt(-2, 2)", "0")`.
     """
-    given = ", ".join(["x1", *amounts])
-    return _spec(
-        name=f"invariant_{transformation}",
-        about=f"What is {transformation.replace('_', ' ')} gets the same answer.",
-        opening=["input x1;", f"var x2 := {transformation}({given});"],
-        when=when,
-        calls=[("d1", f"{function}(x1)"), ("d2", f"{function}(x2)")],
-        ensures=_same("d1", "d2", tolerance),
+    about = f"What is {transformation.replace('_', ' ')} gets the same answer."
+    change = f"{transformation}({', '.join(['x1', *amounts])})"
+    title, same = (
+        _title("invariant", transformation, about),
+        _same("d1", "d2", tolerance),
     )
+    return _changed(title, change, function, same, when, tolerance)
 
 
 def better_when_easier(
     harder: str, *amounts: str, function: str = "predict", when: str | None = None
 ) -> SpecText:
     """What is answered rightly when made harder is answered rightly as it is."""
-    given = ", ".join(["x1", *amounts])
-    return _spec(
-        name=f"better_unless_{harder}",
-        about=f"What is answered rightly when {harder} is so without it, too.",
-        opening=["input x1;", f"var x2 := {harder}({given});", "var v1 := label(x1);"],
-        when=when,
-        calls=[("d1", f"{function}(x1)"), ("d2", f"{function}(x2)")],
-        ensures="d2 == v1 ==> d1 == v1",
+    about = f"What is answered rightly when {harder} is so without it, too."
+    change = f"{harder}({', '.join(['x1', *amounts])})"
+    ensures = "d2 == label(x1) ==> d1 == label(x1)"
+    return _changed(
+        _title("better_unless", harder, about), change, function, ensures, when
     )
 
 
@@ -161,48 +140,27 @@ def symmetric(
     function: str = "similarity", *, tolerance: float = 0, when: str | None = None
 ) -> SpecText:
     """The order of two arguments does not matter."""
-    return _spec(
-        name=f"symmetric_{function}",
-        about=f"{function}(a, b) is {function}(b, a).",
-        opening=["input x1;", "input x2;"],
-        when=when,
-        calls=[("d1", f"{function}(x1, x2)"), ("d2", f"{function}(x2, x1)")],
-        ensures=_same("d1", "d2", tolerance),
-    )
+    title = _title("symmetric", function, f"{function}(a, b) is {function}(b, a).")
+    calls = {"d1": f"{function}(x1, x2)", "d2": f"{function}(x2, x1)"}
+    same = _same("d1", "d2", tolerance)
+    return _spec(title, _inputs(2), calls, same, when, tolerance)
 
 
 def transitive(function: str = "prefers", *, when: str | None = None) -> SpecText:
     """A ranking has no circles: 3-safety."""
-    return _spec(
-        name=f"transitive_{function}",
-        about="Who is preferred to one that is preferred to a third is preferred to it.",
-        opening=["input x1;", "input x2;", "input x3;"],
-        when=when,
-        calls=[
-            ("d12", f"{function}(x1, x2)"),
-            ("d23", f"{function}(x2, x3)"),
-            ("d13", f"{function}(x1, x3)"),
-        ],
-        ensures="d12 && d23 ==> d13",
-    )
+    about = "Who is preferred to one that is preferred to a third is preferred to it."
+    title, calls = _title("transitive", function, about), _all_pairs(function)
+    return _spec(title, _inputs(3), calls, "d12 && d23 ==> d13", when)
 
 
 def triangle(
     function: str = "distance", *, tolerance: float = 1e-6, when: str | None = None
 ) -> SpecText:
     """A way round is never shorter: 3-safety."""
-    return _spec(
-        name=f"triangle_{function}",
-        about="The way over a third is never shorter than the straight one.",
-        opening=["input x1;", "input x2;", "input x3;"],
-        when=when,
-        calls=[
-            ("d12", f"{function}(x1, x2)"),
-            ("d23", f"{function}(x2, x3)"),
-            ("d13", f"{function}(x1, x3)"),
-        ],
-        ensures=f"d13 <= d12 + d23 + {_number(tolerance)}",
-    )
+    about = "The way over a third is never shorter than the straight one."
+    title, calls = _title("triangle", function, about), _all_pairs(function)
+    ensures = f"d13 <= d12 + d23{' + tolerance' if tolerance else ''}"
+    return _spec(title, _inputs(3), calls, ensures, when, tolerance)
 
 
 def additive(
@@ -213,31 +171,23 @@ def additive(
     when: str | None = None,
 ) -> SpecText:
     """The whole is the sum of its parts: 3-safety."""
-    return _spec(
-        name=f"additive_{join}",
-        about=f"{function}({join}(a, b)) is {function}(a) + {function}(b).",
-        opening=["input x1;", "input x2;", f"var x3 := {join}(x1, x2);"],
-        when=when,
-        calls=[(f"d{n}", f"{function}(x{n})") for n in (1, 2, 3)],
-        ensures=_same("d3", "(d1 + d2)", tolerance),
-    )
+    about = f"{function}({join}(a, b)) is {function}(a) + {function}(b)."
+    opening = [*_inputs(2), f"var x3 := {join}(x1, x2);"]
+    calls = {f"d{n}": f"{function}(x{n})" for n in (1, 2, 3)}
+    same = _same("d3", "(d1 + d2)" if tolerance else "d1 + d2", tolerance)
+    return _spec(_title("additive", join, about), opening, calls, same, when, tolerance)
 
 
 def _same(first: str, second: str, tolerance: float) -> str:
     if not tolerance:
         return f"{first} == {second}"
-    size, bare = _number(tolerance), second.strip("()")
-    return f"{first} - {second} <= {size} && {bare} - {first} <= {size}"
+    return f"abs({first} - {second}) <= tolerance"
 
 
-def _draw(size: float, *, positive: bool) -> str:
-    """Return an expression that draws from 1 to a size, or from minus to plus it.
-
-    What is drawn is whole, so sizes that are not are drawn in a thousand steps.
-    """
-    if float(size).is_integer():
-        return f"randInt({1 if positive else -int(size)}, {int(size)})"
-    return f"randInt({1 if positive else -1000}, 1000) * {_number(size / 1000)}"
+def _draw(low: float, high: float) -> str:
+    """Return an expression that draws a number: a whole one between whole ones."""
+    whole = float(low).is_integer() and float(high).is_integer()
+    return f"{'randInt' if whole else 'randReal'}({_number(low)}, {_number(high)})"
 
 
 def _number(value: float) -> str:
@@ -245,22 +195,46 @@ def _number(value: float) -> str:
     return f"{value:.12f}".rstrip("0").rstrip(".")
 
 
-def _identifier(feature: str) -> str:
-    return re.sub(r"\W+", "_", feature).strip("_")
+def _title(kind: str, of: str, about: str) -> tuple[str, str]:
+    """Return a spec's name and its description."""
+    return f"{kind}_{_NO_WORD.sub('_', of).strip('_')}", about
+
+
+def _inputs(count: int) -> list[str]:
+    return [f"input x{n};" for n in range(1, count + 1)]
+
+
+def _all_pairs(function: str) -> dict[str, str]:
+    return {f"d{a}{b}": f"{function}(x{a}, x{b})" for a, b in ((1, 2), (2, 3), (1, 3))}
+
+
+def _changed(
+    title: tuple[str, str],
+    change: str,
+    function: str,
+    ensures: str,
+    when: str | None,
+    tolerance: float = 0,
+) -> SpecText:
+    """Return a spec that relates the answers to an input and to a changed copy."""
+    opening = ["input x1;", f"var x2 := {change};"]
+    calls = {f"d{n}": f"{function}(x{n})" for n in (1, 2)}
+    return _spec(title, opening, calls, ensures, when, tolerance)
 
 
 def _spec(
-    *,
-    name: str,
-    about: str,
+    title: tuple[str, str],
     opening: Sequence[str],
-    when: str | None,
-    calls: Sequence[tuple[str, str]],
+    calls: Mapping[str, str],
     ensures: str,
+    when: str | None,
+    tolerance: float = 0,
 ) -> SpecText:
-    lines = [f"# {about}", *opening]
+    name, about = title
+    lines = [f"# {about}"]
+    lines += [f"param tolerance: real := {_number(tolerance)};"] if tolerance else []
+    lines += opening
     lines += [] if when is None else [f"requires {when};"]
-    lines += [f"output {name};" for name, _ in calls]
-    lines += ["{", *(f"  {name} = {call}" for name, call in calls), "}"]
-    lines += [f"ensures {ensures};"]
-    return SpecText("\n".join(lines) + "\n", name)
+    lines += [f"output {output};" for output in calls]
+    lines += ["{", *(f"  {output} = {call}" for output, call in calls.items()), "}"]
+    return SpecText("\n".join([*lines, f"ensures {ensures};"]) + "\n", name)

@@ -10,7 +10,6 @@ import pytest
 from click.testing import CliRunner, Result
 
 from nomos.cli import cli
-from nomos.errors import NomosError
 
 GOOD = """\
 # Older people are no riskier.
@@ -82,10 +81,22 @@ error[missing-semicolon]: this statement does not end with `;`
     )
 
 
-def test_a_warning_alone_has_status_2_too(specs: Path) -> None:
+@pytest.mark.parametrize(
+    ("options", "status"),
+    [
+        ((), 0),
+        (("--strict",), 2),
+        (("--max-warnings", "0"), 2),
+        (("--max-warnings", "1"), 0),
+        (("--max-warnings", "1", "--strict"), 2),
+    ],
+)
+def test_warnings_alone_have_status_0_unless_they_are_too_many(
+    specs: Path, options: tuple[str, ...], status: int
+) -> None:
     (specs / "warned.nom").write_text(WARNED)
-    result = run("specs/warned.nom")
-    assert result.exit_code == 2
+    result = run(*options, "specs/warned.nom")
+    assert result.exit_code == status
     assert result.output.startswith("warning[unused-output]: the output `d2` is never")
     assert result.output.endswith("\n1 spec, 1 warning\n")
 
@@ -96,14 +107,100 @@ def test_errors_and_warnings_are_counted_apart(specs: Path) -> None:
     assert run("specs").output.endswith("\n3 specs, 2 errors and 1 warning\n")
 
 
-def test_an_info_alone_is_no_mistake(specs: Path) -> None:
+def test_a_domain_that_cannot_be_found_is_an_error(specs: Path) -> None:
     (specs / "lost.nom").write_text("import no_such_domain;\n" + GOOD)
     result = run("specs/lost.nom")
+    assert result.exit_code == 2
+    assert result.output.startswith("error[domain-unavailable]: ")
+    assert result.output.endswith(
+        "\n1 spec, 1 error; 1 not checked against the domain\n"
+    )
+
+
+def test_no_import_checks_without_running_the_domain(specs: Path) -> None:
+    (specs / "loud.py").write_text("raise SystemExit('imported')\n")
+    (specs / "spec.nom").write_text("import loud;\n" + GOOD)
+    assert "imported" in run("specs/spec.nom").output
+    result = run("--no-import", "specs/spec.nom")
     assert result.exit_code == 0
-    assert result.output.startswith("info[domain-unavailable]: ")
+    assert result.output.startswith(
+        "info[domain-unavailable]: functions and features were not checked: "
+        "the domain was not imported\n"
+    )
     assert result.output.endswith(
         "\n1 spec, no mistakes; 1 not checked against the domain\n"
     )
+
+
+def test_a_remedy_fits_the_reason_why_there_is_no_domain(specs: Path) -> None:
+    (specs / "lost.nom").write_text("import no_such_domain;\n" + GOOD)
+    assert (
+        "put the domain in `no_such_domain.py` beside" in run("specs/lost.nom").output
+    )
+    (specs / "no_such_domain.py").write_text("import nomos_wants_this\n")
+    told = run("specs/lost.nom").output
+    assert "pip install nomos_wants_this" in told
+    assert "beside the spec" not in told
+
+
+def test_a_comment_silences_one_warning_in_one_place(specs: Path) -> None:
+    silenced = WARNED.replace(
+        "output d2;", "output d2;  # nomos: ignore[unused-output] see the report"
+    )
+    (specs / "warned.nom").write_text(silenced)
+    assert run("--strict", "specs").output == "2 specs, no mistakes\n"
+    (specs / "warned.nom").write_text(silenced.replace("unused-output", "no-ensures"))
+    assert run("--strict", "specs").exit_code == 2
+
+
+def test_no_comment_silences_an_error(specs: Path) -> None:
+    text = GOOD.replace("d1 <= d2;", "d1 <= d3;  # nomos: ignore[undeclared-name]")
+    (specs / "wrong.nom").write_text(text)
+    assert run("specs/wrong.nom").exit_code == 2
+
+
+def test_standard_input_is_checked_as_if_it_stood_at_a_path(specs: Path) -> None:
+    (specs / "near.py").write_text(
+        "from nomos import Domain\n\n"
+        "class Near(Domain):\n    def inputs(self): ...\n    def predict(self, x): ...\n"
+    )
+    text = "import near;\n" + GOOD.replace("predict(x1)", "predikt(x1)")
+    given = ["check", "-", "--path", "specs/new.nom"]
+    result = CliRunner().invoke(cli, given, input=text)
+    assert result.exit_code == 2
+    assert " --> specs/new.nom:7:8\n" in result.output
+    assert "help: did you mean `predict`?" in result.output
+    result = CliRunner().invoke(cli, ["check", "-"], input=GOOD)
+    assert (result.exit_code, result.output) == (0, "1 spec, no mistakes\n")
+
+
+def test_a_path_without_standard_input_is_wrong_usage(specs: Path) -> None:
+    assert run("specs", "--path", "specs/new.nom").exit_code == 2
+
+
+def test_what_cannot_be_read_costs_itself_only(specs: Path) -> None:
+    (specs / "gone.nom").symlink_to("nowhere.nom")
+    (specs / "folder.nom").mkdir()
+    (specs / "wrong.nom").write_text(WRONG)
+    result = run("specs", "missing.nom")
+    assert result.exit_code == 2
+    assert "error: missing.nom does not exist\n" in result.output
+    assert "error: specs/gone.nom cannot be read: No such file" in result.output
+    assert result.output.endswith("2 specs, 2 errors and 2 cannot be read\n")
+    assert run("specs/good.nom", "missing.nom").exit_code == 2
+    content = json.loads(run("--format", "json", "specs", "missing.nom").output)
+    assert [entry["file"] for entry in content["specs"]] == [
+        "specs/good.nom",
+        "specs/wrong.nom",
+    ]
+    assert len(content["unreadable"]) == 2
+
+
+def test_a_file_of_definitions_is_checked_by_itself(specs: Path) -> None:
+    (specs / "common.nom").write_text("param eps := 0.1;\ndef f(a) := a < eps;\n")
+    assert run("specs").output == "2 specs, no mistakes\n"
+    (specs / "common.nom").write_text("def f(a) := a < eps;\n")
+    assert "`eps` is not declared" in run("specs").output
 
 
 def test_verbose_shows_name_k_and_description(specs: Path) -> None:
@@ -169,8 +266,8 @@ def test_an_argument_that_names_nothing_is_wrong_usage(
 ) -> None:
     (specs.parent / "empty").mkdir()
     result = run(argument)
-    assert isinstance(result.exception, NomosError)
-    assert argument in str(result.exception)
+    assert result.exit_code == 2
+    assert f"error: {argument} " in result.output
 
 
 def test_without_arguments_it_is_wrong_usage() -> None:

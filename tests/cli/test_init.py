@@ -333,7 +333,7 @@ class TestCsv:
         [
             ("a,b\n", "no rows"),
             ("a,a\n1,2\n", "same name: a"),
-            ("a,b\n1,2\n3\n", "line 3 has not 2 fields"),
+            ("a,b\n1,2\n3\n", "line 3 has 1 field, and the head line has 2"),
         ],
     )
     def test_broken_tables_are_refused(self, tmp_path, text, says):

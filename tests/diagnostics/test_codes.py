@@ -9,6 +9,7 @@ import pytest
 
 from nomos import api
 from nomos.diagnostics import Code, Diagnostic, Severity, Source, Span, mistakes
+from nomos.diagnostics.mistakes import meaning, writing
 from nomos.diagnostics.pages import all_pages, page, title
 from nomos.lang.format import format_spec
 
@@ -22,8 +23,9 @@ CODES = list(Code)
 def constructors() -> dict[str, object]:
     return {
         name: value
-        for name, value in inspect.getmembers(mistakes, inspect.isfunction)
-        if value.__module__ == mistakes.__name__ and not name.startswith("_")
+        for module in (meaning, writing)
+        for name, value in inspect.getmembers(module, inspect.isfunction)
+        if value.__module__ == module.__name__ and not name.startswith("_")
     }
 
 
@@ -33,14 +35,14 @@ def examples(code: Code) -> dict[str, str]:
 
 def test_each_code_has_one_constructor_and_each_constructor_a_code() -> None:
     expected = {code.value.replace("-", "_") for code in Code}
-    assert set(constructors()) == expected
+    assert set(constructors()) == expected == set(mistakes.__all__)
 
 
 def test_a_constructor_makes_its_own_code() -> None:
-    tree = ast.parse(inspect.getsource(mistakes))
     made = {
         function.name: node.value.attr
-        for function in tree.body
+        for module in (meaning, writing)
+        for function in ast.parse(inspect.getsource(module)).body
         if isinstance(function, ast.FunctionDef)
         for node in ast.walk(function)
         if isinstance(node, ast.keyword)
@@ -95,6 +97,9 @@ class {name}(Domain):
     labels = "    def labels(self): ...\n"
     (tmp_path / "compas.py").write_text(domain.format(name="Compas") + labels)
     (tmp_path / "unlabelled.py").write_text(domain.format(name="Unlabelled"))
+    grading = "    def round(self, n): ...\n    def to_grade(self, n): ...\n"
+    (tmp_path / "rounding.py").write_text(domain.format(name="Rounding") + grading)
+    (tmp_path / "common.nom").write_text("param most := 2;\n")
     return tmp_path
 
 

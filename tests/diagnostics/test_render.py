@@ -25,7 +25,9 @@ def test_the_picture_has_the_place_the_line_carets_notes_and_help() -> None:
 
 def test_warnings_and_infos_are_called_so() -> None:
     warning = mistakes.unused_output(Span(6, 8), "x1")
-    info = mistakes.domain_unavailable(Span(6, 8), "compas", "there is none")
+    info = mistakes.domain_unavailable(
+        Span(6, 8), "compas", "there is none", asked=True
+    )
     assert render(warning, RISK).startswith("warning[unused-output]: ")
     assert render(info, RISK).startswith("info[domain-unavailable]: ")
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 import pytest
+from nomos.results.result import Counts
 
-from nomos.campaign.events import Counts
 from nomos.cli import cli
 
 PAGE = (Path(__file__).parents[2] / "docs/reference/cli.md").read_text("utf-8")

@@ -87,7 +87,7 @@ def test_an_exception_is_said_with_its_place(tmp_path: Path) -> None:
 
 def test_a_file_that_ends_python_does_not_end_nomos(tmp_path: Path) -> None:
     write(tmp_path / "broken_c.py", "raise SystemExit(3)\n")
-    with pytest.raises(DomainError, match="SystemExit: 3"):
+    with pytest.raises(DomainError, match=r"broken_c.py:1: it called sys.exit\(3\)$"):
         load_imports(["broken_c"], tmp_path / "a.nom")
 
 
@@ -220,12 +220,20 @@ class Failing(Domain):
     def __init__(self, why: str = "plain") -> None:
         if why == "own":
             raise DomainError("no data here: fetch it")
+        if why == "exit":
+            sys.exit(0)
         raise OSError("disk full")
 
 
 def test_a_domain_that_cannot_be_set_up_says_why() -> None:
-    with pytest.raises(DomainError, match="Failing could not be set up: disk full"):
+    line = Failing.__init__.__code__.co_firstlineno + 5
+    place = rf"Failing could not be set up: .*test_find\.py:{line}"
+    with pytest.raises(DomainError, match=rf"^{place}: OSError: disk full$"):
         build(Failing, {})
+    with pytest.raises(
+        DomainError, match=r"test_find.py:\d+: it called sys.exit\(0\)$"
+    ):
+        build(Failing, {"why": "exit"})
     with pytest.raises(DomainError, match=r"^no data here: fetch it$"):
         build(Failing, {"why": "own"})
 
@@ -238,3 +246,44 @@ def test_a_domain_without_settings_says_so() -> None:
     assert isinstance(build(Plain, {}), Plain)
     with pytest.raises(DomainError, match=r"has no setting `model`; .* are: none"):
         build(Plain, {"model": "x"})
+
+
+class Needing(Domain):
+    def __init__(
+        self, model: str, people: int, share: float = 0.5, **more: str
+    ) -> None:
+        self.people = people
+
+
+def test_settings_that_a_domain_needs_are_named() -> None:
+    words = "^Needing needs a setting: --model MODEL --set people=…$"
+    with pytest.raises(DomainError, match=words):
+        build(Needing, {})
+    with pytest.raises(DomainError, match=r"^Needing needs a setting: --set people=…$"):
+        build(Needing, {"model": "m"})
+
+
+def missing(tmp_path: Path, line: str) -> str:
+    write(tmp_path / "wanting.py", f"\n{line}\n")
+    with pytest.raises(DomainError) as caught:
+        load_imports(["wanting"], tmp_path / "a.nom")
+    return str(caught.value).partition("wanting.py:2: ")[2]
+
+
+def test_a_package_that_is_missing_is_named_with_what_installs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [n for n in sys.modules if n.partition(".")[0] == "skops"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(sys, "path", [p for p in sys.path if "site-packages" not in p])
+    start = "ModuleNotFoundError: No module named"
+    known = missing(tmp_path, "import skops.io")
+    assert known == f"{start} 'skops'; pip install 'nomos-ml[sklearn]'"
+    other = missing(tmp_path, "import nomos_wants_this")
+    assert other == (
+        f"{start} 'nomos_wants_this'; if it is a package: pip install nomos_wants_this; "
+        "if it is a file of yours, put it beside the domain"
+    )
+    inside = missing(tmp_path, "import json.nothing")
+    assert inside.startswith(f"{start} 'json.nothing'")
+    assert "pip" not in inside

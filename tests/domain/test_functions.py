@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nomos import Domain, ModelError, batched, random
+from nomos import Domain, DomainError, ModelError, batched, random
 from nomos.domain import total
 from nomos.domain.domain import members, offer_of
 from nomos.domain.functions import answers
@@ -161,7 +161,7 @@ class Bare(Domain):
 
 
 def test_a_domain_without_inputs_says_so() -> None:
-    with pytest.raises(TypeError, match="Bare has no method `inputs`"):
+    with pytest.raises(DomainError, match="Bare has no method `inputs`"):
         Bare().inputs()
     assert not offer_of(Bare).has_labels
 

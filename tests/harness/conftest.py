@@ -17,9 +17,11 @@ from nomos import Discard, Domain, Schema, batched, random
 from nomos.diagnostics import Source
 from nomos.domain import Category, Flag, Integer, OneHot, Ordinal, Real
 from nomos.domain.domain import offer_of
-from nomos.harness.alone import Alone, Outcome, Verdict
+from nomos.harness.alone import Alone, Case, Outcome, Verdict
+from nomos.harness.cases import RandomCases
 from nomos.harness.choices import CaseDraws, RandomCase, Stream
-from nomos.harness.engine import Engine, RandomCases, Way
+from nomos.harness.compile import compile_harness
+from nomos.harness.engine import Engine, Limits, Way
 from nomos.harness.program import Program
 from nomos.lang.check import check
 
@@ -62,11 +64,16 @@ class Small(Domain):
 
     @batched
     def predict(self, rows):
-        return (np.nan_to_num(rows[:, 0]) * 7 % 5).astype(np.int32)
+        """Answer in one buffer, each time the same."""
+        if not hasattr(self, "_buffer"):
+            self._buffer = np.zeros(9000, dtype=np.int32)
+        self._buffer[: len(rows)] = np.nan_to_num(rows[:, 0]) * 7 % 5
+        return self._buffer[: len(rows)]
 
     @batched
     def score(self, rows):
-        return rows[:, 2] * np.float32(0.1)
+        """Answer as networks do, with shape (n, 1)."""
+        return rows[:, 2:3] * np.float32(0.1)
 
     @batched
     def brittle(self, rows):
@@ -142,6 +149,28 @@ class Small(Domain):
     def huge(self):
         return 2**63
 
+    def case(self, number):
+        return number + 1
+
+    def equal(self, first, second) -> int:
+        return 3
+
+    def differ(self, number) -> int:
+        return -number
+
+    def bool(self, row):
+        """Answer with a number of numpy, which is narrow."""
+        return row[0]
+
+
+class Whole(Small):
+    """The same with rows of small integers."""
+
+    def inputs(self):
+        rows = np.nan_to_num(super().inputs(), posinf=0)
+        rows[:, 1] %= 1000
+        return rows.astype(np.int16)
+
 
 @dataclass(frozen=True)
 class Told:
@@ -149,6 +178,7 @@ class Told:
 
     verdict: Verdict
     spent: bool  # the case got past `requires`
+    calls: int  # of the model, by its block
     choices: tuple[int, ...] | None = None  # of a violated or crashed case
     why: str = ""  # of a crash
 
@@ -187,8 +217,45 @@ def told_alone(program: Program, count: int, seed: int = 0) -> Tale:
             why = outcome.why
         if outcome.verdict is Verdict.DISCARDED:
             discards[outcome.why] += 1
-        cases.append(Told(outcome.verdict, spent, choices, why))
+        cases.append(Told(outcome.verdict, spent, outcome.calls, choices, why))
     return Tale(cases, discards)
+
+
+class Recorder:
+    """What a compiled harness stands on, here: it keeps the outcome of each case."""
+
+    def __init__(self, program: Program, count: int) -> None:
+        self.program = program
+        self.count = count
+        self.running: Case | None = None
+        self.outcomes: list[Outcome] = []
+
+    def functions(self, *names: str) -> list[Any]:
+        known = self.program.namespace(lambda: self.running)
+        return [known[name] for name in names]
+
+    def run(self, function: Callable[[Case], None]) -> None:
+        def run_case(case: Case) -> None:
+            self.running = case
+            function(case)
+
+        alone = Alone(self.program, run_case)
+        stream = Stream(0, self.program.spec.name)
+        draws = [RandomCase(stream, number) for number in range(self.count)]
+        self.outcomes = [alone.run(case) for case in draws]
+
+
+def outcomes_compiled(program: Program, count: int) -> list[Outcome]:
+    """Run cases by the program that `nomos compile` writes."""
+    offer = offer_of(type(program.domain))
+    text = compile_harness(program.spec, "spec.nom", offer.functions)
+    _, frame, rest = text.partition("from nomos.runner.standalone import Harness")
+    assert frame
+    recorder = Recorder(program, count)
+    names = {"Harness": lambda *_, **__: recorder, "__file__": "harness.py"}
+    with np.errstate(all="ignore"):
+        exec(compile(rest, "harness.py", "exec"), names)
+    return recorder.outcomes
 
 
 class CountedAlone:
@@ -218,16 +285,21 @@ def told(
     discards: Counter[str] = Counter()
     for first in range(0, count, batch):
         size = min(batch, count - first)
-        judged = engine.run(RandomCases(stream, first, size), tests=MUCH, crashes=MUCH)
-        assert len(judged.verdicts) == size
-        discards += judged.discards
+        judged = engine.run(RandomCases(stream, first, size), Limits(MUCH, MUCH))
+        assert len(judged) == size
+        found = judged.violations
+        assert found.came_back.all()  # in a batch of its own, each is violated again
+        reasons = [judged.reasons[why] for why in judged.why.tolist() if why >= 0]
+        discards += Counter(reasons)
+        violated = {r: found.choices_of(n) for n, r in enumerate(found.rows.tolist())}
+        crashed = {crash.row: crash for crash in judged.crashes}
         for row, verdict in enumerate(judged.verdicts.tolist()):
-            choices, why = judged.violations.get(row), ""
-            if row in judged.crashes:
-                crash = judged.crashes[row]
-                choices, why = crash.choices, crash.why
+            choices, why = violated.get(row), ""
+            if row in crashed:
+                choices, why = crashed[row].choices, crashed[row].error
             spent = bool(judged.accepted[row])
-            cases.append(Told(Verdict(verdict), spent, choices, why))
+            calls = int(judged.calls[row])
+            cases.append(Told(Verdict(verdict), spent, calls, choices, why))
     if most_alone is not None and way != "rows":
         assert alone.cases <= most_alone * count, (way, alone.cases, count)
     return Tale(cases, discards)
@@ -238,15 +310,23 @@ def assert_same(
     count: int,
     batches: dict[int, int],
     alone: float | None = None,
+    share: Callable[[Tale], float | None] = lambda tale: None,
 ) -> Tale:
     """Compare all ways with running alone; `batches` says how many cases for each.
 
-    `alone` is the share of cases that columns and lanes may hand over.
+    `alone` is the share of cases that columns and lanes may hand over; `share` says it
+    of what the cases came to.
     """
     with warnings.catch_warnings():
         # What numpy warns of, it does to every way alike; verdicts do not depend on it.
         warnings.simplefilter("ignore", RuntimeWarning)
         expected = told_alone(program, count)
+        for number, outcome in enumerate(outcomes_compiled(program, min(60, count))):
+            case = expected.cases[number]
+            assert outcome.verdict == case.verdict, ("compiled", number)
+            if case.choices is not None:
+                assert outcome.choices == case.choices, ("compiled", number)
+        alone = share(expected) if alone is None else alone
         straight = program.spec.code.straight is not None
         ways: list[Way] = ["columns", "lanes"] if straight else ["lanes"]
         runs = [(way, *batch) for way in ways for batch in batches.items()]
@@ -267,6 +347,11 @@ def make() -> Callable[..., Program]:
 @pytest.fixture
 def small() -> type[Domain]:
     return Small
+
+
+@pytest.fixture
+def whole() -> type[Domain]:
+    return Whole
 
 
 @pytest.fixture

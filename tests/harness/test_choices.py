@@ -110,11 +110,12 @@ def test_numpys_integers_and_truths_are_integers() -> None:
     assert [type(choice) for choice in case.choices] == [int, int]
 
 
-def test_a_range_has_at_most_as_many_numbers_as_there_are_words() -> None:
+def test_a_range_is_of_64_bit_integers() -> None:
     case = RandomCase(Stream(0, "p"), 0)
-    assert 0 <= case.integer(0, 2**64 - 1) < 2**64
-    with pytest.raises(ValueError, match=r"more than 2\*\*64 numbers"):
-        case.integer(0, 2**64)
+    assert -(2**63) <= case.integer(-(2**63), 2**63 - 1) < 2**63
+    for low, high in ((0, 2**63), (-(2**63) - 1, 0)):
+        with pytest.raises(ValueError, match="goes beyond 64-bit integers"):
+            case.integer(low, high)
 
 
 def test_a_case_is_drawn_again_from_its_choices() -> None:
@@ -173,7 +174,8 @@ def test_a_chunk_draws_what_its_cases_draw_alone() -> None:
     for row, position, value in zip(rows, positions, values, strict=True):
         word = stream.word(int(position), 100 + int(row))
         assert value == bounded(word, 1, 1000)
-        assert draws.word(int(row), int(position)) == word
+        assert draws.integer(int(row), int(position), 1, 1000) == value
+        assert draws.seed(int(row), int(position)) == seed_of(word)
     seeds = draws.seeds(None, 2).tolist()
     assert seeds == [seed_of(stream.word(2, 100 + row)) for row in range(50)]
 
@@ -188,6 +190,7 @@ def test_listed_cases_wait_for_the_choices_they_do_not_have() -> None:
     assert values.tolist() == [1, 6]
     assert waiting is not None and waiting.tolist() == [True, False]
     assert (draws.low[0], draws.high[0]) == (1, 3)
-    for draw in (lambda: draws.seeds(None, 0), lambda: draws.word(0, 0)):
+    assert draws.seeds(None, 0).tolist() == [4, 5, 6] and draws.seed(1, 0) == 5
+    for draw in (lambda: draws.seeds(None, 1), lambda: draws.seed(0, 1)):
         with pytest.raises(EndlessRange):
             draw()

@@ -32,6 +32,7 @@ class Asked:
 
 def test_each_place_is_asked_for_once() -> None:
     memory = Memory(10)
+    memory._doubts[:] = False
     places = np.array([3, 1, 3, 3, 7])
     ask = Asked(places, lambda place: place * 10)
     answers, failed = memory.recall(places, ask)
@@ -47,6 +48,7 @@ def test_each_place_is_asked_for_once() -> None:
 
 def test_what_failed_is_not_asked_for_again() -> None:
     memory = Memory(4)
+    memory._doubts[:] = False
     ask = Asked(np.array([0, 1, 1]), float, lambda place: place == 1)
     _, failed = memory.recall(ask.places, ask)
     assert failed.tolist() == [False, True, True]
@@ -98,6 +100,82 @@ def test_columns_of_two_kinds_become_a_list() -> None:
     assert scatter(target, np.array([1]), np.array([9])).tolist() == [6, 9, 5]
     assert scatter(target, np.array([1]), np.array([0.5])) == [6, 0.5, 5]
     assert spread(["a"], np.array([1]), 2) == [None, "a"]
+
+
+def test_a_share_of_the_places_that_are_used_again_is_asked_for_again() -> None:
+    memory, places = Memory(6400), np.arange(6400)
+    once = Asked(places, float)
+    memory.recall(places, once)
+    assert memory.asked_again == 0 and len(once.rows) == 1
+    for _ in range(3):
+        memory.recall(places, once)
+    assert 90 <= memory.asked_again <= 110 and memory.moved == 0
+    assert len(once.rows) == 2 and len(once.rows[1] or []) == memory.asked_again
+
+
+def test_of_few_places_several_are_asked_for_again() -> None:
+    for size in (1, 5, 30, 100, 1000):
+        memory, places = Memory(size), np.tile(np.arange(size), 2)
+        memory.recall(places, Asked(places, int))
+        assert min(size, 6) <= memory.asked_again <= max(size // 50, 17)
+
+
+def test_only_rows_that_stand_are_asked_for_again() -> None:
+    memory, places = Memory(4), np.array([0, 1, 0, 1])
+    ask = Asked(places, int)
+    memory.recall(places, ask, np.array([False, True, False, True]))
+    assert ask.rows == [[2, 3], [1]]
+
+
+NAN, INF = float("nan"), float("inf")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "moved"),
+    [
+        (1.0, 1.0 + 1e-7, False),
+        (1.0, 1.001, True),
+        (1e-9, 2e-9, False),  # the others are about 1
+        (NAN, NAN, False),
+        (NAN, 1.0, True),
+        (INF, INF, False),
+        (INF, 1.0, True),
+        (INF, -INF, True),
+        (1, 1, False),
+        (10**6, 10**6 + 1, True),
+        (True, False, True),
+        ("a", "a", False),
+        ("a", "b", True),
+        ((1.0, NAN), (1.0 + 1e-9, NAN), False),
+        ((1.0, "a"), (1.0, "b"), True),
+        ((1.0,), (1.0, 2.0), True),
+        (None, None, False),
+        (1, "1", True),
+    ],
+)
+def test_an_answer_that_moved_is_counted(first: Any, second: Any, moved: bool) -> None:
+    memory = Memory(8)
+    alike = type(first) is float
+    others: Any = [1.0] * 7 if alike else [None] * 7
+    no = np.zeros(8, dtype=bool)
+    column = np.array([first, *others]) if alike else [first, *others]
+    memory.keep(np.arange(8), column, no)
+    memory.keep(np.array([0]), [second], no[:1])
+    assert (memory.asked_again, memory.moved) == (1, int(moved))
+    memory.keep(np.array([0]), [second], no[:1])
+    assert memory.asked_again == 1
+
+
+def test_vectors_move_by_more_than_their_last_bits_or_fail() -> None:
+    no = np.zeros(2, dtype=bool)
+    for change, moved in ((0.0, 0), (1e-7, 0), (1e-3, 1)):
+        memory = Memory(2)
+        rows = np.array([[1.0, 1e-9], [1.0, 2.0]])
+        memory.keep(np.array([0, 1]), rows, no)
+        memory.keep(np.array([0]), rows[:1] + change, no[:1])
+        assert memory.moved == moved
+        memory.keep(np.array([1]), rows[1:], ~no[:1])
+        assert memory.moved == moved + 1
 
 
 class Brittle(Domain):

@@ -10,8 +10,10 @@ import pytest
 from nomos import Domain, Schema, batched
 from nomos.domain import Integer, OneHot
 from nomos.harness.alone import Alone, Outcome, Verdict
+from nomos.harness.cases import RandomCases
 from nomos.harness.choices import RandomCase, ReplayedCase, Stream
-from nomos.harness.engine import Engine, RandomCases
+from nomos.harness.engine import Engine, Limits
+from tests.harness.judging import violated
 
 MUCH = 10**9
 
@@ -161,9 +163,9 @@ def test_choices_are_those_of_the_case_alone(make: Callable[..., Any]) -> None:
     program = make(text, People())
     for way in ("columns", "lanes", "rows"):
         cases = RandomCases(Stream(0, "p"), 0, 500)
-        judged = Engine(program, way).run(cases, tests=MUCH, crashes=MUCH)
-        assert judged.violations
-        for choices in judged.violations.values():
+        judged = Engine(program, way).run(cases, Limits(MUCH, MUCH))
+        assert violated(judged)
+        for choices in violated(judged).values():
             assert len(choices) == 2 and choices[1] == 2 and choices[0] >= 10
 
 
@@ -171,8 +173,10 @@ def test_a_broken_model_spends_budget_and_ends(make: Callable[..., Any]) -> None
     program = make(spec("d = broken(x1)"), People())
     for way in ("columns", "lanes", "rows"):
         cases = RandomCases(Stream(0, "p"), 0, 5000)
-        judged = Engine(program, way).run(cases, tests=MUCH, crashes=50)
-        assert len(judged.crashes) == len(judged.verdicts) == judged.tests == 50
+        judged = Engine(program, way).run(cases, Limits(MUCH, 50))
+        assert (
+            len(judged.crashes) == len(judged.verdicts) == judged.accepted.sum() == 50
+        )
 
 
 def test_labels_of_large_records_that_look_alike_are_their_own(

@@ -7,13 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nomos import Domain, Schema, batched
-from nomos.domain import Integer, Real
+from nomos import Discard, Domain, Schema, batched
+from nomos.domain import Integer, Real, total
 from nomos.harness.alone import Verdict
+from nomos.harness.cases import RandomCases
+from nomos.harness.choices import Stream
+from nomos.harness.engine import Engine, Limits, Way
 
 BATCHES = {1: 20, 7: 70, 512: 300, 8192: 300}
 PAIR = """
-    import d;
+    import world;
     input x1;
     input x2;
     output d1;
@@ -186,7 +189,7 @@ class Narrow(Domain):
 
 
 SET = """
-    import d;
+    import world;
     input x1;
     var v := randInt(0, 200);
     var x2 := {change};
@@ -315,3 +318,210 @@ def test_a_record_of_one_number_stays_a_record(
     text = PAIR.replace("predict(x2)", "predict(more(x2))")
     tale = same(make(text, OneFeature()), 300, BATCHES, alone=0)
     assert {case.verdict for case in tale.cases} == {Verdict.PASSED, Verdict.VIOLATED}
+
+
+class Coin(Domain):
+    """A model that answers as it likes."""
+
+    def __init__(self, noise: float = 1.0) -> None:
+        self.rng = np.random.default_rng(0)
+        self.noise = noise
+
+    def inputs(self) -> Any:
+        return np.arange(60.0).reshape(30, 2)
+
+    @batched
+    def predict(self, rows: Any) -> Any:
+        return rows[:, 0] + self.noise * self.rng.integers(0, 2, len(rows))
+
+    def twice(self, row: Any) -> bool:
+        first = self.predict(row)
+        return bool(first == self.predict(row))
+
+
+TWICE = """
+    import world;
+    input x;
+    output a;
+    output b;
+    {
+      a = predict(x)
+      b = predict(x)
+    }
+    ensures a == b;
+    """
+DEEP = """
+    import world;
+    input x;
+    output a;
+    {
+      a = twice(x)
+    }
+    ensures a == true;
+    """
+
+
+@pytest.mark.parametrize("text", [TWICE, DEEP], ids=["block", "deep inside"])
+@pytest.mark.parametrize("way", ["columns", "lanes", "rows"])
+@pytest.mark.parametrize("batch", [50, 1000])
+def test_two_calls_of_a_case_never_share_an_answer(
+    make: Callable[..., Any], text: str, way: Way, batch: int
+) -> None:
+    engine = Engine(make(text, Coin()), way)
+    violated = 0
+    for first in range(0, 1000, batch):
+        cases = RandomCases(Stream(0, "spec"), first, batch)
+        judged = engine.run(cases, Limits(10**9, 10**9))
+        violated += int((judged.verdicts == Verdict.VIOLATED).sum())
+    assert 150 < violated < 850  # remembered answers make the share coarse
+    if way != "rows" and text is TWICE:
+        assert engine.answers.asked_again > 4
+        assert engine.answers.moved > 1
+
+
+@pytest.mark.parametrize("way", ["columns", "lanes"])
+def test_one_item_drawn_twice_is_asked_twice(
+    make: Callable[..., Any], way: Way
+) -> None:
+    text = PAIR.replace("x1 != x2 ==> d1 != d2", "x1 == x2 ==> d1 == d2")
+    engine = Engine(make(text, Coin()), way)
+    cases = RandomCases(Stream(0, "spec"), 0, 3000)
+    judged = engine.run(cases, Limits(10**9, 10**9))
+    assert (judged.verdicts == Verdict.VIOLATED).any()
+
+
+@pytest.mark.parametrize("way", ["columns", "lanes"])
+@pytest.mark.parametrize("count", [100, 5000])
+def test_answers_that_differ_in_their_last_bits_have_not_moved(
+    make: Callable[..., Any], way: Way, count: int
+) -> None:
+    engine = Engine(make(TWICE, Coin(noise=1e-9)), way)
+    cases = RandomCases(Stream(0, "spec"), 0, count)
+    engine.run(cases, Limits(10**9, 10**9))
+    assert engine.answers.asked_again > 4
+    assert engine.answers.moved == 0
+
+
+class Helped(Domain):
+    """A model, helpers that are not batched, and some that ask the model."""
+
+    def inputs(self) -> Any:
+        return np.arange(60.0).reshape(30, 2)
+
+    @batched
+    def predict(self, rows: Any) -> Any:
+        return rows[:, 0] % 7
+
+    @batched
+    def picky(self, rows: Any) -> Any:
+        if (rows[:, 0] % 8 == 6).any():
+            raise ValueError("six")
+        if (rows[:, 0] % 8 == 4).any():
+            raise Discard("four")
+        return rows[:, 0]
+
+    @batched
+    @total
+    def surely(self, rows: Any) -> Any:
+        return rows[:, 1]
+
+    @batched
+    def both(self, rows: Any) -> Any:
+        """One call, whatever it asks inside."""
+        return [self.predict(row) + self.surely(row) for row in rows]
+
+    def older(self, row: Any) -> Any:
+        return row + 1
+
+    def deep(self, row: Any) -> int:
+        return sum(self.predict(row) for _ in range(int(row[0]) % 4))
+
+    def hidden(self, row: Any) -> int:
+        return _ask(self, row)
+
+    def at_once(self, row: Any) -> int:
+        return max(self.predict.many([row, row, row]))
+
+    def sometimes(self, row: Any) -> int:
+        return self.picky(row) if row[0] % 3 == 1 else -1
+
+
+def _ask(domain: Any, row: Any) -> int:
+    answer: int = vars(type(domain))["pre" + "dict"].__get__(domain, type(domain))(row)
+    return answer
+
+
+CALLS = {
+    "d = predict(older(x))": (1, 1),
+    "d = predict(x) + predict(older(x))": (2, 2),
+    "d = deep(x) + predict(x)": (None, 3),
+    "d = hidden(x)": (0, 1),  # nobody could see that in its code
+    "d = at_once(x)": (None, 3),
+    "d = sometimes(x) + predict(x)": (None, 2),
+    "d = predict(x) + picky(x) + predict(x)": (3, 3),
+    "d = picky(older(x)) * deep(x)": (None, 3),
+    "d = surely(x)\n      d = 3": (1, 1),
+    "d = surely(older(x)) + predict(x)": (2, 2),
+    "d = both(x)": (1, 1),
+    "d = older(x)\n      d = 1": (0, 0),
+}
+
+
+@pytest.mark.parametrize("block", CALLS)
+def test_model_calls_do_not_depend_on_the_way(
+    make: Callable[..., Any], same: Callable[..., Any], block: str
+) -> None:
+    text = f"""
+        import world;
+        input x;
+        var v := predict(x);
+        requires predict(x) < 6;
+        output d;
+        {{
+          {block.replace("      ", "          ")}
+        }}
+        ensures d < 40 || predict(x) == surely(x) || v > 3;
+        """
+    program = make(text, Helped())
+    tale = same(program, 300, BATCHES)
+    static, most = CALLS[block]
+    assert program.spec.k == static
+    assert max(case.calls for case in tale.cases) == most
+
+
+class Unmarked(Domain):
+    """No function is batched, so each that the block calls stands for the model."""
+
+    def inputs(self) -> Any:
+        return list(range(30))
+
+    def play(self, number: int) -> int:
+        return self.rule(number)
+
+    def rule(self, number: int) -> int:
+        if number % 8 == 6:
+            raise Discard("six")
+        return number % 5
+
+    def getFeat(self, number: int, key: int) -> int:  # noqa: N802 - built in
+        return number
+
+
+@pytest.mark.parametrize("write", [str, in_lanes], ids=["columns", "lanes"])
+def test_where_nothing_is_batched_the_calls_of_the_block_count(
+    make: Callable[..., Any], same: Callable[..., Any], write: Callable[[str], str]
+) -> None:
+    text = """
+    import world;
+    input x;
+    requires play(x) < 4;
+    output d;
+    {
+      d = play(x) + rule(x) + play(getFeat(x, 0) + 1)
+    }
+    ensures d < 7 && rule(x) < 3;
+    """
+    program = make(write(text), Unmarked())
+    tale = same(program, 300, BATCHES)
+    assert program.spec.k == 3
+    assert {case.calls for case in tale.cases} == {0, 3}

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from nomos import Domain, DomainError, Schema, batched
 from nomos.domain import Flag, Integer
+from nomos.domain.domain import offer_of
 from nomos.domain.values import is_value
 from nomos.harness.alone import Verdict
 from nomos.harness.program import concatenate, differ, equal, isolated
@@ -263,6 +265,11 @@ def test_a_function_that_changes_its_argument_has_one_meaning(
     )
 
 
+def _of_the_file(domain: Any, n: int) -> int:
+    answer: int = domain.ask(n)
+    return answer
+
+
 class Deep(Domain):
     @batched
     def ask(self, numbers: Any) -> Any:
@@ -280,10 +287,18 @@ class Deep(Domain):
     def comprehended(self, n: int) -> int:
         return max(self.ask(k) for k in range(n))
 
+    def by_name(self, n: int) -> int:
+        answer: int = getattr(self, "a" + "sk")(n)
+        return answer
+
+    def elsewhere(self, n: int) -> int:
+        return _of_the_file(self, n)
+
     def plain(self, n: int) -> int:
         return n
 
     largest = max
+    stored = partial(max, 1)  # what it does cannot be seen
 
     def inputs(self) -> list[int]:
         return [1]
@@ -294,7 +309,11 @@ def test_which_functions_ask_a_batched_one_is_seen_in_their_code(
 ) -> None:
     program = make(PLAIN.replace("f(x)", "plain(x)"), Deep())
     asking = {name for name in program.functions if program.asks(name)}
-    assert asking == {"direct", "inside", "comprehended"}
+    seen = {"direct", "inside", "comprehended", "by_name", "elsewhere", "stored"}
+    assert asking == seen
+    offered = offer_of(Deep).functions
+    assert {name for name, function in offered.items() if function.k is None} == seen
+    assert offered["ask"].k == 1 and offered["plain"].k == offered["largest"].k == 0
     assert program.batched("ask") and program.batched("plain") is None
     assert program.function("_private") is None and program.function("none") is None
 

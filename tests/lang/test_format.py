@@ -235,16 +235,19 @@ def test_blocks_are_opened_up_and_indented_by_two(before: str, after: str) -> No
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("before", "after"),
     [
-        "{\n    d1 = '''a\n    b'''\n}",
-        "{ d1 = '''a\n\n\nb''' }",
-        "{\n    d1 = f'''{1}\n    b'''\n}",
-        "{\n    d1 = 'a\\\n    b'\n}",
+        ("{\n    d1 = '''a\n    b'''  \n}", "{\n  d1 = '''a\n    b'''\n}"),
+        ("{ d1 = '''a\n\n\nb''' }", "{\n  d1 = '''a\n\n\nb'''\n}"),
+        ("{\n    d1 = f'''{1}\n    b'''\n}", "{\n  d1 = f'''{1}\n    b'''\n}"),
+        ("{\n    d1 = 'a\\\n    b'\n}", "{\n  d1 = 'a\\\n    b'\n}"),
+        ("{\n d1 = '''a  \n \t\n  b \n'''\n}", "{\n  d1 = '''a  \n \t\n  b \n'''\n}"),
+        ("{\n d1 = ['''a \n ''',  \n 2]  \n}", "{\n  d1 = ['''a \n ''',\n  2]\n}"),
     ],
 )
-def test_a_block_whose_strings_would_change_is_not_touched(text: str) -> None:
-    assert block(text) == text
+def test_what_stands_inside_a_string_is_not_touched(before: str, after: str) -> None:
+    assert block(before) == after
+    assert block(after) == after
 
 
 def test_a_string_of_several_lines_that_does_not_change_is_no_obstacle() -> None:

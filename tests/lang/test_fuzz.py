@@ -1,8 +1,10 @@
 """Random and mutated specs: only diagnostics come back, and they come soon."""
 
 import json
+import re
 import statistics
 import sys
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from time import process_time
@@ -13,8 +15,10 @@ import pytest
 from nomos.diagnostics import Severity, Source
 from nomos.diagnostics.render import render, to_json
 from nomos.errors import SpecError
+from nomos.lang import syntax
 from nomos.lang.check import check
 from nomos.lang.format import format_spec
+from nomos.lang.parse import parse
 
 LONGEST = 1024  # characters
 SLOWEST_S = 0.1
@@ -50,6 +54,11 @@ PIECES = [
         "true",
         "null",
     ),
+    *("use ", "param p := ", "def f(a) := ", "ensures n: ", "input xs[3];", '"c.nom";'),
+    *("if ", " then ", " else ", " in ", "in {", "}", "..", "0..1", "forall i in xs: "),
+    *("exists i < j in xs: ", "count i in xs:", "sum i in ", "xs[i]", "xs[0]", "[0]"),
+    *("abs(", "min(d1, ", "isclose(d1, ", "randReal(0, ", "len(xs)", "f(", "p"),
+    *("“", "”", "≤", "\u2212", "++", "<>", "?", " : ", "from k import K;"),
     *(
         "x1",
         "d1",
@@ -194,7 +203,21 @@ def work(source: Source, offer) -> tuple[float, str | None]:
     return taken, text
 
 
-def survive(text: str, offer) -> None:
+def block_lines(text: str) -> list[str]:
+    """Return the lines of the block without their indentation."""
+    block = parse(Source("fuzz.nom", text)).spec.block
+    lines = [] if block is None else block.code.split("\n")
+    return [line.strip() for line in lines if line.strip()]
+
+
+def shapes(text: str) -> list[object]:
+    """Return what the statements outside the block say."""
+    statements = syntax.statements(parse(Source("fuzz.nom", text)).spec)
+    return [syntax.shape(s) for s in statements if not isinstance(s, syntax.Block)]
+
+
+def survive(text: str, offer) -> bool:
+    """Check and format a spec; tell whether it could be formatted."""
     source = Source("fuzz.nom", text)
     taken, formatted = work(source, offer)
     if taken > SLOWEST_S:  # other processes may have been in the way
@@ -204,18 +227,24 @@ def survive(text: str, offer) -> None:
     if formatted is not None:
         again = format_spec(Source("fuzz.nom", formatted))
         assert again == formatted, f"formatting {text!r} does not settle"
+        assert block_lines(formatted) == block_lines(source.text)
+        assert shapes(formatted) == shapes(source.text)
+    return formatted is not None
 
 
-def fuzz(seed: int, offer) -> None:
+def fuzz(seed: int, offer) -> int:
+    """Try one batch of specs; return how many of them could be formatted."""
     rng = np.random.default_rng(seed)
     specs = corpus()
+    formatted = 0
     for number in range(BATCH):
         text = fuzzed(rng, specs)
         try:
-            survive(text, offer if number % 2 else None)
+            formatted += survive(text, offer if number % 2 else None)
         except Exception as error:
             error.add_note(f"seed {seed}, spec {number}: {text!r}")
             raise
+    return formatted
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -230,9 +259,60 @@ def test_fuzzed_specs_get_diagnostics(seed: int, offer) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(100, 140))
+@pytest.mark.parametrize("seed", range(100, 700))  # 300,000 specs
 def test_many_fuzzed_specs_get_diagnostics(seed: int, offer) -> None:
     fuzz(seed, offer)
+
+
+GAPS = [" ", "\n", "\n\n\n", "\t ", " # one\n", "\n// two\n", " /* three */ "]
+OUTSIDE = re.compile(
+    r"""\#[^\n]*\n|//[^\n]*\n|/\*.*?\*/|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'"""
+    r"""|(?P<gap>[ \n]+)|(?P<number>\b[0-9]+\b)|(?P<sign>[<>]=?|[+*-](?![0-9]))|.""",
+    re.DOTALL,
+)
+
+
+def written_otherwise(text: str, rng: np.random.Generator) -> str:
+    """Return a spec with other white space, comments, numbers, signs and indentation."""
+    block = parse(Source("fuzz.nom", text)).spec.block
+    assert block is not None
+
+    def other(match: re.Match[str]) -> str:
+        if match["gap"]:
+            return GAPS[rng.integers(len(GAPS))] if rng.random() < 0.3 else match[0]
+        if match["number"]:
+            return str(rng.integers(0, 1000)) if rng.random() < 0.3 else match[0]
+        if match["sign"] and rng.random() < 0.3:
+            same = "+-*" if match[0] in "+-*" else ["<", "<=", ">", ">="]
+            return str(rng.choice(list(same)))
+        return match[0]
+
+    indent = " " * rng.integers(0, 9)
+    code = textwrap.indent(textwrap.dedent(block.code), indent)
+    start, end = block.span.start, block.span.end
+    head, tail = (OUTSIDE.sub(other, part) for part in (text[:start], text[end:]))
+    return f"{head}{{{code if code.strip() else block.code}}}{tail}"
+
+
+def keep_what_specs_say(count: int, seed: int, offer) -> None:
+    """Format specs that are written in many ways; what they say stays."""
+    rng = np.random.default_rng(seed)
+    sources = [Source("fuzz.nom", text) for text in corpus()]
+    texts = [s.text for s in sources if work(s, offer)[1] is not None]
+    formatted = 0
+    while formatted < count:
+        text = written_otherwise(texts[rng.integers(len(texts))], rng)
+        formatted += survive(text, offer)
+
+
+def test_formatting_keeps_what_specs_say(offer) -> None:
+    keep_what_specs_say(200, 0, offer)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(1, 41))  # 20,000 specs
+def test_formatting_keeps_what_very_many_specs_say(seed: int, offer) -> None:
+    keep_what_specs_say(500, seed, offer)
 
 
 FRAMES = {

@@ -76,21 +76,30 @@ def test_elsewhere_k_depends_on_the_run(code: str) -> None:
     assert k(code) is None
 
 
-def test_only_functions_of_a_known_domain_count(offer) -> None:
+def with_k(offer, **counts: int | None):
+    functions = {n: replace(f, k=counts.get(n, 0)) for n, f in offer.functions.items()}
+    return replace(offer, functions=functions)
+
+
+def test_a_call_counts_for_what_its_function_asks(offer) -> None:
     code = "import math\nd1 = predict(x1) + compas.distance(x1, x2) + math.sqrt(2)"
-    assert k(code, offer, "import compas;\n") == 2
+    head = "import compas;\n"
+    assert k(code, with_k(offer, predict=1, distance=1), head) == 2
+    assert k(code, with_k(offer, predict=1), head) == 1
+    assert k(code, with_k(offer, predict=1, distance=None), head) is None
+    branch = "if is_adult(x1): d1 = distance(x1, x2)\nd1 = predict(x1)"
+    assert k(branch, with_k(offer, predict=1), head) == 1
+    assert k(branch, with_k(offer, predict=1, distance=1), head) is None
 
 
-def test_where_models_are_called_other_functions_of_the_domain_do_not_count(
-    offer,
+@pytest.mark.parametrize(
+    "code", ["d1 = max(map(predict, [x1, x2]))", "f = compas.predict\nd1 = f(x1)"]
+)
+def test_a_model_that_is_handed_on_may_be_called_any_number_of_times(
+    offer, code: str
 ) -> None:
-    predict = replace(offer.functions["predict"], batched=True)
-    known = replace(offer, functions={**offer.functions, "predict": predict})
-    code = (
-        "if is_adult(x1): d1 = distance(x1, x2)\nd1 = predict(x1) - predict(older(x2))"
-    )
-    assert k(code, known, "import compas;\n") == 2
-    assert k("d1 = distance(x1, x2)", known, "import compas;\n") == 1
+    assert k(code, with_k(offer, predict=1), "import compas;\n") is None
+    assert k(code, with_k(offer), "import compas;\n") == 0
 
 
 def test_k_in_words() -> None:

@@ -8,10 +8,11 @@ import tokenize
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, given, reject, settings
 from hypothesis import strategies as st
 
 from nomos.diagnostics import Source, Span
+from nomos.errors import SpecError
 from nomos.lang import syntax
 from nomos.lang.block import PythonCode
 from nomos.lang.format import format_expr, format_spec
@@ -34,7 +35,9 @@ def node(kind, *parts):
 
 
 words = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,20}", fullmatch=True)
-names = words.filter(lambda word: word not in ("true", "false", "null")).map(
+# Before a name, `in`, `then` and `else` are words of the language, as in Python.
+LITERALS = ("true", "false", "null", "if", "in", "then", "else")
+names = words.filter(lambda word: word not in LITERALS).map(
     lambda word: node(syntax.Name, word)
 )
 numbers = st.one_of(
@@ -50,7 +53,27 @@ operators = st.sampled_from(
 def larger(smaller):
     arguments = st.lists(smaller, max_size=4).map(tuple)
     qualifiers = st.none() | names
+    sets = st.lists(smaller, min_size=1, max_size=3).map(
+        lambda items: node(syntax.OneOf, tuple(items))
+    )
+    ranges = st.builds(lambda a, b: node(syntax.Between, a, b), smaller, smaller)
+    indices = st.lists(names, min_size=1, max_size=2).map(tuple)
+    quantifiers = st.sampled_from(["forall", "exists", "count", "sum"])
     return st.one_of(
+        st.builds(
+            lambda e, a: node(syntax.Membership, e, a), smaller, st.one_of(sets, ranges)
+        ),
+        st.builds(
+            lambda c, a, b: node(syntax.Conditional, c, a, b), smaller, smaller, smaller
+        ),
+        st.builds(lambda s, i: node(syntax.Index, s, i), smaller, smaller),
+        st.builds(
+            lambda q, i, o, e: node(syntax.Quantifier, q, i, o, e),
+            quantifiers,
+            indices,
+            names,
+            smaller,
+        ),
         st.builds(lambda s, f: node(syntax.Feature, s, f), smaller, names),
         st.builds(
             lambda s, f, v: node(syntax.Update, s, f, v), smaller, names, smaller
@@ -77,6 +100,37 @@ def declarations(kind, least=0):
     return st.lists(made, min_size=least, max_size=3).map(tuple)
 
 
+sizes = st.one_of(
+    st.none(), st.integers(0, 99).map(lambda n: node(syntax.Number, n)), names
+)
+inputs = st.lists(
+    st.builds(lambda name, size: node(syntax.Input, name, size), names, sizes),
+    min_size=1,
+    max_size=3,
+).map(tuple)
+limits = st.none() | st.builds(
+    lambda a, b: node(syntax.Between, a, b), numbers, numbers
+)
+limits |= st.lists(strings, min_size=1, max_size=2).map(
+    lambda items: node(syntax.OneOf, tuple(items))
+)
+shared = st.lists(
+    st.one_of(
+        strings.map(lambda path: node(syntax.Use, path)),
+        st.builds(
+            lambda *p: node(syntax.Param, *p), names, st.none() | names, numbers, limits
+        ),
+        st.builds(
+            lambda name, own, body: node(syntax.Def, name, tuple(own), body),
+            names,
+            st.lists(names, max_size=3),
+            expressions,
+        ),
+    ),
+    max_size=3,
+).map(tuple)
+
+
 def lines_of(kind, *parts):
     made = st.builds(lambda *p: node(kind, *p), *parts)
     return st.lists(made, max_size=3).map(tuple)
@@ -88,13 +142,14 @@ codes = st.sampled_from(
 specs = st.builds(
     lambda *sections: node(syntax.Spec, *sections),
     declarations(syntax.Import),
-    declarations(syntax.Input, least=1),
+    shared,
+    inputs,
     lines_of(syntax.Var, names, expressions),
     lines_of(syntax.Requires, expressions),
     declarations(syntax.Output),
     codes.map(lambda code: node(syntax.Block, code)),
     lines_of(syntax.Var, names, expressions),
-    lines_of(syntax.Ensures, expressions),
+    lines_of(syntax.Ensures, expressions, st.none() | names),
 )
 
 
@@ -108,11 +163,32 @@ def text_of(spec: syntax.Spec) -> str:
                 lines.append(f"{{{code}}}")
             case syntax.Var(name=name, value=value):
                 lines.append(f"var {name.name} := {format_expr(value)};")
-            case syntax.Requires(condition=e) | syntax.Ensures(condition=e):
+            case syntax.Requires(condition=e):
                 lines.append(f"{word} {format_expr(e)};")
+            case syntax.Ensures(condition=e, name=given):
+                label = "" if given is None else f"{given.name}:"
+                lines.append(f"{word} {label}{format_expr(e)};")
+            case syntax.Use(path=path):
+                lines.append(f"use {format_expr(path)};")
+            case syntax.Param():
+                lines.append(param_text(statement))
+            case syntax.Def(name=name, parameters=own, body=body):
+                listed = ",".join(parameter.name for parameter in own)
+                lines.append(f"def {name.name}({listed}):={format_expr(body)};")
+            case syntax.Input(name=name, size=size) if size is not None:
+                lines.append(f"input {name.name}[{format_expr(size)}];")
             case _:
                 lines.append(f"{word} {statement.name.name};")
     return "\n".join(lines) + "\n"
+
+
+def param_text(param: syntax.Param) -> str:
+    kind = "" if param.type is None else f":{param.type.name}"
+    text = f"param {param.name.name}{kind}:={format_expr(param.value)}"
+    if param.allowed is None:
+        return f"{text};"
+    member = node(syntax.Membership, param.value, param.allowed)
+    return f"{text} in {format_expr(member).partition(' in ')[2]};"
 
 
 def read(text: str) -> syntax.Spec:
@@ -150,7 +226,7 @@ def check_spec(spec: syntax.Spec) -> None:
 
 
 TOKEN = re.compile(
-    r"""\{.*?\n\}|"(?:\\.|[^"\\])*"|\d+(?:\.\d+)?(?:e[+-]\d+)?|\w+|==>|[<>=!:]=|&&|\|\||\S""",
+    r"""(?<=\n)\{.*?\n\}|"(?:\\.|[^"\\])*"|\d+(?:\.\d+)?(?:e[+-]\d+)?|\w+|==>|\.\.|[<>=!:]=|&&|\|\||\S""",
     re.DOTALL,
 )
 gaps = st.sampled_from(
@@ -235,6 +311,61 @@ def test_python_code_keeps_its_meaning_and_its_comments(
     assert dump(formatted) == dump(text)
     assert remarks(formatted) == remarks(text)
     assert bool(remarks(text)) == (" # " in code or "\n#" in code)
+    assert format_spec(Source("test.nom", formatted)) == formatted
+
+
+BLANKS = st.text(st.sampled_from("   \t\n"), max_size=4)
+PARTS = st.sampled_from(("a", "#", "{{", "}}", "'", '"', "\\n", "\\\n", "é", "''", ";"))
+INSIDE = st.lists(st.one_of(BLANKS, PARTS), max_size=6).map("".join)
+HOLES = st.sampled_from(("", "{1}", "{ 1 + 2 }", "{d1!r:>4}", "{'q'}"))
+
+
+@st.composite
+def literals(draw) -> str:
+    """Write a string of any kind, which may go over several lines."""
+    mark = draw(st.sampled_from(("'''", '"""', "'", '"')))
+    prefix = draw(st.sampled_from(("", "f", "r", "b", "rb", "F")))
+    text = draw(INSIDE)
+    if prefix.lower() == "f":
+        text += draw(HOLES) + draw(INSIDE)
+    return prefix + mark + text + mark
+
+
+@st.composite
+def blocks(draw) -> str:
+    """Write a block whose strings hold blanks and line ends."""
+    base = draw(st.sampled_from(("", "  ", "     ", "\t")))
+    lines = []
+    for _ in range(draw(st.integers(1, 4))):
+        value, other = draw(literals()), draw(literals())
+        end = draw(st.sampled_from(("", "  ", "  # why \t", ";", "\n", "\n \n")))
+        form = draw(
+            st.sampled_from(
+                (
+                    "d1 = {v}{e}",
+                    "if d1:  \n{b}   d1 = {v}  {e}",
+                    "d1 = [  \n{v},\n  {w}]{e}",
+                    "d1 = ({v} ,{w}){e}",
+                    "d1 = 1 + \\\n len({v}){e}",
+                    "def f():\n{b} {v}\n{b} return {w}{e}",
+                )
+            )
+        )
+        lines.append(base + form.format(v=value, w=other, b=base, e=end))
+    return (
+        "{" + draw(st.sampled_from(("\n", " \n", " # c\n"))) + "\n".join(lines) + "\n}"
+    )
+
+
+@given(blocks())
+@settings(steady, max_examples=400)
+def test_a_block_means_the_same_whatever_its_strings_hold(block: str) -> None:
+    text = f"input x;\n{block}\nensures x == 1;\n"
+    try:
+        formatted = format_spec(Source("test.nom", text))
+    except SpecError:
+        reject()
+    assert dump(formatted) == dump(text)
     assert format_spec(Source("test.nom", formatted)) == formatted
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from nomos import ModelError
-from nomos.models.torch_archive import screened_export, screened_script
+from nomos.models.torch_archive import screened_export
 
 LEAF = {"type": None, "context": None, "children_spec": []}
 TENSOR = {"sizes": [{"as_expr": {"expr_str": "Symbol('s0', integer=True)"}}]}
@@ -158,35 +158,3 @@ def test_weights_in_pickles_are_refused(tmp_path: Path, pickled: Any) -> None:
     path = archive(tmp_path / "m.pt2", MODEL, **{name: json.dumps(config).encode()})
     with pytest.raises(ModelError, match="a pickle"):
         screened_export(path)
-
-
-def script(path: Path, code: str) -> Path:
-    with zipfile.ZipFile(path, "w") as file:
-        file.writestr("m/constants.pkl", b"")
-        file.writestr("m/code/__torch__.py", code)
-    return path
-
-
-def test_plain_script_passes(tmp_path: Path) -> None:
-    code = "def forward(self, x: Tensor) -> Tensor:\n  return ops.prim.relu(x)\n"
-    assert screened_script(script(tmp_path / "m.pt", code))
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
-        "torch.save([x], 'file')",
-        "torch.from_file('file', True, 10)",
-        "ops.aten.save(x, 'file')",
-        "ops.aten.from_file('file')",
-        "ops . mine . op(x)",
-        "ops\\\n.mine.op(x)",
-        "getattr(torch, 's\\x61ve')(x, 'file')",
-        "__torch__.torch.classes.mine.Reader()",
-    ],
-)
-def test_script_that_could_reach_files_is_refused(tmp_path: Path, code: str) -> None:
-    with pytest.raises(ModelError, match="--trust"):
-        screened_script(
-            script(tmp_path / "m.pt", f"def f(self, x):\n  return {code}\n")
-        )

@@ -13,15 +13,17 @@ import numpy as np
 import pytest
 
 from nomos import Domain, Schema, batched
-from nomos.campaign.events import Finished
-from nomos.campaign.runner import Budget, Campaign
 from nomos.diagnostics import Source
 from nomos.domain import Flag, Integer, OneHot
 from nomos.domain.domain import offer_of
+from nomos.domain.find import Imported
 from nomos.harness.engine import Engine, Way
 from nomos.harness.program import Program
-from nomos.harness.space import listed_cases
 from nomos.lang.check import check
+from nomos.results.result import Result
+from nomos.runner.driver import run_prepared
+from nomos.runner.jobs import Prepared, subject_of
+from nomos.runner.options import Budget, Options
 
 TOWNS = ("Aix", "Bern", "Cork")
 PEOPLE = 120
@@ -165,10 +167,11 @@ def program_of(text: str) -> Program:
     return Program(checked.spec, domain)
 
 
-def finish(campaign: Campaign) -> Finished:
-    last = list(campaign.run())[-1]
-    assert isinstance(last, Finished)
-    return last
+def finish(engine: Engine, seed: int, **options: Any) -> Result:
+    spec = engine.program.spec
+    subject = subject_of(spec, "planted.nom", "Loans", "", {})
+    prepared = Prepared(subject, engine, Imported(Loans, {}, {}))
+    return run_prepared(prepared, seed, Options(**options))
 
 
 @pytest.mark.parametrize("planted", PLANTED.values(), ids=PLANTED)
@@ -177,15 +180,7 @@ def test_trying_every_case_finds_exactly_the_bugs_there_are(
     planted: Planted, way: Way
 ) -> None:
     program = program_of(planted.text)
-    end = finish(
-        Campaign(
-            Engine(program, way),
-            seed=0,
-            budget=Budget(cases=10**9),
-            name_bug=str,
-            listed=listed_cases(program),
-        )
-    )
+    end = finish(Engine(program, way), 0, search="exhaustive")
     assert planted.bugs > 20
     assert end.counts.unique_bugs == end.counts.violations == planted.bugs
     assert end.counts.tests == planted.accepted
@@ -200,7 +195,7 @@ def test_the_interval_covers_the_true_rate_as_often_as_it_says(
     engine = Engine(program_of(planted.text))
     covered = 0
     for seed in range(100):
-        end = finish(Campaign(engine, seed, Budget(cases=400), name_bug=str))
+        end = finish(engine, seed, budget=Budget(cases=400), search="random")
         assert end.rate is not None and end.rate.confidence == 0.95
         assert end.counts.tests == 400
         covered += end.rate.low <= planted.rate <= end.rate.high
@@ -217,8 +212,7 @@ def test_a_model_without_the_bugs_holds() -> None:
     checked = check(Source("planted.nom", text), "planted", offer_of(Sound))
     assert checked.spec is not None
     program = Program(checked.spec, Sound())
-    listed = listed_cases(program)
-    end = finish(Campaign(Engine(program), 0, Budget(10**9), str, listed=listed))
+    end = finish(Engine(program), 0, search="exhaustive")
     assert end.verdict == "holds"
     assert end.counts.violations == 0
     assert end.counts.passed == PLANTED["income rises"].accepted
@@ -229,10 +223,8 @@ def test_a_hole_of_one_income_is_found_whole_by_a_default_budget() -> None:
         "requires v <= 40;", "requires v == 31;"
     )
     program = program_of(text)
-    events = list(Campaign(Engine(program), 1, Budget(cases=5000), str).run())
-    found = {
-        event.bug.choices for event in events if type(event).__name__ == "BugFound"
-    }
+    end = finish(Engine(program), 1, search="random")
+    found = {bug.choices for bug in end.bugs}
     expected = {
         (place, 31 - income)
         for place, (income, town, member) in enumerate(people())

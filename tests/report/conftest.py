@@ -1,28 +1,63 @@
-"""Results to make pages of, and a parser that reads the pages."""
+"""Results made by hand or by a real run, and a parser that reads pages."""
 
 from __future__ import annotations
 
-import json
-import struct
-import zlib
-from collections.abc import Callable, Iterable
-from dataclasses import replace
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from nomos import api
-from nomos.campaign.events import Bug, Finished
-from nomos.campaign.naming import project_root
-from nomos.campaign.result import Result
-from nomos.campaign.runner import Budget
-from nomos.campaign.session import Options, Session
-from nomos.report.html import html
+from nomos.results.result import (
+    Bug,
+    Counts,
+    Ensures,
+    EnsuresCounts,
+    Result,
+    Subject,
+)
+from nomos.results.statistics import clopper_pearson
+from nomos.results.verdict import problem_of, verdict_of
+from nomos.runner.driver import Driver
+from nomos.runner.jobs import Job
+from nomos.runner.options import Budget, Options
 
-MADE = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
+SPEC = """\
+# If the income rises, a granted loan stays granted.
+import loans;
+input x1;
+var x2 := x1[income := x1.income + randInt(1, 10)];
+output d1;
+output d2;
+{
+  d1 = predict(x1)
+  d2 = predict(x2)
+}
+ensures d1 <= d2;
+"""
+LINE = 11  # of the condition
+_SUBJECT = Subject(
+    "specs/income.nom",
+    "income",
+    "If the income rises, a granted loan stays granted.",
+    SPEC,
+    outputs=("d1", "d2"),
+    ensures=(Ensures("1", "d1 <= d2", LINE),),
+    k=2,
+)
+
+
+@dataclass(frozen=True)
+class Playing:
+    """A program that is still running: a domain, and the values of each bug."""
+
+    domain: Any
+    given: Mapping[str, Mapping[str, Any]]
+
+    def values(self, bug: Bug) -> Mapping[str, Any] | None:
+        return self.given.get(bug.id)
 
 
 class Document(HTMLParser):
@@ -55,11 +90,77 @@ class Document(HTMLParser):
             for name, found in self.elements
         )
 
-    @property
-    def data(self) -> list[dict[str, Any]]:
-        """What the page's script reads."""
-        lines: list[dict[str, Any]] = json.loads(self.texts["script"][0])
-        return lines
+
+def make_bug(number: int = 0, **facts: Any) -> Bug:
+    """Make a bug whose income rises from 60 to 64, unless told otherwise."""
+    record = {"income": 60, "debts": 2, "town": "Bern"}
+    given: dict[str, Any] = {
+        "id": f"{number:010x}",
+        "case": 3 * number,
+        "choices": (number,),
+        "failed": "d1 <= d2",
+        "failures": (0,),
+        "inputs": {"x1": record, "x2": {**record, "income": 64}},
+        "outputs": {"d1": 1, "d2": 0},
+    }
+    return Bug(**{**given, **facts})
+
+
+def make_result(*bugs: Bug, **facts: Any) -> Result:
+    """Make a result; counts and facts of the subject may be given by their names."""
+    found = len(bugs)
+    counts: dict[str, Any] = {
+        "tests": max(300, found),
+        "passed": max(300, found) - found,
+        "violations": found,
+        "unique_bugs": found,
+        "new_bugs": sum(bug.is_new for bug in bugs),
+        "confirmed": found,
+        "run_alone": found,
+        "seconds": 0.5,
+    }
+    names = {n: facts.pop(n) for n in list(facts) if n in Counts.__dataclass_fields__}
+    total = Counts(**{**counts, **names})
+    names_of_subject = set(Subject.__dataclass_fields__) - {"ensures"}
+    about = {n: facts.pop(n) for n in list(facts) if n in names_of_subject}
+    search = facts.get("search", "random")
+    complete = facts.get("is_complete", False)
+    problem = problem_of(total, facts.pop("problem", ""))
+    verdict = verdict_of(total, problem=problem, is_complete=complete)
+    ensures = (
+        EnsuresCounts("1", "d1 <= d2", LINE, total.violations, total.unique_bugs),
+    )
+    rate = clopper_pearson(total.violations, total.judged) if total.judged else None
+    given: dict[str, Any] = {
+        "counts": total,
+        "problem": problem,
+        "verdict": verdict,
+        "ensures": ensures,
+        "rate": rate if search == "random" else None,
+    }
+    subject = replace(_SUBJECT, **about)
+    return Result(subject, facts.pop("seed", 0), 300, bugs=bugs, **{**given, **facts})
+
+
+# Tests are modules of their own, so what they share comes by fixtures.
+@pytest.fixture
+def bug() -> Callable[..., Bug]:
+    return make_bug
+
+
+@pytest.fixture
+def result() -> Callable[..., Result]:
+    return make_result
+
+
+@pytest.fixture
+def playing() -> Callable[..., Playing]:
+    """A running program that shows the values given for each bug."""
+
+    def play(domain: Any, *values: Mapping[str, Any]) -> Playing:
+        return Playing(domain, {make_bug(n).id: each for n, each in enumerate(values)})
+
+    return play
 
 
 @pytest.fixture
@@ -68,78 +169,24 @@ def read() -> Callable[[str], Document]:
 
 
 @pytest.fixture
-def page() -> Callable[..., str]:
-    """Make the page of results."""
-    return lambda *results: html(results, made=MADE)
-
-
-@pytest.fixture
 def run(project: Any) -> Callable[..., list[Result]]:
     """Test properties of the small project, without a store."""
 
     def run(*names: str, seeds: Iterable[int] = (0,), **settings: str) -> list[Result]:
-        root = project_root(project.folder / "loans.py")
-        session = Session(root, Options(budget=Budget(cases=300)))
-        specs = project.folder / "specs"
-        jobs = [api.Job(specs / f"{name}.nom", settings) for name in names]
-        running = api.Run(session, jobs, list(seeds))
-        for _ in running.events():
-            pass
-        assert not running.failures
-        return running.results
+        return run_specs(project.folder / "specs", names, list(seeds), **settings)
 
     return run
 
 
-@pytest.fixture
-def made(run: Callable[..., list[Result]]) -> Callable[..., Result]:
-    """Make a result of the spec `income` with bugs that have the values given."""
-
-    def make(values: Iterable[dict[str, Any]], domain: Any = None) -> Result:
-        (result,) = run("income")
-        subject = result.subject
-        if domain is not None:
-            subject = replace(subject, domain=domain)
-        bugs = [
-            Bug(f"{number:010x}", 3 * number, (number,), "d1 <= d2", each)
-            for number, each in enumerate(values)
-        ]
-        counts = replace(result.counts, unique_bugs=len(bugs), tests=3 * len(bugs))
-        counts = replace(counts, violations=len(bugs))
-        finished = Finished(counts, "violated", "", None, None)
-        return replace(
-            result,
-            subject=subject,
-            bugs=bugs,
-            counts=counts,
-            finished=finished,
-            seen={},
-        )
-
-    return make
-
-
-_CHANNELS = {0: 1, 2: 3, 3: 1}  # of grey pictures, of colours, of places in a palette
-
-
-def _read_png(data: bytes) -> tuple[np.ndarray, bytes]:
-    """Return a picture's pixels, and its palette where it has one."""
-    at, parts = 8, {b"PLTE": b""}
-    while at < len(data):
-        (size,) = struct.unpack(">I", data[at : at + 4])
-        kind, content = data[at + 4 : at + 8], data[at + 8 : at + 8 + size]
-        (check,) = struct.unpack(">I", data[at + 8 + size : at + 12 + size])
-        assert check == zlib.crc32(kind + content)
-        parts[kind] = content
-        at += 12 + size
-    width, height, depth, kind = struct.unpack(">IIBB", parts[b"IHDR"][:10])
-    assert depth == 8
-    rows = np.frombuffer(zlib.decompress(parts[b"IDAT"]), dtype=np.uint8)
-    pixels = rows.reshape(height, -1)[:, 1:].reshape(height, width, _CHANNELS[kind])
-    return (pixels[:, :, 0] if _CHANNELS[kind] == 1 else pixels), parts[b"PLTE"]
-
-
-@pytest.fixture
-def read_png() -> Callable[[bytes], tuple[np.ndarray, bytes]]:
-    """Read a PNG file as a browser would: checksums, kind of picture, pixels."""
-    return _read_png
+def run_specs(
+    folder: Path,
+    names: Iterable[str],
+    seeds: list[int],
+    budget: int = 300,
+    **settings: str,
+) -> list[Result]:
+    """Run campaigns as the program does."""
+    driver = Driver(folder.parent, Options(budget=Budget(cases=budget)))
+    done = driver.run([Job(folder / f"{name}.nom", settings) for name in names], seeds)
+    assert not done.failures, done.failures
+    return done.results

@@ -7,28 +7,41 @@ import re
 
 from rich.console import Console
 
-from nomos import api
-from nomos.campaign.naming import project_root
-from nomos.campaign.runner import Budget
-from nomos.campaign.session import Options, Session
 from nomos.report.console import RunConsole
+from nomos.runner.driver import Driver
+from nomos.runner.jobs import Job
+from nomos.runner.options import Budget, Options
 
 
-def shown(project, *, terminal: bool, quiet: bool = False, height: int = 40) -> str:
-    """Run both ends of a small campaign and return what was written."""
-    out = io.StringIO()
-    screen = Console(
-        file=out, force_terminal=terminal, width=100, height=height, highlight=False
+def screen(*, terminal: bool, width: int = 100, height: int = 40):
+    return Console(
+        file=io.StringIO(),
+        force_terminal=terminal,
+        width=width,
+        height=height,
+        highlight=False,
     )
+
+
+def written(console: Console) -> str:
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", console.file.getvalue())
+
+
+def shown(project, *, quiet: bool = False, **how) -> str:
+    """Run both ends of a small campaign and return what was written."""
     options = Options(budget=Budget(cases=300), search="random", batch=64)
-    session = Session(project_root(project.folder / "loans.py"), options)
-    job = api.Job(project.folder / "specs" / "income.nom", {})
-    run = api.Run(session, [job], [0, 1])
-    with RunConsole(quiet=quiet, console=screen) as console:
-        for result, event in run.events():
-            console.hear(result, event)
+    out = screen(**how)
+    with RunConsole(quiet=quiet, console=out) as console:
+        driver = Driver(project.folder, options, handlers=[console.handle])
+        run = driver.run([Job(project.folder / "specs" / "income.nom")], [0, 1])
     console.finish(run.results)
-    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", out.getvalue())
+    return written(out)
+
+
+def finished(*results, **how) -> str:
+    out = screen(**how)
+    RunConsole(console=out).finish(results)
+    return written(out)
 
 
 def test_a_terminal_gets_bars_with_the_budget_and_the_bugs(project):
@@ -36,7 +49,7 @@ def test_a_terminal_gets_bars_with_the_budget_and_the_bugs(project):
     assert "income bumpy seed 0" in text
     assert "income bumpy seed 1" in text
     assert "300/300" in text
-    assert re.search(r"\d bugs", text)
+    assert re.search(r"[1-9]\d* bugs", text)
     assert "cases/s" in text
 
 
@@ -59,6 +72,42 @@ def test_the_end_names_the_clearest_bug_and_what_to_type_next(project):
 
 def test_quiet_means_nothing_at_all(project):
     assert shown(project, terminal=True, quiet=True).strip() == ""
+
+
+def test_a_problem_is_on_the_line_of_a_pipe(result):
+    from nomos.runner.events import Finished
+
+    out = screen(terminal=False)
+    one = result(crashed=2)
+    RunConsole(console=out).handle(Finished(one.subject, 0, one))
+    assert "problem='2 cases crashed'" in written(out)
+
+
+def test_only_what_is_stored_can_be_shown_later(bug, result):
+    out = screen(terminal=False)
+    RunConsole(console=out).finish([result(bug())], stored=False)
+    assert "nomos show" not in written(out)
+    assert "nomos show" in finished(result(bug()), terminal=False)
+
+
+def test_names_are_no_markup(bug, result):
+    text = finished(result(bug(), property="[red]odd[/]"), terminal=False)
+    assert text.count("[red]odd[/]") == 2
+
+
+def test_lines_of_a_narrow_terminal_end_between_words(bug, result):
+    record = {"monthly_income_before_taxes": 1, "purpose": "radio"}
+    one = bug(
+        inputs={"x1": record, "x2": {**record, "purpose": "a used car, from a friend"}}
+    )
+    words = "the model is not there and neither is the data that it was trained on"
+    text = finished(result(one, problem=words, unstable=3), terminal=True, width=40)
+    assert max(map(len, text.splitlines())) <= 40
+    whole = {word for line in text.splitlines() for word in line.split()}
+    told = (
+        f"{words} {one.failed} a used car, from a friend violations did not come back"
+    )
+    assert set(told.split()) <= whole
 
 
 def test_a_warning_goes_to_the_error_output_as_it_is(capsys):

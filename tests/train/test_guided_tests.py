@@ -87,22 +87,22 @@ def home(places: np.ndarray) -> np.ndarray:
 
 def test_the_policy_given_is_played_not_the_domains_own(spec):
     tests = policy_tests(spec)
-    assert tests.run(home, seed=0).counts.unique_bugs == 0
-    bugs = tests.run(always_left, seed=0).bugs
+    assert tests.run(home, seed=0)[0].counts.unique_bugs == 0
+    _, bugs = tests.run(always_left, seed=0)
     assert {abs(bug.values["s1"]["place"]) for bug in bugs} == set(range(1, 10))
 
 
 def test_the_same_seed_tries_the_same_cases_whatever_was_tested_before(spec):
     tests = policy_tests(spec)
-    first = tests.run(always_left, seed=4)
+    first, _ = tests.run(always_left, seed=4)
     tests.run(home, seed=5)
-    again = tests.run(always_left, seed=4)
+    again, _ = tests.run(always_left, seed=4)
     assert [bug.choices for bug in first.bugs] == [bug.choices for bug in again.bugs]
     assert first.counts.tests == again.counts.tests == 200
 
 
 def test_the_domains_settings_are_kept(spec):
-    bugs = policy_tests(spec, farthest="2").run(always_left, seed=0).bugs
+    _, bugs = policy_tests(spec, farthest="2").run(always_left, seed=0)
     assert {abs(bug.values["s1"]["place"]) for bug in bugs} == {1, 2}
 
 
@@ -110,13 +110,13 @@ def test_a_function_for_one_observation_can_be_the_policy_too(spec):
     text = spec.read_text().replace("play(", "play_alone(")
     spec.write_text(text)
     tests = policy_tests(spec, policy="alone")
-    assert tests.run(home, seed=0).counts.unique_bugs == 0
-    assert tests.run(always_left, seed=0).counts.unique_bugs == 18
+    assert tests.run(home, seed=0)[0].counts.unique_bugs == 0
+    assert tests.run(always_left, seed=0)[0].counts.unique_bugs == 18
 
 
 def test_the_states_of_a_bug_are_its_inputs_and_what_is_like_them(spec):
     tests = policy_tests(spec)
-    bug = tests.run(always_left, seed=0).bugs[0]
+    bug = tests.run(always_left, seed=0)[1][0]
     assert tests.state_names == ["s1", "s2", "far"]
     assert states_in(bug, tests.state_names, ["s1"]) == ["s1", "s2"]
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path, PurePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from nomos import api
 from nomos.cli.options import store_option
+
+if TYPE_CHECKING:
+    from nomos.store.store import BugRecord
 
 
 @click.command("bugs")
@@ -44,7 +47,7 @@ def command(
         records = opened.bugs(property=property, status=status, limit=limit)
         count = opened.count_bugs(property=property, status=status)
     if form == "json":
-        click.echo(json.dumps([asdict(record) for record in records], indent=1))
+        click.echo(json.dumps([_data(record) for record in records], indent=1))
         return
     for record in records:
         bug, subject = record.bug, record.subject
@@ -55,3 +58,10 @@ def command(
         click.echo(f"({count - limit} more; --limit shows them)")
     if not records:
         click.echo("no bugs")
+
+
+def _data(record: BugRecord) -> dict[str, Any]:
+    """Return a bug as plain data, with what it is a bug of."""
+    subject = record.subject
+    about = {n: getattr(subject, n) for n in ("spec", "property", "model", "settings")}
+    return {**about, "seed": record.seed, "status": record.status, **asdict(record.bug)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +25,7 @@ from nomos.cli.output import STDOUT, Output, ReportPath, own_stdout
 
 if TYPE_CHECKING:
     from nomos.results.comparison import ModelComparison
-    from nomos.results.result import Result
+    from nomos.results.result import Bug, Result
     from nomos.runner.jobs import Job
     from nomos.runner.specs import LoadedSpec
 
@@ -129,8 +129,13 @@ def _write_files(
     if options["html_file"] is not None:
         from nomos.report.html.compare import comparison_html
 
-        page = comparison_html(compared)
+        page = comparison_html(compared, _outputs)
         output.write(options["html_file"], page)
+
+
+def _outputs(result: Result, bug: Bug) -> Mapping[str, Any]:
+    """Return what the model of a result says in a bug's case."""
+    return {} if result.live is None else result.live.outputs(bug)
 
 
 def _tell(compared: Sequence[ModelComparison], console: Any, *, stored: bool) -> None:

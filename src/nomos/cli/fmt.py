@@ -16,6 +16,7 @@ from nomos.cli.check import show
 from nomos.diagnostics import Source, Span, mistakes
 from nomos.errors import SpecError
 from nomos.lang.format import format_spec
+from nomos.runner.specs import read_source
 
 
 @click.command()
@@ -38,7 +39,7 @@ def command(specs: tuple[str, ...], check: bool, diff: bool) -> None:
     read.
     """
     changed = unreadable = 0
-    paths = api.find_specs(specs)
+    paths = api.find_specs(specs, libraries=True)
     for path in paths:
         source, text = _format(path)
         if text is None:
@@ -56,7 +57,7 @@ def command(specs: tuple[str, ...], check: bool, diff: bool) -> None:
 
 def _format(path: Path) -> tuple[Source, str | None]:
     """Return a spec and its canonical text; None, and its mistakes shown, if it has none."""
-    source, not_text = api.read_source(path)
+    source, not_text = read_source(path)
     if not_text is not None:
         show(source, [mistakes.not_utf8(Span(0, 1), not_text)])
         return source, None

@@ -24,11 +24,13 @@ class ReportPath(click.Path):
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         """Return the whole path; a folder that is not there is told at once."""
-        path = super().convert(value, param, ctx)
+        path = Path(str(super().convert(value, param, ctx)))
         if path == STDOUT:
             return path
         if not path.absolute().parent.is_dir():
-            self.fail(f"there is no folder {str(path.parent)!r} to write to", param, ctx)
+            self.fail(
+                f"there is no folder {str(path.parent)!r} to write to", param, ctx
+            )
         return path.absolute()
 
 

@@ -2,17 +2,41 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from nomos import api
-from nomos.cli.options import store_option, write_text
+from nomos.cli.options import store_option
+from nomos.cli.output import Output, ReportPath
 
 if TYPE_CHECKING:
-    from nomos.campaign.records import CampaignRecord
-    from nomos.campaign.result import Result
+    from nomos.results.result import Result
+
+
+@click.command("report")
+@click.option(
+    "-o",
+    "--output",
+    type=ReportPath(),
+    default=Path("nomos-report.html"),
+    show_default=True,
+    help="The file to write.",
+)
+@store_option
+def command(output: Path, store: Path | None) -> None:
+    """Write an HTML page of the newest campaign of each property and model.
+
+    \b
+    nomos report
+    nomos report -o report.html
+
+    The page is one file that needs no network. Its first bugs are run again to draw
+    them; where that cannot be done, what was recorded of them is shown.
+    """
     from nomos.errors import StoreError
     from nomos.report.html.page import html
 
@@ -36,7 +60,7 @@ def _with_live(result: Result, folder: Path) -> Result:
 
     try:
         live = api.live_of(result.subject, folder)
-        live.prepared.engine  # noqa: B018 - it is loaded here, or told why not
+        assert live.prepared is not None  # it is loaded here, or told why not
     except NomosError as error:
         spec = result.subject.spec
         click.echo(f"warning: {spec} is shown as recorded: {error}", err=True)

@@ -166,13 +166,15 @@ def _jobs(
     options: dict[str, Any],
 ) -> list[Job]:
     from nomos.runner.jobs import Job
+    from nomos.runner.params import each_setting
 
     settings = parse_settings(options["settings"])
     file = options["inputs_file"]
     return [
         Job(path, given | ({} if model is None else {"model": model}), loaded[path])
         for path in paths
-        for given in [settings | input_setting(loaded[path], file)]
+        for each in each_setting(loaded[path].checked.spec, settings)
+        for given in [each | input_setting(loaded[path], file)]
         for model in options["models"] or config.models_for(path, root) or [None]
     ]
 

@@ -53,6 +53,13 @@ class Code(Enum):
     NO_ENSURES = "no-ensures"
     ENSURES_WITHOUT_OUTPUT = "ensures-without-output"
     DOMAIN_UNAVAILABLE = "domain-unavailable"
+    EMPTY_RANGE = "empty-range"
+    OVERRIDES_BUILT_IN = "overrides-built-in"
+    INVALID_PARAM = "invalid-param"
+    INVALID_DEFINITION = "invalid-definition"
+    INVALID_LIBRARY = "invalid-library"
+    INVALID_SIZE = "invalid-size"
+    INVALID_INDEX = "invalid-index"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import math
 from datetime import date
@@ -25,38 +26,61 @@ from nomos.errors import DomainError
 
 Array = np.ndarray[Any, Any]
 Columns = dict[str, list[str]]
+_LONGEST_FIELD = 2**31 - 1  # the most that csv takes on every system
+_MISSING = {"", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "<NA>"}
 MOST_LEVELS = 40  # a column of more different texts is a name or a remark, no category
 _JOINTS = ("=", "_", " ", ":")  # between the name of a one-hot group and its level
 
 
 def read_columns(path: Path) -> Columns:
     """Read a CSV file with a head line; any of the usual separators will do."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DomainError(f"{path} cannot be read: {error}") from None
-    first = text.split("\n", 1)[0]
-    separator = max(",;\t|", key=first.count)
-    rows = list(csv.reader(text.splitlines(), delimiter=separator))
-    if len(rows) < 2 or not any(rows[0]):
+    head, *rows = _read(path) or [(0, [])]
+    if not rows or not any(head[1]):
         raise DomainError(f"{path} has no rows below its head line")
-    names = [name.strip() or f"column {n}" for n, name in enumerate(rows[0], 1)]
+    names = [name.strip() or f"column {n}" for n, name in enumerate(head[1], 1)]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise DomainError(f"{path} has columns of the same name: {', '.join(twice)}")
-    wrong = [n for n, row in enumerate(rows[1:], 2) if row and len(row) != len(names)]
-    if wrong:
-        raise DomainError(f"{path}: line {wrong[0]} has not {len(names)} fields")
-    filled = [row for row in rows[1:] if row]
-    return {name: [row[i].strip() for row in filled] for i, name in enumerate(names)}
+    for line, row in rows:
+        if len(row) != len(names):
+            count = f"{len(row)} field{'s'[: len(row) != 1]}"
+            raise DomainError(
+                f"{path}: line {line} has {count}, and the head line has {len(names)}"
+            )
+    return {name: [row[i].strip() for _, row in rows] for i, name in enumerate(names)}
+
+
+def _read(path: Path) -> list[tuple[int, list[str]]]:
+    """Return the rows of a CSV file that are not empty, each with its last line."""
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DomainError(
+            f"{path} cannot be read: save it as UTF-8 ({error})"
+        ) from None
+    except OSError as error:
+        raise DomainError(f"{path} cannot be read: {error.strerror}") from None
+    first = text.split("\n", 1)[0]
+    separator = max(",;\t|", key=first.count)
+    before = csv.field_size_limit(_LONGEST_FIELD)
+    # Strict, or a quote that is never closed would swallow the rows below it.
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    try:
+        return [(reader.line_num, row) for row in reader if row]
+    except csv.Error as error:
+        raise DomainError(f"{path}: line {reader.line_num}: {error}") from None
+    finally:
+        csv.field_size_limit(before)
 
 
 def number(text: str) -> float | None:
     """Return a cell as a number; a missing one is NaN, a date the days since 1970."""
-    if text in ("", "NA", "NaN", "nan", "null", "None"):
+    if text in _MISSING:
         return math.nan
     try:
-        return float(text)
+        return (
+            float(text) if "_" not in text else None
+        )  # 1_0 is a number in Python alone
     except ValueError:
         pass
     try:
@@ -85,7 +109,9 @@ def infer_features(
             continue
         numbers = [number(cell) for cell in cells]
         if all(value is not None for value in numbers):
-            features.append(infer_feature(name, np.array(numbers, dtype=np.float64)))
+            values = np.array(numbers, dtype=np.float64)
+            known = bool(np.isfinite(values).any())
+            features.append(infer_feature(name, values) if known else Real(name, 0, 0))
         elif len(set(cells)) <= most_levels:
             levels = tuple(sorted(set(cells)))
             features.append(OneHot(name, levels) if one_hot else Category(name, levels))
@@ -172,9 +198,10 @@ def _part(path: Path, feature: Feature, columns: Columns, groups: Any) -> Array:
         raise DomainError(f"{path} has no column `{feature.name}`")
     cells = columns[feature.name]
     if isinstance(feature, Category | OneHot):
-        unknown = sorted(set(cells) - set(feature.levels))
-        if unknown:
-            raise DomainError(f"{path}: `{feature.name}` has no level {unknown[0]!r}")
+        at = next((n for n, c in enumerate(cells) if c not in feature.levels), None)
+        if at is not None:
+            where = f"{path}: row {at + 1}: `{feature.name}`"
+            raise DomainError(f"{where} has no level {_cut(cells[at])}")
         places = np.array([feature.levels.index(cell) for cell in cells])
         if isinstance(feature, OneHot):
             rows: Array = np.eye(len(feature.levels))[places]
@@ -183,8 +210,13 @@ def _part(path: Path, feature: Feature, columns: Columns, groups: Any) -> Array:
     numbers = [number(cell) for cell in cells]
     bad = next((n for n, value in enumerate(numbers) if value is None), None)
     if bad is not None:
-        raise DomainError(f"{path}: `{feature.name}` is no number: {cells[bad]!r}")
+        where = f"{path}: row {bad + 1}: `{feature.name}`"
+        raise DomainError(f"{where} is no number: {_cut(cells[bad])}")
     return np.array(numbers, dtype=np.float64)
+
+
+def _cut(cell: str) -> str:
+    return repr(cell) if len(cell) <= 80 else f"{cell[:80]!r}…"
 
 
 def feature_code(feature: Feature) -> str:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from types import CodeType, FunctionType
 from typing import Any, ClassVar
 
-from nomos.domain.functions import batched
+from nomos.domain.functions import BoundBatched, batched
 from nomos.domain.schema import Schema
-from nomos.lang.types import Function, Offer, Type
+from nomos.errors import DomainError
+from nomos.lang.types import BUILT_IN, Function, Offer, Type
 
 
 class Domain:
@@ -25,7 +28,7 @@ class Domain:
 
     def inputs(self) -> Sequence[Any]:
         """Return the items that an input is drawn from."""
-        raise TypeError(f"{type(self).__name__} has no method `inputs`")
+        raise DomainError(f"{type(self).__name__} has no method `inputs`")
 
 
 NOT_FUNCTIONS = frozenset(
@@ -46,12 +49,60 @@ def offer_of(domain: type[Domain]) -> Offer:
             functions[name] = signature(name, member.method, batch=True)
         else:  # only what `def` makes is handed the domain
             functions[name] = signature(name, member, bound=inspect.isfunction(member))
+    for name, member in members(domain):
+        functions[name] = replace(functions[name], k=_calls_of(domain, name, member))
     return Offer(
         functions=functions,
         features=None if domain.schema is None else domain.schema.types,
         input_type=_input_type(domain),
         has_labels=hasattr(domain, "labels") or "label" in functions,
     )
+
+
+def has_models(domain: type[Domain]) -> bool:
+    """Tell whether a domain says which of its functions are models: the batched ones."""
+    found = (member for _, member in members(domain))
+    return any(isinstance(member, batched) and member.is_model for member in found)
+
+
+def _calls_of(domain: type[Domain], name: str, member: Any) -> int | None:
+    """Return how many calls of a model one call of a function is; None: it depends."""
+    if isinstance(member, batched):
+        return int(member.is_model)
+    if not has_models(domain):
+        return int(name not in BUILT_IN)
+    return None if may_ask(domain, member) else 0
+
+
+def may_ask(domain: type[Domain], function: Any) -> bool:
+    """Tell whether a function seems to call a batched one, however deep inside."""
+    if not any(isinstance(member, batched) for _, member in members(domain)):
+        return False
+    function = inspect.unwrap(getattr(function, "__func__", function))
+    if not isinstance(function, FunctionType):  # there is no code to look at
+        asks_none = inspect.isbuiltin(function) or inspect.isclass(function)
+        return not (asks_none or isinstance(function, BoundBatched))
+    todo: list[tuple[CodeType, dict[str, Any]]] = []
+    seen: set[CodeType] = set()
+
+    def follow(found: Any) -> None:
+        found = getattr(found, "__func__", found)
+        if isinstance(found, FunctionType):
+            todo.append((found.__code__, found.__globals__))
+
+    follow(function)
+    while todo:
+        code, known = todo.pop()
+        if code in seen:
+            continue
+        seen.add(code)
+        todo += [(c, known) for c in code.co_consts if isinstance(c, CodeType)]
+        for name in code.co_names:
+            member = inspect.getattr_static(domain, name, None)
+            if isinstance(member, batched) or name == "getattr":
+                return True
+            follow(known.get(name) if member is None else member)
+    return False
 
 
 def members(domain: type[Domain]) -> Iterator[tuple[str, Any]]:
@@ -72,7 +123,10 @@ def signature(
     draws = bool(getattr(function, "draws", False))
     try:
         told = inspect.signature(function)
-    except ValueError:  # some functions written in C do not say what they take
+    except (
+        TypeError,
+        ValueError,
+    ):  # some functions written in C do not say what they take
         return Function(name, 0, None, Type.UNKNOWN, draws, batch)
     parameters = list(told.parameters.values())[int(bound) :]
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
 import sys
-import traceback
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +14,9 @@ from types import ModuleType
 from typing import Any
 
 from nomos.domain.domain import Domain, offer_of, signature
-from nomos.errors import DomainError, NomosError
+from nomos.domain.failure import told_as
+from nomos.domain.own_modules import Project
+from nomos.errors import DomainError
 from nomos.lang.types import Offer
 
 _ROOT_MARKS = ("pyproject.toml", ".git")
@@ -54,42 +54,26 @@ def find_file(name: str, spec: Path) -> Path:
     raise DomainError(f"there is no `{name}.py` in {looked}, nor on Python's path")
 
 
+_projects: dict[Path, Project] = {}  # by the folder of a domain
+
+
 def load_module(path: Path) -> ModuleType:
-    """Import a domain file, once; its folder and its project's root can be imported from."""
+    """Import a domain file, once for each text that it and what it imports have.
+
+    Its folder and its project's root can be imported from.
+    """
     path = path.resolve()
+    if path.parent not in _projects:
+        root = find_root(path)
+        folders = dict.fromkeys(f for f in (path.parent, root) if f is not None)
+        _projects[path.parent] = Project(list(folders))
+    project = _projects[path.parent]
+    project.enter()
     name = f"{path.stem}_{sha256(str(path).encode()).hexdigest()[:8]}"
     if name in sys.modules:
         return sys.modules[name]
-    for folder in (path.parent, find_root(path)):
-        if folder is not None and str(folder) not in sys.path:
-            sys.path.append(str(folder))
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    try:
-        spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
-        del sys.modules[name]
-        raise DomainError(_import_failure(path, error)) from error
-    return module
-
-
-def _import_failure(path: Path, error: BaseException) -> str:
-    """Say at which line of which file an import failed."""
-    if isinstance(error, SyntaxError):
-        place = f"{error.filename}:{error.lineno}"
-    else:
-        own = [
-            f
-            for f in traceback.extract_tb(error.__traceback__)
-            if "importlib" not in f.filename
-        ]
-        place = f"{own[-1].filename}:{own[-1].lineno}" if own else str(path)
-    return (
-        f"the domain file cannot be imported: {place}: {type(error).__name__}: {error}"
-    )
+    with told_as("the domain file cannot be imported"):
+        return project.load(name, path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +109,7 @@ def load_imports(names: Sequence[str], spec: Path) -> Imported:
             functions |= {
                 name: value
                 for name, value in vars(module).items()
-                if inspect.isfunction(value) and not name.startswith("_")
+                if _is_function(value) and not name.startswith("_")
             }
     if len(domains) > 1:
         classes = ", ".join(domain.__name__ for domain in domains)
@@ -133,6 +117,11 @@ def load_imports(names: Sequence[str], spec: Path) -> Imported:
             f"a spec imports one domain, but these are several: {classes}"
         )
     return Imported(domains[0] if domains else None, functions, modules)
+
+
+def _is_function(value: Any) -> bool:
+    """Tell whether something is a function, of Python, of C or of numpy."""
+    return inspect.isroutine(value) or type(value).__name__ == "ufunc"
 
 
 def _domains(module: ModuleType) -> list[type[Domain]]:
@@ -161,12 +150,17 @@ def build(domain: type[Domain], settings: Mapping[str, str]) -> Domain:
                 f"{domain.__name__} has no setting `{name}`; its settings are: {known}"
             )
         arguments[name] = _convert(name, text, hints.get(name, _kind(parameters[name])))
-    try:
+    missing = [n for n, p in parameters.items() if _is_needed(p) and n not in arguments]
+    if missing:
+        ways = ["--model MODEL" if n == "model" else f"--set {n}=…" for n in missing]
+        raise DomainError(f"{domain.__name__} needs a setting: {' '.join(ways)}")
+    with told_as(f"{domain.__name__} could not be set up"):
         return domain(**arguments)
-    except NomosError:
-        raise
-    except Exception as error:
-        raise DomainError(f"{domain.__name__} could not be set up: {error}") from error
+
+
+def _is_needed(parameter: inspect.Parameter) -> bool:
+    many = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
+    return parameter.default is inspect.Parameter.empty and parameter.kind not in many
 
 
 def _hints(domain: type[Domain]) -> dict[str, Any]:

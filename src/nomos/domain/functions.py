@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, TypeVar
 
 import numpy as np
@@ -12,9 +14,41 @@ from greenlet import getcurrent
 from nomos.domain.records import Column, items, numbers, to_column
 from nomos.domain.values import owned
 from nomos.errors import ModelError
+from nomos.lang.types import BUILT_IN
 
 Method = Callable[..., Any]
 _Marked = TypeVar("_Marked", bound=Any)
+
+
+class Counted:
+    """Counts the calls of a model that are made while it is listening."""
+
+    __slots__ = ("calls",)
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+
+# Whose block runs here; None: nobody's, or a model is at work, which is one call.
+_listening: ContextVar[Counted | None] = ContextVar("listening", default=None)
+listen = _listening.set
+
+
+def count_calls(calls: int = 1) -> None:
+    """Count calls of a model for the case whose block runs."""
+    counted = _listening.get()
+    if counted is not None:
+        counted.calls += calls
+
+
+@contextmanager
+def listening(counted: Counted | None) -> Iterator[None]:
+    """Count the calls that are made inside."""
+    before = _listening.set(counted)
+    try:
+        yield
+    finally:
+        _listening.reset(before)
 
 
 class batched:  # noqa: N801 - a decorator, used as one
@@ -28,6 +62,7 @@ class batched:  # noqa: N801 - a decorator, used as one
         self.method = method
         self.draws = bool(getattr(method, "draws", False))
         self.total = bool(getattr(method, "total", False))
+        self.is_model = True  # a call of it counts for k
         self.__doc__ = method.__doc__
         self.__wrapped__ = method
         if len(inspect.signature(method).parameters) < 2:
@@ -36,6 +71,7 @@ class batched:  # noqa: N801 - a decorator, used as one
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.__name__ = name
+        self.is_model = name not in BUILT_IN
 
     def __get__(self, instance: Any, owner: type) -> Any:
         if instance is None:
@@ -62,7 +98,10 @@ class BoundBatched:
     def many(self, *columns: Any) -> Column:
         """Answer for many cases at once."""
         made = [_handed(c) if isinstance(c, list) else c for c in columns]
-        given = self.function.method(self.instance, *made)
+        if self.function.is_model:
+            count_calls(len(made[0]))
+        with listening(None):
+            given = self.function.method(self.instance, *made)
         schema = getattr(self.instance, "schema", None)
         is_record = schema is not None and schema.width == 1
         return answers(given, len(made[0]), self.function.__name__, is_record)

@@ -32,9 +32,40 @@ def read_table(data: Any) -> Table | None:
     """Return data as a table; None where it is no table but a sequence of records."""
     if isinstance(data, np.ndarray):
         return _array(data) if data.ndim == 2 and data.dtype.kind in "iufb" else None
-    if hasattr(data, "columns") and hasattr(data, "__getitem__"):
-        return _frame(data)
-    return None
+    if is_sparse(data):
+        raise DomainError(
+            f"inputs are a sparse matrix ({type(data).__name__}): give X.toarray(), and a "
+            "function that makes it sparse again where the model wants that"
+        )
+    return _frame(data) if is_frame(data) else None
+
+
+def is_frame(data: Any) -> bool:
+    """Tell whether data is a data frame, of pandas or polars."""
+    return hasattr(data, "columns") and hasattr(data, "dtypes")
+
+
+def is_sparse(data: Any) -> bool:
+    """Tell whether data is a sparse matrix of scipy."""
+    return hasattr(data, "toarray") and hasattr(data, "nnz")
+
+
+def frame_rows(frame: Any, schema: Schema) -> Array:
+    """Return a frame's columns as the rows of a schema, by their names."""
+    names = [str(name) for name in frame.columns]
+    missing = [column for column in schema.columns if column not in names]
+    if missing:
+        raise DomainError(f"the frame has no column `{missing[0]}`")
+    columns = {
+        name: np.asarray(frame[n]) for name, n in zip(names, frame.columns, strict=True)
+    }
+    for name in schema.columns:
+        if columns[name].dtype.kind not in "iufb":
+            raise DomainError(
+                f"the column `{name}` holds {columns[name].dtype}, and rows hold numbers: "
+                "give a category as the position of its level"
+            )
+    return np.column_stack([columns[name] for name in schema.columns])
 
 
 def _array(data: Array) -> Table:
@@ -48,6 +79,9 @@ def _array(data: Array) -> Table:
 
 def _frame(data: Any) -> Table:
     names = [str(name) for name in data.columns]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise DomainError(f"the frame has columns of one name: {', '.join(twice)}")
     columns = [_values(data[name]) for name in data.columns]
     features = [infer_feature(n, c) for n, c in zip(names, columns, strict=True)]
     held = [_held(f, c) for f, c in zip(features, columns, strict=True)]

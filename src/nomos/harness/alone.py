@@ -18,12 +18,21 @@ from typing import Any
 import numpy as np
 
 from nomos.diagnostics.source import Source
+from nomos.domain.functions import listen
 from nomos.domain.values import plain
-from nomos.errors import Discard, ModelError
-from nomos.harness.choices import CaseDraws, NoSuchNumber
+from nomos.errors import OF_THE_CASE, Discard, ModelError
+from nomos.harness.choices import CaseDraws, EndlessRange, NoSuchNumber
 from nomos.harness.emit import Emitter, function_of
 from nomos.harness.gap import sides
-from nomos.harness.program import Program, Running, differ, equal
+from nomos.harness.program import (
+    Program,
+    Running,
+    add_up,
+    count_true,
+    differ,
+    equal,
+    item_at,
+)
 from nomos.lang import core
 
 
@@ -69,10 +78,11 @@ class Case(Running):
     def accept(self) -> None:
         """Note that the case got past `requires`: it spends budget."""
         self.accepted = True
-        self.calls = 0  # k counts the calls of the block
+        listen(self)  # k counts the calls of the block
 
     def outputs(self, *values: Any) -> Any:
         """End the block: return its outputs, numbers as Python's own."""
+        listen(None)
         made = tuple(map(plain, values))
         return made[0] if len(made) == 1 else made
 
@@ -83,16 +93,22 @@ class Case(Running):
     def violate(self, why: str, values: dict[str, Any]) -> None:
         """Note that an `ensures` does not hold; the others are evaluated all the same."""
         if not self.failures:
-            names = self.program.names
-            self.values = {n: v for n, v in values.items() if n in names}
+            self.values = values
         self.failures.append(why)
 
     equal = staticmethod(equal)
     differ = staticmethod(differ)
     truth = bool
+    range = range
+    all_of = staticmethod(all)
+    any_of = staticmethod(any)
+    item_at = staticmethod(item_at)
+    count_true = staticmethod(count_true)
+    add_up = staticmethod(add_up)
 
     def outcome(self, error: BaseException | None) -> Outcome:
         """Return the verdict, given how the case ended."""
+        listen(None)
         choices, accepted = tuple(self.draws.choices), self.accepted
         if self.failures:
             return self._violated(choices)
@@ -119,7 +135,9 @@ class Case(Running):
             why=self.failures[0],
             values=dict(self.values),
             calls=self.calls,
-            failed=sum(1 << n for n, e in enumerate(ensures) if e.text in self.failures),
+            failed=sum(
+                1 << n for n, e in enumerate(ensures) if e.text in self.failures
+            ),
         )
 
 
@@ -199,10 +217,34 @@ class Alone:
                 self._function(case)
         except ModelError:
             raise
-        except Exception as error:
+        except OF_THE_CASE as error:
             outcome = case.outcome(error)
         else:
             outcome = case.outcome(None)
+        finally:
+            listen(None)
         if outcome.verdict is Verdict.VIOLATED:
             outcome = replace(outcome, gap=self._gap(outcome))
         return outcome
+
+    def draw(self, draws: CaseDraws) -> None:
+        """Run a case up to its block, for its draws; what it raises is told by `run`."""
+        case = self._case = _DrawnCase(self.program, draws)
+        try:
+            with np.errstate(all="ignore"):
+                self._function(case)
+        except EndlessRange:
+            raise
+        except OF_THE_CASE:  # accepted, discarded or crashed: the draws are made
+            return
+        finally:
+            listen(None)
+
+
+class _Accepted(Exception):
+    """A case that came to its block while cases are only listed."""
+
+
+class _DrawnCase(Case):
+    def accept(self) -> None:
+        raise _Accepted

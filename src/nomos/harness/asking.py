@@ -10,7 +10,7 @@ import numpy as np
 from nomos.domain.functions import BoundBatched, batched
 from nomos.domain.records import Column, items, take, to_column
 from nomos.domain.values import is_value
-from nomos.errors import ModelError
+from nomos.errors import OF_THE_CASE, ModelError
 from nomos.harness.memory import UNKNOWN, Memory
 from nomos.harness.watch import WHOLE_CHUNK, watch
 
@@ -19,18 +19,29 @@ _MOST_FAILURES = 64  # after so many single failures a batch is not searched any
 
 
 class Answers:
-    """The remembered answers of a campaign, and how many rows the model was sent.
+    """The remembered answers of a campaign, and how many rows batched functions got.
 
-    With a size of 0, nothing is remembered.
+    No two calls of one case share an answer: columns remember by the place of a call in
+    the spec, lanes by how often the case has asked of the same item before. A share of
+    what is remembered is asked again, and the answers that moved are counted. With a
+    size of 0, nothing is remembered.
     """
 
     def __init__(self, size: int) -> None:
         self.size = size
         self.rows_sent = 0
-        self.asked_again = 0
-        self.moved = 0
         self._memories: dict[Any, Memory] = {}
-        self._known: dict[tuple[batched, int], Any] = {}  # by function and place
+        self._known: dict[tuple[batched, int, int], Any] = {}
+
+    @property
+    def asked_again(self) -> int:
+        """How many remembered answers were asked for a second time."""
+        return sum(memory.asked_again for memory in self._memories.values())
+
+    @property
+    def moved(self) -> int:
+        """How many of these were another answer then."""
+        return sum(memory.moved for memory in self._memories.values())
 
     def memory(self, key: Any) -> Memory:
         """Return the memory of a call."""
@@ -38,15 +49,26 @@ class Answers:
             self._memories[key] = Memory(self.size)
         return self._memories[key]
 
-    def known(self, function: BoundBatched, place: int) -> Any:
-        """Return what a function said of one item, `UNKNOWN` if it is not remembered."""
-        key = function.function, place
+    def known(self, function: BoundBatched, turn: int, place: int) -> Any:
+        """Return what a function said of one item when a case asked it for this time.
+
+        `UNKNOWN` where it is not remembered, or is to be asked again.
+        """
+        key = function.function, turn, place
         answer = self._known.get(key, UNKNOWN)
         if answer is UNKNOWN:
-            answer = self.memory(function.function.__name__).at(place)
+            memory = self.memory((function.function.__name__, turn))
+            if memory.doubts(place):
+                return UNKNOWN
+            answer = memory.at(place)
             if answer is not UNKNOWN and is_value(answer):
                 self._known[key] = answer
         return answer
+
+    def is_asked_twice(self, function: BoundBatched, turn: int, place: int) -> bool:
+        """Tell whether an item is to be asked for a second time, and was not for a first."""
+        memory = self.memory((function.function.__name__, turn))
+        return memory.doubts(place) and memory.at(place) is UNKNOWN
 
 
 def call_batch(
@@ -69,7 +91,7 @@ def call_batch(
                 return function.many(*made), np.zeros(count, dtype=bool)
             except ModelError:
                 raise
-            except Exception:
+            except OF_THE_CASE:
                 left -= int(count == 1)
         # Generators cannot be used a second time: such a batch fails as a whole.
         if left <= 0 or count == 1 or function.function.draws:

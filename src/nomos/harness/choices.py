@@ -7,7 +7,11 @@ was drawn is recorded: a case is its list of choices, and nothing else.
 
 from __future__ import annotations
 
+import math
+import struct
+from collections.abc import Sequence
 from hashlib import blake2b
+from numbers import Real
 from operator import index
 from typing import Any, Protocol
 
@@ -24,7 +28,7 @@ _HALF = np.uint64(32)
 
 
 class NoSuchNumber(Discard):
-    """`randInt(a, b)` with a > b: there is no such number, so the case is discarded."""
+    """A draw from a to b with a > b: there is no such number, so the case is discarded."""
 
 
 class EndlessRange(Exception):
@@ -98,6 +102,46 @@ def _high_word(words: Array, sizes: Array) -> Array:
     return np.where(sizes == 0, words, upper)
 
 
+def real_number(value: Any) -> float:
+    """Return a bound of a real draw."""
+    if not isinstance(value, Real):
+        raise TypeError(f"randReal takes numbers, not {value!r}")
+    return float(value)
+
+
+def real_bounds(low: Any, high: Any) -> tuple[float, float]:
+    """Return the bounds of a real draw; raises where there is no number."""
+    low, high = real_number(low), real_number(high)
+    if not math.isfinite(low) or not math.isfinite(high - low):
+        raise ValueError(f"randReal({low}, {high}) has no finite range")
+    if low > high:
+        raise NoSuchNumber(f"randReal({low}, {high})")
+    return low, high
+
+
+def real(word: int, low: float, high: float) -> float:
+    """Map a word to the reals from low to high, both included."""
+    return min(low + (high - low) * ((word >> 11) * 2.0**-53), high)
+
+
+def real_many(words: Array, low: Array, high: Array) -> Array:
+    """Map words to their own ranges; the same numbers as `real` gives."""
+    shares = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    return np.minimum(low + (high - low) * shares, high)
+
+
+def pattern(value: float) -> int:
+    """Return the choice that records a real: its 64 bits, read as an integer."""
+    (bits,) = struct.unpack("<q", struct.pack("<d", value))
+    return int(bits)
+
+
+def from_pattern(bits: int) -> float:
+    """Return the real that a choice records."""
+    (value,) = struct.unpack("<d", struct.pack("<q", bits))
+    return float(value)
+
+
 def seed_of(word: int) -> int:
     """Return the recorded seed of a function that draws by itself (63 bits)."""
     return word >> 1
@@ -115,6 +159,10 @@ class CaseDraws(Protocol):
 
     def integer(self, low: int, high: int) -> int:
         """Draw from low..high, both included."""
+        ...
+
+    def real(self, low: float, high: float) -> float:
+        """Draw a real number from low to high."""
         ...
 
     def generator(self) -> np.random.Generator:
@@ -135,6 +183,13 @@ class RandomCase:
         low, high = bounds(low, high)
         value = bounded(self.stream.word(len(self.choices), self.number), low, high)
         self.choices.append(value)
+        return value
+
+    def real(self, low: float, high: float) -> float:
+        """Draw a real number from low to high."""
+        low, high = real_bounds(low, high)
+        value = real(self.stream.word(len(self.choices), self.number), low, high)
+        self.choices.append(pattern(value))
         return value
 
     def generator(self) -> np.random.Generator:
@@ -168,16 +223,27 @@ class ReplayedCase:
             raise LookupError(f"the recorded {value} is not in {low}..{high} any more")
         return value
 
+    def real(self, low: float, high: float) -> float:
+        """Return the recorded real number."""
+        low, high = real_bounds(low, high)
+        value = from_pattern(self._next())
+        if not low <= value <= high:
+            raise LookupError(
+                f"the recorded {value!r} is not from {low!r} to {high!r} any more"
+            )
+        return value
+
     def generator(self) -> np.random.Generator:
         """Return the recorded generator."""
         return generator(self._next())
 
 
 class Odometer:
-    """All cases there are, one after the other, in the order of their choices."""
+    """All cases that begin with some choices, one after the other, in their order."""
 
-    def __init__(self) -> None:
-        self._wheels: list[tuple[int, int]] = []  # the value and the end of each draw
+    def __init__(self, first: Sequence[int] = ()) -> None:
+        # The value and the end of each draw.
+        self._wheels: list[tuple[int, int]] = [(value, value) for value in first]
         self.choices: list[int] = []
 
     def integer(self, low: int, high: int) -> int:
@@ -188,6 +254,10 @@ class Odometer:
         value = self._wheels[len(self.choices)][0]
         self.choices.append(value)
         return value
+
+    def real(self, low: float, high: float) -> float:
+        """Refuse: there are too many real numbers."""
+        raise EndlessRange("randReal")
 
     def generator(self) -> np.random.Generator:
         """Refuse: a generator has too many values."""

@@ -67,6 +67,7 @@ class Chunk:
         self._fate = np.zeros(count, dtype=np.int8)
         self._reason = np.zeros(count, dtype=np.int32)
         self._cells: list[Cell] = []
+        self.calls = np.zeros(count, dtype=np.int64)  # of a model, by the blocks
 
     def count(self, at: Array | None) -> int:
         """Return how many rows are meant; None means all."""
@@ -96,6 +97,22 @@ class Chunk:
         self._fate[index] = fate
         self._reason[index] = self.reasons.index(reason)
         self._marked = True
+
+    def standing(self, at: Array | None) -> Array:
+        """Return which rows are not marked to leave: a run alone would get here too."""
+        fates = self._fate if at is None else self._fate[at]
+        standing: Array = fates == Fate.STAYS
+        return standing
+
+    def add_calls(
+        self, at: Array | None, calls: int | Array, standing: Array | None = None
+    ) -> None:
+        """Count the model calls of the blocks of rows that are (were) standing."""
+        if standing is None:
+            standing = self.standing(at)
+        rows = self.rows if at is None else self.rows[at]
+        more = calls if isinstance(calls, int) else calls[standing]
+        self.calls[rows[standing]] += more
 
     def settle(self) -> Array | None:
         """Let the marked rows go; return the index of those that stay, None for all."""
@@ -131,6 +148,12 @@ class Chunk:
         if waiting is not None:
             self.mark(at, waiting, Fate.WAITS, "")
         self._record(at, values)
+        return values
+
+    def draw_reals(self, at: Array | None, low: Array, high: Array) -> Array:
+        """Draw a real number for each row and record its bits."""
+        values = self.draws.reals(*self._addresses(at), low, high)
+        self._record(at, values.view(np.int64))
         return values
 
     def draw_generators(self, at: Array | None) -> list[np.random.Generator]:

@@ -56,13 +56,22 @@ class Columns:
     def block(self) -> None:
         """Run a straight-line block; a total call is made where its answer is needed."""
         assert self.spec.code.straight is not None
-        for let in self.spec.code.straight:
-            if self._can_wait(let.value) and not self.is_empty:
-                cell = self.chunk.cell(None, roots(let.value, self.scope))
-                cell.later = let.value, dict(self.scope)
-                self.scope[let.name] = cell
-            else:
-                self._let(let)
+        with self.evaluator.counting():
+            for let in self.spec.code.straight:
+                self._line(let)
+
+    def _line(self, let: core.Let) -> None:
+        """Run one line of the block."""
+        if self._can_wait(let.value) and not self.is_empty:
+            # Counted now, whenever and for whomever it will be made.
+            nodes = list(core.walk(let.value))
+            calls = sum(isinstance(node, core.Call) for node in nodes)
+            self.chunk.add_calls(None, calls)
+            cell = self.chunk.cell(None, roots(let.value, self.scope))
+            cell.later = let.value, dict(self.scope)
+            self.scope[let.name] = cell
+        else:
+            self._let(let)
 
     def bind(self, name: str, column: Column) -> None:
         """Give a name of the spec its values."""
@@ -121,7 +130,7 @@ class Columns:
             return
         value = self.evaluator.value(let.value, None, self.scope)
         cell = self.chunk.cell(value, roots(let.value, self.scope))
-        if isinstance(let.value, core.Variable):
+        if isinstance(let.value, core.Variable) and let.value.name in self.scope:
             cell.places = self.scope[let.value.name].places
         self.scope[let.name] = cell
         self.chunk.settle()

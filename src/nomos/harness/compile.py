@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Mapping
 
 from nomos.harness.emit import Emitter, mentioned
@@ -16,8 +17,10 @@ from nomos.lang import core
 from nomos.lang.flow import bound_names
 from nomos.lang.types import BUILT_IN, Function
 
-_COMMENT = re.compile(r"^( *)(['\"])(# [a-z ]+)\2$", re.MULTILINE)
+# The first statement of a function is written as its docstring is.
+_COMMENT = re.compile(r"^( *)(\"\"\"|['\"])(# [a-z ]+)\2$", re.MULTILINE)
 
+_DEEPEST = 10_000  # calls; the longest sum that is let through needs half of them
 _PARAGRAPH = re.compile(r"\n(harness_* = |def run_case|harness_*\.run\()")
 
 
@@ -63,7 +66,7 @@ def compile_harness(spec: core.Spec, path: str, offered: Mapping[str, Function])
         module.body.remove(naming)
     definition.body = body
     ast.fix_missing_locations(module)
-    text = _COMMENT.sub(r"\n\1\3", ast.unparse(module))
+    text = _COMMENT.sub(r"\n\1\3", _unparse(module))
     text = _PARAGRAPH.sub(r"\n\n\1", text)
     return f"{_docstring(spec)}{text}\n"
 
@@ -76,6 +79,16 @@ def {function}({case}):
     pass
 {harness}.run({function})
 """
+
+
+def _unparse(module: ast.Module) -> str:
+    """Return a module's text; a long sum is deep, and this goes down by recursion."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, _DEEPEST))
+    try:
+        return ast.unparse(module)
+    finally:
+        sys.setrecursionlimit(limit)
 
 
 def _constant(value: object) -> ast.expr:

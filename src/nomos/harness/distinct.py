@@ -69,9 +69,7 @@ class Distinct:
         return places
 
     def _sort_in(self) -> None:
-        keys = np.concatenate(
-            [self._keys, np.fromiter(self._recent, dtype=np.uint64)]
-        )
+        keys = np.concatenate([self._keys, np.fromiter(self._recent, dtype=np.uint64)])
         recent = np.fromiter(self._recent.values(), dtype=np.int64)
         places = np.concatenate([self._places, recent])
         order = np.argsort(keys, kind="stable")

@@ -11,6 +11,9 @@ from nomos.harness.choices import (
     Stream,
     bounded,
     bounded_many,
+    pattern,
+    real,
+    real_many,
     seed_of,
 )
 
@@ -32,12 +35,22 @@ class ColumnDraws(Protocol):
         """Draw from low..high, both included."""
         ...
 
+    def reals(
+        self, rows: Array | None, positions: Array | int, low: Array, high: Array
+    ) -> Array:
+        """Draw real numbers from low to high."""
+        ...
+
     def seeds(self, rows: Array | None, positions: Array | int) -> Array:
         """Draw the seeds of generators."""
         ...
 
     def integer(self, row: int, position: int, low: int, high: int) -> int:
         """Draw from low..high for one case; the bounds are right."""
+        ...
+
+    def real(self, row: int, position: int, low: float, high: float) -> int:
+        """Draw a real for one case; return the choice that records it."""
         ...
 
     def seed(self, row: int, position: int) -> int:
@@ -65,6 +78,10 @@ class RandomDraws:
         """Draw from low..high for one case; the bounds are right."""
         return bounded(int(self.words(position)[row]), low, high)
 
+    def real(self, row: int, position: int, low: float, high: float) -> int:
+        """Draw a real for one case; return the choice that records it."""
+        return pattern(real(int(self.words(position)[row]), low, high))
+
     def seed(self, row: int, position: int) -> int:
         """Draw the seed of a generator for one case."""
         return seed_of(int(self.words(position)[row]))
@@ -85,6 +102,12 @@ class RandomDraws:
     ) -> tuple[Array, Array | None]:
         """Draw from low..high, both included."""
         return bounded_many(self._gather(rows, positions), low, high), None
+
+    def reals(
+        self, rows: Array | None, positions: Array | int, low: Array, high: Array
+    ) -> Array:
+        """Draw real numbers from low to high."""
+        return real_many(self._gather(rows, positions), low, high)
 
     def seeds(self, rows: Array | None, positions: Array | int) -> Array:
         """Draw the seeds of generators."""
@@ -122,6 +145,17 @@ class ReplayedDraws:
         values[~waiting] = self.known[rows[~waiting], at[~waiting]]
         return values, waiting
 
+    def reals(
+        self, rows: Array | None, positions: Array | int, low: Array, high: Array
+    ) -> Array:
+        """Return the known choices; refuses where one is missing: none can be listed."""
+        rows = np.arange(len(self.known)) if rows is None else rows
+        at = np.broadcast_to(positions, rows.shape)
+        if (at >= self.lengths[rows]).any():
+            raise EndlessRange("randReal")
+        recorded: Array = self.known[rows, at].view(np.float64)
+        return recorded
+
     def seeds(self, rows: Array | None, positions: Array | int) -> Array:
         """Return the known seeds; a generator that is not known has too many."""
         if rows is None:
@@ -133,6 +167,10 @@ class ReplayedDraws:
         return seeds
 
     def integer(self, row: int, position: int, low: int, high: int) -> int:
+        """Return the known choice of one case."""
+        return self.seed(row, position)
+
+    def real(self, row: int, position: int, low: float, high: float) -> int:
         """Return the known choice of one case."""
         return self.seed(row, position)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, TypeVar, assert_never
 
 from nomos.diagnostics.source import Source, Span
@@ -48,7 +48,10 @@ class Emitter:
         self.spec = spec
         self.source: Source = spec.source
         lets = (*spec.variables, *spec.later_variables)
-        own = {*spec.inputs, *spec.outputs, *(let.name for let in lets)}
+        own = {*spec.inputs, *spec.outputs, *spec.lists, *(let.name for let in lets)}
+        conditions = (*spec.requires, *spec.ensures)
+        for expr in (*(let.value for let in lets), *(c.test for c in conditions)):
+            own |= core.bound_names(expr)
         self._shadowed = own | bound_names(spec.code.statements)
         self._taken = {*self._shadowed, *mentioned(spec), *spec.imports}
         self._taken |= {*known, *BUILT_IN}
@@ -73,7 +76,7 @@ class Emitter:
         """Return the statements that run and judge one case."""
         spec = self.spec
         body = [_marker(TEST_GENERATOR)]
-        body += [_assign(name, self._ours("input")) for name in spec.inputs]
+        body += self._inputs()
         body += [self.let(let) for let in spec.variables]
         if spec.requires:
             body.append(_marker(PRECONDITION))
@@ -102,6 +105,24 @@ class Emitter:
         block = self.spec.code.statements
         return ast.copy_location(made, block[-1]) if block else made
 
+    def _inputs(self) -> list[ast.stmt]:
+        """Return the draws of the inputs, in their order."""
+        draws: dict[str, ast.expr] = {}
+        for name in self.spec.inputs:
+            base = name.partition("[")[0]
+            draw = self._ours("input")
+            if base == name:
+                draws[name] = draw
+            elif base not in draws:
+                size = self._range(len(self.spec.lists[base]))
+                items = ast.comprehension(ast.Name("_", ast.Store()), size, [], 0)
+                draws[base] = ast.ListComp(draw, [items])
+        return [_assign(name, value) for name, value in draws.items()]
+
+    def _range(self, *bounds: int | ast.expr) -> ast.expr:
+        parts = [ast.Constant(b) if isinstance(b, int) else b for b in bounds]
+        return self._ours("range", *parts)
+
     def let(self, let: core.Let) -> ast.stmt:
         """Return the assignment of a var."""
         return self._at(_assign(let.name, self.expression(let.value)), let.value.span)
@@ -109,17 +130,38 @@ class Emitter:
     def _unless(self, condition: core.Condition, action: str) -> ast.stmt:
         arguments: list[ast.expr] = [ast.Constant(condition.text)]
         if action == "violate":
-            arguments.append(self._values())
+            arguments.append(self._values(condition.indices))
         otherwise = ast.Expr(self._ours(action, *arguments))
-        test = ast.UnaryOp(ast.Not(), self.expression(condition.test))
-        return self._at(ast.If(test, [otherwise], []), condition.test.span)
+        # A `forall` that fails says where: its indices are names of the case by then.
+        loops: list[tuple[str, ast.expr]] = []
+        test = condition.test
+        while action == "violate" and isinstance(test, core.Quantifier):
+            if test.word != "forall":
+                break
+            loops += self._loops(test)
+            test = test.body
+        negated = ast.UnaryOp(ast.Not(), self.expression(test))
+        statement: ast.stmt = ast.If(negated, [otherwise], [])
+        for index, over in reversed(loops):
+            statement = ast.For(ast.Name(index, ast.Store()), over, [statement], [])
+        return self._at(statement, condition.test.span)
 
-    def _values(self) -> ast.expr:
-        """Return the values of the case by their names."""
+    def _loops(self, expr: core.Quantifier) -> list[tuple[str, ast.expr]]:
+        """Return the names of the indices, each with what it goes over."""
+        first, *second = expr.indices
+        loops = [(first, self._range(expr.size))]
+        for index in second:
+            after = ast.BinOp(ast.Name(first, ast.Load()), ast.Add(), ast.Constant(1))
+            loops.append((index, self._range(after, expr.size)))
+        return loops
+
+    def _values(self, indices: Sequence[str]) -> ast.expr:
+        """Return the values of the case by their names, where a `forall` fails too."""
         spec = self.spec
         before = (*spec.inputs, *(let.name for let in spec.variables))
         names = (*before, *spec.outputs, *(let.name for let in spec.later_variables))
-        values: list[ast.expr] = [ast.Name(name, ast.Load()) for name in names]
+        names = (*names, *indices)
+        values: list[ast.expr] = [_variable(name) for name in names]
         return ast.Dict([ast.Constant(name) for name in names], values)
 
     def _ours(self, method: str, *arguments: ast.expr) -> ast.Call:
@@ -149,13 +191,18 @@ class Emitter:
             case core.Constant(value=value):
                 return _constant(value)
             case core.Variable(name=name):
-                return ast.Name(name, ast.Load())
+                return _variable(name)
             case core.GetFeature(record=record, key=key):
                 return self._call("getFeat", emit(record), emit(key))
             case core.SetFeature(record=record, key=key, value=value):
                 return self._call("setFeat", emit(record), emit(key), emit(value))
-            case core.Label(input=name):
-                return self._call("label", ast.Name(name, ast.Load()))
+            case core.Label(input=name, index=index):
+                item = _variable(name)
+                if index is not None:
+                    item = self._ours("item_at", item, emit(index))
+                return self._call("label", item)
+            case core.RandReal(low=low, high=high):
+                return self._call("randReal", emit(low), emit(high))
             case core.RandInt(low=low, high=high):
                 return self._call("randInt", emit(low), emit(high))
             case core.Call(function=function, arguments=arguments):
@@ -164,14 +211,41 @@ class Emitter:
                 return ast.UnaryOp(ast.Not(), emit(operand))
             case core.Negate(operand=operand):
                 return ast.UnaryOp(ast.USub(), emit(operand))
-            case core.Arithmetic(operator=operator, left=left, right=right):
-                return ast.BinOp(emit(left), _ARITHMETIC[operator](), emit(right))
+            case core.Arithmetic():
+                return self._arithmetic(expr)
             case core.Compare():
                 return self._compare(expr)
             case core.Logic():
                 return self._logic(expr)
+            case core.Conditional(test=test, yes=yes, no=no):
+                return ast.IfExp(emit(test), emit(yes), emit(no))
+            case core.Index(items=items, index=index):
+                return self._ours("item_at", emit(items), emit(index))
+            case core.Quantifier():
+                return self._quantifier(expr)
+            case core.Apply(parameters=parameters, arguments=arguments, body=body):
+                named = ast.Lambda(_parameters(parameters), emit(body))
+                return ast.Call(named, [emit(a) for a in arguments], [])
             case _:
                 assert_never(expr)
+
+    def _arithmetic(self, expr: core.Arithmetic) -> ast.expr:
+        """Emit a chain from its left end, so that its length costs no stack."""
+        spine = core.spine(expr)
+        result = self.expression(spine[-1].left)
+        for node in reversed(spine):
+            sign = _ARITHMETIC[node.operator]()
+            result = ast.BinOp(result, sign, self.expression(node.right))
+        return result
+
+    def _quantifier(self, expr: core.Quantifier) -> ast.expr:
+        name = {"forall": "all_of", "exists": "any_of", "count": "count_true"}
+        generators = [
+            ast.comprehension(ast.Name(index, ast.Store()), over, [], 0)
+            for index, over in self._loops(expr)
+        ]
+        values = ast.GeneratorExp(self.expression(expr.body), generators)
+        return self._ours(name.get(expr.word, "add_up"), values)
 
     def _compare(self, expr: core.Compare) -> ast.expr:
         left, right = self.expression(expr.left), self.expression(expr.right)
@@ -185,17 +259,45 @@ class Emitter:
         left, right = self._truth(expr.left), self._truth(expr.right)
         match expr.operator:
             case "&&":
-                return ast.BoolOp(ast.And(), [left, right])
+                return _chain(ast.And, left, right)
             case "||":
-                return ast.BoolOp(ast.Or(), [left, right])
+                return _chain(ast.Or, left, right)
             case "==>":
                 return ast.BoolOp(ast.Or(), [ast.UnaryOp(ast.Not(), left), right])
 
     def _truth(self, expr: core.Expr) -> ast.expr:
         """Emit an operand of logic as a truth value, whatever a function returns."""
         emitted = self.expression(expr)
-        is_truth = isinstance(expr, core.Compare | core.Logic | core.Not)
+        is_truth = isinstance(expr, core.Compare | core.Logic | core.Not) or (
+            isinstance(expr, core.Quantifier) and expr.word in ("forall", "exists")
+        )
         return emitted if is_truth else self._ours("truth", emitted)
+
+
+def _chain(kind: type[ast.And | ast.Or], *sides: ast.expr) -> ast.BoolOp:
+    """Join truth values, those that are chains of the same kind part by part."""
+    values: list[ast.expr] = []
+    for side in sides:
+        same = isinstance(side, ast.BoolOp) and isinstance(side.op, kind)
+        values += side.values if same else [side]  # type: ignore[attr-defined]  # it is one
+    return ast.BoolOp(kind(), values)
+
+
+def lists_of(spec: core.Spec) -> list[ast.stmt]:
+    """Return the statements that make the lists of inputs from their items."""
+    return [
+        _assign(name, ast.List([ast.Name(m, ast.Load()) for m in members], ast.Load()))
+        for name, members in spec.lists.items()
+    ]
+
+
+def _variable(name: str) -> ast.expr:
+    """Return the use of a name, `xs[0]` being an item of `xs`."""
+    base, bracket, rest = name.partition("[")
+    value = ast.Name(base, ast.Load())
+    if not bracket:
+        return value
+    return ast.Subscript(value, ast.Constant(int(rest[:-1])), ast.Load())
 
 
 def compares_plainly(expr: core.Compare) -> bool:
@@ -229,6 +331,16 @@ def _marker(comment: str) -> ast.stmt:
     return ast.Expr(ast.Constant(comment))
 
 
+def _parameters(names: Sequence[str]) -> ast.arguments:
+    return ast.arguments(
+        posonlyargs=[],
+        args=[ast.arg(name) for name in names],
+        kwonlyargs=[],
+        kw_defaults=[],
+        defaults=[],
+    )
+
+
 def function_of(
     parameters: list[str], body: list[ast.stmt], file: str, names: dict[str, Any]
 ) -> Callable[..., Any]:
@@ -236,7 +348,7 @@ def function_of(
     module = ast.parse("def case(): pass")
     function = module.body[0]
     assert isinstance(function, ast.FunctionDef)
-    function.args.args = [ast.arg(parameter) for parameter in parameters]
+    function.args = _parameters(parameters)
     function.body = body or [ast.Pass()]
     defined: dict[str, Callable[..., Any]] = {}
     code = compile(ast.fix_missing_locations(module), file, "exec")

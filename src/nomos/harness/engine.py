@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -20,6 +20,7 @@ from nomos.harness.hub import no_collection
 from nomos.harness.judged import CrashedCase, Judged, Violations, joined, no_violations
 from nomos.harness.lanes import Lanes
 from nomos.harness.program import Program
+from nomos.harness.space import listed_by_running, listed_cases, space_within
 from nomos.harness.watch import watch
 
 Array = np.ndarray[Any, Any]
@@ -52,6 +53,7 @@ class Engine:
         if way == "columns" and not straight:
             raise ValueError("the block is not straight-line code: it runs in lanes")
         self.way: Way = way or ("columns" if straight else "lanes")
+        self._is_compiled = case is not None
         self.alone = Alone(program, case)
         self._lanes = Lanes(program) if self.way == "lanes" else None
         self._most = max(_FEWEST, _MOST_BYTES // max(1, program.record_bytes))
@@ -62,6 +64,17 @@ class Engine:
         self.answers = Answers(len(self.program.source))
         self._repeated = Distinct()  # violations that were run again in a batch
         self._came_back = np.empty(0, dtype=bool)
+
+    def listed(self, begin: int = 0, count: int | None = None) -> Iterator[Array]:
+        """Yield the choices of all cases of some ways to draw the inputs, in order."""
+        if self._is_compiled:
+            yield from listed_by_running(self.program, self.alone.draw, begin, count)
+        else:
+            yield from listed_cases(self.program, begin, count)
+
+    def space_within(self, limit: int) -> int | None:
+        """Return how many cases there are, None where there are more than `limit`."""
+        return space_within(self.program, limit, self.listed)
 
     def replay(self, choices: tuple[int, ...]) -> Outcome:
         """Run the case of these choices alone."""
@@ -74,7 +87,7 @@ class Engine:
         violated cases are run again in a batch of their own.
         """
         began = time.perf_counter()
-        again, moved = self.answers.asked_again, self.answers.moved
+        moved = self.answers.moved
         parts: list[Judged] = []
         tests = crashes = 0
         for first in range(0, cases.count, self._most):
@@ -93,7 +106,6 @@ class Engine:
         whole = _put_together(parts)
         if repeat and len(whole.violations):
             whole.violations.came_back = self._repeat(whole.violations)
-        whole.asked_again = self.answers.asked_again - again
         whole.moved = self.answers.moved - moved
         whole.seconds = time.perf_counter() - began
         return whole
@@ -146,9 +158,9 @@ class Engine:
             columns.generate()
             end = self._resolve(chunk, cases, resolved, cases.count, limits)
             end = _cut(chunk, resolved, end, limits.tests)
-            calls = self._block(columns)
+            self._block(columns)
         end = self._resolve(chunk, cases, resolved, end, limits)
-        return _collect(columns, resolved, end, calls)
+        return _collect(columns, resolved, end)
 
     def run_rows(self, cases: Cases, limits: Limits, before: int = 0) -> Judged:
         """Judge cases one by one, saying which is under way, `before` cases behind it."""
@@ -162,21 +174,18 @@ class Engine:
             if tests >= limits.tests or crashes >= limits.crashes:
                 break
         judged = _empty(len(outcomes))
-        _add_resolved(judged, outcomes, [], self.program)
+        _add_resolved(judged, outcomes, [])
         return judged
 
-    def _block(self, columns: Columns) -> Array:
-        """Run and judge the block; return how many calls each case's block makes."""
-        count = len(columns.chunk.rows)
-        if not count:
-            return np.empty(0, dtype=np.int32)
+    def _block(self, columns: Columns) -> None:
+        """Run the block and judge its cases."""
+        if not len(columns.chunk.rows):
+            return
         if self._lanes is not None:
-            calls = self._lanes.run(columns, self.answers)
+            self._lanes.run(columns, self.answers)
         else:
             columns.block()
-            calls = np.full(columns.chunk.size, self.program.spec.k or 0, dtype=np.int32)
         columns.judge()
-        return calls
 
     def _resolve(
         self,
@@ -230,18 +239,15 @@ def _empty(count: int) -> Judged:
     )
 
 
-def _collect(
-    columns: Columns, resolved: dict[int, Outcome], end: int, calls: Array
-) -> Judged:
+def _collect(columns: Columns, resolved: dict[int, Outcome], end: int) -> Judged:
     """Put together what the chunk and the runs alone came to."""
     chunk = columns.chunk
     judged = _empty(end)
+    judged.calls[:] = chunk.calls[:end]
     count = int(np.searchsorted(chunk.rows, end))  # of the cases before the end
     rows = chunk.rows[:count]
     judged.verdicts[rows] = Verdict.PASSED
     judged.accepted[rows] = True
-    if count:
-        judged.calls[rows] = calls[rows]
     violated = np.flatnonzero(columns.failed[:count])
     if len(violated):
         judged.verdicts[rows[violated]] = Verdict.VIOLATED
@@ -255,15 +261,13 @@ def _collect(
     for gone, fates, reasons in chunk.left:
         out = (gone < end) & (fates == Fate.DISCARDED)
         judged.why[gone[out]] = reasons[out]
-        late = out & (gone < len(calls)) if len(calls) else out & False
-        judged.calls[gone[late]] = calls[gone[late]]
     resolved = {row: outcome for row, outcome in resolved.items() if row < end}
-    _add_resolved(judged, resolved, chunk.reasons, columns.program)
+    _add_resolved(judged, resolved, chunk.reasons)
     return judged
 
 
 def _add_resolved(
-    judged: Judged, resolved: dict[int, Outcome], reasons: list[str], program: Program
+    judged: Judged, resolved: dict[int, Outcome], reasons: list[str]
 ) -> None:
     """Take in the outcomes of cases that were run alone."""
     reasons = list(reasons)

@@ -7,13 +7,14 @@ run alone can judge (an exception, above all) are marked and go on with a stand-
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, assert_never
 
 import numpy as np
 
-from nomos.domain.functions import BoundBatched
+from nomos.domain.functions import BoundBatched, Counted, listening
 from nomos.domain.records import (
     Column,
     get_feature,
@@ -24,14 +25,14 @@ from nomos.domain.records import (
     to_column,
 )
 from nomos.domain.values import answer
-from nomos.errors import Discard, ModelError
-from nomos.harness import vector
+from nomos.errors import OF_THE_CASE, Discard, ModelError
+from nomos.harness import forms, vector
 from nomos.harness.asking import Answers, call_batch
 from nomos.harness.chunk import Cell, Chunk, Fate
 from nomos.harness.emit import compares_plainly
 from nomos.harness.hub import Hub, Lane
 from nomos.harness.memory import scatter, spread
-from nomos.harness.program import Function, concatenate, differ, draws, equal
+from nomos.harness.program import Function, concatenate, differ, draws, equal, isclose
 from nomos.harness.rows import Rows, each, frozen, own_column, part
 from nomos.lang import core
 
@@ -52,6 +53,15 @@ _PYTHON: dict[str, Callable[[Any, Any], Any]] = {
     ">": lambda a, b: bool(a > b),
     ">=": lambda a, b: bool(a >= b),
 }
+BUILT_INS: dict[str, Function] = {
+    "strConcat": concatenate,
+    "isclose": isclose,
+    "abs": abs,
+    "min": min,
+    "max": max,
+    "round": round,
+    "len": len,
+}
 _INTEGERS = range(-(2**63), 2**63)  # that a column of choices can hold
 
 
@@ -63,6 +73,17 @@ class Evaluator:
         self.program = chunk.program
         self.spec = chunk.program.spec
         self.answers = answers
+        self.built_ins: dict[str, Function] = BUILT_INS
+        self._counts = False  # the block runs: its calls of a model count
+
+    @contextmanager
+    def counting(self, counts: bool = True) -> Iterator[None]:
+        """Count the calls of a model that are evaluated inside, or do not."""
+        before, self._counts = self._counts, counts
+        try:
+            yield
+        finally:
+            self._counts = before
 
     def column(self, value: Any, at: At) -> Column:
         """Return a value as a column that nobody can change, repeating a scalar."""
@@ -77,7 +98,7 @@ class Evaluator:
         value = self.column(self.value(expr, at, scope), at)
         truth = vector.truth(value)
         if truth is None:
-            truth = np.asarray(self._each(bool, [value], at), dtype=bool)
+            truth = np.asarray(self.each(bool, [value], at), dtype=bool)
         return truth
 
     def value(self, expr: core.Expr, at: At, scope: Scope) -> Any:
@@ -85,15 +106,16 @@ class Evaluator:
         match expr:
             case core.Constant(value=value):
                 return value
+            case core.Variable(name=name) if name in scope:
+                return self.variable(scope[name], at)
             case core.Variable(name=name):
-                return self._variable(scope[name], at)
-            case core.Label(input=name):
-                places = scope[name].places
-                assert places is not None
-                at_places = places if at is None else places[at]
-                return take(self.program.label_column, at_places)
+                return forms.list_of(self, name, at, scope)
+            case core.Label():
+                return forms.label(self, expr, at, scope)
             case core.RandInt():
                 return self._rand_int(expr, at, scope)
+            case core.RandReal():
+                return forms.rand_real(self, expr, at, scope)
             case core.Call():
                 return self._call(expr, at, scope)
             case core.GetFeature():
@@ -110,10 +132,19 @@ class Evaluator:
                 return self._compare(expr, at, scope)
             case core.Logic():
                 return self._logic(expr, at, scope)
+            case core.Conditional():
+                return forms.conditional(self, expr, at, scope)
+            case core.Index():
+                return forms.index(self, expr, at, scope)
+            case core.Quantifier():
+                return forms.quantifier(self, expr, at, scope)
+            case core.Apply():
+                return forms.apply(self, expr, at, scope)
             case _:
                 assert_never(expr)
 
-    def _variable(self, cell: Cell, at: At) -> Any:
+    def variable(self, cell: Cell, at: At) -> Any:
+        """Return the values of a name on some rows."""
         if cell.later is None:
             return cell.value if at is None else part(cell.value, at)
         expr, scope = cell.later
@@ -123,7 +154,8 @@ class Evaluator:
         rows = np.arange(count) if at is None else at
         missing = rows[~cell.known[rows]]
         if len(missing):
-            values = self.column(self.value(expr, missing, scope), missing)
+            with self.counting(False):  # it was counted where it stands
+                values = self.column(self.value(expr, missing, scope), missing)
             if cell.value is None:
                 cell.value = spread(values, missing, count)
             else:
@@ -131,7 +163,7 @@ class Evaluator:
             cell.known[missing] = True
         return take(cell.value, rows)
 
-    def _each(self, function: Callable[..., Any], values: list[Any], at: At) -> Column:
+    def each(self, function: Callable[..., Any], values: list[Any], at: At) -> Column:
         """Apply a function row by row; where it raises, the case leaves."""
         count = self.chunk.count(at)
         columns = [each(value, count) for value in values]
@@ -146,9 +178,13 @@ class Evaluator:
 
         lanes = [Lane(partial(answer, function), case) for case in cases]
         Hub(self.answers).run(lanes)
+        if self._counts:
+            self.chunk.add_calls(at, np.array([lane.calls for lane in lanes]))
         return self._settled([(lane.result, lane.failure) for lane in lanes], at)
 
-    def _settled(self, results: list[tuple[Any, Exception | None]], at: At) -> Column:
+    def _settled(
+        self, results: list[tuple[Any, BaseException | None]], at: At
+    ) -> Column:
         """Return results as a column; the rows without one leave."""
         stand_in = next((value for value, error in results if error is None), 0)
         gone: dict[tuple[Fate, str], list[int]] = {}
@@ -165,15 +201,22 @@ class Evaluator:
     def _negate(self, value: Any, at: At) -> Any:
         negated = vector.negate(value)
         if negated is None:
-            return self._each(lambda a: -a, [value], at)
+            return self.each(lambda a: -a, [value], at)
         return negated if negated.ndim else negated.item()
 
     def _arithmetic(self, expr: core.Arithmetic, at: At, scope: Scope) -> Any:
-        left = self.value(expr.left, at, scope)
-        right = self.value(expr.right, at, scope)
-        calculated = vector.arithmetic(expr.operator, left, right)
+        spine = core.spine(expr)
+        result = self.value(spine[-1].left, at, scope)
+        for node in reversed(spine):
+            right = self.value(node.right, at, scope)
+            result = self.calculate(node.operator, result, right, at)
+        return result
+
+    def calculate(self, operator: str, left: Any, right: Any, at: At) -> Any:
+        """Apply an operator of arithmetic to two values."""
+        calculated = vector.arithmetic(operator, left, right)
         if calculated is None:
-            return self._each(_PYTHON[expr.operator], [left, right], at)
+            return self.each(_PYTHON[operator], [left, right], at)
         result, bad = calculated
         if bad is not None:
             where = np.broadcast_to(bad, self.chunk.count(at))
@@ -187,11 +230,11 @@ class Evaluator:
         if result is not None:
             return result if result.ndim else result.item()
         if compares_plainly(expr):
-            return self._each(lambda a, b: bool(a == b), [left, right], at)
+            return self.each(lambda a, b: bool(a == b), [left, right], at)
         result = vector.compare_arrays(expr.operator, left, right)
         if result is not None:
             return result
-        return self._each(_PYTHON[expr.operator], [left, right], at)
+        return self.each(_PYTHON[expr.operator], [left, right], at)
 
     def _logic(self, expr: core.Logic, at: At, scope: Scope) -> Array:
         """Evaluate the right side only on the rows where it decides."""
@@ -248,7 +291,7 @@ class Evaluator:
                 return get_feature_many(self.column(record, at), key, schema)
         except Exception:  # some row has no such feature: each has its own verdict
             pass
-        return self._each(lambda r, k: get_feature(r, k, schema), [record, key], at)
+        return self.each(lambda r, k: get_feature(r, k, schema), [record, key], at)
 
     def _set_feature(self, expr: core.SetFeature, at: At, scope: Scope) -> Any:
         own = self.program.function("setFeat")
@@ -267,7 +310,7 @@ class Evaluator:
                 return set_feature_many(self.column(record, at), key, values, schema)
         except Exception:  # some value does not fit: each row has its own verdict
             pass
-        return self._each(lambda r, k, v: set_feature(r, k, v, schema), parts, at)
+        return self.each(lambda r, k, v: set_feature(r, k, v, schema), parts, at)
 
     def _call(self, expr: core.Call, at: At, scope: Scope) -> Any:
         function = self.program.function(expr.function)
@@ -275,15 +318,34 @@ class Evaluator:
             return self._batched(function, expr, at, scope)
         arguments = [self.value(argument, at, scope) for argument in expr.arguments]
         if function is None:
-            assert expr.function == "strConcat"
-            return self._each(concatenate, arguments, at)
+            return forms.built_in(self, expr.function, arguments, at)
         if expr.draws:
             arguments.append(self.chunk.draw_generators(at))
         if self.program.asks(expr.function):
             return self._together(function, arguments, at)
-        if expr.function in self.spec.code.called:
-            self.answers.rows_sent += self.chunk.count(at)
-        return self._each(partial(answer, function), arguments, at)
+        return self._one_by_one(function, expr.function, arguments, at)
+
+    def _one_by_one(
+        self, function: Function, name: str, arguments: list[Any], at: At
+    ) -> Column:
+        """Call a function that is not batched for each row."""
+        if not self._counts:
+            return self.each(partial(answer, function), arguments, at)
+        calls: list[int] = []
+
+        def call(*case: Any) -> Any:
+            counted = Counted()
+            counted.calls = int(name in self.program.plain_models)
+            try:
+                with listening(counted):
+                    return answer(function, *case)
+            finally:
+                calls.append(counted.calls)
+
+        standing = self.chunk.standing(at)
+        column = self.each(call, arguments, at)
+        self.chunk.add_calls(at, np.array(calls), standing)
+        return column
 
     def _batched(
         self, function: BoundBatched, expr: core.Call, at: At, scope: Scope
@@ -291,6 +353,8 @@ class Evaluator:
         """Call a batched function once for all rows, or only for what is not known."""
         # For all rows, remembered or not: the case may leave for what happens here.
         arguments = [self.value(argument, at, scope) for argument in expr.arguments]
+        if self._counts and function.function.is_model:
+            self.chunk.add_calls(at, 1)
 
         def ask(rows: At) -> tuple[Column, Array]:
             """Ask for some of the rows that are meant; None: for all of them."""
@@ -299,8 +363,7 @@ class Evaluator:
             values = [v if rows is None else part(v, rows) for v in arguments]
             if expr.draws:
                 values.append(self.chunk.draw_generators(inner))
-            if expr.function in self.spec.code.called:
-                self.answers.rows_sent += count
+            self.answers.rows_sent += count
 
             def columns(chosen: slice) -> list[Any]:
                 size = chosen.stop - chosen.start
@@ -312,8 +375,11 @@ class Evaluator:
         if places is None:
             values, failed = ask(None)
         else:
-            memory = self.answers.memory(_memory_key(expr, scope))
-            values, failed = memory.recall(places, ask)
+            # Each place in the spec has its own: a case never uses an answer twice.
+            # A definition has its calls in several places, which differ in what they ask.
+            place = expr.function, expr.span.start, expr.span.end, core.shape(expr)
+            memory = self.answers.memory(place)
+            values, failed = memory.recall(places, ask, self.chunk.standing(at))
         if failed.any():
             self.chunk.mark(at, failed, Fate.HARD, "")
         return values
@@ -332,12 +398,12 @@ class Evaluator:
 
 def _attempt(
     function: Callable[..., Any], case: tuple[Any, ...]
-) -> tuple[Any, Exception | None]:
+) -> tuple[Any, BaseException | None]:
     try:
         return function(*case), None
     except ModelError:
         raise
-    except Exception as error:
+    except OF_THE_CASE as error:
         return None, error
 
 
@@ -346,24 +412,19 @@ def roots(expr: core.Expr, scope: Scope) -> frozenset[str] | None:
     found: frozenset[str] = frozenset()
     for node in core.walk(expr):
         match node:
-            case core.RandInt() | core.Call(draws=True):
+            case core.RandInt() | core.RandReal() | core.Call(draws=True):
                 return None
-            case core.Label(input=name):
+            case core.Quantifier() | core.Apply() | core.Index():
+                return None
+            case core.Label(input=name, index=None):
                 found |= {name}
+            case core.Label():
+                return None
             case core.Variable(name=name):
-                inner = scope[name].roots
+                inner = scope[name].roots if name in scope else None
                 if inner is None:
                     return None
                 found |= inner
             case _:
                 pass
     return found
-
-
-def _memory_key(expr: core.Call, scope: Scope) -> Any:
-    """Return one key for `f(x1)` and `f(x2)`; other calls have their own."""
-    match expr.arguments:
-        case (core.Variable(name=name),) if scope[name].places is not None:
-            return expr.function
-        case _:
-            return expr.function, expr.span.start, expr.span.end

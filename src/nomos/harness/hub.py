@@ -17,14 +17,15 @@ from typing import Any
 import numpy as np
 from greenlet import GreenletExit, getcurrent, greenlet
 
-from nomos.domain.functions import BoundBatched
+from nomos.domain.functions import BoundBatched, listen
 from nomos.domain.records import Column, items, take, to_column
-from nomos.errors import ModelError
+from nomos.errors import OF_THE_CASE, ModelError
 from nomos.harness.asking import Answers, call_batch
 from nomos.harness.memory import UNKNOWN, fresh
 from nomos.harness.program import Running
 
 Array = np.ndarray[Any, Any]
+MOST_TURNS = 8  # what a case asks of one item more often is not remembered
 MOST_LIVE = 512  # more live greenlets cost more than larger batches win
 
 
@@ -35,7 +36,7 @@ class Unrepeatable(Exception):
 class Lane(Running):
     """One piece of Python to run, and what became of it."""
 
-    __slots__ = ("arguments", "failure", "function", "is_lost", "result")
+    __slots__ = ("arguments", "failure", "function", "is_lost", "result", "told")
 
     def __init__(
         self, function: Callable[..., Any], arguments: Sequence[Any] = ()
@@ -43,13 +44,16 @@ class Lane(Running):
         self.function = function
         self.arguments = arguments
         self.result: Any = None
-        self.failure: Exception | None = None
+        self.failure: BaseException | None = None
         self.is_lost = False  # whatever it does from now on, its case runs alone
-        self.calls = self.asked = self.unasked = 0
+        self.calls = 0
+        self.told: dict[Any, int] | None = None  # how often it was told of an item
 
 
+# Of an item of the source: for the how many-th time a case asks, and its place.
+About = tuple[int, int]
 # A worker, what it waits for, and about which item of the source that is, if any.
-Question = tuple["Worker", BoundBatched, tuple[Any, ...], int | None]
+Question = tuple["Worker", BoundBatched, tuple[Any, ...], About | None]
 
 
 class Worker(greenlet):
@@ -69,34 +73,40 @@ class Worker(greenlet):
         lane: Lane | None = self.lane
         while lane is not None and not self.abandoned:
             self.lane = lane
+            listen(lane)
             try:
                 lane.result = lane.function(*lane.arguments)
-            except Exception as error:
+            except OF_THE_CASE as error:
                 lane.failure = error
             if lane.is_lost:
                 lane.failure = Unrepeatable()
             lane = next(self.hub.lanes, None)
 
     def ask(self, function: BoundBatched, arguments: tuple[Any, ...]) -> Any:
-        """Answer a question that comes from inside one of the domain's functions."""
-        self.lane.asked += 1
-        return self.answer(function, arguments)
-
-    def answer(self, function: BoundBatched, arguments: tuple[Any, ...]) -> Any:
         """Return the answer if it is remembered, else park until it is there."""
-        hub, place = self.hub, None
+        hub, about = self.hub, None
+        if function.function.is_model:
+            self.lane.calls += 1
         if hub.remembers and len(arguments) == 1:
-            lane, record = self.lane, arguments[0]
-            for item, its_place in zip(lane.items, lane.places, strict=False):
-                if item is record:
-                    place = its_place
-                    known = hub.answers.known(function, place)
-                    if known is not UNKNOWN:
-                        return known
-                    break
-        question = self, function, arguments, place
+            about = self._about(function, arguments[0])
+            if about is not None:
+                known = hub.answers.known(function, *about)
+                if known is not UNKNOWN:
+                    return known
+        question = self, function, arguments, about
         hub.waiting[function.function, len(arguments)].append(question)
         return self._wait()
+
+    def _about(self, function: BoundBatched, record: Any) -> About | None:
+        """Return which item a record is, and how often the case has asked of it."""
+        lane = self.lane
+        for item, place in zip(lane.items, lane.places, strict=False):
+            if item is record:
+                told = lane.told = lane.told or {}
+                key = function.function, place
+                turn = told[key] = told.get(key, -1) + 1
+                return (turn, place) if turn < MOST_TURNS else None
+        return None
 
     def abandon(self) -> None:
         """Run no further."""
@@ -155,7 +165,9 @@ class Hub:
         """Call a function once for all workers that wait for it."""
         workers, functions, asked, places = zip(*questions, strict=True)
         function: BoundBatched = functions[0]
-        sent, source = _distinct(places)
+        sent, source = _distinct(
+            places, lambda about: self.answers.is_asked_twice(function, *about)
+        )
         cases = asked if sent is None else [asked[number] for number in sent]
         self.answers.rows_sent += len(cases)
 
@@ -181,15 +193,21 @@ class Hub:
     def _keep(
         self,
         function: BoundBatched,
-        places: list[int | None],
+        places: list[About | None],
         answers: Column,
         failed: Array,
     ) -> None:
         """Remember what was said of items as they were drawn."""
-        known = [number for number, place in enumerate(places) if place is not None]
-        if known:
-            index, at = np.array(known), np.array([places[number] for number in known])
-            memory = self.answers.memory(function.function.__name__)
+        parts: dict[tuple[bool, int], list[int]] = {}  # second answers come last
+        seen: set[About] = set()
+        for number, about in enumerate(places):
+            if about is not None:
+                parts.setdefault((about in seen, about[0]), []).append(number)
+                seen.add(about)
+        for (_, turn), numbers in sorted(parts.items()):
+            index = np.array(numbers)
+            at = np.array([places[number][1] for number in numbers])  # type: ignore[index]  # not None
+            memory = self.answers.memory((function.function.__name__, turn))
             memory.keep(at, take(answers, index), failed[index])
 
     def _fail(
@@ -204,24 +222,32 @@ class Hub:
             answer = items(function.many(*([argument] for argument in case)))[0]
         except ModelError:
             raise
-        except Exception as error:
+        except OF_THE_CASE as error:
             worker.throw(error)
         else:
             worker.switch(answer)
 
 
-def _distinct(places: Sequence[int | None]) -> tuple[list[int] | None, Sequence[int]]:
-    """Return whose cases to send (None: all), and from which each lane is served."""
+def _distinct(
+    places: Sequence[About | None], is_asked_twice: Callable[[About], bool]
+) -> tuple[list[int] | None, Sequence[int]]:
+    """Return whose cases to send (None: all), and from which each lane is served.
+
+    Some items are asked for twice, to see whether the answer moves.
+    """
     if places.count(None) == len(places):
         return None, range(len(places))
     sent: list[int] = []
     source: list[int] = []
-    first: dict[int, int] = {}
+    first: dict[About, int] = {}
+    second: set[About] = set()
     for number, place in enumerate(places):
         if place is not None and place in first:
-            source.append(first[place])
-            continue
-        if place is not None:
+            if place in second or not is_asked_twice(place):
+                source.append(first[place])
+                continue
+            second.add(place)
+        elif place is not None:
             first[place] = len(sent)
         source.append(len(sent))
         sent.append(number)

@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 from greenlet import getcurrent
 
+from nomos.domain.functions import BoundBatched
 from nomos.domain.records import items, to_column
 from nomos.domain.values import plain
 from nomos.errors import Discard
 from nomos.harness.alone import reason
 from nomos.harness.asking import Answers
-from nomos.harness.choices import bounds, generator
+from nomos.harness.choices import bounds, from_pattern, generator, real_bounds
 from nomos.harness.chunk import Chunk, Fate
 from nomos.harness.columns import Columns
-from nomos.harness.emit import function_of
+from nomos.harness.emit import function_of, lists_of
 from nomos.harness.hub import MOST_LIVE, Hub, Lane
 from nomos.harness.program import Function, Program, Running
 
@@ -42,9 +43,10 @@ class LaneCase(Lane):
         self.arguments = self.items = arguments  # the inputs come first
         self.places = places
         self.result: Any = None
-        self.failure: Exception | None = None
+        self.failure: BaseException | None = None
         self.is_lost = False
-        self.calls = self.asked = self.unasked = 0
+        self.calls = 0
+        self.told: dict[Any, int] | None = None
         self.chunk = chunk
         self.address = address  # its row in the chunk, and how many draws it has made
         self.choices: list[int] = []
@@ -68,6 +70,15 @@ class LaneCase(Lane):
         self.choices.append(value)
         return value
 
+    def real(self, low: float, high: float) -> float:
+        """Draw a real number from low to high."""
+        low, high = real_bounds(low, high)
+        row, position = self.address
+        at = position + len(self.choices)
+        recorded = self.chunk.draws.real(row, at, low, high)
+        self.choices.append(recorded)
+        return from_pattern(recorded)
+
     def generator(self) -> np.random.Generator:
         """Draw a generator."""
         row, position = self.address
@@ -81,15 +92,9 @@ def _current() -> Running:
     return lane
 
 
-def _asking(function: Function) -> Function:
+def _asking(function: BoundBatched) -> Function:
     """Return how a batched function asks the hub: what a spec calls most, in few steps."""
-
-    def ask(*arguments: Any) -> Any:
-        worker: Any = getcurrent()
-        worker.lane.calls += 1
-        return worker.answer(function, arguments)
-
-    return ask
+    return lambda *arguments: getcurrent().ask(function, arguments)  # type: ignore[attr-defined]  # a Worker's
 
 
 class Lanes:
@@ -101,24 +106,21 @@ class Lanes:
         spec = program.spec
         self.parameters = [*spec.inputs, *(let.name for let in spec.variables)]
         outputs = ast.Tuple([ast.Name(o, ast.Load()) for o in spec.outputs], ast.Load())
-        body = [*spec.code.statements, ast.Return(outputs)]
+        body = [*lists_of(spec), *spec.code.statements, ast.Return(outputs)]
         names = program.namespace(_current, _asking)
         self._block: Callable[..., tuple[Any, ...]] = function_of(
             self.parameters, body, spec.source.name, names
         )
 
-    def run(self, columns: Columns, answers: Answers) -> Array:
-        """Run the block for every case still in the chunk; return the calls of each row."""
+    def run(self, columns: Columns, answers: Answers) -> None:
+        """Run the block for every case still in the chunk."""
         lanes = self._lanes(columns)
-        calls = np.zeros(columns.chunk.size, dtype=np.int32)
         remembers = self.program.can_remember and answers.size > 0
         Hub(answers, most_live=self.most_live, remembers=remembers).run(lanes)
-        answers.rows_sent += sum([lane.unasked for lane in lanes])
+        columns.chunk.add_calls(None, np.array([lane.calls for lane in lanes]))
         if any(lane.choices for lane in lanes):
             columns.chunk.record_block([tuple(lane.choices) for lane in lanes])
-        calls[columns.chunk.rows] = [lane.calls for lane in lanes]
         self._hand_back(columns, lanes)
-        return calls
 
     def _lanes(self, columns: Columns) -> list[LaneCase]:
         chunk, block = columns.chunk, self._block

@@ -14,6 +14,8 @@ from nomos.domain.values import is_value
 Array = np.ndarray[Any, Any]
 _MOST_BYTES = 2**25  # for the answers of one call; images for every item would be more
 _UNKNOWN, _KNOWN, _FAILED = 0, 1, 2
+_SHARE, _FEWEST = 64, 8
+_LAST_BITS = 1e-5  # of the size of answers: sums of 32-bit numbers differ by that much
 UNKNOWN = object()  # no answer of a model
 
 
@@ -25,17 +27,25 @@ class Memory:
         self._asked_for = np.zeros(size, dtype=np.int64)  # by which row, last time
         self._answers: Column | None = None
         self.is_off = False  # the answers are too large, or could be changed
+        self._doubts = _sample(size)  # the places to ask for a second time, once
+        self.asked_again = 0
+        self.moved = 0  # answers that were not the same the second time
 
     def recall(
-        self, places: Array, ask: Callable[[Array | None], tuple[Column, Array]]
+        self,
+        places: Array,
+        ask: Callable[[Array | None], tuple[Column, Array]],
+        standing: Array | None = None,
     ) -> tuple[Column, Array]:
         """Return the answer for each place, asking only for those not known yet.
 
         `ask` is given rows (None: all), and returns their answers and which of them
-        failed. The second result marks the rows without an answer.
+        failed. The second result marks the rows without an answer. A share of the
+        places whose answer is used again is asked for again, by a row that is standing.
         """
         if self.is_off:
             return ask(None)
+        used = np.ones(len(places), dtype=bool) if standing is None else standing.copy()
         unknown = np.flatnonzero(self._state[places] == _UNKNOWN)
         if len(unknown):
             wanted = places[unknown]
@@ -45,7 +55,13 @@ class Memory:
             answers, failed = ask(rows)
             if not self.keep(places[rows], answers, failed):
                 return ask(None)
+            used[rows] = False
         assert self._answers is not None
+        used &= self._doubts[places] & (self._state[places] == _KNOWN)
+        again = np.flatnonzero(used)
+        if len(again):
+            again = again[np.unique(places[again], return_index=True)[1]]
+            self.keep(places[again], *ask(again))
         return take(self._answers, places), self._state[places] == _FAILED
 
     def at(self, place: int) -> Any:
@@ -61,6 +77,13 @@ class Memory:
             self.is_off, self._answers = True, None
             self._state[:] = _UNKNOWN
             return False
+        again = (self._state[places] == _KNOWN) & self._doubts[places]
+        if again.any():
+            second, new = np.flatnonzero(again), np.flatnonzero(~again)
+            self._compare(places[second], take(answers, second), failed[second])
+            places, answers, failed = places[new], take(answers, new), failed[new]
+            if not len(new):
+                return True
         self._state[places] = np.where(failed, _FAILED, _KNOWN)
         if self._answers is None:
             self._answers = spread(answers, places, len(self._state))
@@ -68,11 +91,64 @@ class Memory:
             self._answers = scatter(self._answers, places, answers)
         return True
 
+    def doubts(self, place: int) -> bool:
+        """Tell whether a place is to be asked for a second time."""
+        return not self.is_off and bool(self._doubts[place])
+
+    def _compare(self, places: Array, answers: Column, failed: Array) -> None:
+        """Count the places about which something else is said the second time."""
+        assert self._answers is not None
+        typical = _typical(self._answers, self._state == _KNOWN)
+        before = items(take(self._answers, places))
+        for old, new, fails in zip(
+            before, items(answers), failed.tolist(), strict=True
+        ):
+            self.moved += fails or not _same(old, new, typical)
+        self.asked_again += len(places)
+        self._doubts[places] = False
+
     def _can_keep(self, answers: Column) -> bool:
         if isinstance(answers, np.ndarray):
             size = answers.itemsize * int(np.prod(answers.shape[1:]))
             return size * len(self._state) <= _MOST_BYTES
         return all(is_value(answer) for answer in answers)
+
+
+def _sample(size: int) -> Array:
+    """Choose places to ask for again: one in 64, more of a few, spread evenly."""
+    share = min(_SHARE, max(1, size // _FEWEST))
+    spread = np.arange(size, dtype=np.uint64) * np.uint64(2654435769) % np.uint64(2**32)
+    return spread < 2**32 // share
+
+
+def _typical(answers: Column, known: Array) -> float:
+    """Return how large answers are, where they are real numbers."""
+    if not isinstance(answers, np.ndarray) or answers.dtype.kind != "f":
+        return 0.0
+    sizes = np.abs(answers[known])
+    sizes = sizes[np.isfinite(sizes)]
+    return float(np.median(sizes)) if sizes.size else 0.0
+
+
+def _same(first: Any, second: Any, typical: float) -> bool:
+    """Tell whether answers are the same; real ones differ in their last bits by batch."""
+    if isinstance(first, tuple) and isinstance(second, tuple):
+        alike = len(first) == len(second)
+        return alike and all(map(_same, first, second, [typical] * len(first)))
+    a, b = np.asarray(first), np.asarray(second)
+    if a.shape != b.shape:
+        return False
+    kinds = a.dtype.kind + b.dtype.kind
+    if "f" not in kinds or not set(kinds) <= set("biuf"):
+        return bool(np.all(a == b))
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    with np.errstate(all="ignore"):
+        sizes = np.abs(np.concatenate([a.ravel(), b.ravel()]))
+        scale = max(typical, np.max(sizes, initial=0.0, where=np.isfinite(sizes)))
+        same = (
+            (a == b) | (np.isnan(a) & np.isnan(b)) | (abs(a - b) <= _LAST_BITS * scale)
+        )
+    return bool(same.all())
 
 
 def fresh(value: Any) -> Any:

@@ -2,49 +2,49 @@
 
 from __future__ import annotations
 
+import builtins
 import copy
-import inspect
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from types import CodeType, ModuleType, SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from nomos.domain.domain import Domain, members
-from nomos.domain.functions import BoundBatched, batched
+from nomos.domain.domain import Domain, has_models, may_ask, members
+from nomos.domain.functions import BoundBatched, Counted, count_calls
 from nomos.domain.records import (
     Column,
     get_feature,
-    numbers,
     set_feature,
     to_column,
 )
 from nomos.domain.schema import Schema
+from nomos.domain.source import labels_of, source_of
 from nomos.domain.values import answer, is_value, plain
 from nomos.errors import DomainError
 from nomos.harness.choices import CaseDraws
 from nomos.harness.rows import Source
 from nomos.lang import core
-from nomos.lang.types import MAX_INT
+from nomos.lang.types import BUILT_IN, MAX_INT
 
 Array = np.ndarray[Any, Any]
+_PYTHONS = ("abs", "len", "max", "min", "round")  # built in, and the same in Python
 Function = Callable[..., Any]
 
 
-class Running:
-    """One case while it runs: its draws, and the items that it drew."""
+class Running(Counted):
+    """One case while it runs: its draws, its model calls, and the items that it drew."""
 
-    __slots__ = ("asked", "calls", "draws", "items", "places", "program", "unasked")
+    __slots__ = ("draws", "items", "places", "program")
 
     def __init__(self, program: Program, draws: CaseDraws) -> None:
+        super().__init__()
         self.program = program
         self.draws = draws
         self.items: Sequence[Any] = []  # that it drew, and their places in the source
         self.places: Sequence[int] = []
-        self.calls = 0  # of the domain's functions, made by the block
-        self.asked = 0  # how often a batched function was asked, however deep inside
-        self.unasked = 0  # calls in which none was: of a model that is not batched
 
     def input(self) -> Any:
         """Draw an item from the source."""
@@ -83,16 +83,21 @@ class Program:
     ) -> None:
         self.spec = spec
         self.domain = domain
-        self.functions = {**(functions or {}), **_functions(domain)}
+        own = _functions(domain)
+        self.functions = {**(functions or {}), **own}
+        # Where no function is batched, each that the block calls stands for the model.
+        self.plain_models: frozenset[str] = frozenset()
+        if not has_models(type(domain)):
+            self.plain_models = frozenset(own.keys() - BUILT_IN.keys())
         self.modules = dict(modules or {})
         self.schema: Schema | None = domain.schema
         lets = (*spec.variables, *spec.later_variables)
         self.names = (*spec.inputs, *(let.name for let in lets), *spec.outputs)
-        self.source: Any = _source(domain)  # a sequence, often an array
+        self.source: Any = source_of(domain)  # a sequence, often an array
         self.rows: Source | None = None  # the source, where it is an array of rows
         if isinstance(self.source, np.ndarray) and self.source.ndim > 1:
             self.rows = Source(self.source, self.schema)
-        self.labels: Sequence[Any] | None = _labels(domain, len(self.source))
+        self.labels: Sequence[Any] | None = labels_of(domain, len(self.source))
         self._is_value: dict[int, bool] = {}
         self._asks: dict[str, bool] = {}
         if self.labels is not None and len(spec.inputs) > 1:
@@ -141,7 +146,7 @@ class Program:
     def draws(self, name: str) -> bool:
         """Tell whether a function of this name draws."""
         own = self.functions.get(name)
-        return name == "randInt" if own is None else draws(own)
+        return name in ("randInt", "randReal") if own is None else draws(own)
 
     def batched(self, name: str) -> BoundBatched | None:
         """Return a batched function, None if the name stands for no such thing."""
@@ -151,27 +156,13 @@ class Program:
     def asks(self, name: str) -> bool:
         """Tell whether a function seems to call a batched one, however deep inside."""
         if name not in self._asks:
-            self._asks[name] = self._mentions_batched(self.functions[name])
+            self._asks[name] = may_ask(type(self.domain), self.functions[name])
         return self._asks[name]
 
-    def _mentions_batched(self, function: Function) -> bool:
-        code = getattr(function, "__code__", None)
-        todo = [] if code is None else [code]
-        seen: set[str] = set()
-        while todo:
-            code = todo.pop()
-            todo += [c for c in code.co_consts if isinstance(c, CodeType)]
-            for name in set(code.co_names) - seen:
-                seen.add(name)
-                member = inspect.getattr_static(self.domain, name, None)
-                if isinstance(member, batched):
-                    return True
-                inner = getattr(member, "__code__", None)
-                todo += [] if inner is None else [inner]
-        return False
-
     def namespace(
-        self, current: Current, asking: Callable[[Function], Function] | None = None
+        self,
+        current: Current,
+        asking: Callable[[BoundBatched], Function] | None = None,
     ) -> dict[str, Any]:
         """Return what names mean in a case: the language's functions and the domain's.
 
@@ -184,12 +175,17 @@ class Program:
             "setFeat": lambda r, key, value: set_feature(r, key, value, self.schema),
             "strConcat": concatenate,
             "randInt": lambda low, high: current().draws.integer(low, high),
+            "randReal": lambda low, high: current().draws.real(low, high),
+            "isclose": isclose,
+            **{name: getattr(builtins, name) for name in _PYTHONS},
             "label": lambda record: current().label(record),
         }
         for name, function in self.functions.items():
-            names[name] = _bound(name, function, current)
-            is_batched = isinstance(function, BoundBatched) and not draws(function)
-            if asking is not None and is_batched:
+            is_model = name in self.plain_models
+            names[name] = _bound(name, function, current, is_model)
+            if asking is None or draws(function):
+                continue
+            if isinstance(function, BoundBatched):
                 names[name] = asking(function)
         for name, module in self.modules.items():
             names[name] = SimpleNamespace(**{**vars(module), **names})
@@ -222,59 +218,19 @@ def _functions(domain: Domain) -> dict[str, Function]:
     return {name: getattr(domain, name) for name, _ in members(type(domain))}
 
 
-def _bound(name: str, function: Function, current: Current) -> Function:
+def _bound(name: str, function: Function, current: Current, is_model: bool) -> Function:
     """Count a function's calls, and hand it a generator where it draws."""
     hand_generator = draws(function)
 
     def call(*arguments: Any, **options: Any) -> Any:
-        running = current()
-        running.calls += 1
-        asked = running.asked
+        if is_model:
+            count_calls()
         if hand_generator:
-            arguments = (*arguments, running.draws.generator())
-        result = answer(function, *arguments, **options)
-        running.unasked += int(running.asked == asked)
-        return result
+            arguments = (*arguments, current().draws.generator())
+        return answer(function, *arguments, **options)
 
     call.__name__ = name
     return call
-
-
-def _source(domain: Domain) -> Any:
-    """Return what inputs are drawn from; numbers and rows as one array."""
-    name = f"{type(domain).__name__}.inputs()"
-    source: Any = domain.inputs()
-    if not hasattr(source, "__len__") or not hasattr(source, "__getitem__"):
-        raise DomainError(f"{name} must give a sequence")
-    if len(source) == 0:
-        raise DomainError(f"{name} gives no inputs")
-    if isinstance(source, list | tuple):
-        # A list of arrays stays one, so that its items keep their identity.
-        alike = not isinstance(source[0], np.ndarray) or domain.schema is not None
-        source = to_column([plain(item) for item in source]) if alike else source
-    if not isinstance(source, np.ndarray):
-        return source
-    if domain.schema is not None and source.shape[1:] != (domain.schema.width,):
-        raise DomainError(
-            f"{name} has shape {source.shape}, "
-            f"but the schema has {domain.schema.width} columns"
-        )
-    column: Any = numbers(source) if source.ndim == 1 else source
-    if isinstance(column, np.ndarray):
-        column = column.view()
-        column.flags.writeable = False
-    return column
-
-
-def _labels(domain: Domain, count: int) -> Sequence[Any] | None:
-    given = getattr(domain, "labels", None)
-    if given is None:
-        return None
-    labels: Sequence[Any] = given()
-    if len(labels) != count:
-        counts = f"{len(labels)} labels for {count} inputs"
-        raise DomainError(f"{type(domain).__name__} has {counts}")
-    return labels
 
 
 def isolated(item: Any) -> Any:
@@ -312,6 +268,34 @@ def differ(left: Any, right: Any) -> bool:
 def _same_label(left: Any, right: Any) -> bool:
     """Tell whether labels are one label; unlike in a spec, NaN is the same as NaN."""
     return equal(left, right) or (_is_nan(left) and _is_nan(right))
+
+
+def isclose(left: Any, right: Any, rel: float = 1e-9, abs: float = 0.0) -> bool:
+    """Tell whether numbers are close; of arrays, all their elements."""
+    if isinstance(left, np.ndarray) or isinstance(right, np.ndarray):
+        pairs = np.broadcast(left, right)
+        return all(math.isclose(a, b, rel_tol=rel, abs_tol=abs) for a, b in pairs)
+    return math.isclose(left, right, rel_tol=rel, abs_tol=abs)
+
+
+def item_at(items: Any, index: Any) -> Any:
+    """Return an item of a list; none is counted from its end."""
+    if index < 0:
+        raise IndexError(f"there is no item {index}")
+    return plain(items[index])
+
+
+def count_true(truths: Iterable[Any]) -> int:
+    """Return how many of them hold."""
+    return sum(1 for truth in truths if truth)
+
+
+def add_up(values: Iterable[Any]) -> Any:
+    """Add values up from the first to the last; `sum` may round in other ways."""
+    result: Any = 0
+    for value in values:
+        result = result + value
+    return result
 
 
 def _is_nan(value: Any) -> bool:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 
 from nomos.harness.asking import Answers
-from nomos.harness.choices import EndlessRange
+from nomos.harness.choices import CaseDraws, EndlessRange, Odometer
 from nomos.harness.chunk import Chunk, Fate
 from nomos.harness.columns import Columns
 from nomos.harness.drawing import LONGEST_RANGE, ReplayedDraws
@@ -60,7 +61,8 @@ def draws_late(spec: core.Spec, draws: Callable[[str], bool]) -> bool:
         return True
     lets = [let.value for let in spec.later_variables]
     return any(
-        isinstance(node, core.RandInt) or (isinstance(node, core.Call) and node.draws)
+        isinstance(node, core.RandInt | core.RandReal)
+        or (isinstance(node, core.Call) and node.draws)
         for expr in (*lets, *(condition.test for condition in spec.ensures))
         for node in core.walk(expr)
     )
@@ -91,13 +93,40 @@ def _expand(program: Program, known: Array) -> Iterator[Array]:
         waiting, sizes = waiting[count:], sizes[count:]
 
 
-def space_within(program: Program, limit: int) -> int | None:
+def listed_by_running(
+    program: Program, draw: Callable[[CaseDraws], None], begin: int, count: int | None
+) -> Iterator[Array]:
+    """Yield the choices of every case where only a function can run one.
+
+    `draw` runs a case up to its block with the draws that it is given.
+    """
+    size, inputs = len(program.source), len(program.spec.inputs)
+    total = input_count(program)
+    total = total if count is None else min(total, begin + count)
+    for number in range(begin, total):
+        first = [number // size ** (inputs - 1 - i) % size for i in range(inputs)]
+        odometer, more = Odometer(first), True
+        found: list[list[int]] = []
+        while more:
+            draw(odometer)
+            found.append(odometer.choices)
+            more = odometer.turn()
+        # Cases that make fewer draws come apart from the others, as they must.
+        for _, group in groupby(found, key=len):
+            cases = list(group)
+            for start in range(0, len(cases), _CHUNK):
+                yield np.array(cases[start : start + _CHUNK], dtype=np.int64)
+
+
+def space_within(
+    program: Program, limit: int, listed: Callable[[], Iterator[Array]] | None = None
+) -> int | None:
     """Return how many cases there are, None where there are more than `limit`."""
     if input_count(program) > limit:
         return None
     count = 0
     try:
-        for cases in listed_cases(program):
+        for cases in (listed or (lambda: listed_cases(program)))():
             count += len(cases)
             if count > limit:
                 return None

@@ -91,6 +91,71 @@ def negate(value: Any) -> Array | None:
     return np.asarray(-number)
 
 
+def built_in(name: str, values: list[Any]) -> Array | None:
+    """Call a function of the language on columns."""
+    match name:
+        case "abs":
+            return _magnitude(values[0])
+        case "min" | "max" if len(values) > 1:
+            return _extreme(name, values)
+        case "round" if len(values) == 1:
+            return _rounded(values[0])
+        case "isclose":
+            return _close(*values)
+        case _:
+            return None
+
+
+def _magnitude(value: Any) -> Array | None:
+    number = _numeric(value)
+    if number is None or (not _is_float(number) and _largest(number) > _LARGEST):
+        return None
+    return np.asarray(abs(number))
+
+
+def _extreme(name: str, values: list[Any]) -> Array | None:
+    """Return the least or the greatest; where they compare equal, the first of them."""
+    kinds = {v.dtype if isinstance(v, np.ndarray) else type(v) for v in values}
+    floats, integers = {np.dtype(np.float64), float}, {np.dtype(np.int64), int}
+    if not (kinds <= floats or kinds <= integers):
+        return None  # Python gives one of them as it is, an integer or not
+    numbers: list[Any] = [_numeric(value) for value in values]
+    if any(number is None for number in numbers):
+        return None
+    result = numbers[0]
+    for other in numbers[1:]:
+        better = other < result if name == "min" else other > result
+        result = np.where(better, other, result)
+    return np.asarray(result)
+
+
+def _rounded(value: Any) -> Array | None:
+    """Return the nearest integers, halves to the even one."""
+    number = _numeric(value)
+    if number is None or not isinstance(number, np.ndarray):
+        return None
+    if not _is_float(number):
+        return number
+    if not (np.abs(number) < _EXACT_IN_FLOAT).all():
+        return None  # NaN, an infinity, or too large
+    return np.rint(number).astype(np.int64)
+
+
+def _close(left: Any, right: Any, rel: Any = 1e-9, abs: Any = 0.0) -> Array | None:
+    """Compare as `math.isclose` does."""
+    a, b = _numeric(left), _numeric(right)
+    if a is None or b is None or not _fits_float(a, b):
+        return None
+    if not all(isinstance(t, int | float) and t >= 0 for t in (rel, abs)):
+        return None
+    with np.errstate(all="ignore"):
+        apart = np.abs(np.subtract(b, a, dtype=np.float64))
+        near = apart <= abs
+        for side in (a, b):
+            near = near | (apart <= np.abs(np.multiply(rel, side)))
+    return np.asarray((a == b) | (near & ~np.isinf(a) & ~np.isinf(b)))
+
+
 _COMPARE = {
     "==": np.equal,
     "!=": np.not_equal,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from nomos.diagnostics import Diagnostic, Severity, Source, Span, mistakes
 from nomos.lang import core, syntax
@@ -11,53 +13,84 @@ from nomos.lang.expressions import condition, elaborate, symbol_of
 from nomos.lang.format import format_expr
 from nomos.lang.parse import parse
 from nomos.lang.scope import Kind, Scope, Symbol
+from nomos.lang.shared import Library, Shared, Value
 from nomos.lang.tree import Parsed
 from nomos.lang.types import BUILT_IN, Offer, Type
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A checked spec; `spec` is None where there are errors."""
+    """A checked spec; `spec` is None where there are errors, and for a library."""
 
     source: Source
     spec: core.Spec | None
     diagnostics: tuple[Diagnostic, ...]
 
 
-def check(source: Source, name: str, offer: Offer | None = None) -> Checked:
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What a spec is made from, so that it can be made again with other params."""
+
+    source: Source
+    parsed: Parsed
+    name: str
+    offer: Offer | None
+    libraries: Mapping[str, Library] = field(default_factory=dict)
+    values: Mapping[str, Value] = field(default_factory=dict)
+
+
+def check(
+    source: Source,
+    name: str,
+    offer: Offer | None = None,
+    *,
+    libraries: Mapping[str, Library] | None = None,
+) -> Checked:
     """Parse and check a spec against what its domain offers; None: nothing is known."""
-    return check_parsed(source, parse(source), name, offer)
+    return check_parsed(source, parse(source), name, offer, libraries=libraries)
 
 
 def check_parsed(
-    source: Source, parsed: Parsed, name: str, offer: Offer | None
+    source: Source,
+    parsed: Parsed,
+    name: str,
+    offer: Offer | None,
+    *,
+    libraries: Mapping[str, Library] | None = None,
 ) -> Checked:
-    """Check a spec that is parsed already."""
-    tree = parsed.spec
-    scope = Scope(source, offer, parsed.half_declared)
+    """Check a spec that is parsed already; `libraries` are the files that it uses."""
+    return check_origin(Origin(source, parsed, name, offer, libraries or {}))
+
+
+def check_origin(origin: Origin) -> Checked:
+    """Check a spec with values for its params."""
+    source, parsed, tree = origin.source, origin.parsed, origin.parsed.spec
+    scope = Scope(source, origin.offer, parsed.half_declared)
     for var in (*tree.variables, *tree.later_variables):
         scope.declared_later.setdefault(var.name.name, var.name.span)
-    _declare(scope, tree)
+    _declare(scope, origin)
+    if parsed.is_library:
+        return Checked(source, None, _sorted(source, scope.diagnostics))
     variables = _variables(scope, tree.variables)
     requires = _conditions(scope, tree.requires)
     block = None if tree.block is None else check_block(scope, tree.block, tree.outputs)
     scope.block_done = True
     later = _variables(scope, tree.later_variables)
     ensures = _conditions(scope, tree.ensures)
+    _check_ensures_named_apart(scope, tree.ensures)
     _check_outputs_matter(scope, parsed, (*later, *ensures))
     if not tree.ensures and "ensures" not in parsed.unread:
         end = len(source.text.rstrip())
         scope.report(mistakes.no_ensures(Span(max(0, end - 1), end)))
-    diagnostics = (*parsed.diagnostics, *scope.diagnostics)
-    diagnostics = tuple(sorted(diagnostics, key=lambda d: (d.at.start, d.at.end)))
+    diagnostics = _sorted(source, [*parsed.diagnostics, *scope.diagnostics])
     if block is None or any(d.severity is Severity.ERROR for d in diagnostics):
         return Checked(source, None, diagnostics)
     spec = core.Spec(
-        name=name,
+        name=origin.name,
         description=tree.description,
         source=source,
         imports=tuple(declaration.name.name for declaration in tree.imports),
-        inputs=tuple(declaration.name.name for declaration in tree.inputs),
+        inputs=_inputs(scope, tree),
         variables=variables,
         requires=requires,
         outputs=tuple(declaration.name.name for declaration in tree.outputs),
@@ -65,24 +98,102 @@ def check_parsed(
         later_variables=later,
         ensures=ensures,
         k=block.k,
+        params=tuple(scope.params.values()),
+        origin=origin,
     )
     return Checked(source, spec, diagnostics)
 
 
-def _declare(scope: Scope, tree: syntax.Spec) -> None:
+def _sorted(source: Source, found: list[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Return diagnostics by their places, without those that a comment silences."""
+    ordered = sorted(found, key=lambda d: (d.at.start, d.at.end))
+    return tuple(d for d in ordered if not _is_silenced(source, d))
+
+
+# `# nomos: ignore[unused-output]` behind a line silences a warning about that line.
+_SILENCE = re.compile(r"(?:#|//|/\*)\s*nomos:\s*ignore\[([a-z0-9, -]+)\]")
+
+
+def _is_silenced(source: Source, diagnostic: Diagnostic) -> bool:
+    if diagnostic.severity is not Severity.WARNING:
+        return False
+    line, _ = source.locate(diagnostic.at.start)
+    found = _SILENCE.search(source.line(line))
+    codes = [] if found is None else found[1].split(",")
+    return diagnostic.code.value in [code.strip() for code in codes]
+
+
+def _declare(scope: Scope, origin: Origin) -> None:
+    tree = origin.parsed.spec
     for imported in tree.imports:
         scope.declare(
             imported.name, Symbol(Kind.IMPORT, Type.UNKNOWN, imported.name.span)
         )
+    Shared(scope, tree, origin.libraries, origin.values).declare(tree.shared)
     type_ = Type.RECORD if scope.offer is None else scope.offer.input_type
     for drawn in tree.inputs:
         name = drawn.name
-        scope.declare(name, Symbol(Kind.INPUT, type_, name.span, name.name))
+        kind = type_ if drawn.size is None else Type.LIST
+        scope.declare(name, Symbol(Kind.INPUT, kind, name.span, name.name))
+        if drawn.size is not None:
+            size = scope.sizes[name.name] = _size(scope, drawn, drawn.size)
+            for item in (core.item_name(name.name, index) for index in range(size)):
+                scope.symbols[item] = Symbol(Kind.INPUT, type_, name.span, item)
     # Known from the start, so that using one too early is reported as just that.
     for output in tree.outputs:
         name = output.name
         symbol = Symbol(Kind.OUTPUT, Type.UNKNOWN, name.span, from_model=True)
         scope.declare(name, symbol)
+
+
+_MOST_ITEMS = 1000  # of a list of inputs; the pairs of so many are half a million
+
+
+def _size(scope: Scope, drawn: syntax.Input, size: syntax.Number | syntax.Name) -> int:
+    """Return how many items an input has: a number, or an integer param."""
+    value: object
+    if isinstance(size, syntax.Number):
+        value = size.value
+    else:
+        scope.use(size)
+        if size.name not in scope.symbols:
+            return 1
+        param = scope.params.get(size.name)
+        value = None if param is None else param.value
+    if type(value) is int and 1 <= value <= _MOST_ITEMS:
+        return value
+    shown = f"`{size.name}`" if isinstance(size, syntax.Name) else str(value)
+    if value is not None and isinstance(size, syntax.Name):
+        shown += f", which is {value!r}"
+    scope.report(mistakes.invalid_size(size.span, drawn.name.name, shown))
+    return 1
+
+
+def _inputs(scope: Scope, tree: syntax.Spec) -> tuple[str, ...]:
+    """Return the names of all items that a case draws."""
+    names: list[str] = []
+    for drawn in tree.inputs:
+        name = drawn.name.name
+        if drawn.size is None:
+            names.append(name)
+        else:
+            names += [core.item_name(name, i) for i in range(scope.sizes[name])]
+    return tuple(names)
+
+
+def _check_ensures_named_apart(
+    scope: Scope, ensures: tuple[syntax.Ensures, ...]
+) -> None:
+    first: dict[str, int] = {}
+    for statement in ensures:
+        name = statement.name
+        if name is not None:
+            line, _ = scope.source.locate(name.span.start)
+            if name.name in first:
+                scope.report(
+                    mistakes.declared_twice(name.span, name.name, first[name.name])
+                )
+            first.setdefault(name.name, line)
 
 
 def _variables(
@@ -106,8 +217,20 @@ def _conditions(
         test = condition(scope, statement.condition, f"`{word}`")
         text = format_expr(statement.condition)
         line, _ = scope.source.locate(statement.span.start)
-        conditions.append(core.Condition(test, text, line))
+        name = ""
+        if isinstance(statement, syntax.Ensures) and statement.name is not None:
+            name = statement.name.name
+        conditions.append(core.Condition(test, text, line, name, _indices(test)))
     return tuple(conditions)
+
+
+def _indices(test: core.Expr) -> tuple[str, ...]:
+    """Return the indices of a `forall`, and of those that it holds."""
+    found: tuple[str, ...] = ()
+    while isinstance(test, core.Quantifier) and test.word == "forall":
+        found += test.indices
+        test = test.body
+    return found
 
 
 def _check_outputs_matter(
@@ -118,6 +241,7 @@ def _check_outputs_matter(
     for item in after:
         expr = item.value if isinstance(item, core.Let) else item.test
         names = {n.name for n in core.walk(expr) if isinstance(n, core.Variable)}
+        names -= core.bound_names(expr)
         used |= names
         if isinstance(item, core.Condition) and not _model_matters(scope, expr, names):
             scope.report(mistakes.ensures_without_output(expr.span))

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import cast
 
-from nomos.diagnostics import Span, mistakes
+from nomos.diagnostics import Severity, Span, mistakes
 from nomos.lang import core, syntax
 from nomos.lang.block import PythonCode
-from nomos.lang.expressions import count_fits, label, resolve_call, signature
+from nomos.lang.calls import count_fits, label, resolve_call, signature
 from nomos.lang.flow import always_assigned
 from nomos.lang.invocations import count_invocations
 from nomos.lang.names import bindings, bound_names, names_from_outside
@@ -59,10 +59,11 @@ class _Block:
         self.outside = {
             id(node): node for node in names_from_outside(python.statements)
         }
+        self.free = frozenset(node.id for node in self.outside.values()) - self.own
         symbols = scope.symbols.items()
         self.imports = {name for name, s in symbols if s.kind is Kind.IMPORT}
         self.values = {
-            name for name, s in symbols if s.kind in (Kind.INPUT, Kind.VAR)
+            name for name, s in symbols if s.kind in (Kind.INPUT, Kind.VAR, Kind.PARAM)
         } | scope.half_declared
 
     def check(self, outputs: tuple[syntax.Output, ...]) -> CheckedBlock:
@@ -75,31 +76,52 @@ class _Block:
             if isinstance(node, ast.Call)
             and (name := self._function_name(node.func)) is not None
         )
-        models = self._models(called)
+        _Constants(self.scope, self.outside).put_in_place(statements)
         k = count_invocations(
-            statements, lambda function: self._function_name(function) in models
+            statements,
+            self._calls_of,
+            {
+                name: size
+                for name, size in self.scope.sizes.items()
+                if name in self.free
+            },
         )
+        if self._hands_on_a_model():
+            k = None
         straight = Straight(
-            self.values, self.imports, self._straight_call, self.python.span
+            self.values,
+            self.imports,
+            self._straight_call,
+            self.python.span,
+            self.scope.sizes,
         )
         lets = straight.lets(statements)
         return CheckedBlock(core.Code(tuple(statements), lets, called), k)
 
-    def _models(self, called: frozenset[str]) -> frozenset[str]:
-        """Return the functions whose calls count for k.
+    def _calls_of(self, function: ast.expr) -> int | None:
+        """Return how many calls of a model it is to call a function."""
+        name = self._function_name(function)
+        offer = self.scope.offer
+        if name is None or (offer is not None and name not in offer.functions):
+            return 0
+        if offer is None:  # any function of an unknown domain may be the model
+            return int(name not in BUILT_IN and name not in _PYTHON_NAMES)
+        return offer.functions[name].k
 
-        Those written for many cases are models. Where the block calls none of them, a
-        model is asked inside what it calls, as in a game: the domain's functions count.
-        """
-        if self.scope.offer is None:
-            return called - BUILT_IN.keys() - _PYTHON_NAMES
-        domains = {
-            name: function
-            for name, function in self.scope.offer.functions.items()
-            if name in called and name not in BUILT_IN
+    def _hands_on_a_model(self) -> bool:
+        """Tell whether a model is used other than by calling it, as in `map(predict, xs)`."""
+        called = {
+            id(node.func)
+            for node in _everywhere(self.python.statements)
+            if isinstance(node, ast.Call)
         }
-        batched = frozenset(name for name, f in domains.items() if f.batched)
-        return batched or frozenset(domains)
+        return any(
+            isinstance(node, ast.Name | ast.Attribute)
+            and id(node) not in called
+            and self._calls_of(node) != 0
+            and self.scope.offer is not None
+            for node in _everywhere(self.python.statements)
+        )
 
     def _check_assignments(self, outputs: tuple[syntax.Output, ...]) -> None:
         always = always_assigned(self.python.statements)
@@ -206,9 +228,29 @@ class _Block:
         node = syntax.Name(name, span=span)
         # What is wrong here is reported by `_check_names`; this must stay silent.
         silent = Scope(self.scope.source, self.scope.offer, self.scope.half_declared)
-        silent.symbols = self.scope.symbols
+        silent.symbols, silent.sizes = self.scope.symbols, self.scope.sizes
         call = resolve_call(silent, node, arguments, span)
-        return None if silent.diagnostics else call
+        warned = [d for d in silent.diagnostics if d.severity is Severity.ERROR]
+        return None if warned else call
+
+
+class _Constants(ast.NodeTransformer):
+    """Puts the values of params in the place of their names."""
+
+    def __init__(self, scope: Scope, outside: dict[int, ast.Name]) -> None:
+        self.params = scope.params
+        self.outside = outside
+
+    def put_in_place(self, statements: list[ast.stmt]) -> None:
+        if self.params:
+            for statement in statements:
+                self.visit(statement)
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        param = self.params.get(node.id)
+        if param is None or id(node) not in self.outside:
+            return node
+        return ast.copy_location(ast.Constant(param.value), node)
 
 
 def _everywhere(statements: list[ast.stmt]) -> Iterator[ast.AST]:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal
 
 from nomos.diagnostics.source import Source, Span
 from nomos.lang.types import Type
@@ -55,14 +55,23 @@ class SetFeature(Node):
 
 @dataclass(frozen=True, slots=True)
 class Label(Node):
-    """The label of the item that an input drew."""
+    """The label of the item that an input drew; `index` is its place in a list."""
 
     input: str
+    index: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class RandInt(Node):
     """An integer drawn uniformly from `low` to `high`, both included."""
+
+    low: Expr
+    high: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class RandReal(Node):
+    """A real number drawn uniformly from `low` to `high`."""
 
     low: Expr
     high: Expr
@@ -118,6 +127,46 @@ class Logic(Node):
     right: Expr
 
 
+@dataclass(frozen=True, slots=True)
+class Conditional(Node):
+    """`if c then a else b`: only the branch that is taken is evaluated."""
+
+    test: Expr
+    yes: Expr
+    no: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Index(Node):
+    """An item of a list, counted from 0."""
+
+    items: Expr
+    index: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Quantifier(Node):
+    """`forall i < j in xs: e` and the like, over the indices below `size`.
+
+    There are one or two indices; of two, the first is the smaller. The cases are
+    tried in order, and no further than what decides.
+    """
+
+    word: Literal["forall", "exists", "count", "sum"]
+    indices: tuple[str, ...]
+    size: int
+    body: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Apply(Node):
+    """A body in which parameters stand for values that are worked out once, before."""
+
+    parameters: tuple[str, ...]
+    arguments: tuple[Expr, ...]
+    body: Expr
+
+
 Expr = (
     Constant
     | Variable
@@ -125,12 +174,17 @@ Expr = (
     | SetFeature
     | Label
     | RandInt
+    | RandReal
     | Call
     | Not
     | Negate
     | Arithmetic
     | Compare
     | Logic
+    | Conditional
+    | Index
+    | Quantifier
+    | Apply
 )
 
 
@@ -144,11 +198,29 @@ class Let:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A `requires` or an `ensures`, with its text on one line."""
+    """A `requires` or an `ensures`, with its text on one line.
+
+    `name` is empty where it has none. `indices` are those of the `forall` that it is,
+    if it is one: where it fails, they say at which items.
+    """
 
     test: Expr
     text: str
     line: int
+    name: str = ""
+    indices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """A constant of the run: its name, its type, its value, and what it may be."""
+
+    name: str
+    type: Type
+    value: int | float | str | bool
+    low: int | float | None = None
+    high: int | float | None = None
+    one_of: tuple[int | float | str | bool, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -166,7 +238,11 @@ class Code:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spec:
-    """A property that can be run."""
+    """A property that can be run.
+
+    The items of `input xs[3];` are inputs of their own, called `xs[0]` to `xs[2]`.
+    `origin` is what the spec was made from, so that its params can be given values.
+    """
 
     name: str
     description: str
@@ -180,6 +256,23 @@ class Spec:
     later_variables: tuple[Let, ...]
     ensures: tuple[Condition, ...]
     k: int | None  # None: it depends on the run
+    params: tuple[Param, ...] = ()
+    origin: Any = None
+
+    @property
+    def lists(self) -> dict[str, tuple[str, ...]]:
+        """The lists of inputs, each with the names of its items."""
+        found: dict[str, tuple[str, ...]] = {}
+        for name in self.inputs:
+            if name.endswith("]"):
+                base = name.partition("[")[0]
+                found[base] = (*found.get(base, ()), name)
+        return found
+
+
+def item_name(name: str, index: int) -> str:
+    """Return what an item of a list is called."""
+    return f"{name}[{index}]"
 
 
 def children(expr: Expr) -> tuple[Expr, ...]:
@@ -189,8 +282,18 @@ def children(expr: Expr) -> tuple[Expr, ...]:
             return (record, key)
         case SetFeature(record=record, key=key, value=value):
             return (record, key, value)
-        case RandInt(low=low, high=high):
+        case RandInt(low=low, high=high) | RandReal(low=low, high=high):
             return (low, high)
+        case Label(index=index):
+            return () if index is None else (index,)
+        case Conditional(test=test, yes=yes, no=no):
+            return (test, yes, no)
+        case Index(items=items, index=index):
+            return (items, index)
+        case Quantifier(body=body):
+            return (body,)
+        case Apply(arguments=arguments, body=body):
+            return (*arguments, body)
         case Call(arguments=arguments):
             return arguments
         case Not(operand=operand) | Negate(operand=operand):
@@ -201,6 +304,14 @@ def children(expr: Expr) -> tuple[Expr, ...]:
             return ()
 
 
+def spine(expr: Arithmetic) -> list[Arithmetic]:
+    """Return a chain of arithmetic from its last operator to its first."""
+    found = [expr]
+    while isinstance(found[-1].left, Arithmetic):
+        found.append(found[-1].left)
+    return found
+
+
 def walk(expr: Expr) -> Iterator[Expr]:
     """Yield an expression and all inside it."""
     todo = [expr]
@@ -208,3 +319,30 @@ def walk(expr: Expr) -> Iterator[Expr]:
         node = todo.pop()
         yield node
         todo.extend(reversed(children(node)))
+
+
+def bound_names(expr: Expr) -> frozenset[str]:
+    """Return the names that have a meaning only inside: indices, and parameters."""
+    found: set[str] = set()
+    for node in walk(expr):
+        match node:
+            case Quantifier(indices=names) | Apply(parameters=names):
+                found |= set(names)
+            case _:
+                pass
+    return frozenset(found)
+
+
+def shape(expr: Expr) -> tuple[object, ...]:
+    """Return what an expression says, without its places, as one flat tuple."""
+    return tuple(
+        (type(node), *(_own(getattr(node, f.name)) for f in fields(node) if f.compare))
+        for node in walk(expr)
+    )
+
+
+def _own(value: object) -> object:
+    """Return what a field of a node says by itself; expressions have their own entry."""
+    if isinstance(value, tuple):
+        return tuple(_own(part) for part in value)
+    return type(value) if isinstance(value, Node) else repr(value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from nomos.lang.names import bound_names
@@ -146,9 +146,27 @@ class _Flow:
         return _join(*ends, *([] if irrefutable else [state]))
 
 
-def repetitions(iterable: ast.expr) -> int | None:
-    """Return how often a loop over this runs, None where that is not plain to see."""
+def repetitions(
+    iterable: ast.expr, sizes: Mapping[str, int] | None = None
+) -> int | None:
+    """Return how often a loop over this runs, None where that is not plain to see.
+
+    `sizes` are those of the lists of inputs.
+    """
+    known = sizes or {}
     match iterable:
+        case ast.Name(id=name) if name in known:
+            return known[name]
+        case ast.Call(
+            func=ast.Name(id="enumerate" | "reversed" | "list" | "sorted"),
+            args=[inner],
+        ):
+            return repetitions(inner, known)
+        case ast.Call(
+            func=ast.Name(id="range"),
+            args=[ast.Call(func=ast.Name(id="len"), args=[inner])],
+        ):
+            return repetitions(inner, known)
         case ast.Call(func=ast.Name(id="range"), args=args, keywords=[]):
             return _length_of_range(args)
         case ast.List(elts=items) | ast.Tuple(elts=items):

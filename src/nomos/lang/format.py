@@ -7,6 +7,8 @@ statement, and the indentation of the Python block. What is said stays as it is.
 from __future__ import annotations
 
 import ast
+import io
+import tokenize
 from typing import assert_never
 
 from nomos.diagnostics import Code, Source, Span
@@ -20,7 +22,7 @@ from nomos.lang.parse import parse
 _PRECEDENCE = {"==>": 1, "||": 2, "&&": 3}
 _PRECEDENCE |= dict.fromkeys(("==", "!=", "<", "<=", ">", ">="), 5)
 _PRECEDENCE |= {"+": 6, "-": 6, "*": 7, "/": 7, "%": 7}
-_IMPLIES, _NOT, _COMPARE, _SIGN, _POSTFIX = 1, 4, 5, 8, 9
+_WHOLE, _IMPLIES, _NOT, _COMPARE, _SUM, _SIGN, _POSTFIX = 0, 1, 4, 5, 6, 8, 9
 
 
 def format_spec(source: Source) -> str:
@@ -28,15 +30,23 @@ def format_spec(source: Source) -> str:
     parsed = parse(source)
     if parsed.diagnostics:
         raise SpecError(source, parsed.diagnostics)
-    spec = parsed.spec
-    assert spec.block is not None  # or there would be diagnostics
-    python = PythonCode(source, spec.block)
-    broken = [d for d in python.diagnostics if d.code is Code.PYTHON_SYNTAX]
-    if broken:
-        raise SpecError(source, broken)
-    text = _Writer(source, spec).write(_format_block(source, spec.block, python))
-    again = parse(Source(source.name, text)).spec
-    assert _meaning(again) == _meaning(spec), "formatting must not change a spec"
+    spec, block = parsed.spec, ""
+    before: list[str] | None = None
+    if spec.block is not None:  # else it is a file of params and definitions
+        python = PythonCode(source, spec.block)
+        broken = [d for d in python.diagnostics if d.code is Code.PYTHON_SYNTAX]
+        if broken:
+            raise SpecError(source, broken)
+        before = _dumps(python.statements)
+        block = _format_block(source, spec.block, python)
+    text = _Writer(source, spec).write(block)
+    made = Source(source.name, text)
+    again = parse(made).spec
+    after: list[str] | None = None
+    if again.block is not None:
+        after = _dumps(PythonCode(made, again.block).statements)
+    same = _meaning(again) == _meaning(spec) and after == before
+    assert same, "formatting must not change a spec"
     return text
 
 
@@ -46,11 +56,11 @@ def format_expr(expr: syntax.Expr) -> str:
 
 
 def _meaning(spec: syntax.Spec) -> tuple[object, ...]:
-    """Return what must stay the same; the block's code is compared by itself."""
+    """Return what must stay the same beside the block's code."""
     others = [
         node for node in syntax.statements(spec) if not isinstance(node, syntax.Block)
     ]
-    return others, spec.description
+    return [syntax.shape(node) for node in others], spec.description
 
 
 def _precedence(expr: syntax.Expr) -> int:
@@ -59,6 +69,10 @@ def _precedence(expr: syntax.Expr) -> int:
             return _PRECEDENCE[operator]
         case syntax.Unary(operator=operator):
             return _NOT if operator == "!" else _SIGN
+        case syntax.Membership():
+            return _COMPARE
+        case syntax.Conditional() | syntax.Quantifier():
+            return _WHOLE
         case _:
             return _POSTFIX
 
@@ -91,14 +105,51 @@ def _doc(expr: syntax.Expr) -> Doc:
             return _updates(expr)
         case syntax.Unary(operator="!", operand=operand):
             # Elsewhere `!` binds tightest: `!a == b` would be read as `(!a) == b`.
-            least = _SIGN if isinstance(operand, syntax.Binary) else _NOT
+            operation = isinstance(operand, syntax.Binary | syntax.Membership)
+            least = _SIGN if operation else _NOT
             return ("!", _inside(operand, least))
         case syntax.Unary(operator=operator, operand=operand):
             return (operator, _inside(operand, _SIGN))
         case syntax.Binary():
             return _operation(expr)
+        case syntax.Membership(subject=subject, allowed=allowed):
+            return Group((_inside(subject, _SUM), " in ", _allowed(allowed)))
+        case syntax.Conditional():
+            return _conditional(expr)
+        case syntax.Index(subject=subject, index=index):
+            return (_subject(subject), "[", _doc(index), "]")
+        case syntax.Quantifier():
+            names = " < ".join(index.name for index in expr.indices)
+            head = f"{expr.word} {names} in {expr.over.name}:"
+            return Group((head, Nest((Line(" "), _doc(expr.body)))))
         case _:
             assert_never(expr)
+
+
+def _allowed(allowed: syntax.OneOf | syntax.Between) -> Doc:
+    if isinstance(allowed, syntax.Between):
+        return (_inside(allowed.low, _SUM), "..", _inside(allowed.high, _SUM))
+    return Group(("{", Nest((Line(""), *_listed(allowed.items))), Line(""), "}"))
+
+
+def _conditional(expr: syntax.Conditional) -> Doc:
+    """Return `if ... then ... else if ...`, each branch on its line or all on one."""
+    head: Doc = ("if ", _inside(expr.test, _IMPLIES))
+    lines: list[Doc] = []
+    rest: syntax.Expr = expr
+    while isinstance(rest, syntax.Conditional):
+        lines.append((Line(" "), "then ", _inside(rest.yes, _IMPLIES)))
+        rest = rest.no
+        if isinstance(rest, syntax.Conditional):
+            test = _inside(rest.test, _IMPLIES)
+            lines.append((Line(" "), "else if ", test))
+    lines.append((Line(" "), "else ", _doc(rest)))
+    return Group((head, Nest(tuple(lines))))
+
+
+def _listed(items: tuple[syntax.Expr, ...]) -> list[Doc]:
+    first, *others = items
+    return [_doc(first), *((",", Line(" "), _doc(other)) for other in others)]
 
 
 def _string(string: syntax.String) -> str:
@@ -118,8 +169,7 @@ def _call(call: syntax.Call) -> Doc:
         name = f"{call.qualifier.name}.{name}"
     if not call.arguments:
         return f"{name}()"
-    first, *others = call.arguments
-    arguments = [_doc(first), *((",", Line(" "), _doc(other)) for other in others)]
+    arguments = _listed(call.arguments)
     return Group((f"{name}(", Nest((Line(""), *arguments)), Line(""), ")"))
 
 
@@ -181,20 +231,41 @@ def _statement(statement: syntax.Statement, block: str) -> str:
     match statement:
         case syntax.Import(name=name):
             return f"import {name.name};"
-        case syntax.Input(name=name):
-            return f"input {name.name};"
+        case syntax.Use(path=path):
+            return f"use {_string(path)};"
+        case syntax.Param():
+            return lay_out(_param(statement))
+        case syntax.Def(name=name, parameters=parameters, body=body):
+            names = ", ".join(parameter.name for parameter in parameters)
+            return lay_out((f"def {name.name}({names}) := ", _doc(body), ";"))
+        case syntax.Input(name=name, size=size):
+            items: Doc = "" if size is None else ("[", _doc(size), "]")
+            return lay_out((f"input {name.name}", items, ";"))
         case syntax.Output(name=name):
             return f"output {name.name};"
         case syntax.Var(name=name, value=value):
             return lay_out((f"var {name.name} := ", _doc(value), ";"))
         case syntax.Requires(condition=condition):
             return lay_out(("requires ", _doc(condition), ";"))
-        case syntax.Ensures(condition=condition):
-            return lay_out(("ensures ", _doc(condition), ";"))
+        case syntax.Ensures(condition=condition, name=given):
+            label = "" if given is None else f"{given.name}: "
+            return lay_out((f"ensures {label}", _doc(condition), ";"))
         case syntax.Block():
             return block
         case _:
             assert_never(statement)
+
+
+def _param(param: syntax.Param) -> Doc:
+    kind = "" if param.type is None else f": {param.type.name}"
+    limits: Doc = "" if param.allowed is None else (" in ", _allowed(param.allowed))
+    value = _inside(param.value, _SUM)
+    return (f"param {param.name.name}{kind} := ", value, limits, ";")
+
+
+def _stripped(comment: syntax.Comment) -> str:
+    """Return a comment without the blanks at the ends of its lines."""
+    return "\n".join(line.rstrip() for line in comment.text.split("\n"))
 
 
 class _Writer:
@@ -212,11 +283,11 @@ class _Writer:
     def write(self, block: str) -> str:
         for statement in self.statements:
             for comment in self._comments_before(statement.span.start):
-                self._write(comment.text, comment.span)
+                self._write(_stripped(comment), comment.span)
             first = statement is self.statements[0]
             self._write_statement(_statement(statement, block), statement.span, first)
         for comment in self._comments_before(len(self.text)):
-            self._write(comment.text, comment.span)
+            self._write(_stripped(comment), comment.span)
         return "\n".join(self.lines) + "\n"
 
     def _comments_before(self, offset: int) -> list[syntax.Comment]:
@@ -228,7 +299,7 @@ class _Writer:
     def _write(self, text: str, span: Span) -> None:
         if self.lines and self.text.count("\n", self.end, span.start) > 1:
             self.lines.append("")
-        self.lines += [line.rstrip() for line in text.split("\n")]
+        self.lines += text.split("\n")
         self.end = max(self.end, span.end)
 
     def _write_statement(self, text: str, span: Span, first: bool) -> None:
@@ -236,14 +307,14 @@ class _Writer:
         # Above the first statement they would become part of the description.
         above, below = ([], inner) if first else (inner, [])
         for comment in above:
-            self._write(comment.text, Span(span.start, span.start))
+            self._write(_stripped(comment), Span(span.start, span.start))
         self._write(text, span)
         while self._next_comment_is_on_the_line():
             trailing = self.comments.pop()
             self.lines[-1] += "  " + trailing.text.rstrip()
             self.end = trailing.span.end
         for comment in below:
-            self.lines += [line.rstrip() for line in comment.text.split("\n")]
+            self.lines += _stripped(comment).split("\n")
 
     def _next_comment_is_on_the_line(self) -> bool:
         if not self.comments:
@@ -259,22 +330,46 @@ def _format_block(source: Source, block: syntax.Block, python: PythonCode) -> st
     reread = PythonCode(again, syntax.Block(opened[1:-1], span=span))
     if _dumps(reread.statements) == _dumps(python.statements) is not None:
         return opened
-    return source.slice(block.span)  # strings of several lines would be changed
+    return source.slice(block.span)  # too deep to be compared
 
 
 def _indented(lines: tuple[str, ...]) -> list[str]:
+    """Return lines indented by one step; what stands inside a string stays as it is."""
     base = next((indentation(line) for line in lines if is_code(line)), None)
+    inside = _begin_inside_strings(lines)
     out: list[str] = []
-    for line in lines:
+    for number, line in enumerate(lines):
+        ended = line if number + 1 in inside else line.rstrip()
+        if number in inside:
+            out.append(ended)
+            continue
         if base is not None and line.startswith(base):
-            code = line.removeprefix(base).rstrip()
+            code = ended.removeprefix(base)
         else:  # a comment, or a line inside brackets
-            code = line.strip()
+            code = ended.lstrip()
         if code:
             out.append(" " * INDENT + code)
         elif out and out[-1]:
             out.append("")
     return out if not out or out[-1] else out[:-1]
+
+
+def _begin_inside_strings(lines: tuple[str, ...]) -> set[int]:
+    """Return the lines that begin inside a string: their blanks belong to a value."""
+    found: set[int] = set()
+    opened: list[int] = []  # the rows on which strings with parts in braces begin
+    # Inside a bracket the tokenizer does not mind the indentation.
+    text = io.StringIO("(\n" + "\n".join(lines) + "\n)")
+    for token in tokenize.generate_tokens(text.readline):
+        kind = tokenize.tok_name[token.type]
+        first, last = token.start[0], token.end[0]
+        if kind in ("FSTRING_START", "TSTRING_START"):
+            opened.append(first)
+        elif kind in ("FSTRING_END", "TSTRING_END"):
+            found |= set(range(opened.pop(), last))
+        elif kind == "STRING":
+            found |= set(range(first, last))
+    return {row - 1 for row in found}  # rows count from 1, ours is the second
 
 
 def _dumps(statements: list[ast.stmt]) -> list[str] | None:

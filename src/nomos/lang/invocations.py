@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from nomos.lang.flow import repetitions
 
-IsModel = Callable[[ast.expr], bool]
+# Of a function expression: how many calls of a model its call is; None: it depends.
+CallsOf = Callable[[ast.expr], int | None]
 # Functions of Python that take all that a generator has to give.
 _CONSUMERS = {
     "dict",
@@ -34,24 +35,30 @@ class _Depends(Exception):
     """The number depends on the run."""
 
 
-def count_invocations(statements: Iterable[ast.stmt], is_model: IsModel) -> int | None:
-    """Count the calls of model functions, or return None where it depends on the run.
+def count_invocations(
+    statements: Iterable[ast.stmt],
+    calls_of: CallsOf,
+    sizes: Mapping[str, int] | None = None,
+) -> int | None:
+    """Count the calls of models, or return None where it depends on the run.
 
-    `is_model` tells of a call's function expression whether it invokes the model.
+    `sizes` are those of the lists of inputs.
     """
+    known = sizes or {}
     try:
-        return sum(_count(statement, is_model) for statement in statements)
+        return sum(_count(statement, calls_of, known) for statement in statements)
     except _Depends:
         return None
 
 
-def _count(node: ast.AST, is_model: IsModel) -> int:
+def _count(node: ast.AST, calls_of: CallsOf, sizes: Mapping[str, int]) -> int:
     def inside(nodes: Iterable[ast.AST]) -> int:
-        return sum(_count(child, is_model) for child in nodes)
+        return sum(_count(child, calls_of, sizes) for child in nodes)
 
     match node:
         case ast.For(iter=iterable, body=body, orelse=orelse):
-            return _times(inside(body), iterable, body) + inside([iterable, *orelse])
+            times = _times(inside(body), iterable, body, sizes)
+            return times + inside([iterable, *orelse])
         case ast.If(test=test, body=body, orelse=orelse):
             return inside([test]) + _same(inside(body), inside(orelse))
         case ast.IfExp(test=test, body=yes, orelse=no):
@@ -61,11 +68,11 @@ def _count(node: ast.AST, is_model: IsModel) -> int:
         case ast.Compare(left=left, comparators=[first, *rest]):
             return inside([left, first]) + _same(inside(rest), 0)
         case ast.ListComp() | ast.SetComp() | ast.DictComp():
-            return _comprehension(node, inside)
+            return _comprehension(node, inside, sizes)
         case ast.Call(func=ast.Name(id=taker), args=[ast.GeneratorExp() as given]) if (
             taker in _CONSUMERS
         ):
-            return _comprehension(given, inside)
+            return _comprehension(given, inside, sizes)
         case ast.Match(cases=cases, subject=subject):
             guards = [case.guard for case in cases if case.guard]
             counts = [inside(case.body) for case in cases] + [inside(guards), 0]
@@ -74,12 +81,17 @@ def _count(node: ast.AST, is_model: IsModel) -> int:
             _same(inside(node.handlers), 0)
             return inside([*node.body, *node.orelse, *node.finalbody])
         case ast.Call(func=function):
-            here = 1 if is_model(function) else 0
-            return here + inside(ast.iter_child_nodes(node))
+            return _known(calls_of(function)) + inside(ast.iter_child_nodes(node))
         case _ if isinstance(node, _RUN_ANY_NUMBER_OF_TIMES):
             return _same(inside(ast.iter_child_nodes(node)), 0)
         case _:
             return inside(ast.iter_child_nodes(node))
+
+
+def _known(count: int | None) -> int:
+    if count is None:
+        raise _Depends
+    return count
 
 
 def _same(*counts: int) -> int:
@@ -88,10 +100,12 @@ def _same(*counts: int) -> int:
     return counts[0]
 
 
-def _times(count: int, iterable: ast.expr, body: list[ast.stmt]) -> int:
+def _times(
+    count: int, iterable: ast.expr, body: list[ast.stmt], sizes: Mapping[str, int]
+) -> int:
     if count == 0:
         return 0
-    times = repetitions(iterable)
+    times = repetitions(iterable, sizes)
     leaves = any(
         isinstance(node, ast.Break | ast.Continue | ast.Raise)
         for statement in body
@@ -105,6 +119,7 @@ def _times(count: int, iterable: ast.expr, body: list[ast.stmt]) -> int:
 def _comprehension(
     node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp,
     inside: Callable[[Iterable[ast.AST]], int],
+    sizes: Mapping[str, int],
 ) -> int:
     parts = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
     count = inside(parts)
@@ -112,7 +127,7 @@ def _comprehension(
         count += _same(inside(generator.ifs), 0)
         if generator.ifs:
             _same(count, 0)
-        count = _times(count, generator.iter, [])
+        count = _times(count, generator.iter, [], sizes)
         count += inside([generator.iter])
     return count
 

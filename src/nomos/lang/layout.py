@@ -50,7 +50,11 @@ def lay_out(doc: Doc, *, width: float = WIDTH) -> str:
             case Nest(inside=inside):
                 todo.append((indent + INDENT, broken, inside))
             case Group(inside=inside):
-                fits = _fits(width - column, todo, (indent, False, inside))
+                # What is inside a text on one line is on one line, too.
+                flat_anyway = not broken or width == float("inf")
+                fits = flat_anyway or _fits(
+                    width - column, todo, (indent, False, inside)
+                )
                 todo.append((indent, not fits, inside))
             case _:
                 todo.extend((indent, broken, child) for child in reversed(part))

@@ -11,15 +11,14 @@ from lark import UnexpectedInput
 from nomos.diagnostics import Source, Span
 from nomos.lang import syntax
 from nomos.lang.block import find_block_end
+from nomos.lang.grammar import Unreadable, parse_text
 from nomos.lang.recover import recover
 from nomos.lang.tree import (
     Parsed,
-    Unreadable,
-    blank,
     build_spec,
     depth_exceeds,
     find_block,
-    parse_text,
+    without,
 )
 
 
@@ -27,15 +26,28 @@ def parse(source: Source) -> Parsed:
     """Read a spec; mistakes come back as diagnostics, never as exceptions."""
     opening = find_block(source.text)
     end = None if opening is None else find_block_end(source.text, opening)
-    if opening is None or end is None:
+    if opening is None:
+        return _read_library(source) or recover(source, None)
+    if end is None:
         return recover(source, None)
     span = Span(opening, end + 1)
     block = syntax.Block(source.text[opening + 1 : end], span=span)
     try:
-        sections = parse_text(blank(source.text, opening + 1, end), "spec")
+        sections = parse_text(without(source.text, opening + 1, end), "spec")
     except (UnexpectedInput, Unreadable):
         return recover(source, block)
     spec = build_spec(source, sections, block)
     if any(depth_exceeds(node) for node in sections):
         return recover(source, block)
     return Parsed(spec, ())
+
+
+def _read_library(source: Source) -> Parsed | None:
+    """Read a file of params and definitions; None if it is no such thing."""
+    try:
+        statements = parse_text(source.text, "library")
+    except (UnexpectedInput, Unreadable):
+        return None
+    if not statements or any(depth_exceeds(node) for node in statements):
+        return None
+    return Parsed(build_spec(source, statements, None), (), is_library=True)

@@ -13,21 +13,25 @@ from nomos.diagnostics import Diagnostic, Source, Span, mistakes
 from nomos.lang import syntax
 from nomos.lang.block import find_block_end
 from nomos.lang.explain import explain
+from nomos.lang.grammar import Unreadable, parse_text
 from nomos.lang.tree import (
     COMMENT,
     DEEPEST_NESTING,
     STRING,
     Parsed,
-    Unreadable,
     blank,
     build_spec,
     depth_exceeds,
     find_block,
-    parse_text,
+    without,
 )
 
-_DECLARES = re.compile(r"\b(?:import|input|var|output)\s+([A-Za-z_][A-Za-z0-9_]*)")
+_DECLARES = re.compile(
+    r"\b(?:import|input|var|output|param|def)\s+([A-Za-z_][A-Za-z0-9_]*)"
+)
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_DIVISION = re.compile(r"[ \t]*//")
+_FIRST_WORD = re.compile(r"\S+")
 # Comments are white space here; what is left are words, ends, and everything else.
 _PIECE = re.compile(
     rf"""(?P<skip>\s+|{COMMENT})
@@ -59,12 +63,14 @@ def recover(source: Source, block: syntax.Block | None) -> Parsed:
     """Parse each statement on its own and report everything that is wrong."""
     state = _Recovery(source, source.text)
     if block is not None:
-        state.text = blank(source.text, block.span.start, block.span.end)
+        state.text = without(source.text, block.span.start, block.span.end)
         _blank_further_blocks(state, block.span.end)
     else:
         _report_missing_block(state)
-    for chunk in _chunks(state):
-        _parse_statement(state, chunk)
+    chunks = list(_chunks(state))
+    ended = _with_ends(state.text, chunks)
+    for chunk in chunks:
+        _parse_statement(state, ended, chunk)
     _check_order(state, block)
     unread = frozenset(word for text in state.unread for word in _WORD.findall(text))
     if not any(isinstance(n, syntax.Input) for n in state.nodes) | ("input" in unread):
@@ -77,11 +83,14 @@ def recover(source: Source, block: syntax.Block | None) -> Parsed:
 
 
 def _blank_further_blocks(state: _Recovery, start: int) -> None:
+    parts, done = [], 0
     while (opening := find_block(state.text, start)) is not None:
         state.diagnostics.append(mistakes.second_block(Span(opening, opening + 1)))
         end = find_block_end(state.text, opening)
         start = len(state.text) if end is None else end + 1
-        state.text = blank(state.text, opening, start)
+        parts += [state.text[done:opening], blank(state.text[opening:start])]
+        done = start
+    state.text = "".join([*parts, state.text[done:]])
 
 
 def _report_missing_block(state: _Recovery) -> None:
@@ -93,7 +102,7 @@ def _report_missing_block(state: _Recovery) -> None:
     state.diagnostics.append(mistakes.unclosed_block(Span(opening, opening + 1)))
     match = _AFTER_BLOCK.search(state.text, opening)
     end = match.start() if match else len(state.text)
-    state.text = blank(state.text, opening, end)
+    state.text = without(state.text, opening, end)
 
 
 def _chunks(state: _Recovery) -> Iterator[Span]:
@@ -131,7 +140,10 @@ def _chunks(state: _Recovery) -> Iterator[Span]:
 
 
 def _unended(state: _Recovery, start: int, end: int) -> Span:
-    state.diagnostics.append(mistakes.missing_semicolon(Span(end - 1, end)))
+    help = None
+    if _DIVISION.match(state.text, end):
+        help = "put a `;` here; `//` starts a comment: write `/` to divide"
+    state.diagnostics.append(mistakes.missing_semicolon(Span(end - 1, end), help))
     return Span(start, end)
 
 
@@ -168,11 +180,23 @@ def _report_unclosed(state: _Recovery, match: re.Match[str], start: int | None) 
     state.unread.append(state.text[match.start() if start is None else start : end])
 
 
-def _parse_statement(state: _Recovery, chunk: Span) -> None:
+def _with_ends(text: str, chunks: list[Span]) -> str:
+    """Return the text with a `;` right behind each statement that has none.
+
+    What stood there was white space or a comment: the next one starts on its own line.
+    """
+    characters = [*text, " "]
+    for chunk in chunks:
+        if text[chunk.end - 1] != ";":
+            characters[chunk.end] = ";"
+    return "".join(characters)
+
+
+def _parse_statement(state: _Recovery, ended: str, chunk: Span) -> None:
     text = state.text[chunk.start : chunk.end]
-    ended = text if text.endswith(";") else text + " ;"
+    whole = chunk if text.endswith(";") else Span(chunk.start, chunk.end + 1)
     try:
-        node = parse_text(" " * chunk.start + ended, "statement")
+        node = parse_text(ended, "statement", whole)
     except Unreadable as error:
         state.diagnostics.append(error.diagnostic)
     except UnexpectedInput as error:
@@ -197,6 +221,9 @@ def _as_meant(text: str) -> str:
 
 _WHERE = {
     syntax.Import: "to the top, before the inputs",
+    syntax.Use: "before the first `input`",
+    syntax.Param: "before the first `input`",
+    syntax.Def: "before the first `input`",
     syntax.Input: "before the first `var`, `requires` and `output`",
     syntax.Var: "before the first `requires` and `output`, or behind the block",
     syntax.Requires: "before the first `output` and the block",
@@ -205,14 +232,17 @@ _WHERE = {
 }
 _RANK: dict[type[syntax.Node], int] = {
     syntax.Import: 0,
-    syntax.Input: 1,
-    syntax.Var: 2,
-    syntax.Requires: 3,
-    syntax.Output: 4,
-    syntax.Block: 5,
-    syntax.Ensures: 7,
+    syntax.Use: 1,
+    syntax.Param: 1,
+    syntax.Def: 1,
+    syntax.Input: 2,
+    syntax.Var: 3,
+    syntax.Requires: 4,
+    syntax.Output: 5,
+    syntax.Block: 6,
+    syntax.Ensures: 8,
 }
-_RANK_OF_LATER_VAR = 6
+_RANK_OF_LATER_VAR = 7
 
 
 def _check_order(state: _Recovery, block: syntax.Block | None) -> None:
@@ -227,7 +257,8 @@ def _check_order(state: _Recovery, block: syntax.Block | None) -> None:
         later_var = isinstance(node, syntax.Var) and not early
         rank = _RANK_OF_LATER_VAR if later_var else _RANK[type(node)]
         if rank < reached or (isinstance(node, syntax.Ensures) and early):
-            word = state.text[node.span.start :].split(None, 1)[0]
+            found = _FIRST_WORD.match(state.text, node.span.start)
+            word = "{" if found is None else found.group()
             at = Span(node.span.start, node.span.start + len(word))
             where = _WHERE[type(node)]
             state.diagnostics.append(mistakes.misplaced_statement(at, word, where))

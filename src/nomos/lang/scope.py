@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import keyword
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from enum import Enum
+from math import inf
 
 from nomos.diagnostics import Diagnostic, Source, Span, mistakes
-from nomos.lang import syntax
+from nomos.lang import core, syntax
 from nomos.lang.types import BUILT_IN, Offer, Type
 
 _LITERALS = {"True": "true", "False": "false", "None": "null"}  # by Python's names
@@ -20,6 +23,8 @@ class Kind(Enum):
     INPUT = "an input"
     VAR = "a var"
     OUTPUT = "an output"
+    PARAM = "a param"
+    DEFINITION = "a definition"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +42,21 @@ class Symbol:
     from_model: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A `def` that can be used; `where` says where it stands, for notes.
+
+    `depth` and `size` are those of its body with all definitions in it put in place. It
+    can use the definitions whose number is smaller than its own.
+    """
+
+    number: int
+    node: syntax.Def
+    where: str
+    depth: int
+    size: int
+
+
 @dataclass(slots=True)
 class Scope:
     """What is known about a spec at some point of its checking."""
@@ -49,10 +69,53 @@ class Scope:
     block_names: frozenset[str] = frozenset()
     diagnostics: list[Diagnostic] = field(default_factory=list)
     block_done: bool = False
+    params: dict[str, core.Param] = field(default_factory=dict)
+    definitions: dict[str, Definition] = field(default_factory=dict)
+    sizes: dict[str, int] = field(default_factory=dict)  # of the lists of inputs
+    # What indices and the parameters of a definition stand for, where they do.
+    local: dict[str, core.Expr] = field(default_factory=dict)
+    bound: frozenset[str] = frozenset()  # the names that these have in the core
+    limit: float = inf  # the number that definitions in use must be below
+    place: Span | None = None  # where a definition is used, while its body is read
 
     def report(self, diagnostic: Diagnostic) -> None:
         """Keep a diagnostic."""
         self.diagnostics.append(diagnostic)
+
+    def at(self, span: Span) -> Span:
+        """Return the place of something: in a definition, that of its use."""
+        return self.place or span
+
+    @contextmanager
+    def elsewhere(self, at: Span, note: str) -> Iterator[None]:
+        """Report what is wrong in a definition or a library where it is used."""
+        outer, place = self.diagnostics, self.place
+        self.diagnostics, self.place = [], place or at
+        try:
+            yield
+        finally:
+            found, self.diagnostics, self.place = self.diagnostics, outer, place
+            for d in found:
+                self.report(replace(d, at=at, notes=(*d.notes, note)))
+
+    def fresh(self, name: str) -> str:
+        """Return a name for something local that nothing else here has."""
+        while name in self.symbols or name in self.bound:
+            name += "_"
+        return name
+
+    def check_index(self, name: syntax.Name) -> None:
+        """Report an index whose name has another meaning."""
+        reason = self._reserved(name.name, Kind.VAR)
+        if reason is not None:
+            self.report(mistakes.reserved_name(name.span, name.name, reason))
+        other = self.symbols.get(name.name)
+        if other is not None and self.place is None:
+            line, _ = self.source.locate(other.span.start)
+            self.report(mistakes.declared_twice(name.span, name.name, line))
+        elif name.name in self.local:
+            line, _ = self.source.locate(self.local[name.name].span.start)
+            self.report(mistakes.declared_twice(name.span, name.name, line))
 
     def declare(self, name: syntax.Name, symbol: Symbol) -> None:
         """Add a name, reporting one that is taken."""
@@ -81,7 +144,7 @@ class Scope:
     def use(self, name: syntax.Name) -> Symbol | None:
         """Look a name up where its value is needed, reporting one that has none."""
         symbol = self.symbols.get(name.name)
-        if symbol is None or symbol.kind is Kind.IMPORT:
+        if symbol is None or symbol.kind in (Kind.IMPORT, Kind.DEFINITION):
             if name.name not in self.half_declared:
                 self._report_undeclared(name)
             return None
@@ -105,6 +168,8 @@ class Scope:
 
     def _remedy(self, name: str) -> str | None:
         """Return what to do about a name without a value, where that is known."""
+        if name in self.definitions:
+            return f"it is a definition; call it: `{name}(...)`"
         if name in self.symbols:
             return f"it is imported; call its functions: `{name}.predict(x1)`"
         if name in _LITERALS:
@@ -115,8 +180,12 @@ class Scope:
 
     def values(self) -> list[str]:
         """Return the names that have values."""
-        return self.names(Kind.INPUT, Kind.VAR, Kind.OUTPUT)
+        return self.names(Kind.INPUT, Kind.VAR, Kind.OUTPUT, Kind.PARAM)
 
     def names(self, *kinds: Kind) -> list[str]:
         """Return the declared names of some kinds."""
-        return [name for name, symbol in self.symbols.items() if symbol.kind in kinds]
+        return [
+            name
+            for name, symbol in self.symbols.items()
+            if symbol.kind in kinds and not name.endswith("]")
+        ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from nomos.diagnostics.source import Span
 from nomos.lang import core
@@ -31,11 +31,15 @@ class Straight:
         qualifiers: Collection[str],
         call: Callable[[str, tuple[core.Expr, ...], Span], core.Expr | None],
         span: Callable[[ast.expr | ast.stmt], Span],
+        sizes: Mapping[str, int],
     ) -> None:
         self.assigned: set[str] = set(known)
         self.qualifiers = qualifiers
         self.call = call
         self.span = span
+        self.sizes = dict(sizes)  # of the lists that have a name
+        self.made: set[str] = set()  # the lists among the names that the block assigns
+        self.local: dict[str, str] = {}  # the item that the name of a loop stands for
 
     def lets(self, statements: Sequence[ast.stmt]) -> tuple[core.Let, ...] | None:
         """Return the block as lets, None if it is more than that."""
@@ -46,6 +50,10 @@ class Straight:
 
     def _statement(self, node: ast.stmt) -> list[core.Let]:
         match node:
+            case ast.Assign(
+                targets=[ast.Name(id=name)], value=ast.ListComp() as comprehension
+            ):
+                return self._list(name, comprehension)
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 pairs = [(name, value)]
             case ast.Assign(
@@ -65,6 +73,8 @@ class Straight:
         # All right sides are evaluated before any name gets its value.
         lets = [core.Let(name, self._expression(value)) for name, value in pairs]
         targets = {name for name, _ in pairs}
+        if targets & self.made:
+            raise _NotStraight
         mentioned = {
             inner.name
             for let in lets
@@ -76,9 +86,37 @@ class Straight:
         self.assigned |= targets
         return lets
 
+    def _list(self, name: str, node: ast.ListComp) -> list[core.Let]:
+        """Read `ds = [predict(x) for x in xs]`: one let for each item of the list."""
+        match node.generators:
+            case [
+                ast.comprehension(
+                    target=ast.Name(id=item), iter=ast.Name(id=over), ifs=[], is_async=0
+                )
+            ] if over in self.sizes and name not in self.assigned:
+                pass
+            case _:
+                raise _NotStraight
+        lets = []
+        for index in range(self.sizes[over]):
+            self.local = {item: core.item_name(over, index)}
+            value = self._expression(node.elt)
+            lets.append(core.Let(core.item_name(name, index), value))
+        self.local = {}
+        self.assigned.add(name)
+        self.made.add(name)
+        self.sizes[name] = self.sizes[over]
+        return lets
+
     def _expression(self, node: ast.expr) -> core.Expr:
         span = self.span(node)
         match node:
+            case ast.Name(id=name) if name in self.local:
+                return core.Variable(self.local[name], span=span)
+            case ast.Subscript(
+                value=ast.Name(id=name), slice=ast.Constant(value=int(index))
+            ) if 0 <= index < self.sizes.get(name, 0) and name not in self.local:
+                return core.Variable(core.item_name(name, index), span=span)
             case ast.Constant(value=bool() | int() | float() | str() | None as value):
                 return core.Constant(value, span=span)
             case ast.Name(id="MAX_INT") if "MAX_INT" not in self.assigned:
@@ -98,7 +136,9 @@ class Straight:
 
     def _call(self, function: ast.expr, args: list[ast.expr], span: Span) -> core.Expr:
         match function:
-            case ast.Name(id=name) if name not in self.assigned:
+            case ast.Name(id=name) if (
+                name not in self.assigned and name not in self.local
+            ):
                 pass
             case ast.Attribute(value=ast.Name(id=module), attr=name) if (
                 module in self.qualifiers and module not in self.assigned

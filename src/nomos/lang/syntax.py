@@ -5,12 +5,23 @@ Spans are for messages, so they take no part in equality.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
 
 from nomos.diagnostics.source import Span
 
 # The words that statements start with.
-KEYWORDS = ("import", "input", "var", "requires", "output", "ensures")
+KEYWORDS = (
+    "import",
+    "use",
+    "param",
+    "def",
+    "input",
+    "var",
+    "requires",
+    "output",
+    "ensures",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +104,76 @@ class Binary(Node):
     right: Expr
 
 
-Expr = Number | String | Constant | Name | Call | Feature | Update | Unary | Binary
+@dataclass(frozen=True, slots=True)
+class OneOf(Node):
+    """The values that something may have, `{0, 2}`."""
+
+    items: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Between(Node):
+    """A range that something may lie in, `0..1`, both ends included."""
+
+    low: Expr
+    high: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Membership(Node):
+    """`d in {0, 2}` or `d in 0..1`."""
+
+    subject: Expr
+    allowed: OneOf | Between
+
+
+@dataclass(frozen=True, slots=True)
+class Conditional(Node):
+    """`if c then a else b`."""
+
+    test: Expr
+    yes: Expr
+    no: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Index(Node):
+    """An item of a list, `xs[0]`."""
+
+    subject: Expr
+    index: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Quantifier(Node):
+    """`forall i < j in xs: e`, or the same with `exists`, `count` or `sum`."""
+
+    word: str
+    indices: tuple[Name, ...]
+    over: Name
+    body: Expr
+
+
+Expr = (
+    Number
+    | String
+    | Constant
+    | Name
+    | Call
+    | Feature
+    | Update
+    | Unary
+    | Binary
+    | Membership
+    | Conditional
+    | Index
+    | Quantifier
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Declaration(Node):
-    """`import`, `input` or `output`: a keyword and a name."""
+    """A statement that gives a name its meaning."""
 
     name: Name
 
@@ -109,8 +184,37 @@ class Import(Declaration):
 
 
 @dataclass(frozen=True, slots=True)
+class Use(Node):
+    """`use "common.nom";`."""
+
+    path: String
+
+
+@dataclass(frozen=True, slots=True)
+class Param(Declaration):
+    """`param eps: real := 0.01 in 0..1;`."""
+
+    type: Name | None
+    value: Expr
+    allowed: OneOf | Between | None
+
+
+@dataclass(frozen=True, slots=True)
+class Def(Declaration):
+    """`def close(a, b) := abs(a - b) <= eps;`."""
+
+    parameters: tuple[Name, ...]
+    body: Expr
+
+
+Shared = Use | Param | Def
+
+
+@dataclass(frozen=True, slots=True)
 class Input(Declaration):
-    """`input x1;`."""
+    """`input x1;`, or `input xs[10];` for that many items."""
+
+    size: Number | Name | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +238,10 @@ class Requires(Node):
 
 @dataclass(frozen=True, slots=True)
 class Ensures(Node):
-    """`ensures e;`."""
+    """`ensures e;`, or `ensures name: e;`."""
 
     condition: Expr
+    name: Name | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +251,7 @@ class Block(Node):
     code: str
 
 
-Statement = Import | Input | Var | Requires | Output | Ensures | Block
+Statement = Import | Shared | Input | Var | Requires | Output | Ensures | Block
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +266,7 @@ class Spec(Node):
     """One property: its sections, and the comment that opens the file."""
 
     imports: tuple[Import, ...]
+    shared: tuple[Shared, ...]
     inputs: tuple[Input, ...]
     variables: tuple[Var, ...]
     requires: tuple[Requires, ...]
@@ -177,6 +283,7 @@ def statements(spec: Spec) -> tuple[Statement, ...]:
     block = () if spec.block is None else (spec.block,)
     return (
         *spec.imports,
+        *spec.shared,
         *spec.inputs,
         *spec.variables,
         *spec.requires,
@@ -200,5 +307,112 @@ def children(expr: Expr) -> tuple[Expr, ...]:
             return (operand,)
         case Binary(left=left, right=right):
             return (left, right)
+        case Membership(subject=subject, allowed=allowed):
+            return (subject, *parts(allowed))
+        case Conditional(test=test, yes=yes, no=no):
+            return (test, yes, no)
+        case Index(subject=subject, index=index):
+            return (subject, index)
+        case Quantifier(body=body):
+            return (body,)
         case _:
             return ()
+
+
+# The operators that each one makes a chain with.
+_CHAINS: dict[str, tuple[str, ...]] = {
+    **{sign: (sign,) for sign in ("&&", "||", "==>")},
+    **dict.fromkeys("+-", ("+", "-")),
+    **dict.fromkeys("*/%", ("*", "/", "%")),
+}
+
+
+def operands(expr: Expr) -> tuple[Expr, ...]:
+    """Return the expressions directly inside another, those of a chain all together.
+
+    A chain is `a + b - c`, `a && b && c` or `a ==> b ==> c`.
+    """
+    if not isinstance(expr, Binary) or expr.operator not in _CHAINS:
+        return children(expr)
+    signs = _CHAINS[expr.operator]
+    found: list[Expr] = []
+    todo: list[Expr] = [expr]
+    while todo:
+        node = todo.pop()
+        if not isinstance(node, Binary) or node.operator not in signs:
+            found.append(node)
+        elif expr.operator == "==>":
+            found.append(node.left)
+            todo.append(node.right)
+        elif expr.operator in ("&&", "||"):
+            todo += [node.right, node.left]
+        else:
+            found.append(node.right)
+            todo.append(node.left)
+    return tuple(found if expr.operator in ("&&", "||", "==>") else found[::-1])
+
+
+def depth(expr: Expr) -> int:
+    """Return how deep an expression is nested; the operands of a chain are level."""
+    levels = 0
+    level: list[Expr] = [expr]
+    while level:
+        levels += 1
+        level = [part for node in level for part in operands(node)]
+    return levels
+
+
+def parts(allowed: OneOf | Between) -> tuple[Expr, ...]:
+    """Return the expressions that say which values are allowed."""
+    if isinstance(allowed, OneOf):
+        return allowed.items
+    return (allowed.low, allowed.high)
+
+
+def shape(statement: Statement) -> list[object]:
+    """Return what a statement says, without its places, as one flat list.
+
+    Two trees can be compared by their shapes however deep they are.
+    """
+    nodes = [statement, *(n for e in expressions(statement) for n in walk(e))]
+    return [
+        (type(node), *(_own(getattr(node, f.name)) for f in fields(node) if f.compare))
+        for node in nodes
+    ]
+
+
+def _own(value: object) -> object:
+    """Return what a field of a node says by itself; expressions have their own entry."""
+    match value:
+        case Name(name=name):
+            return name
+        case Number(value=literal) | String(value=literal):
+            return repr(literal)
+        case Node():
+            return type(value)
+        case tuple():
+            return tuple(_own(part) for part in value)
+        case _:
+            return repr(value)
+
+
+def expressions(statement: Statement) -> tuple[Expr, ...]:
+    """Return the expressions of a statement."""
+    match statement:
+        case Var(value=expr) | Def(body=expr):
+            return (expr,)
+        case Requires(condition=expr) | Ensures(condition=expr):
+            return (expr,)
+        case Param(value=expr, allowed=allowed):
+            return (expr, *(() if allowed is None else parts(allowed)))
+        case _:
+            return ()
+
+
+def walk(expr: Expr) -> Iterator[Expr]:
+    """Yield an expression and all inside it."""
+    todo = [expr]
+    while todo:
+        node = todo.pop()
+        yield node
+        todo.extend(reversed(children(node)))

@@ -17,6 +17,7 @@ class Type(Enum):
     BOOL = "a truth value"
     STRING = "a string"
     RECORD = "a record"
+    LIST = "a list of inputs"
     UNKNOWN = "a value of unknown type"
 
 
@@ -33,6 +34,7 @@ class Function:
     returns: Type = Type.UNKNOWN
     draws: bool = False  # it is handed a generator
     batched: bool = False  # it is written for many cases, as models are
+    k: int | None = 0  # how many calls of a model one call is; None: it depends
 
     @property
     def takes(self) -> str:
@@ -69,6 +71,15 @@ BUILT_IN = {
         Function("setFeat", 3, 3, Type.RECORD),
         Function("label", 1, 1),
         Function("randInt", 2, 2, Type.INT, draws=True),
+        Function("randReal", 2, 2, Type.REAL, draws=True),
         Function("strConcat", 2, 2, Type.STRING),
+        Function("abs", 1, 1),
+        Function("min", 1, None),
+        Function("max", 1, None),
+        Function("round", 1, 2),
+        Function("len", 1, 1, Type.INT),
+        Function("isclose", 2, 4, Type.BOOL),
     )
 }
+# What a domain may bring its own version of without a word.
+OVERRIDABLE = frozenset({"getFeat", "setFeat", "label", "randInt", "strConcat"})

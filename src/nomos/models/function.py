@@ -36,7 +36,7 @@ def import_named(module: str, name: str) -> Any:
         found: Any = importlib.import_module(module)
     except ImportError as error:
         raise ModelError(f"{module}:{name} cannot be imported: {error}") from error
-    except Exception as error:  # the module is the user's, and may raise anything
+    except (Exception, SystemExit) as error:  # the module is the user's
         raise ModelError(
             f"{module}:{name} cannot be imported: {reason(error)}"
         ) from error

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from nomos.errors import ModelError
+from nomos.models.extras import reason
 from nomos.models.function import FunctionModel, import_named
 from nomos.models.recognise import Format, recognise
 
@@ -98,13 +99,15 @@ def load_model(source: Any, *, trust: bool = False) -> Any:
 
         return ServedModel.at(text)
     trust = trust or _trusted.get()
-    if path.exists():
+    if _exists(path):
         return load_file(path, trust=trust)
     file, at, factory = text.rpartition("@")
     if at and (named := _NAMED.fullmatch(factory)):
         from nomos.models.torch import load_weights
 
-        return load_weights(Path(file), import_named(*named.groups()), trust=trust)
+        build = import_named(*named.groups())
+        with _told(text):
+            return load_weights(Path(file), build, trust=trust)
     if named := _NAMED.fullmatch(text):
         return _object(import_named(*named.groups()), text)
     return load_file(path, trust=trust)
@@ -119,11 +122,30 @@ def _is_same(one: str, other: str) -> bool:
 
 def load_file(path: Path, *, trust: bool) -> Any:
     """Load a model's file or folder by its content."""
-    module, _, function = _LOADERS[recognise(path)].partition(":")
-    load: Callable[..., Any] = getattr(
-        import_module(f"nomos.models.{module}"), function
-    )
-    return load(path, trust=trust)
+    with _told(str(path)):
+        module, _, function = _LOADERS[recognise(path)].partition(":")
+        load: Callable[..., Any] = getattr(
+            import_module(f"nomos.models.{module}"), function
+        )
+        return load(path, trust=trust)
+
+
+@contextmanager
+def _told(source: str) -> Iterator[None]:
+    """Raise ModelError for whatever a library, or code in a trusted file, raises."""
+    try:
+        yield
+    except ModelError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise ModelError(f"{source} cannot be loaded: {reason(error)}") from error
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # no file can have such a name
+        return False
 
 
 def _object(source: Any, name: str) -> Any:

@@ -60,11 +60,11 @@ _MOST_UNPACKED, _MOST_TIMES_PACKED = 2**30, 100
 
 def recognise(path: Path) -> Format:
     """Return the format of a file or folder, or raise ModelError with the reason."""
-    if path.is_dir():
-        return _folder(path)
-    if not path.is_file():
-        raise ModelError(f"there is no model file {path}")
     try:
+        if path.is_dir():
+            return _folder(path)
+        if not path.is_file():
+            raise ModelError(f"there is no model file {path}")
         with path.open("rb") as file:
             head = file.read(_HEAD)
     except OSError as error:

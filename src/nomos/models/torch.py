@@ -16,7 +16,8 @@ from nomos.errors import ModelError
 from nomos.models.adapter import Array, OutputModel
 from nomos.models.extras import distrust, need, reason
 from nomos.models.recognise import Format, recognise
-from nomos.models.torch_archive import screened_export, screened_script
+from nomos.models.torch_archive import screened_export
+from nomos.models.torchscript import screened_script
 
 
 class TorchModel(OutputModel):

@@ -1,12 +1,9 @@
-"""Screen the archives of torch, so that reading and running them runs torch's code alone.
+"""Screen files of torch.export, so that reading and running them runs torch's code alone.
 
 `torch.export.load` unpickles example inputs and constants, evaluates the expressions of
 shapes and guards, looks up operators by dotted names that may lead anywhere from `torch`,
 and writes names into Python code. So what a model does not need is taken out, and all
 the rest must be on a list of what is harmless; a file with more than that needs trust.
-
-TorchScript is a language of its own without access to Python; what it has to reach
-files are two operators.
 """
 
 from __future__ import annotations
@@ -55,9 +52,6 @@ _SHAPE_NODES = (
     | ast.operator | ast.unaryop | ast.cmpop | ast.keyword | ast.Constant | ast.Call
 )  # fmt: skip
 _TREES = {None, "builtins.tuple", "builtins.list", "builtins.dict"}
-# By whatever name: torch itself writes neither `getattr` nor continued lines.
-_SCRIPT_DANGER = re.compile(r"\b(save|from_file|getattr)\b|\\\r?\n")
-_SCRIPT_OPERATORS = re.compile(r"\b(?:ops|classes)\s*\.\s*(\w+)")
 
 
 def screened_export(path: Path) -> io.BytesIO:
@@ -73,25 +67,10 @@ def screened_export(path: Path) -> io.BytesIO:
         elif inner.endswith(".json"):
             data = _screened_json(path, inner, data)
         kept[name] = data
-    return _archive(kept)
+    return pack(kept)
 
 
-def screened_script(path: Path) -> io.BytesIO:
-    """Return a TorchScript file; refuse one whose code could reach files."""
-    members = read_members(path)
-    for name, data in members.items():
-        if not name.endswith(".py"):
-            continue
-        code = data.decode("utf-8", "replace")
-        if found := _SCRIPT_DANGER.search(code):
-            raise distrust(path, f"uses {found[0]!r}, which may reach files")
-        for space in _SCRIPT_OPERATORS.findall(code):
-            if space not in ("prim", "aten", "quantized"):
-                raise distrust(path, f"uses operators of `{space}`")
-    return _archive(members)
-
-
-def _archive(members: dict[str, bytes]) -> io.BytesIO:
+def pack(members: dict[str, bytes]) -> io.BytesIO:
     """Pack again: what is then read is what was screened, whoever reads zip files how."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:

@@ -13,7 +13,6 @@ from nomos.domain.show import Fields, Image, Scene, Sound, Words, looks
 from nomos.report.cards import Card, Case, make_card, recorded_kinds, replayed
 from nomos.report.pictures import blocks, difference, png, spectrogram, wav
 from nomos.report.records import Cell, Table
-from nomos.report.scenes import scenes_png
 from nomos.report.texts import printable, shortened
 from nomos.results.result import Bug
 from nomos.store.store import BugRecord
@@ -219,7 +218,9 @@ def write_files(
                 written[f"{name}.txt"] = "".join(lines)
     scenes = {name: look for name, look in kinds.items() if isinstance(look, Scene)}
     if scenes:
-        written["scenes.png"] = scenes_png(scenes)
+        from nomos.report.html.drawings import scenes_svg
+
+        written["scenes.svg"] = scenes_svg(scenes)
     for name, content in written.items():
         data = content.encode() if isinstance(content, str) else content
         (folder / name).write_bytes(data)

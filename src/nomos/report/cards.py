@@ -117,10 +117,14 @@ def replayed(
     given = {name: value for name, value in values.items() if name not in outputs}
     made = {name: values[name] for name in outputs if name in values}
     kinds = looks(given, domain, bug.choices)
+    for name, look in kinds.items():
+        if isinstance(look, Fields):
+            fields = {str(f): describe(v) for f, v in look.values.items()}
+            kinds[name] = Fields(fields)
     for name, value in made.items():
-        look = shown(value, domain, schema)
-        if isinstance(look, Image | Sound):
-            kinds[name] = look
+        look_of_output = shown(value, domain, schema)
+        if isinstance(look_of_output, Image | Sound):
+            kinds[name] = look_of_output
     return Case(
         {name: describe(value, schema) for name, value in given.items()},
         {name: describe(value, schema) for name, value in made.items()},
@@ -134,11 +138,7 @@ def replayed(
 def make_card(case: Case) -> Card:
     """Put a case into words."""
     kinds = case.kinds
-    records = {
-        name: {str(f): describe(v) for f, v in look.values.items()}
-        for name, look in kinds.items()
-        if isinstance(look, Fields)
-    }
+    records = {n: look.values for n, look in kinds.items() if isinstance(look, Fields)}
     plain = {
         name: _words(value)
         for name, value in case.inputs.items()

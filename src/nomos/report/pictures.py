@@ -6,7 +6,6 @@ import io
 import struct
 import wave
 import zlib
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -33,7 +32,15 @@ def as_bytes(pixels: Array) -> Array:
 def png(pixels: Array, *, scale: int = 1) -> bytes:
     """Return a picture, grey or in colour, as a PNG file."""
     rows = as_bytes(pixels).repeat(scale, axis=0).repeat(scale, axis=1)
-    return _png_file(rows, 0 if rows.ndim == 2 else 2)
+    height, width = rows.shape[:2]
+    filtered = np.pad(rows.reshape(height, -1), ((0, 0), (1, 0)))  # 0: a row as it is
+    header = struct.pack(
+        ">IIBBBBB", width, height, 8, 0 if rows.ndim == 2 else 2, 0, 0, 0
+    )
+    data = (b"IDAT", zlib.compress(filtered.tobytes(), 9))
+    chunks = [(b"IHDR", header), data, (b"IEND", b"")]
+    body = b"".join(_chunk(name, content) for name, content in chunks)
+    return b"\x89PNG\r\n\x1a\n" + body
 
 
 def difference(first: Image, second: Image) -> tuple[Image, float] | None:
@@ -59,22 +66,6 @@ def shrunk(pixels: Array, rows: int, columns: int) -> Array:
     sizes = np.outer(np.diff(down), np.diff(across))
     means: Array = sums / sizes.reshape(*sizes.shape, *[1] * (pixels.ndim - 2))
     return means
-
-
-def indexed_png(pixels: Array, palette: Sequence[tuple[int, int, int]]) -> bytes:
-    """Return a picture whose pixels are places in a palette as a PNG file."""
-    colours = bytes(part for colour in palette for part in colour)
-    return _png_file(np.asarray(pixels, dtype=np.uint8), 3, (b"PLTE", colours))
-
-
-def _png_file(rows: Array, kind: int, *more: tuple[bytes, bytes]) -> bytes:
-    height, width = rows.shape[:2]
-    filtered = np.pad(rows.reshape(height, -1), ((0, 0), (1, 0)))  # 0: a row as it is
-    header = struct.pack(">IIBBBBB", width, height, 8, kind, 0, 0, 0)
-    data = (b"IDAT", zlib.compress(filtered.tobytes(), 9))
-    chunks = [(b"IHDR", header), *more, data, (b"IEND", b"")]
-    body = b"".join(_chunk(name, content) for name, content in chunks)
-    return b"\x89PNG\r\n\x1a\n" + body
 
 
 def _chunk(kind: bytes, data: bytes) -> bytes:

@@ -35,6 +35,12 @@ class Table:
     same: tuple[tuple[str, str], ...]  # fields that are the same, and their values
     left: int = 0  # fields that are not shown
 
+    @property
+    def sameness(self) -> str:
+        """What is the same in all records, as one text."""
+        more = f" and {self.left:,} more" if self.left else ""
+        return "  ".join(f"{field}={text}" for field, text in self.same) + more
+
 
 def tables(
     records: Mapping[str, Record],

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from nomos.lang.block import find_block_end
+from nomos.lang.syntax import KEYWORDS
 
 Word = tuple[str, str]  # the kind of a piece, "" for plain text, and the piece
-_STATEMENTS = frozenset({"import", "input", "var", "requires", "output", "ensures"})
+_STATEMENTS = frozenset({*KEYWORDS, "if", "then", "else", "in", "forall", "exists"})
 _CONSTANTS = frozenset({"true", "false", "null", "MAX_INT", "True", "False", "None"})
 _NUMBER = r"(?P<number>\b[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)"
 _WORD = r"(?P<word>[^\W0-9]\w*)"

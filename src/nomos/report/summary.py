@@ -84,7 +84,8 @@ def summary_lines(told: Sequence[PropertyView]) -> Iterable[Text]:
 def _models(told: Sequence[PropertyView]) -> list[str]:
     """Return what models are called, where there are several."""
     models = [one.first.subject.model for one in told]
-    return short_names(models) if len(set(models)) > 1 else []
+    several = len(set(models)) > 1
+    return [name or "-" for name in short_names(models)] if several else []
 
 
 def _bugs(one: PropertyView) -> str:

@@ -28,11 +28,12 @@ def count(number: int, noun: str, plural: str | None = None) -> str:
 
 
 def percent(share: float) -> str:
-    """Return a share in per cent with two digits that say something, never as 1e+02."""
+    """Return a share in per cent; two digits say how far it is from none and from all."""
     value = 100 * share
-    if value <= 0:
-        return "0 %"
-    decimals = max(0, 1 - math.floor(math.log10(value)))
+    nearest = min(value, 100 - value)
+    if nearest <= 0:
+        return "0 %" if value <= 0 else "100 %"
+    decimals = max(0, 1 - math.floor(math.log10(nearest)))
     written = f"{value:.{decimals}f}"
     return (written.rstrip("0").rstrip(".") if "." in written else written) + " %"
 
@@ -103,7 +104,7 @@ def change(before: str, after: str) -> list[Piece]:
     pieces = [Piece("", "".join(new[:head]))]
     for kind, words in middle:
         text = "".join(words)
-        space = text[: len(text) - len(text.lstrip())] if kind else ""
+        space = text[: len(text) - len(text.lstrip())] if kind == "ins" else ""
         pieces += [Piece("", space), Piece(kind, text[len(space) :])]
     pieces.append(Piece("", "".join(new[len(new) - tail :])))
     return [piece for piece in pieces if piece.text]

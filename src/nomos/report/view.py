@@ -159,7 +159,7 @@ def view(results: Sequence[Result]) -> PropertyView:
     tests, discarded = sum(c.tests for c in counts), sum(c.discarded for c in counts)
     seconds = sum(c.seconds for c in counts)
     verdict = min((result.verdict for result in results), key=_WORST_FIRST.index)
-    k = first.subject.k or max(c.k for c in counts)
+    k = max(c.k for c in counts) or first.subject.k
     new = sum(c.new_bugs for c in counts)
     return PropertyView(
         results=tuple(results),

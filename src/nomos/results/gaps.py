@@ -71,9 +71,8 @@ def histogram(gaps: Mapping[float, int]) -> list[Bar]:
 
 def against_chance(results: Sequence[Result]) -> list[ChanceRow]:
     """Count violations from each threshold on, beside those of the controls."""
-    pairs = [(result, result.control) for result in results if result.control]
-    ours = [result for result, _ in pairs]
-    theirs = [control for _, control in pairs if control is not None]
+    ours = [result for result in results if result.control is not None]
+    theirs = [result.control for result in ours if result.control is not None]
     gaps, chance_gaps = gaps_together(ours), gaps_together(theirs)
     values = [] if gaps is None or chance_gaps is None else [*gaps, *chance_gaps]
     whole = None not in (gaps, chance_gaps) and all(gap == int(gap) for gap in values)

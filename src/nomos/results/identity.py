@@ -28,9 +28,7 @@ class BugNames:
         return digest.hexdigest()[:10]
 
 
-def bug_id(
-    spec: str, model: str, settings: Mapping[str, Any], choices: Choices
-) -> str:
+def bug_id(spec: str, model: str, settings: Mapping[str, Any], choices: Choices) -> str:
     """Return the short name of one bug."""
     return BugNames(spec, model, settings)(choices)
 

@@ -67,8 +67,7 @@ class Counts:
     discarded: int = 0
     crashed: int = 0
     unstable: int = 0
-    asked_again: int = 0  # remembered answers that the model was asked for again
-    moved: int = 0  # of these, the answers that were different
+    moved: int = 0  # remembered answers that were different when asked for again
     model_calls: int = 0
     k: int = 0
     seconds: float = 0.0
@@ -203,6 +202,7 @@ def to_data(result: Result) -> dict[str, Any]:
     data = asdict(plain)
     subject = data.pop("subject")
     texts = subject.pop("ensures")
+    subject["text_k"] = subject.pop("k")  # beside the `k` that was counted
     data["control"] = None if result.control is None else to_data(result.control)
     data["gaps"] = None if result.gaps is None else sorted(result.gaps.items())
     del data["live"]
@@ -213,6 +213,7 @@ def from_data(data: Mapping[str, Any]) -> Result:
     """Return the result that `to_data` wrote; raises KeyError or TypeError if it is none."""
     counts = Counts(**{name: data[name] for name in Counts.__dataclass_fields__})
     given = {name: data[name] for name in Subject.__dataclass_fields__ if name in data}
+    given["k"] = data["text_k"]
     texts = tuple(Ensures(**item) for item in data["properties"])
     subject = Subject(**{**given, "ensures": texts, "outputs": _tuple(data["outputs"])})
     interval, chance = data["rate"], data["next_bug"]
@@ -237,7 +238,7 @@ def from_data(data: Mapping[str, Any]) -> Result:
             EnsuresCounts(**{**item, "rate": _interval(item["rate"])})
             for item in data["ensures"]
         ),
-        gaps=None if data["gaps"] is None else {g: n for g, n in data["gaps"]},
+        gaps=None if data["gaps"] is None else dict(data["gaps"]),
         bugs=tuple(bug_from_data(bug) for bug in data["bugs"]),
         crashes=tuple(
             Crash(**{**crash, "choices": _tuple(crash["choices"])})

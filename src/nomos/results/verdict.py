@@ -18,8 +18,8 @@ def problem_of(counts: Counts, problem: str) -> str:
         found.append(f"{_cases(counts.crashed)} crashed")
     if counts.moved:
         found.append(
-            f"of {counts.asked_again} answers that the model was asked for twice,"
-            f" {counts.moved} were different: its answers cannot be relied on"
+            f"the model was asked for some answers twice, and {counts.moved} of them"
+            " were different: its answers cannot be relied on"
         )
     if counts.unstable and _is_loud(counts):
         found.append(

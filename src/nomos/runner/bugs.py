@@ -22,7 +22,9 @@ from nomos.runner.violations import How, ViolationTable
 from nomos.store.store import Row
 
 Array = np.ndarray[Any, Any]
-MOST_BUGS_KEPT = 10_000  # in a result; more are counted, stored and replayed by their id
+MOST_BUGS_KEPT = (
+    10_000  # in a result; more are counted, stored and replayed by their id
+)
 _SPREADING = 0x9E3779B97F4A7C15  # what makes neighbouring numbers unlike
 _SAMPLED = 16  # of the violations behind the first ones, one in so many is run alone
 
@@ -137,7 +139,9 @@ class Bugs:
         ranks = max(0, min(len(cases), first - self.table.count))
         chosen = list(range(ranks))
         if len(chosen) < left:
-            mixed = (cases[ranks:].astype(np.uint64) * np.uint64(_SPREADING)) >> np.uint64(40)
+            mixed = (
+                cases[ranks:].astype(np.uint64) * np.uint64(_SPREADING)
+            ) >> np.uint64(40)
             sampled = ranks + np.flatnonzero(mixed % np.uint64(_SAMPLED) == 0)
             chosen += sampled[: left - len(chosen)].tolist()
         return chosen

@@ -48,7 +48,6 @@ class CaseTotals:
     passed: int = 0
     discarded: int = 0
     crashed: int = 0
-    asked_again: int = 0
     moved: int = 0
     model_calls: int = 0
     k: int = 0
@@ -57,7 +56,7 @@ class CaseTotals:
 class Campaign:
     """One property, one model, one seed."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - keywords
         self,
         subject: Subject,
         options: Options,
@@ -137,6 +136,7 @@ class Campaign:
         if not self.plan.is_listed:
             self._planned = planned.first + planned.count
         tests = 2**62 if self.cases is None else self.cases - self.totals.tests
+        tests += self.plan.is_listed  # one more shows that these were not all
         crashes = self.options.budget.crashes - self.crashed
         return replace(planned, tests=tests, crashes=crashes)
 
@@ -160,10 +160,9 @@ class Campaign:
         events: list[Event] = []
         is_whole = asked.stop is None
         ends = is_whole and self.plan.total == asked.first + asked.count
-        for number, judged in enumerate(parts):
+        for judged in parts:
             if not self.stop:
-                is_last = ends and number == len(parts) - 1
-                events += self._take(judged, confirm, is_last=is_last)
+                events += self._take(judged, confirm)
         self.plan.took(sum(p.seconds for p in parts), sum(len(p) for p in parts))
         if not self.plan.is_listed:
             self.next_first = self.next_case
@@ -178,10 +177,8 @@ class Campaign:
         events.append(Progress(self.subject, self.seed, counts, self.next_case))
         return events
 
-    def _take(self, judged: Judged, confirm: Confirm, *, is_last: bool) -> list[Event]:
+    def _take(self, judged: Judged, confirm: Confirm) -> list[Event]:
         end, why = self._end(judged)
-        if is_last and end == len(judged) and why == _SPENT:
-            why = ""  # the budget covers just all cases there are
         events: list[Event] = []
         crashes = list(judged.crashes)
         found = judged.violations
@@ -208,10 +205,17 @@ class Campaign:
         crashed = judged.verdicts == Verdict.CRASHED
         found = [
             (len(judged), ""),
-            (_reached(crashed, budget.crashes - self.crashed), "too many cases crashed"),
+            (
+                _reached(crashed, budget.crashes - self.crashed),
+                "too many cases crashed",
+            ),
         ]
         if self.cases is not None:
-            found.append((_reached(judged.accepted, self.cases - totals.tests), _SPENT))
+            left = self.cases - totals.tests
+            end = _reached(judged.accepted, left + self.plan.is_listed)
+            if end <= len(judged):
+                # Where all cases are tried, the budget is spent when there is one more.
+                found.append((end - self.plan.is_listed, _SPENT))
         if budget.calls is not None:
             left = budget.calls - totals.model_calls
             found.append((_reached(judged.calls, left), "the calls are used up"))
@@ -247,7 +251,6 @@ class Campaign:
         totals.tests += int(judged.accepted[:end].sum())
         totals.model_calls += int(calls.sum())
         totals.k = max(totals.k, int(calls.max(initial=0)))
-        totals.asked_again += judged.asked_again
         totals.moved += judged.moved
         if judged.reasons:
             self.reasons += _reasons(judged, end)

@@ -7,7 +7,6 @@ that the results are those of one process. Handlers are told what happens.
 from __future__ import annotations
 
 import gc
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count, product
@@ -76,7 +75,7 @@ class _Active:
 class Driver:
     """Runs jobs that share options, a store and workers."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - keywords
         self,
         root: Path,
         options: Options,
@@ -127,8 +126,9 @@ class Driver:
                 self._fill(active, todo, run, failed)
                 if not active:
                     break
-                with self._signals.raised():
-                    self._collect(self._crew.wait())
+                if not self._can_merge(active):
+                    with self._signals.raised():
+                        self._collect(self._crew.wait())
                 self._merge_all(active, finished)
             except TimeUp:
                 self._crew.drop()
@@ -243,6 +243,11 @@ class Driver:
 
     # Merging.
 
+    def _can_merge(self, active: Sequence[_Active]) -> bool:
+        """Tell whether what comes next is there: it came while another was confirmed."""
+        first = [entry for one in active for entry in one.entries[:1]]
+        return any(entry.ticket in self._answers for entry in first)
+
     def _collect(self, answers: Sequence[Answer]) -> None:
         self._answers |= {answer.ticket: answer for answer in answers}
 
@@ -284,8 +289,7 @@ class Driver:
             before, behind = asked.around(died.row)
             case = replace(before, start=before.stop or 0, stop=behind.start)
             crash = _Entry(case, answer=Answer(0, [_crashed(died.reason)]))
-            parts = [self._submit(one, before), crash, self._submit(one, behind)]
-            return parts
+            return [self._submit(one, before), crash, self._submit(one, behind)]
         if self._crew.can_tell_row and not asked.one_by_one:
             return [self._submit(one, replace(asked, one_by_one=True))]
         halves = asked.halves()

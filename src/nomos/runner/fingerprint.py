@@ -37,7 +37,9 @@ def fingerprint(prepared: Prepared) -> dict[str, str]:
 
 def changes(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
     """Say what is not as it was."""
-    return [words for name, words in _NAMES.items() if before.get(name) != now.get(name)]
+    return [
+        words for name, words in _NAMES.items() if before.get(name) != now.get(name)
+    ]
 
 
 def _digest(data: bytes) -> str:
@@ -57,7 +59,9 @@ def _of_file(path: Path | None) -> str:
 def _of_items(source: Any) -> str:
     """Return the checksum of the inputs, as far as their kinds allow."""
     if isinstance(source, np.ndarray) and source.dtype != object:
-        return _digest(np.ascontiguousarray(source).tobytes() + repr(source.shape).encode())
+        return _digest(
+            np.ascontiguousarray(source).tobytes() + repr(source.shape).encode()
+        )
     digest = sha256()
     for place in range(len(source)):
         item = source[place]

@@ -15,6 +15,7 @@ from nomos.harness.program import Program
 from nomos.lang import core
 from nomos.results.result import Bug, Ensures, Subject
 from nomos.runner.naming import model_name, relative
+from nomos.runner.params import bind_settings
 from nomos.runner.specs import LoadedSpec
 
 
@@ -65,6 +66,7 @@ class Preparing:
         """Build the domain and compile the spec; `settings` may name the model."""
         spec, imported = loaded.runnable()
         assert imported.domain is not None
+        spec, settings, params = bind_settings(spec, settings)
         domain = self._domain(imported.domain, settings)
         program = Program(spec, domain, imported.functions, imported.modules)
         try:
@@ -74,6 +76,7 @@ class Preparing:
         path = relative(str(loaded.path), self.root)
         model = model_name(imported.domain, settings, self.root)
         others = {name: value for name, value in settings.items() if name != "model"}
+        others |= params
         file = self.root / model if model else None
         return Prepared(
             subject_of(spec, path, imported.domain.__name__, model, others),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from nomos.errors import NomosError
 from nomos.harness.engine import Way
@@ -31,9 +31,11 @@ class Budget:
             value = getattr(self, name)
             if value is not None and (type(value) is not int or value < 1):
                 word = "budget" if name == "cases" else name
-                raise NomosError(f"`{word}` takes a whole number from 1 on, not {value!r}")
-        seconds = self.seconds
-        if seconds is not None and (not isinstance(seconds, int | float) or seconds <= 0):
+                raise NomosError(
+                    f"`{word}` takes a whole number from 1 on, not {value!r}"
+                )
+        seconds: Any = self.seconds  # callers may give anything
+        if seconds is not None and not (type(seconds) in (int, float) and seconds > 0):
             raise NomosError(f"`time` takes seconds, more than 0, not {seconds!r}")
 
 

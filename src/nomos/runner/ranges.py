@@ -51,7 +51,9 @@ class Range:
 class Plan:
     """Says which range comes next, larger as long as that is fast."""
 
-    def __init__(self, *, next_first: int, total: int | None, batch: int | None) -> None:
+    def __init__(
+        self, *, next_first: int, total: int | None, batch: int | None
+    ) -> None:
         self.next_first = next_first  # a case number, or a way to draw the inputs
         self.total = total  # ways to draw the inputs, where all cases are tried
         self.batch = batch

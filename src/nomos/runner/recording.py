@@ -98,7 +98,9 @@ class Recording:
             before=id,
             limit=_MOST_RETRIED,
         )
-        mine = [r for r in records if dict(r.subject.settings) == dict(subject.settings)]
+        mine = [
+            r for r in records if dict(r.subject.settings) == dict(subject.settings)
+        ]
         began = time.perf_counter()
         tried, fixed = 0, []
         for first in range(0, len(mine), _RETRIED_AT_ONCE):
@@ -131,7 +133,11 @@ class Recording:
         if stopped and not self.campaign.can_resume:
             return  # in the middle of a range: it goes on from the last checkpoint
         self._write(result, finished=not stopped)
-        if self._id is not None and self.campaign.options.accept and not stopped:
+        if (
+            self.campaign.options.accept
+            and self.campaign.bugs.is_stored
+            and not stopped
+        ):
             self._accept(result)
 
     def _write(self, result: Result, *, finished: bool) -> None:

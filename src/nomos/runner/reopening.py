@@ -35,12 +35,18 @@ def reopened_job(subject: Subject, store: Path) -> tuple[Path, Job]:
     return root, Job(path, settings, loaded)
 
 
+def _own_path(name: str, root: Path, store: Path) -> Path | None:
+    """Return the path of a file of the project, outside its store; None for others."""
+    given, path = PurePosixPath(name), (root / name).resolve()
+    plain = not given.is_absolute() and ".." not in given.parts
+    inside = path.is_relative_to(root) and not path.is_relative_to(store)
+    return path if plain and inside and path.exists() else None
+
+
 def _own_spec(name: str, root: Path, store: Path) -> Path:
     """Return the spec's path, if it is one of the project's own."""
-    path = (root / name).resolve()
-    plain = not PurePosixPath(name).is_absolute() and ".." not in PurePosixPath(name).parts
-    inside = path.is_relative_to(root) and not path.is_relative_to(store)
-    if not plain or not inside or path.suffix != ".nom":
+    path = _own_path(name, root, store)
+    if path is None or path.suffix != ".nom":
         raise NomosError(
             f"the store names the spec {name}, which is no spec of this project:"
             " it is not run"
@@ -52,11 +58,9 @@ def _own_model(
     name: str, spec: Path, root: Path, store: Path, loaded: LoadedSpec
 ) -> str:
     """Return the model, if it is a file of the project or one that the project names."""
-    path = (root / name).resolve()
-    plain = not PurePosixPath(name).is_absolute() and ".." not in PurePosixPath(name).parts
-    if plain and path.is_relative_to(root) and not path.is_relative_to(store):
-        if path.exists():
-            return str(path)
+    path = _own_path(name, root, store)
+    if path is not None:
+        return str(path)
     named = set(load_config(root).models_for(spec, root))
     imported = loaded.imported
     if imported is not None and imported.domain is not None:

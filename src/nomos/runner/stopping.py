@@ -108,7 +108,7 @@ def no_sudden_exit() -> Iterator[None]:
             really_exit(status)
         raise SystemExit(status)
 
-    os._exit = exit  # type: ignore[assignment]  # put back below
+    os._exit = exit  # put back below
     try:
         yield
     finally:

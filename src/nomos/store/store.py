@@ -258,7 +258,10 @@ class Store:
 
     def bug(self, prefix: str) -> BugRecord:
         """Return the bug whose id begins so."""
-        query = f"{_BUGS} WHERE bugs.id >= ? AND bugs.id < ? AND latest {_ORDER} LIMIT 6"
+        query = (
+            f"{_BUGS} WHERE bugs.id >= ? AND bugs.id < ? AND latest"
+            f" AND how < {CAME_BACK} {_ORDER} LIMIT 6"
+        )
         low = prefix.lower()
         with explained(self.path):
             rows = self._connection.execute(query, (low, low + "g")).fetchall()
@@ -331,7 +334,13 @@ def _decoded(row: sqlite3.Row) -> Row:
     bug, how = record.bug, row["how"]
     is_bug = how < CAME_BACK
     return Row(
-        bug.case, bug.choices, bug.seen, how, row["mask"], bug.gap, bug if is_bug else None
+        bug.case,
+        bug.choices,
+        bug.seen,
+        how,
+        row["mask"],
+        bug.gap,
+        bug if is_bug else None,
     )
 
 

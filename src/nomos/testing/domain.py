@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from nomos.results.describe import describe
 from nomos.diagnostics.source import Source
 from nomos.domain.domain import Domain, members, offer_of
 from nomos.domain.functions import BoundBatched
@@ -27,6 +26,7 @@ from nomos.harness.hub import Hub, Lane
 from nomos.harness.program import Program, draws, equal, isolated
 from nomos.lang import core
 from nomos.lang.types import Function
+from nomos.results.describe import describe
 
 Case = tuple[Any, ...]
 _TOLERANCE = 1e-4  # batched arithmetic differs from that for one row in the last bits

@@ -95,7 +95,7 @@ def _notifications(result: Result) -> list[dict[str, Any]]:
 def _location(path: str, line: int) -> dict[str, Any]:
     return {
         "physicalLocation": {
-            "artifactLocation": {"uri": quote(path)},
+            "artifactLocation": {"uri": quote(path, errors="replace")},
             "region": {"startLine": max(1, line)},
         }
     }

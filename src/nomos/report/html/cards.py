@@ -23,6 +23,7 @@ from nomos.results.result import Bug
 # are played again, and their paths sent, for a page of many properties.
 MOST_DRAWN = 48
 _IN_PAGE = 200  # cards of a property that are elements of the page
+WHOLE = 1000  # cards of a property that have the fields that are the same
 _IN_ALL = 1200  # such cards of all properties
 _LARGEST_DRAWING = 600_000  # bytes of one card
 _PAGE_BYTES = 12_000_000
@@ -71,9 +72,9 @@ def _write(
     size = drawings_size = 0
     for number, found in enumerate(bugs):
         draw = number < MOST_DRAWN and drawings_size < room // 2
-        text = _card(found, cards, draw=draw, both=both, is_first=number == 0)
+        text = _card(found, cards, number, draw=draw, both=both)
         if len(text) > _LARGEST_DRAWING and draw:
-            text = _card(found, cards, draw=False, both=both, is_first=number == 0)
+            text = _card(found, cards, number, draw=False, both=both)
         drawings_size += len(text) if draw else 0
         size += len(text)
         if size > room:
@@ -84,23 +85,24 @@ def _write(
 
 
 def _card(
-    found: FoundBug, cards: Cards, *, draw: bool, both: Both | None, is_first: bool
+    found: FoundBug, cards: Cards, number: int, *, draw: bool, both: Both | None
 ) -> str:
     card = card_of(found.result, found.bug, draw=draw)
+    try:
+        pictures = drawings(card.drawn)
+    except Exception as error:  # what a domain gave is no such picture
+        card = replace(
+            card_of(found.result, found.bug), problem=f"{type(error).__name__}: {error}"
+        )
+        pictures = drawings({})
     cards.problem = cards.problem or card.problem
     by: list[tuple[str, tuple[tuple[str, Cell], ...]]] = []
     if both is not None and draw:
         by = [(name, _outputs(said, found.bug)) for name, said in both(found).items()]
         card = replace(card, outputs=())
-    pictures = {}
-    try:
-        pictures = drawings(card.drawn)
-    except Exception as error:  # what a domain gave is no such picture
-        cards.problem = cards.problem or f"{type(error).__name__}: {error}"
     module: Any = environment().get_template("card.html").module
-    return str(
-        module.card(found, card, pictures, by, gist(card, by), is_first=is_first)
-    ).replace("\n", " " if not card.texts else "\n")
+    how = {"is_first": number == 0, "brief": number >= WHOLE}
+    return str(module.card(found, card, pictures, by, gist(card, by), **how))
 
 
 def _outputs(said: Mapping[str, Any], bug: Bug) -> tuple[tuple[str, Cell], ...]:

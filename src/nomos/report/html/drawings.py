@@ -6,7 +6,7 @@ What is larger than a card can show is made smaller first: a page is sent around
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from nomos.domain.show import Image, Scene, Sound
 from nomos.report.cards import Drawn
+from nomos.report.html.templating import environment
 from nomos.report.pictures import difference, png, shrunk, spectrogram, wav
 
 Array = np.ndarray[Any, Any]
@@ -23,6 +24,7 @@ _WAVE_COLUMNS = 160  # of a waveform's drawing
 _MOST_STEPS = 300  # of a scene's path: ten seconds of replay
 _MOST_POINTS = 400  # of a scene's line
 _MOST_DIFFERENCES = 3  # pictures of differences, of one bug
+_APART = 0.01  # of the width: paths farther from each other than this have parted
 _DIGITS = 4  # of a coordinate, of the scene's width
 
 
@@ -62,15 +64,18 @@ class Stage:
     path: str
     numbers: str  # x, y and angle of each step, for the replay
     end: str  # how the body is moved to where it ends
+    parting: tuple[float, float] | None  # where the first two paths come apart
 
 
 def drawings(drawn: Mapping[str, Drawn]) -> dict[str, list[Any]]:
     """Return what is drawn of a bug, by its kind."""
     images = {n: look for n, look in drawn.items() if isinstance(look, Image)}
+    scenes = {n: look for n, look in drawn.items() if isinstance(look, Scene)}
+    part = parting(list(scenes.values()))
     return {
         "images": _images(images),
         "sounds": [_sound(n, k) for n, k in drawn.items() if isinstance(k, Sound)],
-        "scenes": [_scene(n, k) for n, k in drawn.items() if isinstance(k, Scene)],
+        "scenes": [_scene(name, scene, part) for name, scene in scenes.items()],
     }
 
 
@@ -129,7 +134,23 @@ def _sound(name: str, sound: Sound) -> Heard:
     )
 
 
-def _scene(name: str, scene: Scene) -> Stage:
+def parting(scenes: Sequence[Scene]) -> int | None:
+    """Return the first step at which two scenes' bodies are apart; None if there is none."""
+    if len(scenes) < 2:
+        return None
+    one, two = (np.asarray(scene.path, dtype=float)[:, :2] for scene in scenes[:2])
+    shared = min(len(one), len(two))
+    far = np.hypot(*(one[:shared] - two[:shared]).T) > _APART * scenes[0].width
+    return int(far.argmax()) if far.any() else None
+
+
+def scenes_svg(scenes: Mapping[str, Scene]) -> str:
+    """Return a drawing of scenes side by side, to be kept in a file."""
+    template = environment().get_template("scenes.svg")
+    return template.render(stages=drawings(scenes)["scenes"])
+
+
+def _scene(name: str, scene: Scene, part: int | None) -> Stage:
     digits = max(2, _DIGITS - len(str(int(scene.width))))
     whole = np.asarray(scene.path, dtype=np.float64).reshape(-1, 3)
     path = _finite(_thinned(whole, _MOST_STEPS)).round(digits)
@@ -155,6 +176,7 @@ def _scene(name: str, scene: Scene) -> Stage:
         _points(path),
         " ".join(f"{value:g}" for value in path.ravel().tolist()),
         end,
+        None if part is None or part >= len(whole) else tuple(whole[part, :2].tolist()),
     )
 
 

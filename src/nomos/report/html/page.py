@@ -17,7 +17,7 @@ from typing import Any
 from markupsafe import Markup
 
 from nomos import __version__
-from nomos.report.html.cards import MOST_DRAWN, Cards, write_cards
+from nomos.report.html.cards import MOST_DRAWN, WHOLE, Cards, write_cards
 from nomos.report.html.plot import HEIGHT, LEFT, RIGHT, WIDTH, Plot, curve
 from nomos.report.html.templating import environment, policy, template_text
 from nomos.report.spec_text import coloured_lines
@@ -178,6 +178,10 @@ def _bug_words(one: PropertyView, cards: Cards) -> tuple[str, list[str]]:
             f"{count(total - kept, 'more bug')} not on this page:"
             f" nomos bugs {one.name} lists them."
         )
+    if kept > WHOLE:
+        notes.append(
+            f"Fields that are the same are left out after the first {WHOLE:,} bugs."
+        )
     if cards.problem:
         notes.append(
             "Some records are not shown as the domain would, because it raised"
@@ -196,10 +200,10 @@ def _bug_words(one: PropertyView, cards: Cards) -> tuple[str, list[str]]:
 
 
 def _facts(one: PropertyView) -> list[tuple[str, str]]:
-    first, bugs = one.first, one.unique_bugs
+    first = one.first
+    bugs = f"{one.unique_bugs} ({one.new_bugs})" if one.new_bugs else one.unique_bugs
     facts = [
-        ("violations", one.rate),
-        ("unique bugs", f"{bugs} ({one.new_bugs})" if one.new_bugs else bugs),
+        ("found", f"{bugs} unique bugs, {one.rate}"),
         ("kind", f"{one.k}-safety"),
         ("cases", one.cases),
         ("search", f"{first.search}, seed {one.seeds}"),

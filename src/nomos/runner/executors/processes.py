@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 
@@ -38,7 +39,7 @@ class _Process:
     def __init__(self, setting: Setting) -> None:
         self.ticket: int | None = None  # of the task that it does
         self.killed_for = ""
-        self._file = tempfile.TemporaryFile()
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the worker
         self._file.write(bytes(_SIGN.size))
         self._file.flush()
         self._sign = mmap.mmap(self._file.fileno(), _SIGN.size)
@@ -58,10 +59,8 @@ class _Process:
         self._send((setting, sys.path))
 
     def _send(self, message: object) -> None:
-        try:
+        with suppress(OSError):  # where it has died, reading will tell
             self._tasks.send_bytes(pickle.dumps(message, protocol=5))
-        except OSError:
-            pass  # it has died: reading will tell
 
     def give(self, ticket: int, task: Task) -> None:
         """Let it do a task."""
@@ -134,6 +133,10 @@ class ProcessCrew:
         return self._tickets
 
     def _give_out(self) -> None:
+        for worker in [w for w in self._crew if w.process.poll() is not None]:
+            if worker.ticket is None:  # it died, with or after its last task
+                self._crew.remove(worker)
+                worker.close()
         while self._todo:
             idle = next((w for w in self._crew if w.ticket is None), None)
             if idle is None and len(self._crew) < self.size:
@@ -149,10 +152,6 @@ class ProcessCrew:
             busy = {w.answers: w for w in self._crew if w.ticket is not None}
             ready = wait(list(busy), timeout=_LOOK_S)
             answers = [busy[connection].answer() for connection in ready]  # type: ignore[index]  # ours
-            for worker in [w for w in self._crew if w.process.poll() is not None]:
-                if worker.ticket is None:
-                    self._crew.remove(worker)
-                    worker.close()
             if answers:
                 self._give_out()
                 return answers
@@ -216,6 +215,8 @@ def serve() -> None:
         try:
             message = getattr(worker, task.method)(*task.arguments), None
         except Exception as error:
-            message = None, (type(error).__name__, str(error))
+            kinds = [kind.__name__ for kind in type(error).__mro__]
+            known = next((kind for kind in kinds if kind in _ERRORS), kinds[0])
+            message = None, (known, str(error))
         shared[:] = _SIGN.pack(0.0, WHOLE_CHUNK)
         answers.send_bytes(pickle.dumps(message, protocol=5))

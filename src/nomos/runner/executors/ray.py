@@ -49,7 +49,9 @@ class RayCrew:
             "num_cpus": workers.cpus,
             "num_gpus": workers.gpus,
             "max_restarts": 0,
-            "runtime_env": {"env_vars": {"PYTHONPATH": os.environ.get("PYTHONPATH", "")}},
+            "runtime_env": {
+                "env_vars": {"PYTHONPATH": os.environ.get("PYTHONPATH", "")}
+            },
         }
         self._actor = self._ray.remote(Worker).options(**options)
         self._idle: list[Any] = []

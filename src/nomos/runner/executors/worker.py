@@ -12,7 +12,7 @@ from nomos.harness.cases import Cases, ListedCases, RandomCases
 from nomos.harness.choices import EndlessRange, Stream
 from nomos.harness.engine import Limits, Way
 from nomos.harness.judged import Judged
-from nomos.harness.space import input_count, listed_cases, space_within
+from nomos.harness.space import input_count
 from nomos.harness.watch import WHOLE_CHUNK, watch
 from nomos.models import trusting
 from nomos.results.describe import described
@@ -82,14 +82,16 @@ class Worker:
 
         Without a limit they are not counted; raises where they cannot be listed.
         """
-        program = self.prepared(job).engine.program
+        engine = self.prepared(job).engine
         if limit is not None:
-            return space_within(program, limit)
+            return engine.space_within(limit)
         try:
-            next(listed_cases(program), None)
+            next(engine.listed(), None)
         except EndlessRange as error:
-            name = program.spec.name
-            raise NomosError(f"{name} cannot be searched exhaustively: {error}") from None
+            name = engine.program.spec.name
+            raise NomosError(
+                f"{name} cannot be searched exhaustively: {error}"
+            ) from None
         return None
 
     def judge(self, job: Job, campaign: tuple[int, int], asked: Range) -> list[Judged]:
@@ -100,17 +102,23 @@ class Worker:
             engine.forget()
             self._begun = campaign
         stream = Stream(campaign[1], prepared.subject.property)
-        limits = Limits(asked.tests, asked.crashes)
         watch.mark(WHOLE_CHUNK)
         judged: list[Judged] = []
+        tests, crashes = asked.tests, asked.crashes
         for cases in _cases(prepared, stream, asked):
-            if asked.one_by_one:
-                before = sum(map(len, judged))
-                judged.append(engine.run_rows(cases, limits, before))
-            else:
-                judged.append(engine.run(cases, limits))
-            if len(judged[-1]) < cases.count:
-                break  # it has come to a limit
+            while cases.count:  # the engine may stop early, where blocks discard cases
+                limits = Limits(tests, crashes)
+                if asked.one_by_one:
+                    before = sum(map(len, judged))
+                    part = engine.run_rows(cases, limits, before)
+                else:
+                    part = engine.run(cases, limits)
+                judged.append(part)
+                tests -= int(part.accepted.sum())
+                crashes -= len(part.crashes)
+                if tests < 1 or crashes < 1:
+                    return judged
+                cases = cases.part(len(part), cases.count - len(part))
         return judged
 
     def confirm(self, job: Job, cases: Sequence[tuple[int, ...]]) -> list[RunAlone]:
@@ -128,7 +136,7 @@ def _cases(prepared: Prepared, stream: Stream, asked: Range) -> Iterator[Cases]:
             yield RandomCases(stream, asked.first + asked.start, count)
         return
     at = 0
-    for known in listed_cases(prepared.engine.program, asked.first, asked.count):
+    for known in prepared.engine.listed(asked.first, asked.count):
         stop = len(known) if asked.stop is None else min(len(known), asked.stop - at)
         part = known[max(0, asked.start - at) : max(0, stop)]
         at += len(known)
@@ -140,6 +148,4 @@ def _run_alone(prepared: Prepared, choices: tuple[int, ...]) -> RunAlone:
     outcome = prepared.engine.replay(choices)
     program = prepared.engine.program
     inputs, outputs = described(outcome.values, program.spec.outputs, program.schema)
-    return RunAlone(
-        outcome.verdict, outcome.why, outcome.traceback, inputs, outputs
-    )
+    return RunAlone(outcome.verdict, outcome.why, outcome.traceback, inputs, outputs)

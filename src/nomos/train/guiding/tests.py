@@ -139,9 +139,7 @@ class PolicyTests:
             )
 
 
-def states_in(
-    case: LostCase, names: Sequence[str], inputs: Sequence[str]
-) -> list[str]:
+def states_in(case: LostCase, names: Sequence[str], inputs: Sequence[str]) -> list[str]:
     """Return which names hold states in a case: inputs, and what is of their types."""
     kinds = {type(case.values[name]) for name in inputs if name in case.values}
     return [name for name in names if type(case.values.get(name)) in kinds]

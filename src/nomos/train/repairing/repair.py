@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from nomos import api
-from nomos.runner.naming import model_name, project_root
-from nomos.store.store import FOLDER
 from nomos.domain.domain import Domain
 from nomos.domain.find import build
 from nomos.errors import DomainError, ModelError, NomosError
 from nomos.models.load import load_model, standing_in
+from nomos.runner.naming import model_name, project_root
+from nomos.store.store import FOLDER
 from nomos.train.repairing.data import Parts, Records, read_records, split
 from nomos.train.repairing.function import find_function
 from nomos.train.repairing.judge import Bench, Property, StandIn, Standing, on_records

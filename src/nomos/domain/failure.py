@@ -1,0 +1,80 @@
+"""What a domain's own code raises, told in one sentence with its place."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+
+from nomos.domain.own_modules import is_installed
+from nomos.errors import DomainError, NomosError
+
+_NOMOS = str(Path(__file__).parents[1])
+# What a module is installed by, where that is not its own name.
+_PACKAGES = {
+    "PIL": "pillow",
+    "catboost": "'nomos-ml[catboost]'",
+    "cv2": "opencv-python",
+    "gymnasium": "gymnasium",
+    "pandas": "pandas",
+    "polars": "polars",
+    "scipy": "scipy",
+    "keras": "'nomos-ml[keras]'",
+    "lightgbm": "'nomos-ml[lightgbm]'",
+    "mlflow": "'nomos-ml[mlflow]'",
+    "onnxruntime": "'nomos-ml[onnx]'",
+    "skimage": "scikit-image",
+    "sklearn": "'nomos-ml[sklearn]'",
+    "skops": "'nomos-ml[sklearn]'",
+    "soundfile": "'nomos-ml[audio]'",
+    "stable_baselines3": "'nomos-ml[sb3]'",
+    "torch": "'nomos-ml[torch]'",
+    "transformers": "'nomos-ml[huggingface]'",
+    "xgboost": "'nomos-ml[xgboost]'",
+    "yaml": "pyyaml",
+}
+
+
+@contextmanager
+def told_as(what: str) -> Iterator[None]:
+    """Raise a DomainError for whatever a domain's own code raises, or if it exits."""
+    try:
+        yield
+    except NomosError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise DomainError(f"{what}: {describe(error)}") from error
+
+
+def describe(error: BaseException) -> str:
+    """Say what was raised, at which line of which file, and the remedy where one is known."""
+    place = _place(error)
+    said = f"{place}: {_said(error)}" if place else _said(error)
+    top = (getattr(error, "name", None) or "").partition(".")[0]
+    if not isinstance(error, ModuleNotFoundError) or not top or find_spec(top):
+        return said
+    if top in _PACKAGES:
+        return f"{said}; pip install {_PACKAGES[top]}"
+    return (
+        f"{said}; if it is a package: pip install {top}; "
+        "if it is a file of yours, put it beside the domain"
+    )
+
+
+def _said(error: BaseException) -> str:
+    if isinstance(error, SystemExit):
+        return f"it called sys.exit({'' if error.code is None else repr(error.code)})"
+    return f"{type(error).__name__}: {error}".removesuffix(": ")
+
+
+def _place(error: BaseException) -> str:
+    """Return the innermost line that is the user's own, else the innermost."""
+    if isinstance(error, SyntaxError) and error.filename is not None:
+        return f"{error.filename}:{error.lineno}"
+    lines = traceback.extract_tb(error.__traceback__)
+    files = [f for f in lines if not f.filename.startswith("<")]
+    frames = [f for f in files if not f.filename.startswith(_NOMOS)]
+    own = [f for f in frames if not is_installed(f.filename)] or frames
+    return f"{own[-1].filename}:{own[-1].lineno}" if own else ""

@@ -1,0 +1,100 @@
+"""CSV files as people have them: any field is read, or what is wrong is told with its line."""
+
+from __future__ import annotations
+
+import csv
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nomos import DomainError, Schema
+from nomos.domain import Category, Integer, Real
+from nomos.domain.csvfile import (
+    feature_code,
+    infer_features,
+    number,
+    read_columns,
+    read_rows,
+)
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_bytes(text.encode())
+    return path
+
+
+def test_a_field_may_be_of_any_length(tmp_path: Path) -> None:
+    before = csv.field_size_limit()
+    long = "x" * 200_000
+    assert read_columns(write(tmp_path / "a.csv", f"a,b\n1,{long}\n"))["b"] == [long]
+    assert csv.field_size_limit() == before
+
+
+def test_line_ends_inside_quotes_belong_to_the_field(tmp_path: Path) -> None:
+    text = 'a,b\r\n1,"x\u2028y\x0cz"\r\n\r\n2,"p\nq"\r\n'
+    columns = read_columns(write(tmp_path / "a.csv", text))
+    assert columns == {"a": ["1", "2"], "b": ["x\u2028y\x0cz", "p\nq"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "has no rows below its head line"),
+        ("a,b\n", "has no rows below its head line"),
+        ("\n\n", "has no rows below its head line"),
+        ("a,b,a\n1,2,3\n", "has columns of the same name: a$"),
+        ("a,b\n1,2\n\n3\n", "line 4 has 1 field, and the head line has 2$"),
+        ("a,b\n1,2,3\n", "line 2 has 3 fields, and the head line has 2$"),
+        ('a,b\n1,"2\n3,4\n5,6\n', "line 4: unexpected end of data$"),
+        ('a,b\n1,"2"x\n', "line 2: .* expected after"),
+    ],
+)
+def test_what_is_wrong_with_a_table_is_told_with_its_line(
+    tmp_path: Path, text: str, words: str
+) -> None:
+    with pytest.raises(DomainError, match=rf"a\.csv:? {words}"):
+        read_columns(write(tmp_path / "a.csv", text))
+
+
+def test_what_is_no_text_is_told_with_a_remedy(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes("a,b\n1,2\n".encode("utf-16"))
+    with pytest.raises(DomainError, match=r"a\.csv cannot be read: save it as UTF-8"):
+        read_columns(tmp_path / "a.csv")
+    with pytest.raises(DomainError, match="cannot be read: Is a directory"):
+        read_columns(tmp_path)
+    with pytest.raises(DomainError, match="cannot be read: No such file"):
+        read_columns(tmp_path / "b.csv")
+
+
+def test_spellings_of_no_number_and_of_infinity_are_numbers(tmp_path: Path) -> None:
+    for text in ("", "NA", "N/A", "n/a", "nan", "NaN", "NAN", "-nan", "null", "<NA>"):
+        assert math.isnan(number(text) or 0), text
+    for text in ("inf", "Inf", "INF", "+inf", "infinity", "Infinity", "1e400"):
+        assert number(text) == math.inf, text
+    assert number("-inf") == number("-Infinity") == -math.inf
+    assert number("1_0") is None
+    path = write(tmp_path / "a.csv", "a,b\n1,inf\n2.5,-Infinity\nnan,3\n")
+    features = infer_features(read_columns(path), one_hot=False)
+    assert features == [Real("a", 1, 2.5), Integer("b", 3, 3)]
+    rows = read_rows(path, Schema(*features))
+    assert rows[:, 1].tolist() == [np.inf, -np.inf, 3]
+
+
+def test_a_column_without_a_number_makes_a_feature_that_python_reads() -> None:
+    (feature,) = infer_features({"a": ["inf", "nan", ""]}, one_hot=False)
+    assert eval(feature_code(feature), {"Real": Real}) == Real("a", 0, 0)
+
+
+def test_a_cell_that_does_not_fit_is_told_with_its_row_and_column(
+    tmp_path: Path,
+) -> None:
+    path = write(tmp_path / "a.csv", "a,b\n1,x\n\nold,y\n")
+    with pytest.raises(DomainError, match=r"row 2: `a` is no number: 'old'$"):
+        read_rows(path, Schema(Integer("a", 0, 9)))
+    with pytest.raises(DomainError, match=r"row 2: `b` has no level 'y'$"):
+        read_rows(path, Schema(Category("b", ("x",))))
+    path = write(tmp_path / "a.csv", f"a\n{'x' * 500}\n")
+    with pytest.raises(DomainError, match=rf"'{'x' * 80}'…$"):
+        read_rows(path, Schema(Integer("a", 0, 9)))

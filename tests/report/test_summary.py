@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+from nomos.report.notebook import shown
+from nomos.report.summary import clearest, example, failure_text, next_steps, summary
+
+
+def two(income: int, debts: int = 2):
+    record = {"income": 60, "debts": 2}
+    return {"x1": record, "x2": {"income": income, "debts": debts}}
+
+
+def test_the_clearest_bug_has_the_fewest_changes_then_the_largest_gap(bug, result):
+    many = bug(0, inputs=two(61, debts=3), gap=9.0)
+    small, large, late = (
+        bug(n, inputs=two(61), gap=g) for n, g in ((1, 1), (2, 5), (3, 5))
+    )
+    one = result(many, small, large, late)
+    assert clearest([result(), one]) == (one, large)
+    assert clearest([result()]) is None
+
+
+def test_a_bug_without_values_is_the_clearest_only_where_none_has_any(bug, result):
+    bare = bug(0, confirmed="batch", inputs={}, outputs={})
+    assert clearest([result(bare, bug(1))])[1].id == bug(1).id
+    assert clearest([result(bare)])[1] == bare
+
+
+def test_console_notebook_and_page_show_the_same_clearest_bug(bug, result):
+    from nomos.report.html.page import html
+
+    one = result(bug(0, inputs=two(61, debts=3)), bug(1, inputs=two(77)))
+    assert "77" in example([one]).plain and bug(1).id in example([one]).plain
+    assert "77" in str(shown(one))
+    notebook = shown(one)._repr_html_()
+    assert notebook.index("77") < notebook.index("61")
+    page = html([one])
+    assert page.index(f'id="bug-{bug(1).id}"') < page.index(f'id="bug-{bug(0).id}"')
+
+
+def test_a_red_test_says_how_often_which_bug_and_how_to_replay_it(bug, result):
+    text = failure_text(result(bug(), crashed=2))
+    assert text.startswith("1 of 300: 0.33 % (")
+    assert "2 cases crashed" in text
+    assert "* income  60   64" in text
+    assert f"nomos replay {bug().id}" in text
+
+
+def test_next_steps_fit_what_was_found(bug, result):
+    assert [step.split()[1] for step in next_steps([result(bug())])] == [
+        "show",
+        "replay",
+        "bugs",
+        "report",
+    ]
+    assert next_steps([result()]) == [
+        "nomos run … --budget 3000  ten times as many cases"
+    ]
+    held = result(search="exhaustive", is_complete=True)
+    assert next_steps([held]) == []
+
+
+def test_gaps_are_bars(bug, result):
+    text = failure_text(result(bug(), gaps={0.04: 24, 0.79: 12}))
+    assert "  0.04 " + "█" * 24 + " 24\n" in text
+    assert "  0.79 " + "█" * 12 + " 12\n" in text
+
+
+def test_each_ensures_and_chance_are_lines(bug, result):
+    from nomos.results.result import EnsuresCounts
+
+    both = (EnsuresCounts("1", "a < b", 3, 30, 20), EnsuresCounts("2", "b", 4, 0, 0))
+    text = failure_text(result(bug(), ensures=both, control=result(property="luck")))
+    assert "`a < b`: 20 bugs, 30 of 300: 10 %" in text
+    assert "beside chance (luck):" in text
+
+
+def test_a_narrow_terminal_gets_lines_instead_of_a_table(bug, result):
+    parts = [part.plain for part in summary([result(bug()), result(model="m")], 40)]
+    assert parts[0].startswith("income on -\n  violated, 2-safety, 1 unique bugs\n")

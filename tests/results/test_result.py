@@ -1,0 +1,122 @@
+"""Results as data: what is written comes back, field by field."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields, replace
+
+import pytest
+
+from nomos.results.result import (
+    Bug,
+    Counts,
+    Crash,
+    Ensures,
+    EnsuresCounts,
+    Recorded,
+    Result,
+    Subject,
+    count_words,
+    from_data,
+    to_data,
+)
+from nomos.results.statistics import Estimate, Interval
+
+RATE = Interval(0.1, 0.3, 0.95)
+# Every field has a value that is not its default: none can be forgotten unnoticed.
+FULL = Result(
+    subject=Subject(
+        spec="specs/a b.nom",
+        property="a b",
+        description="Says something.",
+        text="input x;\n",
+        domain="Loans",
+        model="m.onnx",
+        settings={"size": "3"},
+        outputs=("d1", "d2"),
+        ensures=(Ensures("first", "d1 <= d2", 9),),
+        k=2,
+    ),
+    seed=2**100,
+    budget=77,
+    search="exhaustive",
+    engine="lanes",
+    counts=Counts(*range(1, 17), seconds=1.5),
+    verdict="violated",
+    reason="every case was tried",
+    problem="1 case crashed",
+    scope="inputs",
+    is_complete=True,
+    space=400,
+    rate=RATE,
+    next_bug=Estimate(0.2, RATE),
+    ensures=(EnsuresCounts("first", "d1 <= d2", 9, 3, 2, RATE),),
+    gaps={1.0: 3, 2.5: 1},
+    bugs=(
+        Bug(
+            id="0123456789",
+            case=5,
+            choices=(1, 2**64 - 1),
+            failed="d1 <= d2",
+            failures=(0,),
+            gap=1.5,
+            seen=3,
+            confirmed="batch",
+            is_new=False,
+            inputs={"x": {"age": 20.5}},
+            outputs={"d1": "high"},
+        ),
+    ),
+    crashes=(Crash(3, (4,), "ValueError: no", "Traceback…", 2),),
+    recorded=Recorded(4, ("0123456789",)),
+    fingerprint={"spec": "abc"},
+)
+
+
+def test_each_field_of_the_full_result_differs_from_its_default() -> None:
+    plain = Result(Subject("", ""), 0, 0)
+    for field in fields(Result):
+        if field.name not in ("control", "live"):
+            assert getattr(FULL, field.name) != getattr(plain, field.name), field.name
+    for part, empty in ((FULL.subject, Subject("", "")), (FULL.counts, Counts())):
+        for field in fields(part):
+            assert getattr(part, field.name) != getattr(empty, field.name), field.name
+
+
+@pytest.mark.parametrize("control", [None, replace(FULL, seed=1)])
+def test_a_result_comes_back_from_json_field_by_field(control: Result | None) -> None:
+    result = replace(FULL, control=control)
+    back = from_data(json.loads(json.dumps(to_data(result))))
+    for field in fields(Result):
+        assert getattr(back, field.name) == getattr(result, field.name), field.name
+
+
+def test_a_result_without_its_optional_parts_comes_back() -> None:
+    plain = Result(Subject("a.nom", "a"), 0, 10)
+    assert from_data(json.loads(json.dumps(to_data(plain)))) == plain
+
+
+def test_what_runs_is_not_written() -> None:
+    assert "live" not in to_data(replace(FULL, live=object()))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("missing", ["seed", "tests", "bugs", "properties", "verdict"])
+def test_data_that_lacks_something_is_refused(missing: str) -> None:
+    data = to_data(FULL)
+    del data[missing]
+    with pytest.raises((KeyError, TypeError)):
+        from_data(data)
+
+
+def test_judged_cases_are_those_that_an_ensures_was_decided_on() -> None:
+    counts = Counts(tests=10, passed=4, violations=3, crashed=2, unstable=1)
+    assert counts.judged == 7
+    assert count_words(counts) == (
+        "tests=10 passed=4 violations=3 unique_bugs=0 bug_inputs=0 discarded=0"
+        " crashed=2 unstable=1"
+    )
+
+
+def test_new_bugs_are_those_that_are_not_known() -> None:
+    new = replace(FULL.bugs[0], is_new=True, case=9)
+    assert replace(FULL, bugs=(*FULL.bugs, new)).new_bugs == (new,)

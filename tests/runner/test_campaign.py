@@ -1,0 +1,205 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nomos.runner.events import BugFound, Finished, Started
+from tests.runner.driving import counts, run
+
+
+@pytest.fixture
+def income(project) -> Path:
+    return project.folder / "specs" / "income.nom"
+
+
+def test_a_campaign_begins_and_ends_with_one_event_each(income):
+    _, events = run(income)
+    assert [type(e) for e in events].count(Started) == 1
+    assert isinstance(events[0], Started)
+    assert [type(e) for e in events].count(Finished) == 1
+    assert isinstance(events[-1], Finished)
+
+
+def test_each_case_is_counted_once_and_bugs_by_their_inputs_too(income):
+    result, _ = run(income, cases=5000, search="random")
+    counted = result.counts
+    assert counted.passed + counted.violations == 5000
+    assert counted.violations > counted.unique_bugs == len(result.bugs)
+    assert counted.bug_inputs == len({bug.choices[0] for bug in result.bugs})
+    assert 1 < counted.bug_inputs < counted.unique_bugs
+
+
+def test_the_budget_counts_cases_past_requires_exactly(income):
+    result, _ = run(income, cases=137, search="random")
+    assert result.counts.tests == 137
+    assert result.counts.passed + result.counts.violations == 137
+    assert result.counts.discarded > 0
+
+
+@pytest.mark.parametrize("way", ["columns", "lanes", "rows"])
+@pytest.mark.parametrize("batch", [1, 7, 512, 8192])
+def test_results_do_not_depend_on_batch_or_way(income, batch, way):
+    want, _ = run(income, cases=300, search="random")
+    got, _ = run(income, cases=300, search="random", batch=batch, way=way)
+    assert counts(got) == counts(want)
+    assert got.bugs == want.bugs
+
+
+def test_the_same_seed_gives_the_same_bugs_and_another_seed_other_cases(income):
+    first, _ = run(income, cases=50, search="random", seed=3)
+    again, _ = run(income, cases=50, search="random", seed=3)
+    other, _ = run(income, cases=50, search="random", seed=4)
+    assert first.bugs == again.bugs
+    assert [b.case for b in first.bugs] != [b.case for b in other.bugs]
+
+
+def test_a_space_within_the_budget_is_tried_whole(income, exact_income_bugs):
+    result, events = run(income, cases=5000)
+    assert result.search == "exhaustive"
+    assert events[0].space == result.counts.tests + result.counts.discarded == 400
+    assert result.counts.unique_bugs == exact_income_bugs("bumpy") > 0
+    assert result.verdict == "violated"
+
+
+def test_a_property_that_no_case_breaks_holds_when_all_were_tried(income):
+    result, _ = run(income, settings={"model": "smooth"})
+    assert result.verdict == "holds"
+    assert result.reason == "every case was tried"
+
+
+def test_a_sample_without_violations_is_no_proof(income):
+    result, _ = run(income, settings={"model": "smooth"}, search="random", cases=200)
+    assert result.verdict == "none-found"
+    assert result.rate.low == 0
+    assert 0 < result.rate.high < 0.03
+
+
+def test_exhaustive_search_can_be_asked_for_beyond_the_budget(
+    income, exact_income_bugs
+):
+    result, _ = run(income, cases=10, search="exhaustive")
+    assert result.counts.unique_bugs == exact_income_bugs("bumpy")
+
+
+def test_until_bug_stops_at_the_first_violating_case_whatever_the_batch(income):
+    small, _ = run(income, search="random", until_bug=True, batch=3)
+    large, _ = run(income, search="random", until_bug=True, batch=4096)
+    assert counts(small) == counts(large)
+    assert large.counts.unique_bugs == 1
+    assert large.reason == "a bug was found"
+
+
+def test_a_budget_of_time_or_calls_ends_the_campaign(income):
+    result, _ = run(income, search="random", cases=10**9, seconds=0.2)
+    assert result.reason == "the time is up"
+    result, _ = run(
+        income, search="random", cases=10**9, calls=500, way="lanes", batch=8
+    )
+    assert result.reason == "the calls are used up"
+    assert result.counts.model_calls >= 500
+
+
+def test_a_model_that_raises_for_some_rows_crashes_these_cases_only(income):
+    result, _ = run(income, settings={"fail_at": "62"}, search="random", cases=2000)
+    assert result.counts.crashed > 0
+    assert result.counts.violations > 0
+    assert result.crashes[0].error == "ValueError: no answer for this income"
+    assert 'income.nom", line 11' in result.crashes[0].traceback or (
+        'income.nom", line 12' in result.crashes[0].traceback
+    )
+
+
+def test_crashes_are_limited(income):
+    result, _ = run(income, settings={"fail_at": "62"}, search="random", crashes=3)
+    assert result.counts.crashed == 3
+    assert result.reason == "too many cases crashed"
+
+
+def test_a_campaign_of_crashes_alone_has_failed(project):
+    path = project.spec(
+        "broken",
+        """\
+        import loans;
+        input x1;
+        output d;
+        { d = predict(x1) / 0 }
+        ensures d == 1;
+        """,
+    )
+    result, _ = run(path)
+    assert result.verdict == "failed"
+    assert result.counts.crashed == 40
+    assert "crashed" in result.problem
+
+
+def test_comparisons_with_nan_do_not_hold(income):
+    result, _ = run(income, settings={"model": "nan"})
+    assert result.counts.violations > 0
+    assert result.counts.crashed == 0
+
+
+def test_a_model_with_too_few_answers_fails_the_campaign_with_its_name(income):
+    result, _ = run(income, settings={"model": "short"}, search="random")
+    assert result.verdict == "failed"
+    assert "`predict` gave" in result.problem
+
+
+@pytest.mark.parametrize("search", ["auto", "random"])
+def test_a_precondition_that_never_holds_is_named(project, search):
+    path = project.spec(
+        "never",
+        """\
+        import loans;
+        input x1;
+        var r := randInt(0, 1000);
+        requires r > 2000;
+        output d;
+        { d = predict(x1) }
+        ensures d == 1;
+        """,
+    )
+    result, _ = run(path, search=search)
+    assert result.verdict == "failed"
+    assert "`r > 2000`" in result.problem
+
+
+def test_starving_ends_at_the_same_case_for_every_batch(project):
+    path = project.spec(
+        "rare",
+        """\
+        import loans;
+        input x1;
+        var r := randInt(0, MAX_INT);
+        requires r % 5000 == 7;
+        output d;
+        { d = predict(x1) }
+        ensures d >= 0;
+        """,
+    )
+    small, _ = run(path, batch=1000)
+    large, _ = run(path, batch=8192)
+    assert small.verdict == large.verdict == "none-found" or small.problem
+    assert counts(small) == counts(large)
+
+
+def test_an_impossible_range_is_named_as_the_reason(project):
+    path = project.spec(
+        "empty",
+        """\
+        import loans;
+        input x1;
+        var r := randInt(5, 1);
+        output d;
+        { d = predict(x1) }
+        ensures d == r;
+        """,
+    )
+    result, _ = run(path)
+    assert "randInt(5, 1)" in result.problem
+
+
+def test_every_bug_is_told_once(income):
+    _, events = run(income, cases=2000, search="random")
+    told = [event.bug.choices for event in events if isinstance(event, BugFound)]
+    assert len(told) == len(set(told)) > 0

@@ -1,0 +1,90 @@
+"""The results are the same for every batch size, way of running and number of workers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.runner.driving import drive, outcome, run, truth
+
+CAMPAIGNS: dict[str, dict[str, Any]] = {
+    "random": {"search": "random", "cases": 500},
+    "exhaustive": {"search": "exhaustive"},
+    "exhaustive, not all": {"search": "exhaustive", "cases": 130, "is_cap": True},
+    "crashes": {
+        "search": "random",
+        "cases": 500,
+        "settings": {"fault": "raise", "at": "7,23,31"},
+        "crashes": 1000,
+    },
+    "too many crashes": {
+        "search": "random",
+        "settings": {"fault": "raise", "at": "7,23,31"},
+        "crashes": 9,
+    },
+    "until a bug": {"search": "random", "until_bug": True},
+    "until a bug, with crashes": {
+        "search": "random",
+        "until_bug": True,
+        "settings": {"fault": "raise", "at": "7,12,14"},
+        "crashes": 1000,
+    },
+    "calls": {"search": "random", "calls": 321},
+    "few run alone": {"search": "random", "cases": 900, "confirm": 6},
+    "all run alone": {"search": "exhaustive", "confirm": None},
+}
+
+
+def found_by(path: Path, **options: Any) -> dict[str, Any]:
+    """Return what a campaign finds, without the name of the way it ran."""
+    found = outcome(run(path, **options)[0])
+    del found["engine"]
+    return found
+
+
+@pytest.mark.parametrize("spec", ["steps", "late", "walks"])
+@pytest.mark.parametrize("name", CAMPAIGNS)
+def test_batches_and_ways(steps: Path, spec: str, name: str) -> None:
+    path, options = steps.with_stem(spec), CAMPAIGNS[name]
+    if spec == "walks" and options["search"] == "exhaustive":
+        pytest.skip("its block draws, so its cases cannot be listed")
+    want = found_by(path, **options)
+    ways = ["lanes", "rows"] if spec == "walks" else ["columns", "lanes", "rows"]
+    for number, batch in enumerate((1, 7, 512)):
+        way = ways[number % len(ways)]
+        got = found_by(path, batch=batch, way=way, **options)
+        assert got == want, (batch, way)
+
+
+@pytest.mark.parametrize("name", CAMPAIGNS)
+def test_workers(steps: Path, name: str) -> None:
+    specs = ["steps", "late", "walks"]
+    if CAMPAIGNS[name]["search"] == "exhaustive":
+        specs.remove("walks")  # its block draws, so its cases cannot be listed
+    paths = [steps.with_stem(spec) for spec in specs]
+    jobs = 3 if name in ("random", "until a bug, with crashes") else 2
+    one, _, _ = drive(paths, seeds=[0, 1], **CAMPAIGNS[name])
+    many, _, _ = drive(paths, seeds=[0, 1], jobs=jobs, batch=50, **CAMPAIGNS[name])
+    assert len(one.results) == 2 * len(specs)
+    assert [outcome(r) for r in many.results] == [outcome(r) for r in one.results]
+
+
+@pytest.mark.parametrize("way", ["columns", "lanes", "rows"])
+def test_every_case_is_judged_as_by_hand(steps: Path, way: str) -> None:
+    result, _ = run(steps, search="exhaustive", way=way)
+    want = truth()
+    assert result.counts.passed == want["passed"]
+    assert result.counts.violations == result.counts.unique_bugs == want["violations"]
+    assert result.counts.discarded == want["discarded"]
+
+
+def test_violations_that_do_not_come_back_are_the_same_for_every_batch(
+    steps: Path,
+) -> None:
+    options = {"search": "exhaustive", "settings": {"fault": "crowd"}, "confirm": None}
+    found = [outcome(run(steps, batch=batch, **options)[0]) for batch in (20, 64, 4096)]
+    assert found[0]["counts"]["unstable"] > 0
+    assert found[0]["counts"]["confirmed"] > 0
+    assert found[0] == found[1] == found[2]

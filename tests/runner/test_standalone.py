@@ -1,0 +1,201 @@
+"""The compiled harness runs by itself and finds what `nomos run` finds."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from nomos import api
+from nomos.harness.compile import compile_harness
+
+LOOP = """\
+# Several draws in the block, one after the other.
+import loans;
+input x1;
+input x2;
+var y := jitter(x1);
+var w := x1.income / (x2.income - 30);
+requires is_rich(x1) || x2.town == "Bern";
+output a;
+output b;
+{
+  a, b = 0, 0
+  for _ in range(3):  # not a straight line
+    r = randInt(0, 90)
+    a += loans.predict(setFeat(x1, "income", r))
+    b += predict(setFeat(y, "income", r + 4))
+}
+var gap := b - a;
+ensures gap >= 0 || w > 3;
+"""
+SHADOW = """\
+import loans;
+input case;
+var harness := 1;
+var bool := label(case);
+requires bool == 1;
+output locals;
+output equal;
+{
+  equal = predict(case)
+  label = equal
+  locals = label
+}
+ensures equal == bool && locals == bool;
+"""
+
+COLLIDING_DOMAIN = """\
+import numpy as np
+from nomos import Domain, batched
+
+
+class Odd(Domain):
+    def inputs(self):
+        return np.arange(12.0).reshape(6, 2)
+
+    @batched
+    def predict(self, rows):
+        return rows[:, 0] > 5
+
+    def never(self, *values):
+        raise AssertionError("nobody meant this function")
+
+    equal = differ = bool = truth = locals = outputs = accept = violate = never
+
+    def case(self, row):
+        return int(row[0])
+
+    def harness(self, row):
+        return int(row[1])
+"""
+COLLIDING = """\
+import odd;
+input x1;
+input x2;
+output d1;
+output d2;
+{
+  d1, d2 = list(map(case, [x1, x2]))
+  d1 += harness(x1)
+}
+ensures x1 == x2 || d1 != d2 && predict(x1) ==> case(x1) == 6;
+"""
+
+
+def python(*arguments: str, folder) -> tuple[int, list[str]]:
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    return done.returncode, done.stdout.splitlines()
+
+
+def nomos_run(spec, *arguments: str, folder):
+    out = folder / "out.json"
+    status, _ = python(
+        *("-m", "nomos", "run", str(spec), "--no-store", "--quiet", "--json", str(out)),
+        *arguments,
+        folder=folder,
+    )
+    return status, json.loads(out.read_text())["runs"][0]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "arguments"),
+    [
+        ("income", None, ["--budget", "150", "--seed", "42"]),
+        ("income", None, ["--budget", "5000"]),  # every case there is
+        ("income", None, ["--budget", "150", "--model", "smooth"]),
+        ("loop", LOOP, ["--budget", "300", "--seed", "9"]),
+        ("shadow", SHADOW, ["--budget", "60"]),
+        ("colliding", COLLIDING, ["--budget", "60"]),
+    ],
+)
+def test_the_harness_prints_the_counts_and_bugs_of_nomos_run(
+    project, name, text, arguments
+):
+    spec = project.folder / "specs" / f"{name}.nom"
+    (project.folder / "odd.py").write_text(COLLIDING_DOMAIN)
+    if text is not None:
+        spec = project.spec(name, text)
+    checked, imported = api.load_spec(spec).runnable()
+    harness = project.folder / "harness.py"
+    harness.write_text(
+        compile_harness(checked, f"specs/{name}.nom", imported.offer.functions)
+    )
+    status, lines = python("harness.py", *arguments, folder=project.folder)
+    wanted_status, wanted = nomos_run(spec, *arguments, folder=project.folder)
+    bugs = {line.split()[1] for line in lines if line.startswith("bug ")}
+    assert bugs == {bug["id"] for bug in wanted["bugs"]}
+    counts = dict(pair.split("=") for pair in lines[-1].split()[1:])
+    for count in (
+        "tests",
+        "passed",
+        "violations",
+        "unique_bugs",
+        "discarded",
+        "crashed",
+    ):
+        assert int(counts[count]) == wanted[count], count
+    assert status == wanted_status
+
+
+def test_the_harness_reads_like_the_figure_of_the_paper(project):
+    checked, imported = api.load_spec(project.folder / "specs" / "income.nom").runnable()
+    text = compile_harness(checked, "specs/income.nom", imported.offer.functions)
+    body = text[text.index("def run_case(case):") :]
+    assert body == (
+        "def run_case(case):\n"
+        "\n"
+        "    # test generator\n"
+        "    x1 = case.input()\n"
+        "    v1 = getFeat(x1, 'income')\n"
+        "    v2 = v1 + randInt(1, 10)\n"
+        "    x2 = setFeat(x1, 'income', v2)\n"
+        "\n"
+        "    # precondition\n"
+        "    if not v2 <= 100:\n"
+        "        case.discard('v2 <= 100')\n"
+        "    case.accept()\n"
+        "\n"
+        "    # code\n"
+        "    d1 = predict(x1)\n"
+        "    d2 = predict(x2)\n"
+        "    d1, d2 = case.outputs(d1, d2)\n"
+        "\n"
+        "    # oracle\n"
+        "    if not d1 <= d2:\n"
+        "        case.violate('d1 <= d2', {'x1': x1, 'v1': v1, 'v2': v2, "
+        "'x2': x2, 'd1': d1, 'd2': d2})\n"
+        "\n"
+        "harness.run(run_case)\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [(["--set", "people=x"], "people"), (["--set", "size=3"], "no setting `size`")],
+)
+def test_the_harness_refuses_wrong_settings_with_a_sentence(project, arguments, says):
+    checked, imported = api.load_spec(project.folder / "specs" / "income.nom").runnable()
+    harness = project.folder / "harness.py"
+    harness.write_text(
+        compile_harness(checked, "specs/income.nom", imported.offer.functions)
+    )
+    done = subprocess.run(
+        [sys.executable, "harness.py", *arguments],
+        cwd=project.folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
