@@ -85,6 +85,7 @@ class Driver:
         warn: Callable[[str], None] = lambda message: None,
         trust: bool = False,
         signals: Signals | None = None,
+        crew: Crew | None = None,
     ) -> None:
         self.root = root
         self.options = options
@@ -93,7 +94,8 @@ class Driver:
         self.warn = warn
         self.setting = Setting(root, options.way, trust)
         self._inline = Worker(self.setting)
-        self._crew: Crew = InlineCrew(self._inline)
+        self._crew: Crew = crew or InlineCrew(self._inline)
+        self._makes_crew = crew is None and not options.workers.is_inline
         self._answers: dict[int, Answer] = {}
         self._signals = signals or Signals()
         self._retried: set[tuple[str, str, str]] = set()
@@ -101,7 +103,7 @@ class Driver:
     def run(self, jobs: Sequence[Job], seeds: Sequence[int]) -> Run:
         """Run a campaign for each job and seed; Ctrl-C ends it in good order."""
         run = Run()
-        if not self.options.workers.is_inline:
+        if self._makes_crew:
             self._crew = _crew(self.setting, self.options)
         # What is there now stays; the collector need not look at it again and again.
         gc.freeze()
