@@ -1,0 +1,111 @@
+"""`nomos doctor`: what is installed and what is there, for a report of a fault."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import click
+
+from nomos import __version__
+
+# What each extra is known by; the package is what is installed under that name.
+_EXTRAS = {
+    "onnx": "onnxruntime",
+    "sklearn": "scikit-learn",
+    "torch": "torch",
+    "keras": "keras",
+    "xgboost": "xgboost",
+    "lightgbm": "lightgbm",
+    "catboost": "catboost",
+    "huggingface": "transformers",
+    "mlflow": "mlflow-skinny",
+    "sb3": "stable-baselines3",
+    "ray": "ray",
+    "lsp": "pygls",
+}
+_NEEDED = ("click", "greenlet", "jinja2", "lark", "numpy", "rich")
+
+
+@click.command("doctor")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    help="How to print it.",
+)
+def command(form: str) -> None:
+    """Say what is installed: versions, extras, devices, the store, the data.
+
+    \b
+    nomos doctor
+    nomos doctor --format json
+
+    Nothing of yours is run. Paste what it prints into a report of a fault.
+    """
+    found = _found()
+    if form == "json":
+        click.echo(json.dumps(found, indent=1))
+        return
+    for title, values in found.items():
+        click.echo(f"{title}")
+        for name, value in values.items():
+            click.echo(f"  {name:<16} {value}")
+
+
+def _found() -> dict[str, dict[str, Any]]:
+    return {
+        "program": {
+            "nomos": __version__,
+            "python": sys.version.split()[0],
+            "system": platform.platform(),
+            "cores": os.cpu_count() or 0,
+        },
+        "needed": {name: _version(name) or "missing" for name in _NEEDED},
+        "extras": {
+            extra: _version(package) or _version(f"{package}-cpu") or "not installed"
+            for extra, package in _EXTRAS.items()
+        },
+        "devices": _devices(),
+        "project": _project(),
+    }
+
+
+def _version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _devices() -> dict[str, str]:
+    """Ask torch, where it is installed, which devices it sees."""
+    if _version("torch") is None:
+        return {"cpu": "yes", "cuda": "torch is not installed"}
+    import torch
+
+    count = torch.cuda.device_count()
+    names = ", ".join(torch.cuda.get_device_name(number) for number in range(count))
+    return {"cpu": "yes", "cuda": names or "none"}
+
+
+def _project() -> dict[str, str]:
+    from nomos.domain.find import find_root
+    from nomos.store.store import DATABASE, FOLDER
+
+    root = find_root(Path.cwd())
+    store = (root or Path.cwd()) / FOLDER / DATABASE
+    size = f"{store.stat().st_size:,} bytes" if store.exists() else "none"
+    data = os.environ.get("NOMOS_DATA", "")
+    there = "" if not data or Path(data).is_dir() else " (no such folder)"
+    return {
+        "root": "found" if root else "none: no pyproject.toml or .git upwards",
+        "store": size,
+        "NOMOS_DATA": f"{'set' if data else 'not set'}{there}",
+    }
