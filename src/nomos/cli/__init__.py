@@ -111,10 +111,25 @@ def main() -> None:
         if isinstance(error, BrokenPipeError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # whoever read has gone
             sys.exit(3)
-        if not isinstance(error, NomosError | OSError):
+        if isinstance(error, NomosError | OSError):
+            click.echo(f"error: {error}", err=True)
+            sys.exit(exit_status(error))
+        if os.environ.get("NOMOS_DEBUG"):
             raise
-        click.echo(f"error: {error}", err=True)
-        sys.exit(exit_status(error))
+        click.echo(f"error: {_internal(error)}", err=True)
+        sys.exit(3)
+
+
+def _internal(error: Exception) -> str:
+    """Say where a fault of ours is; nothing was judged then."""
+    import traceback
+
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{place.filename.rpartition('/')[2]}:{place.lineno}"
+    return (
+        f"a fault in Nomos itself, at {where}: {type(error).__name__}: {error}\n"
+        "help: please report it; NOMOS_DEBUG=1 shows the whole traceback"
+    )
 
 
 def exit_status(error: Exception) -> int:
