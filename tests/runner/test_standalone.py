@@ -125,7 +125,7 @@ def test_the_harness_prints_the_counts_and_bugs_of_nomos_run(
     (project.folder / "odd.py").write_text(COLLIDING_DOMAIN)
     if text is not None:
         spec = project.spec(name, text)
-    checked, imported = api.load_spec(spec)
+    checked, imported = api.load_spec(spec).runnable()
     harness = project.folder / "harness.py"
     harness.write_text(
         compile_harness(checked, f"specs/{name}.nom", imported.offer.functions)
@@ -148,7 +148,9 @@ def test_the_harness_prints_the_counts_and_bugs_of_nomos_run(
 
 
 def test_the_harness_reads_like_the_figure_of_the_paper(project):
-    checked, imported = api.load_spec(project.folder / "specs" / "income.nom")
+    checked, imported = api.load_spec(
+        project.folder / "specs" / "income.nom"
+    ).runnable()
     text = compile_harness(checked, "specs/income.nom", imported.offer.functions)
     body = text[text.index("while harness.budget > 0:") :]
     assert body == (
@@ -185,7 +187,9 @@ def test_the_harness_reads_like_the_figure_of_the_paper(project):
     [(["--set", "people=x"], "people"), (["--set", "size=3"], "no setting `size`")],
 )
 def test_the_harness_refuses_wrong_settings_with_a_sentence(project, arguments, says):
-    checked, imported = api.load_spec(project.folder / "specs" / "income.nom")
+    checked, imported = api.load_spec(
+        project.folder / "specs" / "income.nom"
+    ).runnable()
     harness = project.folder / "harness.py"
     harness.write_text(
         compile_harness(checked, "specs/income.nom", imported.offer.functions)
