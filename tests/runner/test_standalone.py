@@ -148,34 +148,37 @@ def test_the_harness_prints_the_counts_and_bugs_of_nomos_run(
 
 
 def test_the_harness_reads_like_the_figure_of_the_paper(project):
-    checked, imported = api.load_spec(project.folder / "specs" / "income.nom").runnable()
+    checked, imported = api.load_spec(
+        project.folder / "specs" / "income.nom"
+    ).runnable()
     text = compile_harness(checked, "specs/income.nom", imported.offer.functions)
-    body = text[text.index("def run_case(case):") :]
+    body = text[text.index("while harness.budget > 0:") :]
     assert body == (
-        "def run_case(case):\n"
+        "while harness.budget > 0:\n"
+        "    with harness.case() as case:\n"
         "\n"
-        "    # test generator\n"
-        "    x1 = case.input()\n"
-        "    v1 = getFeat(x1, 'income')\n"
-        "    v2 = v1 + randInt(1, 10)\n"
-        "    x2 = setFeat(x1, 'income', v2)\n"
+        "        # test generator\n"
+        "        x1 = case.input()\n"
+        "        v1 = getFeat(x1, 'income')\n"
+        "        v2 = v1 + randInt(1, 10)\n"
+        "        x2 = setFeat(x1, 'income', v2)\n"
         "\n"
-        "    # precondition\n"
-        "    if not v2 <= 100:\n"
-        "        case.discard('v2 <= 100')\n"
-        "    case.accept()\n"
+        "        # precondition\n"
+        "        if not v2 <= 100:\n"
+        "            case.discard('v2 <= 100')\n"
+        "        case.accept()\n"
         "\n"
-        "    # code\n"
-        "    d1 = predict(x1)\n"
-        "    d2 = predict(x2)\n"
-        "    d1, d2 = case.outputs(d1, d2)\n"
+        "        # code\n"
+        "        d1 = predict(x1)\n"
+        "        d2 = predict(x2)\n"
+        "        d1, d2 = case.outputs(d1, d2)\n"
         "\n"
-        "    # oracle\n"
-        "    if not d1 <= d2:\n"
-        "        case.violate('d1 <= d2', {'x1': x1, 'v1': v1, 'v2': v2, "
+        "        # oracle\n"
+        "        if not d1 <= d2:\n"
+        "            case.violate('d1 <= d2', {'x1': x1, 'v1': v1, 'v2': v2, "
         "'x2': x2, 'd1': d1, 'd2': d2})\n"
         "\n"
-        "harness.run(run_case)\n"
+        "harness.report()\n"
     )
 
 
@@ -184,7 +187,9 @@ def test_the_harness_reads_like_the_figure_of_the_paper(project):
     [(["--set", "people=x"], "people"), (["--set", "size=3"], "no setting `size`")],
 )
 def test_the_harness_refuses_wrong_settings_with_a_sentence(project, arguments, says):
-    checked, imported = api.load_spec(project.folder / "specs" / "income.nom").runnable()
+    checked, imported = api.load_spec(
+        project.folder / "specs" / "income.nom"
+    ).runnable()
     harness = project.folder / "harness.py"
     harness.write_text(
         compile_harness(checked, "specs/income.nom", imported.offer.functions)

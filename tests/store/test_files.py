@@ -174,11 +174,12 @@ def test_what_cannot_be_written_leaves_nothing_half_done(
     tmp_path: Path, ending: str
 ) -> None:
     file_of(tmp_path, ending).mkdir(parents=True)
+    save = {
+        ".json": lambda: save_cases(tmp_path, SUBJECT, [make_bug(1)]),
+        ".known": lambda: add_known(tmp_path, SPEC, ["aa"]),
+    }
     with pytest.raises(StoreError, match="help: make the folder writable"):
-        if ending == ".json":
-            save_cases(tmp_path, SUBJECT, [make_bug(1)])
-        else:
-            add_known(tmp_path, SPEC, ["aa"])
+        save[ending]()
     file_of(tmp_path, ending).rmdir()
     assert list(file_of(tmp_path).parent.iterdir()) == []
 

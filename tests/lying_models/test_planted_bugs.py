@@ -20,7 +20,6 @@ from nomos.domain.find import Imported
 from nomos.harness.engine import Engine, Way
 from nomos.harness.program import Program
 from nomos.lang.check import check
-from nomos.results.result import Result
 from nomos.runner.driver import run_prepared
 from nomos.runner.jobs import Prepared, subject_of
 from nomos.runner.options import Budget, Options
@@ -160,18 +159,13 @@ ensures d1 == 1 ==> d2 == 1;
 }
 
 
-def program_of(text: str) -> Program:
-    domain = Loans()
-    checked = check(Source("planted.nom", text), "planted", offer_of(Loans))
+def prepared_of(text: str, domain: Domain, way: Way | None = None) -> Prepared:
+    """Return a campaign's job whose domain is at hand."""
+    checked = check(Source("planted.nom", text), "planted", offer_of(type(domain)))
     assert checked.spec is not None, checked.diagnostics
-    return Program(checked.spec, domain)
-
-
-def finish(engine: Engine, seed: int, **options: Any) -> Result:
-    spec = engine.program.spec
-    subject = subject_of(spec, "planted.nom", "Loans", "", {})
-    prepared = Prepared(subject, engine, Imported(Loans, {}, {}))
-    return run_prepared(prepared, seed, Options(**options))
+    subject = subject_of(checked.spec, "planted.nom", "Loans", "", {})
+    program = Program(checked.spec, domain)
+    return Prepared(subject, Engine(program, way), Imported(type(domain), {}, {}))
 
 
 @pytest.mark.parametrize("planted", PLANTED.values(), ids=PLANTED)
@@ -179,26 +173,28 @@ def finish(engine: Engine, seed: int, **options: Any) -> Result:
 def test_trying_every_case_finds_exactly_the_bugs_there_are(
     planted: Planted, way: Way
 ) -> None:
-    program = program_of(planted.text)
-    end = finish(Engine(program, way), 0, search="exhaustive")
+    prepared = prepared_of(planted.text, Loans(), way)
+    result = run_prepared(prepared, 0, Options(search="exhaustive"))
     assert planted.bugs > 20
-    assert end.counts.unique_bugs == end.counts.violations == planted.bugs
-    assert end.counts.tests == planted.accepted
-    assert end.counts.unstable == 0
-    assert end.verdict == "violated"
+    assert result.counts.unique_bugs == result.counts.violations == planted.bugs
+    assert result.counts.tests == planted.accepted
+    assert result.counts.unstable == 0
+    assert result.verdict == "violated"
+    assert result.is_complete
 
 
 @pytest.mark.parametrize("planted", PLANTED.values(), ids=PLANTED)
 def test_the_interval_covers_the_true_rate_as_often_as_it_says(
     planted: Planted,
 ) -> None:
-    engine = Engine(program_of(planted.text))
+    prepared = prepared_of(planted.text, Loans())
+    options = Options(Budget(cases=400), search="random", confirm=1)
     covered = 0
     for seed in range(100):
-        end = finish(engine, seed, budget=Budget(cases=400), search="random")
-        assert end.rate is not None and end.rate.confidence == 0.95
-        assert end.counts.tests == 400
-        covered += end.rate.low <= planted.rate <= end.rate.high
+        result = run_prepared(prepared, seed, options)
+        assert result.rate is not None and result.rate.confidence == 0.95
+        assert result.counts.tests == 400
+        covered += result.rate.low <= planted.rate <= result.rate.high
     assert covered >= 93
 
 
@@ -208,23 +204,20 @@ def test_a_model_without_the_bugs_holds() -> None:
         def predict(self, rows: Any) -> Any:
             return (rows[:, 0] >= 15).astype(int)
 
-    text = PLANTED["income rises"].text
-    checked = check(Source("planted.nom", text), "planted", offer_of(Sound))
-    assert checked.spec is not None
-    program = Program(checked.spec, Sound())
-    end = finish(Engine(program), 0, search="exhaustive")
-    assert end.verdict == "holds"
-    assert end.counts.violations == 0
-    assert end.counts.passed == PLANTED["income rises"].accepted
+    planted = PLANTED["income rises"]
+    prepared = prepared_of(planted.text, Sound())
+    result = run_prepared(prepared, 0, Options(search="exhaustive"))
+    assert result.verdict == "holds"
+    assert result.counts.violations == 0
+    assert result.counts.passed == planted.accepted
 
 
 def test_a_hole_of_one_income_is_found_whole_by_a_default_budget() -> None:
     text = PLANTED["income rises"].text.replace(
         "requires v <= 40;", "requires v == 31;"
     )
-    program = program_of(text)
-    end = finish(Engine(program), 1, search="random")
-    found = {bug.choices for bug in end.bugs}
+    result = run_prepared(prepared_of(text, Loans()), 1, Options(search="random"))
+    found = {bug.choices for bug in result.bugs}
     expected = {
         (place, 31 - income)
         for place, (income, town, member) in enumerate(people())
