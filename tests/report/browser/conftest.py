@@ -12,13 +12,12 @@ from textwrap import dedent
 from typing import Any
 
 import pytest
-from nomos.campaign.naming import project_root
-from nomos.campaign.result import Result
-from nomos.campaign.runner import Budget
-from nomos.campaign.session import Options, Session
 
-from nomos import api
-from nomos.report.html import write_html
+from nomos.report.html.page import html
+from nomos.results.result import Result
+from nomos.runner.driver import Driver
+from nomos.runner.jobs import Job
+from nomos.runner.options import Budget, Options
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium")
 ARGUMENTS = ["--headless", "--no-sandbox", "--disable-gpu"]
@@ -27,6 +26,11 @@ ARGUMENTS += [
     "--autoplay-policy=no-user-gesture-required",
 ]
 PATIENCE_S = 10.0
+AXE = os.environ.get("AXE")
+AXE_RUN = """
+axe.run({resultTypes: ['violations']}).then((found) => found.violations.map((one) =>
+  one.id + ': ' + one.nodes.map((node) => node.html.slice(0, 120)).join(' | ')))
+"""
 
 DOMAINS = {
     "people": '''
@@ -222,14 +226,11 @@ class Gallery:
             spec = f"# The sentence of {name}.\n{text}\n"
             (folder / f"{name}.nom").write_text(spec, encoding="utf-8")
         path = list(sys.path)
-        session = Session(project_root(folder / "x.nom"), Options(budget=budget))
-        jobs = [api.Job(folder / f"{name}.nom", options) for name in specs]
-        running = api.Run(session, jobs, range(1))
-        for _ in running.events():
-            pass
-        assert not running.failures, running.failures
+        driver = Driver(folder, Options(budget=budget))
+        done = driver.run([Job(folder / f"{name}.nom", options) for name in specs], [0])
+        assert not done.failures, done.failures
         sys.path[:] = path  # another project has modules of the same names
-        return running.results
+        return done.results
 
     def income(self, folder: Path, **options: Any) -> list[Result]:
         """Test one property alone."""
@@ -263,7 +264,7 @@ def results(gallery: Gallery, tmp_path_factory: pytest.TempPathFactory) -> list[
 @pytest.fixture(scope="module")
 def report(results: list[Result], tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("report") / "report.html"
-    write_html(results, path)
+    path.write_text(html(results), encoding="utf-8")
     return path
 
 
@@ -304,6 +305,14 @@ class Tab:
 
     def weak_texts(self) -> list[list[str]]:
         found: list[list[str]] = self.page.evaluate(CONTRAST)
+        return found
+
+    def axe(self) -> list[str]:
+        """Return what axe finds wrong; skips where it is not installed."""
+        if AXE is None:
+            pytest.skip("there is no axe-core: set AXE to its axe.min.js")
+        self.page.evaluate(Path(AXE).read_text(encoding="utf-8"))
+        found: list[str] = self.page.evaluate(AXE_RUN)
         return found
 
     def told(self) -> str:

@@ -4,32 +4,26 @@ from __future__ import annotations
 
 import re
 import socket
-import subprocess
-import sys
 import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from nomos.campaign.result import Result
 
-from casestudies.compas.data import load_people
-from casestudies.datasets import DataMissingError
-from casestudies.german_credit.data import load_applicants
-from nomos.report.html import write_html
+from nomos.report.html.page import html
+from nomos.results.result import Result
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).parents[2]
-SLOWEST_OPENING_S = 3.0
+SLOWEST_OPENING_S = 1.0
 LARGEST_PAGE = 15_000_000
+UNFOLD = "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
 PLANTED = "<script>window.owned = 1</script>"
 
 
 def bug_of(results: list[Result], name: str, number: int = 0) -> str:
-    (result,) = [r for r in results if r.subject.spec.name == name]
+    (result,) = [r for r in results if r.name == name]
     return result.bugs[number].id
 
 
@@ -43,21 +37,6 @@ def test_page_opens_without_a_complaint_and_asks_the_network_for_nothing(
     assert outside == [report.as_uri()]
 
 
-def test_page_of_the_demo_opens_without_a_complaint(tab: Any, tmp_path: Path) -> None:
-    try:
-        load_people("test")
-        load_applicants("test")
-    except DataMissingError as error:
-        pytest.skip(str(error))
-    page = tmp_path / "demo.html"
-    command = [sys.executable, "-m", "casestudies.paper", "compas", "german_credit"]
-    command += ["--budget", "500", "--seeds", "2", "--no-store", "--html", str(page)]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
-    tab.open(page)
-    assert tab.visible(".overview tbody tr") == 44
-    assert tab.complaints == []
-
-
 def test_every_property_has_its_row_and_its_section(opened: Any, gallery: Any) -> None:
     assert opened.visible(".overview tbody tr") == len(gallery.names)
     assert opened.visible("section.property") == len(gallery.names)
@@ -66,9 +45,10 @@ def test_every_property_has_its_row_and_its_section(opened: Any, gallery: Any) -
 
 def test_fields_are_a_table_with_the_changed_ones_marked(opened: Any) -> None:
     card = opened.page.query_selector("#property-income .card")
-    (changed,) = card.query_selector_all("tr.changed")
+    (changed,) = card.query_selector_all("tbody tr")
     assert changed.inner_text().split()[0] == "income"
-    assert len(card.query_selector_all("tr.same")) == 3
+    card.query_selector(".more-fields summary").click()
+    assert "town=" in card.query_selector(".same").inner_text()
 
 
 def test_images_are_drawn_with_their_difference(opened: Any) -> None:
@@ -98,17 +78,10 @@ def test_changes_of_a_text_are_marked(opened: Any, results: list[Result]) -> Non
     ]
 
 
-def test_sound_plays_and_pauses(opened: Any) -> None:
-    button = opened.page.query_selector(
-        "#property-loud .card button[aria-label='Play x1']"
-    )
-    button.click()
+def test_sound_plays(opened: Any) -> None:
     audio = "document.querySelector('#property-loud audio')"
+    opened.page.evaluate(f"{audio}.play()")
     opened.until(f"{audio}.currentTime > 0")
-    assert button.get_attribute("aria-pressed") == "true"
-    button.click()
-    opened.until(f"{audio}.paused")
-    assert button.get_attribute("aria-pressed") == "false"
     assert opened.complaints == []
 
 
@@ -149,6 +122,8 @@ def test_search_leaves_the_bugs_that_have_all_words(
     assert opened.visible(".card") == 1
     opened.page.click("[type=reset]")
     opened.until_told(f"{total} bugs in {len(gallery.names)}")
+    assert opened.page.locator("#property-income .card").count() == 180
+    assert opened.visible("#property-income .card") == 8
 
 
 def test_verdict_filter_is_there_only_where_verdicts_differ(
@@ -156,8 +131,9 @@ def test_verdict_filter_is_there_only_where_verdicts_differ(
 ) -> None:
     opened.page.select_option("#verdict", "holds")
     assert opened.visible("section.property") == opened.visible("#property-town") == 1
-    write_html(gallery.income(tmp_path), tmp_path / "alike.html")
-    opened.open(tmp_path / "alike.html")
+    page = tmp_path / "alike.html"
+    page.write_text(html(gallery.income(tmp_path)), encoding="utf-8")
+    opened.open(page)
     assert not opened.page.is_visible("#verdict")
 
 
@@ -183,11 +159,12 @@ def test_bugs_are_sorted_by_how_much_changed(
         " ensures d == 1;"
     )
     results = gallery.run(tmp_path, {"changes": spec})
-    write_html(results, tmp_path / "changes.html")
-    tab.open(tmp_path / "changes.html")
+    page = tmp_path / "changes.html"
+    page.write_text(html(results), encoding="utf-8")
+    tab.open(page)
     counts = (
         "[...document.querySelectorAll('.card')]"
-        ".map((card) => card.querySelectorAll('tr.changed').length)"
+        ".map((card) => card.querySelectorAll('tbody tr').length)"
     )
     assert len(set(tab.page.evaluate(counts))) > 1
     tab.page.select_option("#order", "changes")
@@ -195,16 +172,26 @@ def test_bugs_are_sorted_by_how_much_changed(
     assert sorted_counts == sorted(sorted_counts)
 
 
-def test_more_cards_come_when_asked_for(opened: Any, results: list[Result]) -> None:
-    (result,) = [r for r in results if r.subject.spec.name == "income"]
-    before = opened.visible("#property-income .card")
-    assert before < len(result.bugs)
-    opened.page.click("#property-income [data-more]")
-    assert opened.visible("#property-income .card") > before
+def test_more_cards_come_when_asked_for(
+    tab: Any, tmp_path: Path, many: list[Result]
+) -> None:
+    page = tmp_path / "many.html"
+    page.write_text(html(many), encoding="utf-8")
+    tab.open(page)
+    assert tab.visible(".card") == 8
+    tab.page.click(".rest > summary")
+    assert tab.visible(".card") == 200
+    tab.page.click("[data-more]")
+    assert tab.visible(".card") == 224
+    assert tab.page.inner_text("[data-more]") == "Show 24 more of 9,776"
+    added = tab.page.locator(".card").last
+    added.locator("summary").first.click()
+    assert added.locator("text=Copy link").is_visible()
 
 
 def test_replay_command_and_link_are_copied(opened: Any, results: list[Result]) -> None:
     bug = bug_of(results, "income")
+    opened.page.click(f"#bug-{bug} > summary")
     opened.page.click(f"#bug-{bug} button:has-text('Copy replay command')")
     opened.page.wait_for_selector(f"#bug-{bug} button:has-text('Copied')")
     assert (
@@ -238,12 +225,13 @@ def test_link_to_a_bug_that_is_not_here_says_so(tab: Any, report: Path) -> None:
 
 
 def test_what_is_planted_in_a_text_is_shown_as_text(opened: Any) -> None:
+    opened.page.evaluate(UNFOLD)
     opened.page.wait_for_timeout(100)
     assert opened.page.evaluate("window.owned") is None
     text = opened.page.inner_text("#property-rude")
     assert PLANTED in text and "</style> and <b>so on</b>" in text
     assert "a zero U+0000 byte and U+202E a mark" in text
-    assert "from character 999,601 of 1,000,000" in text
+    assert "from character 998,6" in text
     assert len(text) < 60_000
 
 
@@ -269,17 +257,24 @@ def test_script_that_got_in_nevertheless_does_not_run_or_reach_the_network(
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_all_text_stands_out_from_its_ground(
-    new_tab: Any, report: Path, scheme: str
+@pytest.mark.parametrize("width", [1280, 768, 400])
+def test_page_is_fit_for_all_readers(
+    new_tab: Any, report: Path, scheme: str, width: int
 ) -> None:
-    tab = new_tab(color_scheme=scheme)
+    view = {"width": width, "height": 900}
+    tab = new_tab(
+        color_scheme=scheme, viewport=view, bypass_csp=True
+    )  # axe is a script
     tab.open(report)
+    tab.page.evaluate(UNFOLD.replace("details", ".about"))
+    assert tab.page.evaluate("document.documentElement.scrollWidth") <= width
     ground = tab.page.evaluate(
         "getComputedStyle(document.documentElement).backgroundColor"
     )
-    assert tab.weak_texts() == []
     lightness = sum(map(int, re.findall(r"\d+", ground)[:3])) / 3
     assert lightness > 200 if scheme == "light" else lightness < 60
+    assert tab.weak_texts() == []
+    assert tab.axe() == []
 
 
 def test_every_control_has_a_name(opened: Any) -> None:
@@ -292,11 +287,28 @@ def test_every_control_has_a_name(opened: Any) -> None:
     assert nameless == []
 
 
-def test_page_fits_a_phone(new_tab: Any, report: Path) -> None:
+def test_page_is_short_on_a_phone(new_tab: Any, report: Path) -> None:
     tab = new_tab(viewport={"width": 360, "height": 740})
     tab.open(report)
-    width = tab.page.evaluate("document.documentElement.scrollWidth")
-    assert width <= 360
+    assert tab.visible(".spec") == 0  # folded
+    tab.page.click("#property-income .about > summary")
+    assert tab.visible(".spec") == 1
+    assert tab.page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_page_can_be_read_without_a_script(new_tab: Any, report: Path) -> None:
+    tab = new_tab(java_script_enabled=False)
+    tab.open(report)
+    assert tab.visible(".overview tbody tr") == 6
+    assert not tab.page.is_visible(".tools")
+    assert tab.visible("#property-income .card") == 8
+    second = "#property-income .card:nth-of-type(2)"
+    assert not tab.page.is_visible(f"{second} .inside")
+    tab.page.click(f"{second} > summary")
+    assert tab.page.is_visible(f"{second} .inside")
+    tab.page.click("#property-income .rest > summary")
+    assert tab.visible("#property-income .card") == 180
+    assert tab.visible("#property-higher .scenes svg") == 2
 
 
 def test_page_can_be_printed(opened: Any) -> None:
@@ -306,35 +318,31 @@ def test_page_can_be_printed(opened: Any) -> None:
     assert len(opened.page.pdf()) > 10_000
 
 
-def test_page_as_large_as_it_may_be_opens_soon(
-    tab: Any, tmp_path: Path, gallery: Any
-) -> None:
-    (result,) = gallery.income(tmp_path, people="20000", budget=11_000)
-    picture = np.random.default_rng(1).random((200, 200))
-    heavy = {"x1": picture, "x2": 1 - picture, "t": "<&> word " * 400}
-    result.bugs = [
-        replace(bug, values=heavy | {"n": number})
-        for number, bug in enumerate(result.bugs)
-    ]
-    path = tmp_path / "heavy.html"
-    write_html([result], path)
-    assert LARGEST_PAGE / 2 < path.stat().st_size < LARGEST_PAGE
-    seconds = tab.open(path)
-    assert seconds < SLOWEST_OPENING_S, f"{seconds:.2f} s"
-
-
-def test_ten_thousand_bugs_open_soon(tab: Any, tmp_path: Path, gallery: Any) -> None:
-    results = gallery.income(tmp_path, people="20000", budget=11_000)
-    bugs = results[0].bugs
+@pytest.fixture(scope="module")
+def many(gallery: Any, tmp_path_factory: pytest.TempPathFactory) -> list[Result]:
+    """Return a result with as many bugs as are kept."""
+    folder = tmp_path_factory.mktemp("many")
+    (result,) = gallery.income(folder, people="20000", budget=11_000)
+    # Most were confirmed in a batch and have no values: a page is larger with them.
+    first = result.bugs[0]
+    given = {"inputs": first.inputs, "outputs": first.outputs}
+    bugs = tuple(replace(bug, **given) for bug in result.bugs)
     assert len(bugs) == 10_000
+    return [replace(result, bugs=bugs)]
+
+
+def test_ten_thousand_bugs_open_soon(
+    tab: Any, tmp_path: Path, many: list[Result]
+) -> None:
+    last = many[0].bugs[-1].id
     path = tmp_path / "large.html"
-    write_html(results, path)
+    path.write_text(html(many), encoding="utf-8")
     assert path.stat().st_size < LARGEST_PAGE
-    seconds = tab.open(path)
+    seconds = min(tab.open(path) for _ in range(3))
     assert seconds < SLOWEST_OPENING_S, f"{seconds:.2f} s"
     began = time.perf_counter()
-    tab.page.fill("#query", "income=9999")
-    tab.until_told(" of ")
-    assert time.perf_counter() - began < SLOWEST_OPENING_S
-    tab.open(path, f"#bug-{bugs[-1].id}")
-    assert tab.page.evaluate("document.activeElement.id") == f"bug-{bugs[-1].id}"
+    tab.page.fill("#query", last)
+    tab.until_told("1 of ")
+    assert time.perf_counter() - began < 3 * SLOWEST_OPENING_S
+    tab.open(path, f"#bug-{last}")
+    assert tab.page.evaluate("document.activeElement.id") == f"bug-{last}"

@@ -70,7 +70,7 @@ def test_what_holds_and_what_is_clean_has_no_outcome(result):
 
 def test_known_bugs_are_skipped_where_only_new_ones_count(bug, result):
     known = result(bug(0, is_new=False))
-    root, ((outcome, message),) = outcomes(known, only_new=True)
+    _root, ((outcome, message),) = outcomes(known, only_new=True)
     assert outcome == "skipped" and message.startswith("known: 1 unique bugs")
     assert outcomes(known)[1][0][0] == "failure"
     assert (

@@ -168,8 +168,9 @@ function follow() {
     at.hidden = false;
   }
   node.classList.add('linked');
+  node.tabIndex = -1; // a browser that goes to an address focuses what can have it
   node.scrollIntoView({block: 'start'});
-  node.querySelector('summary').focus({preventScroll: true});
+  node.focus({preventScroll: true});
 }
 
 function element(tag, attributes, text) {
