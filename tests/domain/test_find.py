@@ -238,3 +238,12 @@ def test_a_domain_without_settings_says_so() -> None:
     assert isinstance(build(Plain, {}), Plain)
     with pytest.raises(DomainError, match=r"has no setting `model`; .* are: none"):
         build(Plain, {"model": "x"})
+
+
+def test_functions_written_in_c_are_functions_too(tmp_path: Path) -> None:
+    write(tmp_path / "shop.py", DOMAIN)
+    write(tmp_path / "helper.py", "import os\nfrom math import hypot, pi\n")
+    spec = write(tmp_path / "spec.nom")
+    imported = load_imports(["shop", "helper"], spec)
+    assert set(imported.offer.functions) == {"hypot", "price"}
+    assert imported.functions["hypot"](3, 4) == 5
