@@ -223,3 +223,18 @@ class TestTables:
             frame.astype({"town": object}),
             check_dtype=False,
         )
+
+
+def test_params_take_the_values_they_are_given(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "common.nom").write_text("def near(a, b, e) := abs(a - b) <= e;\n")
+    text = (
+        'use "common.nom";\nparam eps := 0.5;\ninput x1;\noutput d1;\n'
+        "{ d1 = predict(x1) }\nensures near(d1, x1.f0, eps);\n"
+    )
+    rows = np.arange(10.0).reshape(-1, 1)
+    runs = [
+        nomos.run(text, inputs=rows, predict=lambda x: x[:, 0] + 1, params=params)
+        for params in (None, {"eps": 2})
+    ]
+    assert [run.verdict for run in runs] == ["violated", "holds"]

@@ -160,3 +160,14 @@ def test_a_write_that_fails_leaves_the_spec_and_no_temporary_file(specs: Path) -
 
 def test_the_help_teaches_by_example() -> None:
     assert "nomos fmt --check ." in run("--help").output
+
+
+def test_a_file_of_definitions_is_formatted_too(specs: Path) -> None:
+    library = specs / "common.nom"
+    library.write_text(
+        "# shared\nparam  eps:=0.1 in 0 .. 1;def f( a,b ):=abs(a-b)<=eps;\n"
+    )
+    assert run("common.nom").exit_code == 0
+    assert library.read_text() == (
+        "# shared\nparam eps := 0.1 in 0..1;\ndef f(a, b) := abs(a - b) <= eps;\n"
+    )

@@ -287,3 +287,12 @@ def test_a_package_that_is_missing_is_named_with_what_installs_it(
     inside = missing(tmp_path, "import json.nothing")
     assert inside.startswith(f"{start} 'json.nothing'")
     assert "pip" not in inside
+
+
+def test_functions_written_in_c_are_functions_too(tmp_path: Path) -> None:
+    write(tmp_path / "shop.py", DOMAIN)
+    write(tmp_path / "helper.py", "import os\nfrom math import hypot, pi\n")
+    spec = write(tmp_path / "spec.nom")
+    imported = load_imports(["shop", "helper"], spec)
+    assert set(imported.offer.functions) == {"hypot", "price"}
+    assert imported.functions["hypot"](3, 4) == 5
