@@ -5,9 +5,9 @@ from pathlib import Path
 
 import click
 import pytest
-from nomos.results.result import Counts
 
 from nomos.cli import cli
+from nomos.results.result import Counts
 
 PAGE = (Path(__file__).parents[2] / "docs/reference/cli.md").read_text("utf-8")
 COMMANDS = cli.list_commands(click.Context(cli))
