@@ -8,7 +8,7 @@ reads like one that has just been found.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nomos.report.numbers import Written
 from nomos.report.texts import count, percent
@@ -129,15 +129,9 @@ class PropertyView:
         for result in self.results:
             for bug in result.bugs:
                 status = "new" if bug.is_new else "known"
-                before = found.get(bug.id)
-                if before is None:
-                    status = status if some_known else ""
-                    found[bug.id] = FoundBug(bug, result, bug.seen, status)
-                else:
-                    seen = before.seen + bug.seen
-                    found[bug.id] = FoundBug(
-                        before.bug, before.result, seen, before.status
-                    )
+                new = FoundBug(bug, result, 0, status if some_known else "")
+                before = found.get(bug.id, new)
+                found[bug.id] = replace(before, seen=before.seen + bug.seen)
         return list(found.values())
 
 

@@ -38,7 +38,7 @@ class Cards:
     rest: list[str] = field(default_factory=list)
     left_out: int = 0  # for which there was no room
     drawn: int = 0
-    undrawn: int = 0  # which would have been drawn if they were fewer
+    statuses: set[str] = field(default_factory=set)
     problem: str = ""  # why the domain could not show a record
 
     @property
@@ -96,6 +96,8 @@ def _card(
         )
         pictures = drawings({})
     cards.problem = cards.problem or card.problem
+    cards.drawn += bool(card.drawn)
+    cards.statuses.add(found.status)
     by: list[tuple[str, tuple[tuple[str, Cell], ...]]] = []
     if both is not None and draw:
         by = [(name, _outputs(said, found.bug)) for name, said in both(found).items()]

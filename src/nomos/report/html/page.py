@@ -34,7 +34,7 @@ _LONGEST_SPEC = 100_000  # characters
 class Column:
     """A column of the overview: its head, its classes, and a cell for each property.
 
-    It is sorted by the numbers, or by the texts where there are none.
+    It is sorted by the numbers, or by the cells where there are none.
     """
 
     head: str
@@ -85,15 +85,8 @@ def html(
     bugs = [_clearest_first(one) for one in told]
     cards = write_cards(bugs)
     sections = [
-        Section(
-            key,
-            one,
-            _facts(one),
-            curve(one.results),
-            written,
-            *_bug_words(one, written),
-        )
-        for key, one, written in zip(keys(told), told, cards, strict=True)
+        Section(key, one, _facts(one), curve(one.results), some, *_bug_words(one, some))
+        for key, one, some in zip(keys(told), told, cards, strict=True)
     ]
     return page(
         sections,
@@ -120,29 +113,18 @@ def page(
     style = Markup(template_text("style.css"))
     plot = {"width": WIDTH, "height": HEIGHT, "left": LEFT, "right": WIDTH - RIGHT}
     facts: Mapping[str, Any] = {**words, "plot": plot, "failures": failures}
-    return (
-        environment()
-        .get_template("page.html")
-        .render(
-            sections=sections,
-            columns=columns,
-            statuses=[
-                s for s in ("new", "known", "kept", "fixed") if _has(sections, s)
-            ],
-            script=script,
-            style=style,
-            policy=policy(script, style),
-            made=f"{made:%Y-%m-%d %H:%M} UTC",
-            version=__version__,
-            **facts,
-        )
-    )
-
-
-def _has(sections: Sequence[Section], status: str) -> bool:
-    mark = f'data-status="{status}"'
-    return any(
-        mark in card for s in sections for card in (*s.cards.in_page, *s.cards.rest)
+    found = {status for section in sections for status in section.cards.statuses}
+    template = environment().get_template("page.html")
+    return template.render(
+        sections=sections,
+        columns=columns,
+        statuses=[s for s in ("new", "known", "kept", "fixed") if s in found],
+        script=script,
+        style=style,
+        policy=policy(script, style),
+        made=f"{made:%Y-%m-%d %H:%M} UTC",
+        version=__version__,
+        **facts,
     )
 
 
@@ -151,11 +133,9 @@ def keys(told: Sequence[PropertyView]) -> list[str]:
     taken: Counter[str] = Counter()
     found = []
     for one in told:
-        name = re.sub(r"[^a-z0-9]+", "-", one.name.lower())
+        name = "property-" + re.sub(r"[^a-z0-9]+", "-", one.name.lower())
         taken[name] += 1
-        found.append(
-            f"property-{name}" + (f"-{taken[name]}" if taken[name] > 1 else "")
-        )
+        found.append(name if taken[name] == 1 else f"{name}-{taken[name]}")
     return found
 
 
@@ -169,9 +149,8 @@ def _clearest_first(one: PropertyView) -> list[FoundBug]:
 def _bug_words(one: PropertyView, cards: Cards) -> tuple[str, list[str]]:
     """Return how many bugs there are, and what must be said of those not shown."""
     kept = len(cards.in_page) + len(cards.rest)
-    total = (
-        one.first.counts.unique_bugs if len(one.results) == 1 else kept + cards.left_out
-    )
+    single = len(one.results) == 1
+    total = one.first.counts.unique_bugs if single else kept + cards.left_out
     notes = []
     if total > kept:
         notes.append(
@@ -187,11 +166,7 @@ def _bug_words(one: PropertyView, cards: Cards) -> tuple[str, list[str]]:
             "Some records are not shown as the domain would, because it raised"
             f" {cards.problem}."
         )
-    if (
-        one.first.live is not None
-        and kept > MOST_DRAWN
-        and "<img" in "".join(cards.in_page[:1])
-    ):
+    if cards.drawn >= MOST_DRAWN < kept:
         notes.append(
             f"Pictures are drawn for the first {MOST_DRAWN} bugs at most; nomos show ID"
             " -o FOLDER draws any."
@@ -207,10 +182,7 @@ def _facts(one: PropertyView) -> list[tuple[str, str]]:
         ("kind", f"{one.k}-safety"),
         ("cases", one.cases),
         ("search", f"{first.search}, seed {one.seeds}"),
-        (
-            "speed",
-            f"{one.speed} cases/s" + (f", {first.engine}" if first.engine else ""),
-        ),
+        ("speed", f"{one.speed} cases/s, {first.engine}".removesuffix(", ")),
         ("model", first.subject.model or "-"),
     ]
     return facts + [(f"--set {n}", v) for n, v in first.subject.settings.items()]
@@ -222,12 +194,7 @@ def _overview(told: Sequence[PropertyView]) -> list[Column]:
         Column("model", "model-cell", model_names(told)),
         Column("verdict", "verdict-cell", [one.verdict for one in told]),
         Column("k", "number extra", [one.k for one in told]),
-        Column(
-            "unique bugs",
-            "number bugs-cell",
-            [one.unique_bugs for one in told],
-            [one.bugs for one in told],
-        ),
+        Column("unique bugs", "number bugs-cell", [one.unique_bugs for one in told]),
         Column("new", "number extra", [one.new_bugs for one in told]),
         Column(
             "violations",
@@ -258,9 +225,8 @@ def _headline(told: Sequence[PropertyView], failures: int) -> str:
     if properties == len(told):
         said = f"{violated} of {named} {'is' if violated == 1 else 'are'} violated"
     else:
-        said = (
-            f"{violated} of {len(told)} violated: {named} on {count(models, 'model')}"
-        )
+        on = count(models, "model")
+        said = f"{violated} of {len(told)} violated: {named} on {on}"
     said += f", {failed} without a verdict" if failed else ""
     return said + (f", {failures} could not be run" if failures else "")
 

@@ -106,7 +106,5 @@ def _steps(result: Result, width: int, height: int) -> str:
 def _ticks(most: int) -> list[int]:
     """Return round numbers from 0 up to what is drawn, about four of them."""
     size = 10 ** math.floor(math.log10(max(1, most)))
-    for step in (size // 5, size // 2, size, 2 * size, 5 * size):
-        if step and most / step <= 5:
-            return list(range(0, most + 1, step))
-    return [0, most]
+    steps = (step for step in (size // 5, size // 2, size, 2 * size) if step)
+    return list(range(0, most + 1, next(s for s in steps if most / s <= 5)))

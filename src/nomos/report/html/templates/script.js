@@ -263,12 +263,11 @@ function sortOverview(button) {
   const head = button.closest('th');
   const down = head.getAttribute('aria-sort') === 'ascending';
   const body = head.closest('table').tBodies[0];
-  const key = (row) => {
-    const cell = row.cells[Number(button.dataset.sort)];
-    const text = cell.dataset.value || cell.textContent;
-    return button.dataset.as === 'number' ? parseFloat(text) || 0 : text.trim().toLowerCase();
-  };
-  const rows = [...body.rows].map((row) => [key(row), row]);
+  const texts = [...body.rows].map((row) => row.cells[Number(button.dataset.sort)])
+    .map((cell) => cell.dataset.value || cell.textContent.trim().toLowerCase());
+  const numbers = texts.map((text) => parseFloat(text.replaceAll(',', '')));
+  const keys = numbers.some(Number.isNaN) ? texts : numbers;
+  const rows = [...body.rows].map((row, at) => [keys[at], row]);
   rows.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0) * (down ? -1 : 1));
   for (const other of head.parentElement.cells) other.setAttribute('aria-sort', 'none');
   head.setAttribute('aria-sort', down ? 'descending' : 'ascending');
