@@ -28,7 +28,8 @@ class ShownResult(Result):
         """Return the verdict, how often, what else must be said, and the clearest bug."""
         told = view([self])
         verdict = told.verdict.replace("-", " ")
-        lines = [f"{self.name}: {verdict}; {told.rate}", *remark_lines(told)]
+        lines = [f"{self.name}: {verdict}; {told.rate}"]
+        lines += remark_lines(told, problems_only=True)
         for bug in by_clearness(self)[:1]:
             shown = card_text(card_of(self, bug, draw=True)).plain
             lines += [f"`{bug.failed}` does not hold:", shown.rstrip()]

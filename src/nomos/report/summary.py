@@ -104,15 +104,19 @@ def summary(results: Sequence[Result], width: int = WIDTH) -> Iterable[Table | T
             yield Text(line)
 
 
-def remark_lines(one: PropertyView, prefix: str = "") -> list[str]:
+def remark_lines(
+    one: PropertyView, prefix: str = "", *, problems_only: bool = False
+) -> list[str]:
     """Return problems, each `ensures`, gaps and chances as lines."""
     said = []
     for remark in one.remarks:
+        if problems_only and not (remark.is_problem or remark.detail):
+            continue
         detail = f"\n{remark.detail}" if remark.detail else ""
         said.append(f"{prefix}{remark.text}{detail}")
     for each in one.ensures:
         said.append(f"{prefix}`{each.text}`: {each.unique_bugs} bugs, {each.rate}")
-    if one.bars:
+    if one.bars and not problems_only:
         said.append(f"{prefix}violations by how much they miss")
         widest = max(len(bar.label) for bar in one.bars)
         for bar in one.bars:

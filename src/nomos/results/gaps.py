@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from nomos.results.result import Result
 
 THRESHOLDS = (1, 2, 3, 5)  # gaps from which on violations are counted
-_MOST_BARS = 20  # of a histogram; more values than that are put together
+_MOST_BARS = 8  # of a histogram; more values than that are put together
 
 
 @dataclass(frozen=True, slots=True)
