@@ -98,7 +98,7 @@ class Evaluator:
         value = self.column(self.value(expr, at, scope), at)
         truth = vector.truth(value)
         if truth is None:
-            truth = np.asarray(self.each(bool, [value], at), dtype=bool)
+            truth = np.asarray(self._each(bool, [value], at), dtype=bool)
         return truth
 
     def value(self, expr: core.Expr, at: At, scope: Scope) -> Any:
@@ -107,7 +107,7 @@ class Evaluator:
             case core.Constant(value=value):
                 return value
             case core.Variable(name=name) if name in scope:
-                return self.variable(scope[name], at)
+                return self._variable(scope[name], at)
             case core.Variable(name=name):
                 return forms.list_of(self, name, at, scope)
             case core.Label():
@@ -143,8 +143,7 @@ class Evaluator:
             case _:
                 assert_never(expr)
 
-    def variable(self, cell: Cell, at: At) -> Any:
-        """Return the values of a name on some rows."""
+    def _variable(self, cell: Cell, at: At) -> Any:
         if cell.later is None:
             return cell.value if at is None else part(cell.value, at)
         expr, scope = cell.later
@@ -163,7 +162,7 @@ class Evaluator:
             cell.known[missing] = True
         return take(cell.value, rows)
 
-    def each(self, function: Callable[..., Any], values: list[Any], at: At) -> Column:
+    def _each(self, function: Callable[..., Any], values: list[Any], at: At) -> Column:
         """Apply a function row by row; where it raises, the case leaves."""
         count = self.chunk.count(at)
         columns = [each(value, count) for value in values]
@@ -198,10 +197,13 @@ class Evaluator:
             self.chunk.mark(rows if at is None else at[rows], None, fate, why)
         return to_column([v if error is None else stand_in for v, error in results])
 
+    # What forms.py needs of these.
+    each, variable = _each, _variable
+
     def _negate(self, value: Any, at: At) -> Any:
         negated = vector.negate(value)
         if negated is None:
-            return self.each(lambda a: -a, [value], at)
+            return self._each(lambda a: -a, [value], at)
         return negated if negated.ndim else negated.item()
 
     def _arithmetic(self, expr: core.Arithmetic, at: At, scope: Scope) -> Any:
@@ -216,7 +218,7 @@ class Evaluator:
         """Apply an operator of arithmetic to two values."""
         calculated = vector.arithmetic(operator, left, right)
         if calculated is None:
-            return self.each(_PYTHON[operator], [left, right], at)
+            return self._each(_PYTHON[operator], [left, right], at)
         result, bad = calculated
         if bad is not None:
             where = np.broadcast_to(bad, self.chunk.count(at))
@@ -230,11 +232,11 @@ class Evaluator:
         if result is not None:
             return result if result.ndim else result.item()
         if compares_plainly(expr):
-            return self.each(lambda a, b: bool(a == b), [left, right], at)
+            return self._each(lambda a, b: bool(a == b), [left, right], at)
         result = vector.compare_arrays(expr.operator, left, right)
         if result is not None:
             return result
-        return self.each(_PYTHON[expr.operator], [left, right], at)
+        return self._each(_PYTHON[expr.operator], [left, right], at)
 
     def _logic(self, expr: core.Logic, at: At, scope: Scope) -> Array:
         """Evaluate the right side only on the rows where it decides."""
@@ -291,7 +293,7 @@ class Evaluator:
                 return get_feature_many(self.column(record, at), key, schema)
         except Exception:  # some row has no such feature: each has its own verdict
             pass
-        return self.each(lambda r, k: get_feature(r, k, schema), [record, key], at)
+        return self._each(lambda r, k: get_feature(r, k, schema), [record, key], at)
 
     def _set_feature(self, expr: core.SetFeature, at: At, scope: Scope) -> Any:
         own = self.program.function("setFeat")
@@ -310,7 +312,7 @@ class Evaluator:
                 return set_feature_many(self.column(record, at), key, values, schema)
         except Exception:  # some value does not fit: each row has its own verdict
             pass
-        return self.each(lambda r, k, v: set_feature(r, k, v, schema), parts, at)
+        return self._each(lambda r, k, v: set_feature(r, k, v, schema), parts, at)
 
     def _call(self, expr: core.Call, at: At, scope: Scope) -> Any:
         function = self.program.function(expr.function)
@@ -330,7 +332,7 @@ class Evaluator:
     ) -> Column:
         """Call a function that is not batched for each row."""
         if not self._counts:
-            return self.each(partial(answer, function), arguments, at)
+            return self._each(partial(answer, function), arguments, at)
         calls: list[int] = []
 
         def call(*case: Any) -> Any:
@@ -343,7 +345,7 @@ class Evaluator:
                 calls.append(counted.calls)
 
         standing = self.chunk.standing(at)
-        column = self.each(call, arguments, at)
+        column = self._each(call, arguments, at)
         self.chunk.add_calls(at, np.array(calls), standing)
         return column
 
