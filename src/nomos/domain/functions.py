@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from greenlet import getcurrent
@@ -20,6 +20,12 @@ Method = Callable[..., Any]
 _Marked = TypeVar("_Marked", bound=Any)
 
 
+class Listener(Protocol):
+    """Whoever counts the calls of a model."""
+
+    calls: int
+
+
 class Counted:
     """Counts the calls of a model that are made while it is listening."""
 
@@ -30,7 +36,7 @@ class Counted:
 
 
 # Whose block runs here; None: nobody's, or a model is at work, which is one call.
-_listening: ContextVar[Counted | None] = ContextVar("listening", default=None)
+_listening: ContextVar[Listener | None] = ContextVar("listening", default=None)
 listen = _listening.set
 
 
@@ -42,7 +48,7 @@ def count_calls(calls: int = 1) -> None:
 
 
 @contextmanager
-def listening(counted: Counted | None) -> Iterator[None]:
+def listening(counted: Listener | None) -> Iterator[None]:
     """Count the calls that are made inside."""
     before = _listening.set(counted)
     try:

@@ -21,6 +21,8 @@ _CONTAINERS = frozenset({list, tuple, set, frozenset})
 
 def plain(value: Any) -> Any:
     """Return numpy's numbers as Python's; anything else as it is."""
+    if type(value) in _SCALARS:
+        return value
     if isinstance(value, np.generic) or (
         isinstance(value, np.ndarray) and not value.ndim
     ):

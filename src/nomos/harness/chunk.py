@@ -109,6 +109,9 @@ class Chunk:
     ) -> None:
         """Count the model calls of the blocks of rows that are (were) standing."""
         if standing is None:
+            if at is None and not self._marked:  # all of them
+                self.calls[slice(None) if self._whole else self.rows] += calls
+                return
             standing = self.standing(at)
         rows = self.rows if at is None else self.rows[at]
         more = calls if isinstance(calls, int) else calls[standing]

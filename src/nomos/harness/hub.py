@@ -71,9 +71,9 @@ class Worker(greenlet):
 
     def _run(self, _: Any = None) -> None:
         lane: Lane | None = self.lane
+        listen(self)
         while lane is not None and not self.abandoned:
             self.lane = lane
-            listen(lane)
             try:
                 lane.result = lane.function(*lane.arguments)
             except OF_THE_CASE as error:
@@ -82,37 +82,50 @@ class Worker(greenlet):
                 lane.failure = Unrepeatable()
             lane = next(self.hub.lanes, None)
 
+    @property
+    def calls(self) -> int:
+        """The model calls of the lane that runs."""
+        return self.lane.calls
+
+    @calls.setter
+    def calls(self, calls: int) -> None:
+        self.lane.calls = calls
+
     def ask(self, function: BoundBatched, arguments: tuple[Any, ...]) -> Any:
         """Return the answer if it is remembered, else park until it is there."""
         hub, about = self.hub, None
         if function.function.is_model:
             self.lane.calls += 1
         if hub.remembers and len(arguments) == 1:
-            about = self._about(function, arguments[0])
-            if about is not None:
-                known = hub.answers.known(function, *about)
-                if known is not UNKNOWN:
-                    return known
+            lane, record = self.lane, arguments[0]
+            for item, place in zip(lane.items, lane.places, strict=False):
+                if item is record:
+                    about = _about(lane, function, place)
+                    known = UNKNOWN
+                    if about is not None:
+                        known = hub.answers.known(function, *about)
+                    if known is not UNKNOWN:
+                        return known
+                    break
         question = self, function, arguments, about
         hub.waiting[function.function, len(arguments)].append(question)
         return self._wait()
-
-    def _about(self, function: BoundBatched, record: Any) -> About | None:
-        """Return which item a record is, and how often the case has asked of it."""
-        lane = self.lane
-        for item, place in zip(lane.items, lane.places, strict=False):
-            if item is record:
-                told = lane.told = lane.told or {}
-                key = function.function, place
-                turn = told[key] = told.get(key, -1) + 1
-                return (turn, place) if turn < MOST_TURNS else None
-        return None
 
     def abandon(self) -> None:
         """Run no further."""
         self.abandoned = True
         self._wait = _leave
         self.throw(GreenletExit)
+
+
+def _about(lane: Lane, function: BoundBatched, place: int) -> About | None:
+    """Return for the how many-th time a case asks of an item; None: too often."""
+    key = function.function, place
+    if lane.told is None:
+        lane.told = {key: 0}
+        return 0, place
+    turn = lane.told[key] = lane.told.get(key, -1) + 1
+    return (turn, place) if turn < MOST_TURNS else None
 
 
 def _leave() -> None:

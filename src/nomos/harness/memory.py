@@ -19,6 +19,10 @@ _LAST_BITS = 1e-5  # of the size of answers: sums of 32-bit numbers differ by th
 UNKNOWN = object()  # no answer of a model
 
 
+# Given rows (None: all), the answers for them and which of them failed.
+Ask = Callable[[Array | None], tuple[Column, Array]]
+
+
 class Memory:
     """The answers of one call, by the place of the item that they depend on."""
 
@@ -28,24 +32,23 @@ class Memory:
         self._answers: Column | None = None
         self.is_off = False  # the answers are too large, or could be changed
         self._doubts = _sample(size)  # the places to ask for a second time, once
+        self._any_doubts = True
         self.asked_again = 0
         self.moved = 0  # answers that were not the same the second time
 
     def recall(
         self,
         places: Array,
-        ask: Callable[[Array | None], tuple[Column, Array]],
+        ask: Ask,
         standing: Array | None = None,
     ) -> tuple[Column, Array]:
         """Return the answer for each place, asking only for those not known yet.
 
-        `ask` is given rows (None: all), and returns their answers and which of them
-        failed. The second result marks the rows without an answer. A share of the
-        places whose answer is used again is asked for again, by a row that is standing.
+        The second result marks the rows without an answer. A share of the places whose
+        answer is used again is asked for again, by a row that is standing.
         """
         if self.is_off:
             return ask(None)
-        used = np.ones(len(places), dtype=bool) if standing is None else standing.copy()
         unknown = np.flatnonzero(self._state[places] == _UNKNOWN)
         if len(unknown):
             wanted = places[unknown]
@@ -55,14 +58,25 @@ class Memory:
             answers, failed = ask(rows)
             if not self.keep(places[rows], answers, failed):
                 return ask(None)
-            used[rows] = False
+        else:
+            rows = unknown
         assert self._answers is not None
-        used &= self._doubts[places] & (self._state[places] == _KNOWN)
+        if self._any_doubts:
+            self._ask_again(places, rows, ask, standing)
+        return take(self._answers, places), self._state[places] == _FAILED
+
+    def _ask_again(
+        self, places: Array, asked: Array, ask: Ask, standing: Array | None
+    ) -> None:
+        """Ask a second time for the doubtful places that rows use, but for those `asked`."""
+        used = self._doubts[places] & (self._state[places] == _KNOWN)
+        used[asked] = False
+        if standing is not None:
+            used &= standing
         again = np.flatnonzero(used)
         if len(again):
             again = again[np.unique(places[again], return_index=True)[1]]
             self.keep(places[again], *ask(again))
-        return take(self._answers, places), self._state[places] == _FAILED
 
     def at(self, place: int) -> Any:
         """Return the answer for an item, `UNKNOWN` where it is not remembered."""
@@ -106,6 +120,7 @@ class Memory:
             self.moved += fails or not _same(old, new, typical)
         self.asked_again += len(places)
         self._doubts[places] = False
+        self._any_doubts = bool(self._doubts.any())
 
     def _can_keep(self, answers: Column) -> bool:
         if isinstance(answers, np.ndarray):
