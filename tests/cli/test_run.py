@@ -123,7 +123,7 @@ class TestOutput:
     def test_json_has_the_designed_fields(self, project):
         nomos("run", "specs", "--json", "out.json", "--search", "random")
         document = json.loads(Path("out.json").read_text())
-        assert document["schema"] == 1
+        assert document["schema"] == 2
         (run,) = document["runs"]
         wanted = {
             *("spec", "description", "domain", "model", "seed", "budget", "search"),
@@ -135,7 +135,7 @@ class TestOutput:
         assert run["spec"] == "specs/income.nom"
         assert set(run["rate"]) == {"low", "high", "confidence"}
         bug = run["bugs"][0]
-        assert {"id", "choices", "inputs", "outputs", "failed", "shrunk"} <= set(bug)
+        assert {"id", "choices", "inputs", "outputs", "failed"} <= set(bug)
         assert bug["inputs"]["x2"]["income"] == bug["inputs"]["v2"]
         assert bug["outputs"] == {"d1": 1, "d2": 0}
         assert bug["failed"] == "d1 <= d2"
@@ -151,7 +151,7 @@ class TestBugs:
         assert bug in nomos("bugs").stdout
         assert bug in nomos("bugs", "income", "--status", "open").stdout
         assert nomos("bugs", "other").stdout == "no bugs\n"
-        assert json.loads(nomos("bugs", "--format", "json").stdout)[0]["id"] == bug
+        assert json.loads(nomos("bugs", "--format", "json").stdout)[0]["bug"]["id"] == bug
 
     def test_show_puts_the_records_side_by_side_and_marks_what_differs(self, bug):
         out = nomos("show", bug[:6]).stdout
