@@ -48,6 +48,9 @@ class Steps(Domain):
     def labels(self):
 {labels}
 
+    def plus(self, number, more):
+        return number + more
+
     @batched
     def answer(self, numbers):
         global asked
@@ -68,7 +71,7 @@ SPEC = """\
 # A larger number never has a smaller answer.
 import steps;
 input x;
-var y := x + randInt(0, 9);
+var y := plus(x, randInt(0, 9));
 requires y % 5 != 0;
 output a;
 output b;
@@ -113,9 +116,6 @@ MODELS = {
         NOT_JUDGED,
         alone=GREEN,
     ),
-    "depends on the first of a batch": Fault(
-        "model", "return right + int(numbers[0]) % 3", NOT_GREEN
-    ),
     "moves its answers after a while": Fault(
         "model", "return right if asked < 3 else right + asked % 3", NOT_GREEN
     ),
@@ -137,12 +137,6 @@ MODELS = {
     ),
     "is out of memory": Fault(
         "model", f"{WRONG}raise MemoryError\nreturn right", NOT_JUDGED
-    ),
-    "raises a strange error": Fault(
-        "model",
-        "class Odd(Exception):\n    def __str__(self): raise RuntimeError\n"
-        f"{WRONG}raise Odd\nreturn right",
-        NOT_JUDGED,
     ),
     "answers too few": Fault("model", "return right[:-1]", NOT_JUDGED),
     "answers too many": Fault("model", "return [*right, 1]", NOT_JUDGED),
