@@ -135,7 +135,7 @@ class TestOutput:
         assert run["spec"] == "specs/income.nom"
         assert set(run["rate"]) == {"low", "high", "confidence"}
         bug = run["bugs"][0]
-        assert {"id", "choices", "inputs", "outputs", "failed", "confirmed"} <= set(bug)
+        assert {"id", "choices", "inputs", "outputs", "failed"} <= set(bug)
         assert bug["inputs"]["x2"]["income"] == bug["inputs"]["v2"]
         assert bug["outputs"] == {"d1": 1, "d2": 0}
         assert bug["failed"] == "d1 <= d2"
@@ -151,7 +151,7 @@ class TestBugs:
         assert bug in nomos("bugs").stdout
         assert bug in nomos("bugs", "income", "--status", "open").stdout
         assert nomos("bugs", "other").stdout == "no bugs\n"
-        assert json.loads(nomos("bugs", "--format", "json").stdout)[0]["id"] == bug
+        assert json.loads(nomos("bugs", "--format", "json").stdout)[0]["bug"]["id"] == bug
 
     def test_show_puts_the_records_side_by_side_and_marks_what_differs(self, bug):
         out = nomos("show", bug[:6]).stdout

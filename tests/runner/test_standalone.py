@@ -152,33 +152,29 @@ def test_the_harness_reads_like_the_figure_of_the_paper(project):
         project.folder / "specs" / "income.nom"
     ).runnable()
     text = compile_harness(checked, "specs/income.nom", imported.offer.functions)
-    body = text[text.index("while harness.budget > 0:") :]
-    assert body == (
-        "while harness.budget > 0:\n"
-        "    with harness.case() as case:\n"
+    body = text[text.index("    x1 = case.input()") :]
+    assert body.rstrip() == (
+        "    x1 = case.input()\n"
+        "    v1 = getFeat(x1, 'income')\n"
+        "    v2 = v1 + randInt(1, 10)\n"
+        "    x2 = setFeat(x1, 'income', v2)\n"
         "\n"
-        "        # test generator\n"
-        "        x1 = case.input()\n"
-        "        v1 = getFeat(x1, 'income')\n"
-        "        v2 = v1 + randInt(1, 10)\n"
-        "        x2 = setFeat(x1, 'income', v2)\n"
+        "    # precondition\n"
+        "    if not v2 <= 100:\n"
+        "        case.discard('v2 <= 100')\n"
+        "    case.accept()\n"
         "\n"
-        "        # precondition\n"
-        "        if not v2 <= 100:\n"
-        "            case.discard('v2 <= 100')\n"
-        "        case.accept()\n"
+        "    # code\n"
+        "    d1 = predict(x1)\n"
+        "    d2 = predict(x2)\n"
+        "    d1, d2 = case.outputs(d1, d2)\n"
         "\n"
-        "        # code\n"
-        "        d1 = predict(x1)\n"
-        "        d2 = predict(x2)\n"
-        "        d1, d2 = case.outputs(d1, d2)\n"
+        "    # oracle\n"
+        "    if not d1 <= d2:\n"
+        "        case.violate('d1 <= d2', {'x1': x1, 'v1': v1, 'v2': v2, 'x2': x2, "
+        "'d1': d1, 'd2': d2})\n"
         "\n"
-        "        # oracle\n"
-        "        if not d1 <= d2:\n"
-        "            case.violate('d1 <= d2', {'x1': x1, 'v1': v1, 'v2': v2, "
-        "'x2': x2, 'd1': d1, 'd2': d2})\n"
-        "\n"
-        "harness.report()\n"
+        "harness.run(run_case)"
     )
 
 

@@ -103,8 +103,11 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line; what Nomos reports is one line, never a traceback."""
+    from nomos.runner.stopping import no_sudden_exit
+
     try:
-        cli(standalone_mode=True)
+        with no_sudden_exit():
+            cli(standalone_mode=True)
     except Exception as error:
         from nomos.errors import NomosError
 

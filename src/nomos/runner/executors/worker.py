@@ -124,7 +124,11 @@ class Worker:
     def confirm(self, job: Job, cases: Sequence[tuple[int, ...]]) -> list[RunAlone]:
         """Run cases alone."""
         prepared = self.prepared(job)
-        return [_run_alone(prepared, choices) for choices in cases]
+        outcomes = []
+        for choices in cases:
+            watch.mark(WHOLE_CHUNK)  # the time of a call counts from here
+            outcomes.append(_run_alone(prepared, choices))
+        return outcomes
 
 
 def _cases(prepared: Prepared, stream: Stream, asked: Range) -> Iterator[Cases]:

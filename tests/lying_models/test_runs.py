@@ -1,0 +1,103 @@
+"""`nomos run` with every lying model and broken domain: verdict, exit status and files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.lying_models.conftest import World
+from tests.lying_models.worlds import FAULTS, Done, Fault, command, write_domain
+
+FILES = ("out.json", "out.xml", "out.sarif", "out.html")
+REPORTS = [
+    *("--json", "out.json", "--junit", "out.xml"),
+    *("--sarif", "out.sarif", "--html", "out.html"),
+]
+WAYS = {
+    "all cases": [],
+    "sample": ["--search", "random", "--budget", "300", "--way", "lanes"],
+    "one by one": ["--way", "rows", "--confirm", "all"],
+}
+ISOLATED = {"isolated": ["--isolate"], "workers": ["--jobs", "2"]}
+CLEAN = ("holds", "none-found")
+
+
+def check_files(done: Done, folder: Path) -> list[dict[str, Any]]:
+    """Assert that all reports are there and say what the exit status says."""
+    document = json.loads((folder / "out.json").read_text())
+    runs, failures = document["runs"], document["failures"]
+    suite = ElementTree.parse(folder / "out.xml").getroot()
+    suites = list(suite.iter("testsuite"))
+    red = sum(int(s.get(n, 0)) for s in suites for n in ("failures", "errors"))
+    json.loads((folder / "out.sarif").read_text())
+    assert "</html>" in (folder / "out.html").read_text()
+    clean = all(r["verdict"] in CLEAN and not r["problem"] for r in runs)
+    judged = clean and runs and not failures
+    assert (done.status == 0) == bool(judged)
+    assert (red == 0) == (done.status == 0)
+    if done.status == 1:
+        assert any(run["verdict"] == "violated" for run in runs)
+        assert not failures
+    assert not list(folder.glob("*.tmp"))
+    return runs
+
+
+def run(
+    world: World, fault: Fault, way: list[str]
+) -> tuple[Done, list[dict[str, Any]]]:
+    write_domain(world.folder, fault)
+    limit = ["--call-timeout", "1", "--max-crashes", "3"] if fault.deadly else []
+    done = command(fault, ["run", "specs", *way, *limit, *REPORTS], world.folder)
+    return done, check_files(done, world.folder)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", [n for n, f in FAULTS.items() if not f.deadly])
+def test_a_fault_is_never_green(world: World, name: str, way: str) -> None:
+    fault = FAULTS[name]
+    done, _ = run(world, fault, WAYS[way])
+    wanted = fault.statuses
+    if way == "one by one" and fault.alone is not None:
+        wanted = fault.alone
+    assert done.status in wanted, done
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ISOLATED)
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_in_another_process_is_never_green(
+    world: World, name: str, way: str
+) -> None:
+    done, _ = run(world, FAULTS[name], ISOLATED[way])
+    assert done.status in FAULTS[name].statuses, done
+
+
+@pytest.mark.parametrize("name", [n for n, f in FAULTS.items() if f.deadly])
+def test_a_deadly_fault_costs_its_case(world: World, name: str) -> None:
+    done, runs = run(world, FAULTS[name], ["--isolate"])
+    assert done.status == 3
+    if name in ("segfaults", "hangs"):
+        (only,) = runs
+        assert only["crashed"] == 2
+        assert only["passed"] == 238
+        assert "2 cases crashed" in only["problem"]
+
+
+def test_other_specs_are_run_whatever_one_does(world: World) -> None:
+    write_domain(world.folder, FAULTS["inputs raises"])
+    good = (world.folder / "steps.py").read_text()
+    good = good.replace("raise ValueError('no')", "return np.arange(30)")
+    (world.folder / "good.py").write_text(good.replace("class Steps", "class Good"))
+    spec = world.folder / "specs" / "steps.nom"
+    for name in ("a_good", "z_good"):
+        text = spec.read_text().replace("import steps", "import good")
+        spec.with_stem(name).write_text(text)
+    done = command(None, ["run", "specs", *REPORTS], world.folder)
+    assert done.status == 3
+    document = json.loads((world.folder / "out.json").read_text())
+    assert [run["verdict"] for run in document["runs"]] == ["holds", "holds"]
+    assert [f["spec"] for f in document["failures"]] == ["specs/steps.nom"]

@@ -1,0 +1,282 @@
+"""Lying models and broken worlds, as tables: a new row is tested with every command.
+
+A world is a copy of a small project in which a sound model was tested and whose store
+holds the bugs of an older one. A row says what is then put in place of the model, the
+domain or the store, and what `nomos run` may answer: its exit statuses.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from textwrap import indent
+
+from click.testing import CliRunner
+
+from nomos.cli import cli, exit_status
+from nomos.errors import NomosError
+
+GREEN, VIOLATED, NOT_JUDGED = frozenset({0}), frozenset({1}), frozenset({3})
+NOT_GREEN = frozenset({1, 3})
+
+DOMAIN = """\
+import os
+import sys
+import time
+
+import numpy as np
+
+from nomos import Domain, batched
+{top}
+
+BUFFER = np.zeros(100_000, dtype=int)
+asked = 0
+
+
+class Steps(Domain):
+    def __init__(self, model: str = "sound") -> None:
+        self.model = model
+{constructor}
+
+    def inputs(self):
+{inputs}
+
+    def labels(self):
+{labels}
+
+    def plus(self, number, more):
+        return number + more
+
+    @batched
+    def answer(self, numbers):
+        global asked
+        asked += 1
+        numbers = np.asarray(numbers)
+        right = numbers // 10
+{model}
+"""
+PARTS = {
+    "top": "",
+    "constructor": "pass",
+    "inputs": "return np.arange(30)",
+    "labels": "return np.arange(30) // 10",
+    "model": "return right",
+}
+HOLES = "return np.where(numbers % 17 == 3, -1, right)"
+SPEC = """\
+# A larger number never has a smaller answer.
+import steps;
+input x;
+var y := plus(x, randInt(0, 9));
+requires y % 5 != 0;
+output a;
+output b;
+{
+  a = answer(x)
+  b = answer(y)
+}
+ensures a <= b;
+ensures a >= label(x) - 5;
+"""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One part of the domain's file that is not as it should be."""
+
+    part: str
+    code: str
+    statuses: frozenset[int]  # of `nomos run`
+    deadly: bool = False  # it ends its process: run in one of its own, with --isolate
+    alone: frozenset[int] | None = None  # with --way rows, if that is another
+
+
+WRONG = "if 37 in numbers: "
+MODELS = {
+    "is sound": Fault("model", "return right", GREEN),
+    "has holes": Fault("model", HOLES, VIOLATED),
+    "reuses a buffer": Fault(
+        "model", "BUFFER[: len(right)] = right\nreturn BUFFER[: len(right)]", GREEN
+    ),
+    "reuses a buffer for wrong answers": Fault(
+        "model",
+        "BUFFER[: len(right)] = -right\nreturn BUFFER[: len(right)]",
+        VIOLATED,
+    ),
+    "tosses a coin": Fault(
+        "model", "return np.random.default_rng().integers(0, 9, len(right))", NOT_GREEN
+    ),
+    "depends on the batch": Fault(
+        "model",
+        "return np.where(len(numbers) > 1, -right, right)",
+        NOT_JUDGED,
+        alone=GREEN,
+    ),
+    "moves its answers after a while": Fault(
+        "model", "return right if asked < 3 else right + asked % 3", NOT_GREEN
+    ),
+    "prints": Fault("model", 'print("{}", flush=True)\nreturn right', GREEN),
+    "prints below Python": Fault(
+        "model", 'os.write(1, b"below\\n")\nreturn right', GREEN
+    ),
+    "changes the folder": Fault("model", 'os.chdir("/")\nreturn right', GREEN),
+    "exits": Fault("model", f"{WRONG}sys.exit(0)\nreturn right", NOT_JUDGED),
+    "exits suddenly": Fault("model", f"{WRONG}os._exit(0)\nreturn right", NOT_JUDGED),
+    "raises": Fault(
+        "model", f"{WRONG}raise ValueError('no')\nreturn right", NOT_JUDGED
+    ),
+    "raises always": Fault("model", "raise ValueError('no')", NOT_JUDGED),
+    "recurses": Fault(
+        "model",
+        f"def again(n): return again(n + 1)\n{WRONG}again(0)\nreturn right",
+        NOT_JUDGED,
+    ),
+    "is out of memory": Fault(
+        "model", f"{WRONG}raise MemoryError\nreturn right", NOT_JUDGED
+    ),
+    "answers too few": Fault("model", "return right[:-1]", NOT_JUDGED),
+    "answers too many": Fault("model", "return [*right, 1]", NOT_JUDGED),
+    "answers one number": Fault("model", "return 7", NOT_JUDGED),
+    "answers nothing": Fault("model", "return None", NOT_JUDGED),
+    "answers None for each": Fault("model", "return [None] * len(right)", NOT_JUDGED),
+    "answers pairs": Fault(
+        "model", "return np.column_stack([right, right])", NOT_JUDGED
+    ),
+    "answers columns of one": Fault("model", "return right[:, None]", GREEN),
+    "answers NaN": Fault("model", "return right * np.nan", VIOLATED),
+    "answers a dict": Fault(
+        "model", "return dict.fromkeys(right.tolist())", NOT_JUDGED
+    ),
+    "answers a generator": Fault("model", "return (n for n in right)", NOT_JUDGED),
+    "answers objects": Fault("model", "return [object() for _ in right]", NOT_JUDGED),
+    "answers words": Fault("model", "return [str(n) for n in right]", NOT_JUDGED),
+    "answers a frame": Fault(
+        "model",
+        "import pandas\nreturn pandas.DataFrame({'n': right, 'm': right})",
+        NOT_JUDGED,
+    ),
+    "changes what it is given": Fault("model", "numbers[:] = 0\nreturn right", GREEN),
+    "segfaults": Fault(
+        "model",
+        f"import ctypes\n{WRONG}ctypes.string_at(0)\nreturn right",
+        NOT_JUDGED,
+        deadly=True,
+    ),
+    "hangs": Fault("model", f"{WRONG}time.sleep(999)\nreturn right", NOT_JUDGED, True),
+}
+DOMAINS = {
+    **{
+        f"{part} {what}": Fault(part, code, NOT_JUDGED)
+        for part in ("constructor", "inputs", "labels")
+        for what, code in {
+            "raises": "raise ValueError('no')",
+            "exits": "sys.exit(0)",
+            "is out of memory": "raise MemoryError",
+            "recurses": "def again(n): return again(n + 1)\nagain(0)",
+        }.items()
+    },
+    **{
+        f"{part} gives {what}": Fault(part, f"return {code}", NOT_JUDGED)
+        for part in ("inputs", "labels")
+        for what, code in {
+            "nothing": "None",
+            "a dict": "{1: 2}",
+            "a number": "7",
+            "a generator": "(n for n in range(30))",
+            "a scalar array": "np.array(5)",
+        }.items()
+    },
+    "inputs gives no items": Fault("inputs", "return []", NOT_JUDGED),
+    "labels gives too few": Fault("labels", "return [1, 2]", NOT_JUDGED),
+    "cannot be imported": Fault("top", "1 / 0", NOT_JUDGED),
+    "exits when imported": Fault("top", "sys.exit(0)", NOT_JUDGED),
+    "is no Python": Fault("top", "def (:", NOT_JUDGED),
+    "wants a package": Fault("top", "import nomos_wants_this", NOT_JUDGED),
+    "is out of memory when imported": Fault("top", "raise MemoryError", NOT_JUDGED),
+    "exits suddenly when imported": Fault(
+        "top", "os._exit(0)", NOT_JUDGED, deadly=True
+    ),
+    "exits suddenly when built": Fault(
+        "constructor", "os._exit(0)", NOT_JUDGED, deadly=True
+    ),
+    "exits suddenly for inputs": Fault(
+        "inputs", "os._exit(0)", NOT_JUDGED, deadly=True
+    ),
+}
+FAULTS = MODELS | DOMAINS
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a command came to."""
+
+    status: int
+    stdout: str
+    stderr: str
+
+
+def write_domain(folder: Path, fault: Fault | None = None) -> None:
+    """Write the domain's file, with a fault or sound."""
+    parts = dict(PARTS)
+    if fault is not None:
+        parts[fault.part] = fault.code
+    deep = {
+        name: code if name == "top" else indent(code, " " * 8)
+        for name, code in parts.items()
+    }
+    (folder / "steps.py").write_text(DOMAIN.format(**deep))
+
+
+def make_project(folder: Path) -> str:
+    """Make a project whose store has the bugs of a model with holes; return one's id."""
+    (folder / "specs").mkdir(parents=True)
+    (folder / "pyproject.toml").write_text("")
+    (folder / "specs" / "steps.nom").write_text(SPEC)
+    write_domain(folder, MODELS["has holes"])
+    done = nomos("run", "specs", "--quiet", folder=folder)
+    assert done.status == 1, done
+    listed = nomos("bugs", folder=folder).stdout
+    write_domain(folder)
+    return listed.split()[0]
+
+
+def nomos(*arguments: str, folder: Path) -> Done:
+    """Run a command in this process, as `main` does; nothing else may be raised."""
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        result = CliRunner().invoke(cli, arguments)
+    finally:
+        os.chdir(before)
+    status, error = result.exit_code, result.exception
+    if isinstance(error, NomosError | OSError):
+        return Done(exit_status(error), result.stdout, f"{result.stderr}{error}")
+    if error is not None and not isinstance(error, SystemExit):
+        raise AssertionError(f"nomos {' '.join(arguments)}: {error!r}") from error
+    return Done(status, result.stdout, result.stderr)
+
+
+def nomos_process(*arguments: str, folder: Path) -> Done:
+    """Run a command in a process of its own, which it may end."""
+    done = subprocess.run(
+        [sys.executable, "-m", "nomos", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    said = f"nomos {' '.join(arguments)}: {done.stderr}"
+    assert "Traceback" not in done.stderr, said
+    assert done.returncode >= 0, said  # ended by a signal
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+def command(fault: Fault | None, arguments: Sequence[str], folder: Path) -> Done:
+    """Run a command where its fault can do no harm."""
+    run = nomos_process if fault is not None and fault.deadly else nomos
+    return run(*arguments, folder=folder)
