@@ -55,15 +55,16 @@ class Distinct:
             at = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
             known = self._keys[at] == keys
             places[known] = self._places[at[known]]
-        for number in np.flatnonzero(places < 0).tolist():
-            key = int(keys[number])
-            place = self._recent.get(key)
-            if place is None:
-                if most is not None and self.count >= most:
-                    continue
-                place = self._recent[key] = self.count
-                self.count += 1
-            places[number] = place
+        missing = np.flatnonzero(places < 0)
+        wanted, recent = keys[missing].tolist(), self._recent
+        fresh = [key for key in dict.fromkeys(wanted) if key not in recent]
+        if most is not None:
+            fresh = fresh[: max(0, most - self.count)]
+        recent.update(
+            zip(fresh, range(self.count, self.count + len(fresh)), strict=True)
+        )
+        self.count += len(fresh)
+        places[missing] = [recent.get(key, -1) for key in wanted]
         if len(self._recent) > _RECENT:
             self._sort_in()
         return places

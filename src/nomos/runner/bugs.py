@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -57,6 +57,15 @@ class BugTotals:
     crashed: int = 0  # violations that crashed when run alone
 
 
+class _Unnamed(NamedTuple):
+    """A violation as it was found, before it has a name."""
+
+    case: int
+    choices: tuple[int, ...]
+    mask: int  # a bit for each `ensures` that does not hold
+    gap: float | None
+
+
 @dataclass(slots=True)
 class Taken:
     """What came of the violations of a chunk."""
@@ -84,7 +93,7 @@ class Bugs:
         self.until_bug = until_bug
         self.known = known  # names of the cases that are known bugs
         self.totals = BugTotals()
-        self.kept: list[tuple[int, Bug]] = []  # with their places in the table
+        self.kept: list[tuple[int, Bug | _Unnamed]] = []  # with places in the table
         self.unsaved: list[Row] = []  # since the last checkpoint
         self.is_stored = False  # whether a store takes away what is unsaved
         settings = dict(subject.settings)
@@ -166,15 +175,19 @@ class Bugs:
         self, new: Violations, how: Array, first: int, alone: set[int]
     ) -> None:
         """Count the violations that were run again in a batch, and keep some."""
-        others = [number for number in range(len(how)) if number not in alone]
-        if self.is_stored or self.known or len(self.kept) < MOST_BUGS_KEPT:
-            for number in others:
+        others = np.array([n for n in range(len(how)) if n not in alone], dtype=int)
+        if self.is_stored or self.known:
+            for number in others.tolist():
                 self._note(new, number, first, How(how[number]), None)
             return
-        bugs = int((how[others] == How.BATCH).sum())
-        self.totals.unique_bugs += bugs
-        self.totals.new_bugs += bugs
-        self.totals.repeated += bugs
+        bugs = others[how[others] == How.BATCH]
+        self.totals.unique_bugs += len(bugs)
+        self.totals.new_bugs += len(bugs)
+        self.totals.repeated += len(bugs)
+        # Their names wait till the end: most campaigns have many and show a few.
+        some = bugs[: MOST_BUGS_KEPT - len(self.kept)]
+        places = (self.table.count + some).tolist()
+        self.kept += zip(places, _unnamed(new.take(some), first), strict=True)
 
     def _note(
         self,
@@ -186,25 +199,24 @@ class Bugs:
     ) -> Bug | None:
         """Count a new violation, and keep it where there is room."""
         bug = None
-        choices = new.choices_of(number)
+        (found,) = _unnamed(new.take(np.array([number])), first)
         if how <= How.BATCH:
-            is_new = not self.known or self._case_names(choices) not in self.known
+            known = self.known and self._case_names(found.choices) in self.known
             self.totals.unique_bugs += 1
-            self.totals.new_bugs += is_new
+            self.totals.new_bugs += not known
             self.totals.confirmed += how is How.ALONE
             self.totals.repeated += how is How.BATCH
-            bug = self._bug(new, number, first, outcome, is_new)
+            bug = self._bug(found, outcome, is_new=not known)
             self.keep(self.table.count + number, bug)
         if self.is_stored:
-            gap = float(new.gaps[number])
             self.unsaved.append(
                 Row(
-                    case=first + int(new.rows[number]),
-                    choices=choices,
+                    case=found.case,
+                    choices=found.choices,
                     seen=1,
                     how=how,
-                    mask=int(new.failed[number]),
-                    gap=None if math.isnan(gap) else gap,
+                    mask=found.mask,
+                    gap=found.gap,
                     bug=bug,
                 )
             )
@@ -212,22 +224,22 @@ class Bugs:
 
     def _bug(
         self,
-        new: Violations,
-        number: int,
-        first: int,
+        found: _Unnamed,
         outcome: RunAlone | None,
-        is_new: bool,
+        *,
+        is_new: bool = True,
+        seen: int = 1,
     ) -> Bug:
-        mask, gap = int(new.failed[number]), float(new.gaps[number])
+        mask = found.mask
         failures = tuple(n for n in range(mask.bit_length()) if mask >> n & 1)
-        choices = new.choices_of(number)
         return Bug(
-            id=self._bug_names(choices),
-            case=first + int(new.rows[number]),
-            choices=choices,
+            id=self._bug_names(found.choices),
+            case=found.case,
+            choices=found.choices,
             failed=self.subject.ensures[failures[0]].text,
             failures=failures,
-            gap=None if math.isnan(gap) else gap,
+            gap=found.gap,
+            seen=seen,
             confirmed="batch" if outcome is None else "alone",
             is_new=is_new,
             inputs={} if outcome is None else outcome.inputs,
@@ -242,7 +254,7 @@ class Bugs:
     def _count(self, places: Array, found: Violations) -> None:
         """Count the violations of a chunk by what became of them."""
         totals, told = self.totals, places >= 0
-        how = self.table.count_met(places[told])
+        how = self.table.count_met(places[told], touch=self.is_stored)
         totals.violations += int((how <= How.BATCH).sum())
         totals.unstable += int((how == How.UNSTABLE).sum())
         totals.crashed += int((how == How.CRASHED).sum())
@@ -257,9 +269,34 @@ class Bugs:
 
     def finished(self) -> tuple[Bug, ...]:
         """Return the bugs that are kept, each with how often it was met."""
-        seen = self.table.seen
         kept = sorted(self.kept, key=lambda pair: pair[0])
-        return tuple(replace(bug, seen=seen(place)) for place, bug in kept)
+        times = self.table.seen(np.array([place for place, _ in kept], dtype=int))
+        return tuple(
+            replace(bug, seen=seen)
+            if isinstance(bug, Bug)
+            else self._bug(bug, None, seen=seen)
+            for (_, bug), seen in zip(kept, times, strict=True)
+        )
+
+
+def _unnamed(found: Violations, first: int) -> list[_Unnamed]:
+    """Return violations one by one; their chunk's first case has the number `first`."""
+    return [
+        _Unnamed(
+            case,
+            tuple(choices[:length]),
+            mask,
+            None if math.isnan(gap) else gap,
+        )
+        for case, choices, length, mask, gap in zip(
+            (found.rows + first).tolist(),
+            found.choices.tolist(),
+            found.lengths.tolist(),
+            found.failed.tolist(),
+            found.gaps.tolist(),
+            strict=True,
+        )
+    ]
 
 
 def _how(outcome: RunAlone) -> How:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -56,7 +56,7 @@ class CaseTotals:
 class Campaign:
     """One property, one model, one seed."""
 
-    def __init__(  # noqa: PLR0913 - keywords
+    def __init__(
         self,
         subject: Subject,
         options: Options,
@@ -270,7 +270,8 @@ class Campaign:
 
     def counts(self) -> Counts:
         """Return the counts so far."""
-        values = {**asdict(self.bugs.totals), **asdict(self.totals)}
+        parts = (self.bugs.totals, self.totals)  # a name of both is set below
+        values = {name: getattr(p, name) for p in parts for name in p.__slots__}
         values |= {"crashed": self.crashed, "bug_inputs": self.bugs.table.bug_inputs}
         return Counts(**values, seconds=self.seconds)
 

@@ -75,7 +75,7 @@ class _Active:
 class Driver:
     """Runs jobs that share options, a store and workers."""
 
-    def __init__(  # noqa: PLR0913 - keywords
+    def __init__(
         self,
         root: Path,
         options: Options,

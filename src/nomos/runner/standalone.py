@@ -33,7 +33,7 @@ from nomos.runner.options import Budget, Options
 class Harness:
     """A campaign whose cases are run by a compiled function."""
 
-    def __init__(  # noqa: PLR0913 - keywords
+    def __init__(
         self,
         spec: str,
         file: str,

@@ -78,16 +78,21 @@ class ViolationTable:
         lengths = np.full(len(inputs), self.input_count, dtype=np.int64)
         self._inputs.places(keys_of(inputs, lengths), most=MOST_TOLD_APART)
 
-    def count_met(self, places: Array) -> Array:
-        """Count violations by their places; return what became of each."""
+    def count_met(self, places: Array, *, touch: bool = True) -> Array:
+        """Count violations by their places; return what became of each.
+
+        With `touch`, the next `take_touched` tells of them.
+        """
         np.add.at(self._columns.seen, places, 1)
-        self._touched.update(places.tolist())
+        if touch:
+            self._touched.update(places.tolist())
         how: Array = self._columns.how[places]
         return how
 
-    def seen(self, place: int) -> int:
-        """Return how often a violation was met."""
-        return int(self._columns.seen[place])
+    def seen(self, places: Array) -> list[int]:
+        """Return how often violations were met."""
+        times: list[int] = self._columns.seen[places].tolist()
+        return times
 
     def recall(self, cases: Array, how: Array, seen: Array, found: Violations) -> None:
         """Take in all violations of a campaign that is resumed, in their order."""
