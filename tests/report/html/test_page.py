@@ -21,7 +21,8 @@ DIGEST = {"shape": [9, 9], "dtype": "float64", "sha256": "ab" * 32}
 
 
 def page(*results, **how):
-    return html(results, made=datetime(2026, 1, 2, 3, 4, tzinfo=UTC), **how)
+    made = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
+    return html(results, made=made, **how).replace("\N{NO-BREAK SPACE}%", " %")
 
 
 def later(text):
