@@ -78,9 +78,10 @@ def test_a_problem_is_on_the_line_of_a_pipe(result):
     from nomos.runner.events import Finished
 
     out = screen(terminal=False)
-    one = result(crashed=2)
+    one = result(crashed=2, model="[red]m")
     RunConsole(console=out).handle(Finished(one.subject, 0, one))
     assert "problem='2 cases crashed'" in written(out)
+    assert "model=[red]m" in written(out)
 
 
 def test_only_what_is_stored_can_be_shown_later(bug, result):

@@ -45,6 +45,14 @@ def test_an_exact_count_has_no_interval(bug, result):
     assert one.rate == "exact: 1 of 300"
 
 
+def test_without_a_verdict_no_bound_is_claimed(result):
+    assert (
+        view([result(unstable=71, passed=229)]).rate == "0 of 229, 71 did not come back"
+    )
+    assert view([result(crashed=1)]).rate == "0 of 300, no verdict"
+    assert view([result()]).rate == "0 of 300: at most 1 % at 95 %"
+
+
 def test_new_bugs_are_told_where_some_are_known(bug, result):
     one = view([result(bug(0), bug(1, is_new=False))])
     assert one.new_bugs == "1 new"

@@ -10,9 +10,16 @@ from typing import Any
 from rich.text import Text
 
 from nomos.domain.show import Fields, Image, Scene, Sound, Words, looks
-from nomos.report.cards import Card, Case, make_card, recorded_kinds, replayed
+from nomos.report.cards import (
+    Card,
+    Case,
+    Cell,
+    Table,
+    make_card,
+    recorded_kinds,
+    replayed,
+)
 from nomos.report.pictures import blocks, difference, png, spectrogram, wav
-from nomos.report.records import Cell, Table
 from nomos.report.texts import printable, shortened
 from nomos.results.result import Bug
 from nomos.store.store import BugRecord

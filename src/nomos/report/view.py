@@ -161,7 +161,7 @@ def view(results: Sequence[Result]) -> PropertyView:
         meaning=MEANINGS[verdict]
         + (_SCOPES[first.scope] if verdict == "holds" else ""),
         k=str(k) if k else "?",
-        rate=rate_text(results),
+        rate=_rate(results, verdict),
         share=sum(c.violations for c in counts) / judged if judged else 0.0,
         bugs=sum(c.unique_bugs for c in counts) / len(counts),
         unique_bugs=_over_seeds([c.unique_bugs for c in counts]),
@@ -175,6 +175,16 @@ def view(results: Sequence[Result]) -> PropertyView:
         chance=_chance(results),
         next_bug=next_bug_words(first) if len(results) == 1 else "",
     )
+
+
+def _rate(results: Sequence[Result], verdict: Verdict) -> str:
+    """Return the rate of violations; without a verdict, only what was counted."""
+    if verdict != "failed":
+        return rate_text(results)
+    counts = [result.counts for result in results]
+    said = f"{sum(c.violations for c in counts)} of {sum(c.judged for c in counts)}"
+    unstable = sum(c.unstable for c in counts)
+    return said + (f", {unstable} did not come back" if unstable else ", no verdict")
 
 
 def _over_seeds(bugs: Sequence[int]) -> str:
@@ -208,11 +218,6 @@ def _remarks(result: Result) -> Iterable[Remark]:
         )
     if confirmation := confirmation_text(counts):
         yield Remark(confirmation)
-    elif counts.unstable:
-        yield Remark(
-            f"{count(counts.unstable, 'violation')} did not come back when run again;"
-            " they are not counted as bugs"
-        )
     if recorded.tried:
         fixed = len(recorded.fixed)
         yield Remark(

@@ -18,9 +18,10 @@ def compared(bug, result):
 
 
 def page(one):
-    return comparison_html(
+    text = comparison_html(
         [one], lambda result, bug: {"d1": result.subject.model, "d2": 0}
     )
+    return text.replace("\N{NO-BREAK SPACE}%", " %")
 
 
 def test_bugs_are_marked_as_new_kept_and_fixed(compared):

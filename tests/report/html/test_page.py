@@ -21,7 +21,8 @@ DIGEST = {"shape": [9, 9], "dtype": "float64", "sha256": "ab" * 32}
 
 
 def page(*results, **how):
-    return html(results, made=datetime(2026, 1, 2, 3, 4, tzinfo=UTC), **how)
+    made = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
+    return html(results, made=made, **how).replace("\N{NO-BREAK SPACE}%", " %")
 
 
 def later(text):
@@ -305,6 +306,11 @@ class TestRoom:
         assert LARGEST_PAGE / 3 < len(text.encode()) < LARGEST_PAGE
         left = 6000 - 200 - len(later(text))
         assert left > 0 and f"{left:,} more bugs not on this page" in text
+
+    def test_large_properties_share_the_page(self, bug, result):
+        bugs = [bug(n, inputs={"t": "y" * 4000}) for n in range(3000)]
+        text = page(*(result(*bugs, spec=f"{n}.nom") for n in range(3)))
+        assert LARGEST_PAGE / 2 < len(text.encode()) < LARGEST_PAGE
 
     @pytest.mark.parametrize("many", [1000, 4000])
     def test_one_property_cannot_take_the_room_of_another(self, bug, result, many):

@@ -11,10 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from nomos.report.cards import Card, card_of, make_card, recorded
+from nomos.report.cards import Card, Cell, card_of, make_card, recorded
 from nomos.report.html.drawings import drawings
 from nomos.report.html.templating import environment
-from nomos.report.records import Cell
 from nomos.report.view import FoundBug
 from nomos.results.describe import describe
 from nomos.results.result import Bug

@@ -28,31 +28,19 @@ def comparison_html(
 ) -> str:
     """Return the page: bugs that are new, kept and fixed, and how rates changed."""
     told = [view([one.new]) for one in compared]
-    pairs = {id(one.old): one for one in compared} | {
-        id(one.new): one for one in compared
-    }
-
-    def both(found: FoundBug) -> Mapping[str, Mapping[str, Any]]:
-        one = pairs[id(found.result)]
-        return {
-            "old": outputs(one.old, found.bug),
-            "new": outputs(one.new, found.bug),
-        }
-
-    cards = write_cards([list(_found(one)) for one in compared], both)
+    bugs = [list(_found(one)) for one in compared]
+    cards = write_cards(bugs, lambda found: _both(found, compared, outputs))
     sections = [
         Section(
             key,
             new,
             _facts(one),
             curve([one.new], old=one.old),
-            written,
+            some,
             _bugs(one),
-            _notes(one, written.left_out),
+            _notes(one, some.left_out),
         )
-        for key, new, one, written in zip(
-            keys(told), told, compared, cards, strict=True
-        )
+        for key, new, one, some in zip(keys(told), told, compared, cards, strict=True)
     ]
     return page(
         sections,
@@ -62,6 +50,14 @@ def comparison_html(
         totals=_totals(compared),
         made=made,
     )
+
+
+def _both(
+    found: FoundBug, compared: Sequence[ModelComparison], outputs: Outputs
+) -> Mapping[str, Mapping[str, Any]]:
+    """Return what both models make of a bug's case."""
+    one = next(c for c in compared if found.result is c.old or found.result is c.new)
+    return {"old": outputs(one.old, found.bug), "new": outputs(one.new, found.bug)}
 
 
 def _found(one: ModelComparison) -> Iterator[FoundBug]:

@@ -39,6 +39,8 @@ def environment() -> Environment:
     )
     made.filters["attribute"] = attribute
     made.filters["breakable"] = breakable
+    # A number stays with its per cent sign.
+    made.filters["unbroken"] = lambda words: words.replace(" %", "\N{NO-BREAK SPACE}%")
     made.filters["sentence"] = lambda words: words[:1].upper() + words[1:]
     return made
 
