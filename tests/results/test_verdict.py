@@ -40,7 +40,7 @@ MOVED = (
             "failed",
         ),
         (Counts(tests=9, passed=8, unstable=1), "", f"1{DEPENDS}", "failed"),
-        (Counts(tests=9, passed=9, asked_again=20, moved=1), "", MOVED, "failed"),
+        (Counts(tests=9, passed=9, moved=1), "", MOVED, "failed"),
         (
             Counts(tests=9, passed=8, violations=1, confirmed=1, run_alone=1),
             "",

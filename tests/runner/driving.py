@@ -60,7 +60,7 @@ def run(path: Path, *, seed: int = 0, **options: Any) -> tuple[Result, list[Even
 
 def counts(result: Result, *without: str) -> dict[str, Any]:
     """Return the counts without the time it took and what was remembered meanwhile."""
-    dropped = {"seconds", "asked_again", *without}
+    dropped = {"seconds", *without}
     return {n: v for n, v in asdict(result.counts).items() if n not in dropped}
 
 

@@ -48,6 +48,10 @@ class Cell:
             self.known = self.known[index]
 
 
+At = Array | None  # places among the cases still here; None: all of them
+Scope = dict[str, Cell]
+
+
 class Chunk:
     """Consecutive cases of a campaign, run together."""
 
@@ -231,3 +235,26 @@ def padded(cases: Sequence[Sequence[int]]) -> tuple[Array, Array]:
     for number, case in enumerate(cases):
         table[number, : len(case)] = case
     return table, lengths
+
+
+def roots(expr: core.Expr, scope: Scope) -> frozenset[str] | None:
+    """Return the inputs that determine an expression; None where draws do too."""
+    found: frozenset[str] = frozenset()
+    for node in core.walk(expr):
+        match node:
+            case core.RandInt() | core.RandReal() | core.Call(draws=True):
+                return None
+            case core.Quantifier() | core.Apply() | core.Index():
+                return None
+            case core.Label(input=name, index=None):
+                found |= {name}
+            case core.Label():
+                return None
+            case core.Variable(name=name):
+                inner = scope[name].roots if name in scope else None
+                if inner is None:
+                    return None
+                found |= inner
+            case _:
+                pass
+    return found

@@ -14,8 +14,8 @@ import numpy as np
 from nomos.diagnostics.source import Span
 from nomos.domain.records import Column
 from nomos.harness.asking import Answers
-from nomos.harness.chunk import Chunk, Fate
-from nomos.harness.evaluate import Evaluator, Scope, roots
+from nomos.harness.chunk import Chunk, Fate, Scope, roots
+from nomos.harness.evaluate import Evaluator
 from nomos.harness.gap import gaps
 from nomos.harness.rows import Rows
 from nomos.lang import core

@@ -28,17 +28,15 @@ from nomos.domain.values import answer
 from nomos.errors import OF_THE_CASE, Discard, ModelError
 from nomos.harness import forms, vector
 from nomos.harness.asking import Answers, call_batch
-from nomos.harness.chunk import Cell, Chunk, Fate
+from nomos.harness.chunk import At, Cell, Chunk, Fate, Scope, roots
 from nomos.harness.emit import compares_plainly
 from nomos.harness.hub import Hub, Lane
 from nomos.harness.memory import scatter, spread
-from nomos.harness.program import Function, concatenate, differ, draws, equal, isclose
+from nomos.harness.program import Function, differ, draws, equal
 from nomos.harness.rows import Rows, each, frozen, own_column, part
 from nomos.lang import core
 
 Array = np.ndarray[Any, Any]
-At = Array | None  # places among the cases still here; None: all of them
-Scope = dict[str, Cell]
 
 _PYTHON: dict[str, Callable[[Any, Any], Any]] = {
     "+": lambda a, b: a + b,
@@ -53,15 +51,6 @@ _PYTHON: dict[str, Callable[[Any, Any], Any]] = {
     ">": lambda a, b: bool(a > b),
     ">=": lambda a, b: bool(a >= b),
 }
-BUILT_INS: dict[str, Function] = {
-    "strConcat": concatenate,
-    "isclose": isclose,
-    "abs": abs,
-    "min": min,
-    "max": max,
-    "round": round,
-    "len": len,
-}
 _INTEGERS = range(-(2**63), 2**63)  # that a column of choices can hold
 
 
@@ -73,7 +62,7 @@ class Evaluator:
         self.program = chunk.program
         self.spec = chunk.program.spec
         self.answers = answers
-        self.built_ins: dict[str, Function] = BUILT_INS
+        self.built_ins: dict[str, Function] = forms.BUILT_INS
         self._counts = False  # the block runs: its calls of a model count
 
     @contextmanager
@@ -98,7 +87,7 @@ class Evaluator:
         value = self.column(self.value(expr, at, scope), at)
         truth = vector.truth(value)
         if truth is None:
-            truth = np.asarray(self._each(bool, [value], at), dtype=bool)
+            truth = np.asarray(self.each(bool, [value], at), dtype=bool)
         return truth
 
     def value(self, expr: core.Expr, at: At, scope: Scope) -> Any:
@@ -162,7 +151,7 @@ class Evaluator:
             cell.known[missing] = True
         return take(cell.value, rows)
 
-    def _each(self, function: Callable[..., Any], values: list[Any], at: At) -> Column:
+    def each(self, function: Callable[..., Any], values: list[Any], at: At) -> Column:
         """Apply a function row by row; where it raises, the case leaves."""
         count = self.chunk.count(at)
         columns = [each(value, count) for value in values]
@@ -197,13 +186,12 @@ class Evaluator:
             self.chunk.mark(rows if at is None else at[rows], None, fate, why)
         return to_column([v if error is None else stand_in for v, error in results])
 
-    # What forms.py needs of these.
-    each, variable = _each, _variable
+    variable = _variable  # forms.py needs it
 
     def _negate(self, value: Any, at: At) -> Any:
         negated = vector.negate(value)
         if negated is None:
-            return self._each(lambda a: -a, [value], at)
+            return self.each(lambda a: -a, [value], at)
         return negated if negated.ndim else negated.item()
 
     def _arithmetic(self, expr: core.Arithmetic, at: At, scope: Scope) -> Any:
@@ -218,7 +206,7 @@ class Evaluator:
         """Apply an operator of arithmetic to two values."""
         calculated = vector.arithmetic(operator, left, right)
         if calculated is None:
-            return self._each(_PYTHON[operator], [left, right], at)
+            return self.each(_PYTHON[operator], [left, right], at)
         result, bad = calculated
         if bad is not None:
             where = np.broadcast_to(bad, self.chunk.count(at))
@@ -232,11 +220,11 @@ class Evaluator:
         if result is not None:
             return result if result.ndim else result.item()
         if compares_plainly(expr):
-            return self._each(lambda a, b: bool(a == b), [left, right], at)
+            return self.each(lambda a, b: bool(a == b), [left, right], at)
         result = vector.compare_arrays(expr.operator, left, right)
         if result is not None:
             return result
-        return self._each(_PYTHON[expr.operator], [left, right], at)
+        return self.each(_PYTHON[expr.operator], [left, right], at)
 
     def _logic(self, expr: core.Logic, at: At, scope: Scope) -> Array:
         """Evaluate the right side only on the rows where it decides."""
@@ -293,7 +281,7 @@ class Evaluator:
                 return get_feature_many(self.column(record, at), key, schema)
         except Exception:  # some row has no such feature: each has its own verdict
             pass
-        return self._each(lambda r, k: get_feature(r, k, schema), [record, key], at)
+        return self.each(lambda r, k: get_feature(r, k, schema), [record, key], at)
 
     def _set_feature(self, expr: core.SetFeature, at: At, scope: Scope) -> Any:
         own = self.program.function("setFeat")
@@ -312,7 +300,7 @@ class Evaluator:
                 return set_feature_many(self.column(record, at), key, values, schema)
         except Exception:  # some value does not fit: each row has its own verdict
             pass
-        return self._each(lambda r, k, v: set_feature(r, k, v, schema), parts, at)
+        return self.each(lambda r, k, v: set_feature(r, k, v, schema), parts, at)
 
     def _call(self, expr: core.Call, at: At, scope: Scope) -> Any:
         function = self.program.function(expr.function)
@@ -332,7 +320,7 @@ class Evaluator:
     ) -> Column:
         """Call a function that is not batched for each row."""
         if not self._counts:
-            return self._each(partial(answer, function), arguments, at)
+            return self.each(partial(answer, function), arguments, at)
         calls: list[int] = []
 
         def call(*case: Any) -> Any:
@@ -345,7 +333,7 @@ class Evaluator:
                 calls.append(counted.calls)
 
         standing = self.chunk.standing(at)
-        column = self._each(call, arguments, at)
+        column = self.each(call, arguments, at)
         self.chunk.add_calls(at, np.array(calls), standing)
         return column
 
@@ -407,26 +395,3 @@ def _attempt(
         raise
     except OF_THE_CASE as error:
         return None, error
-
-
-def roots(expr: core.Expr, scope: Scope) -> frozenset[str] | None:
-    """Return the inputs that determine an expression; None where draws do too."""
-    found: frozenset[str] = frozenset()
-    for node in core.walk(expr):
-        match node:
-            case core.RandInt() | core.RandReal() | core.Call(draws=True):
-                return None
-            case core.Quantifier() | core.Apply() | core.Index():
-                return None
-            case core.Label(input=name, index=None):
-                found |= {name}
-            case core.Label():
-                return None
-            case core.Variable(name=name):
-                inner = scope[name].roots if name in scope else None
-                if inner is None:
-                    return None
-                found |= inner
-            case _:
-                pass
-    return found

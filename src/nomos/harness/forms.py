@@ -15,14 +15,24 @@ from nomos.harness import vector
 from nomos.harness.choices import real_number
 from nomos.harness.chunk import Cell, Fate
 from nomos.harness.memory import scatter, spread
-from nomos.harness.program import item_at
+from nomos.harness.program import Function, concatenate, isclose, item_at
 from nomos.harness.rows import each
 from nomos.lang import core
 
 if TYPE_CHECKING:
-    from nomos.harness.evaluate import At, Evaluator, Scope
+    from nomos.harness.chunk import At, Scope
+    from nomos.harness.evaluate import Evaluator
 
 Array = np.ndarray[Any, Any]
+BUILT_INS: dict[str, Function] = {
+    "strConcat": concatenate,
+    "isclose": isclose,
+    "abs": abs,
+    "min": min,
+    "max": max,
+    "round": round,
+    "len": len,
+}
 
 
 def rows_of(at: At, chosen: Array) -> Array:
