@@ -24,9 +24,9 @@ from casestudies.lunar.lunar import Lunar
 from casestudies.lunar.state import LanderState
 from casestudies.lunar.train import make_learner
 from nomos import api
-from nomos.harness.choices import Stream
-from nomos.harness.engine import Engine, RandomCases, Way
-from nomos.harness.program import Program
+from nomos.engine.choices import Stream
+from nomos.engine.engine import Engine, RandomCases, Way
+from nomos.engine.program import Program
 
 FOLDER = Path(__file__).parent.parent / "casestudies" / "lunar"
 SPEC = FOLDER / "specs" / "relax.nom"

@@ -18,8 +18,8 @@ from nomos.campaign.runner import Budget, Campaign
 from nomos.campaign.session import Options, Session
 
 from nomos import api
+from nomos.engine.choices import RandomCase, Stream
 from nomos.errors import NomosError
-from nomos.harness.choices import RandomCase, Stream
 
 SPECS = {"mnist": "blur", "speech_command": "w_noise"}
 _BARE = 2000  # records that the bare model is timed on

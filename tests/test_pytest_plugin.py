@@ -108,7 +108,7 @@ def test_a_store_that_cannot_be_had_costs_the_store_only(project):
 
 
 def test_a_wrong_configuration_is_refused(project):
-    from nomos.runner.config import load_config
+    from nomos.runner.project.config import load_config
 
     for text in (
         "[tool.nomos]\nbudjet = 3\n",

@@ -9,8 +9,8 @@ import pytest
 import nomos
 from nomos import relations, transformations
 from nomos.diagnostics import Source
-from nomos.lang.check import check
-from nomos.lang.format import format_spec
+from nomos.lang.checking.check import check
+from nomos.lang.writing.format import format_spec
 
 ROWS = np.random.default_rng(0).integers(0, 50, (40, 3)).astype(float)
 FRAME_SPECS = {

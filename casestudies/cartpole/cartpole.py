@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nomos import Domain, DomainError, batched, random
-from nomos.search.states import Fuzzable, load_pool
+from nomos.states.fuzzing import Fuzzable, load_pool
 
 HERE = Path(__file__).parent
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from casestudies.lunar.state import CLEARANCE, from_row, raised_pads
-from nomos.search.states import load_pool
+from nomos.states.fuzzing import load_pool
 
 HERE = Path(__file__).parent
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from casestudies.lunar.lander import Lander, Observation
 from casestudies.lunar.policy import fingerprint, load_policy, sampling
 from casestudies.lunar.state import from_row, to_row
-from nomos.search.states import Fuzzable
+from nomos.states.fuzzing import Fuzzable
 
 
 class LanderRows(Lander):

@@ -16,7 +16,7 @@ from casestudies.lunar.state import (
 )
 from nomos import Discard, Domain, DomainError, batched, random
 from nomos.domain.show import Scene
-from nomos.search.states import Fuzzable, load_pool
+from nomos.states.fuzzing import Fuzzable, load_pool
 
 HERE = Path(__file__).parent
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from nomos.errors import NomosError, StoreError
 
 if TYPE_CHECKING:  # help and mistakes do not wait for numpy
-    from nomos.lang.check import Checked
+    from nomos.lang.checking.check import Checked
     from nomos.report.notebook import ShownResult
     from nomos.results.result import Result, Subject
     from nomos.runner.driver import Failure, Run
@@ -23,27 +23,27 @@ if TYPE_CHECKING:  # help and mistakes do not wait for numpy
     from nomos.runner.jobs import Job
     from nomos.runner.live import Reopened
     from nomos.runner.options import Options
-    from nomos.runner.specs import LoadedSpec
+    from nomos.runner.project.specs import LoadedSpec
     from nomos.runner.stopping import Signals
     from nomos.store.store import BugRecord, Store
 
 
 def find_specs(arguments: Sequence[str], *, libraries: bool = False) -> list[Path]:
     """Return the specs that files, folders and globs name, each once."""
-    from nomos.runner import specs
+    from nomos.runner.project import specs
 
     return specs.find_specs(arguments, libraries=libraries)
 
 
 def load_spec(path: Path, **options: Any) -> LoadedSpec:
     """Check a spec and its use of its domain; no model is loaded, nothing is run."""
-    from nomos.runner import specs
+    from nomos.runner.project import specs
 
     return specs.load_spec(path, **options)
 
 
 def check(path: Path, **options: Any) -> Checked:
-    """Return a spec as it was checked; see `nomos.runner.specs.load_spec`."""
+    """Return a spec as it was checked; see `nomos.runner.project.specs.load_spec`."""
     return load_spec(path, **options).checked
 
 
@@ -56,7 +56,7 @@ def is_clean(checked: Checked) -> bool:
 
 def is_library(path: Path) -> bool:
     """Tell whether a file holds params and definitions alone, for specs to use."""
-    from nomos.runner import specs
+    from nomos.runner.project import specs
 
     return specs.is_library(path)
 
@@ -105,8 +105,8 @@ def run_specs(  # noqa: PLR0913 - keywords
     `failures` of what is returned.
     """
     from nomos.runner.jobs import Job
-    from nomos.runner.naming import project_root
-    from nomos.runner.params import each_setting
+    from nomos.runner.project.naming import project_root
+    from nomos.runner.project.params import each_setting
 
     given = [specs] if isinstance(specs, str | Path) else list(specs)
     paths = find_specs([str(spec) for spec in given])
@@ -146,7 +146,7 @@ def spaces(
     from nomos.models.load import is_trusting
     from nomos.runner.executors.worker import Setting, Worker
     from nomos.runner.jobs import Job
-    from nomos.runner.naming import project_root
+    from nomos.runner.project.naming import project_root
 
     given = [specs] if isinstance(specs, str | Path) else list(specs)
     paths = find_specs([str(spec) for spec in given])
@@ -323,7 +323,7 @@ def reopen(subject: Subject, store: Path) -> tuple[Path, Job]:
     spec of this project, below its root and outside the store, and a model that is a
     file below the root or that the project itself names.
     """
-    from nomos.runner.reopening import reopened_job
+    from nomos.runner.project.reopening import reopened_job
 
     return reopened_job(subject, store)
 

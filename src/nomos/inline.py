@@ -19,14 +19,14 @@ from nomos.domain.functions import batched
 from nomos.domain.single import check_takes_many
 from nomos.domain.table import Table, read_table
 from nomos.errors import NomosError
-from nomos.lang.check import check_parsed
-from nomos.lang.declarations import Value
-from nomos.lang.parse import parse
+from nomos.lang.checking.check import check_parsed
+from nomos.lang.checking.declarations import Value
+from nomos.lang.reading.parse import parse
 from nomos.report.notebook import ShownResult
 from nomos.runner.events import Handler
 from nomos.runner.jobs import Job
-from nomos.runner.params import as_settings
-from nomos.runner.specs import LoadedSpec, read_libraries, read_source
+from nomos.runner.project.params import as_settings
+from nomos.runner.project.specs import LoadedSpec, read_libraries, read_source
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,8 +58,8 @@ class SpecFile(pytest.File):
     def collect(self) -> Iterable[pytest.Item]:
         """Return the tests of this spec; a file of definitions alone has none."""
         from nomos import api
-        from nomos.runner.config import load_config
-        from nomos.runner.naming import project_root, short_names
+        from nomos.runner.project.config import load_config
+        from nomos.runner.project.naming import project_root, short_names
 
         if api.is_library(self.path):
             return
@@ -86,8 +86,8 @@ class SpecItem(pytest.Item):
         from nomos import api
         from nomos.models import trusting
         from nomos.report.summary import failure_text
-        from nomos.runner.config import load_config
-        from nomos.runner.naming import project_root
+        from nomos.runner.project.config import load_config
+        from nomos.runner.project.naming import project_root
 
         config = load_config(project_root(self.path))
         budget = self.config.getoption("--nomos-budget")

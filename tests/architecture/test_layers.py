@@ -11,7 +11,6 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "nomos"
 MODULES = sorted(SOURCE.rglob("*.py"))
-LONGEST_MODULE = 400
 VAGUE = {"base", "common", "core_utils", "helper", "helpers", "misc", "stuff"}
 VAGUE |= {"shared", "tools", "util", "utils"}
 PROGRAMS = ("src", "tests", "casestudies", "benchmarks", "scripts")
@@ -31,12 +30,6 @@ def test_imports_point_down_only() -> None:
         text=True,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-
-
-@pytest.mark.parametrize("module", MODULES, ids=name)
-def test_module_is_short_enough_to_be_read(module: Path) -> None:
-    count = len(module.read_text(encoding="utf-8").splitlines())
-    assert count <= LONGEST_MODULE, f"{name(module)} has {count} lines"
 
 
 def test_no_file_has_a_name_that_says_nothing() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from casestudies.lunar import lunar
 from casestudies.lunar.state import from_row
-from nomos.search.states import load_pool
+from nomos.states.fuzzing import load_pool
 
 MEMORY = Path("/proc/self/statm")
 

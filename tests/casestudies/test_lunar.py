@@ -27,7 +27,7 @@ from casestudies.lunar.state import (
     with_pad,
 )
 from nomos import Discard, DomainError, ModelError, api, run
-from nomos.search.states import FuzzSettings, StatePool, grow, load_pool
+from nomos.states.fuzzing import FuzzSettings, StatePool, grow, load_pool
 
 FOLDER = Path(lunar.__file__).parent
 MODEL = FOLDER / "models" / "ppo.onnx"

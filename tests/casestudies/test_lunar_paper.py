@@ -15,7 +15,7 @@ from casestudies.paper_runs import Bench, ModelReport
 from casestudies.paper_tables import as_data, as_text
 from casestudies.published import LUNAR, Setting
 from nomos import run
-from nomos.search.states import load_pool
+from nomos.states.fuzzing import load_pool
 
 FOLDER = Path(lunar.__file__).parent
 POOL = FOLDER / "pool.npz"

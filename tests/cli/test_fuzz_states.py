@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from nomos.cli.fuzz_states import command
+from nomos.cli.campaigns.fuzz_states import command
 from nomos.errors import NomosError
-from nomos.search.states import load_pool
+from nomos.states.fuzzing import load_pool
 
 WALK = '''
 import os
@@ -20,7 +20,7 @@ import signal
 import numpy as np
 
 from nomos import Domain
-from nomos.search.states import Fuzzable, load_pool
+from nomos.states.fuzzing import Fuzzable, load_pool
 
 
 class Plane:

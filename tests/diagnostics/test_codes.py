@@ -11,7 +11,7 @@ from nomos import api
 from nomos.diagnostics import Code, Diagnostic, Severity, Source, Span, mistakes
 from nomos.diagnostics.mistakes import meaning, writing
 from nomos.diagnostics.pages import all_pages, page, title
-from nomos.lang.format import format_spec
+from nomos.lang.writing.format import format_spec
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = re.compile(

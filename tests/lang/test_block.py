@@ -3,8 +3,8 @@
 import pytest
 
 from nomos.diagnostics import Source, Span
-from nomos.lang.block import PythonCode, find_block_end
-from nomos.lang.syntax import Block
+from nomos.lang.python.block import PythonCode, find_block_end
+from nomos.lang.reading.syntax import Block
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from nomos.diagnostics import Source
-from nomos.lang.check import check
+from nomos.lang.checking.check import check
 
 ENSURES = [
     ("d1 ** 2 == 1", "there is no power"),

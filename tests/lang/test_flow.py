@@ -5,7 +5,7 @@ from textwrap import dedent
 
 import pytest
 
-from nomos.lang.flow import always_assigned, repetitions
+from nomos.lang.python.flow import always_assigned, repetitions
 
 
 def assigned(code: str) -> frozenset[str] | None:

@@ -6,8 +6,8 @@ import pytest
 
 from nomos.diagnostics import Source
 from nomos.errors import SpecError
-from nomos.lang.format import format_spec
-from nomos.lang.layout import Group, Line, Nest, lay_out
+from nomos.lang.writing.format import format_spec
+from nomos.lang.writing.layout import Group, Line, Nest, lay_out
 
 BODY = """\
 input x1;

@@ -15,10 +15,10 @@ import pytest
 from nomos.diagnostics import Severity, Source
 from nomos.diagnostics.render import render, to_json
 from nomos.errors import SpecError
-from nomos.lang import syntax
-from nomos.lang.check import check
-from nomos.lang.format import format_spec
-from nomos.lang.parse import parse
+from nomos.lang.checking.check import check
+from nomos.lang.reading import syntax
+from nomos.lang.reading.parse import parse
+from nomos.lang.writing.format import format_spec
 
 LONGEST = 1024  # characters
 SLOWEST_S = 0.1

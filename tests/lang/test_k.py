@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from nomos.diagnostics import Source
-from nomos.lang.check import check
-from nomos.lang.invocations import safety
+from nomos.lang.checking.check import check
+from nomos.lang.python.invocations import safety
 
 
 def k(code: str, offer=None, head: str = "") -> int | None:

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from nomos.diagnostics import Source
-from nomos.lang.format import format_spec
-from nomos.lang.parse import parse
-from nomos.lang.syntax import KEYWORDS
+from nomos.lang.reading.parse import parse
+from nomos.lang.reading.syntax import KEYWORDS
 from nomos.lang.types import BUILT_IN, MAX_INT, Type
+from nomos.lang.writing.format import format_spec
 
 PAGE = (Path(__file__).parents[2] / "docs/reference/language.md").read_text("utf-8")
 GRAMMAR = resources.files("nomos.lang").joinpath("grammar.lark").read_text("utf-8")

@@ -8,8 +8,8 @@ import pytest
 from nomos.diagnostics import Source
 from nomos.errors import NomosError, SpecError
 from nomos.lang import core
-from nomos.lang.check import check
-from nomos.lang.params import bind_params
+from nomos.lang.checking.check import check
+from nomos.lang.checking.params import bind_params
 from nomos.lang.types import Type
 
 TEXT = """\

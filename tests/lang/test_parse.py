@@ -3,10 +3,10 @@
 import pytest
 
 from nomos.diagnostics import Source, Span
-from nomos.lang import syntax
-from nomos.lang.check import check
-from nomos.lang.format import format_expr
-from nomos.lang.parse import parse
+from nomos.lang.checking.check import check
+from nomos.lang.reading import syntax
+from nomos.lang.reading.parse import parse
+from nomos.lang.writing.format import format_expr
 
 HERE = Span(0, 0)
 

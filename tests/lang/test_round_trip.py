@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from nomos.diagnostics import Source, Span
 from nomos.errors import SpecError
-from nomos.lang import syntax
-from nomos.lang.block import PythonCode
-from nomos.lang.format import format_expr, format_spec
-from nomos.lang.parse import parse
+from nomos.lang.python.block import PythonCode
+from nomos.lang.reading import syntax
+from nomos.lang.reading.parse import parse
+from nomos.lang.writing.format import format_expr, format_spec
 
 ROOT = Path(__file__).parents[2]
 HERE = Span(0, 0)

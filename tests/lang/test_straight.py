@@ -4,7 +4,7 @@ import pytest
 
 from nomos.diagnostics import Source
 from nomos.lang import core
-from nomos.lang.check import check
+from nomos.lang.checking.check import check
 
 
 def lets(code: str, offer) -> tuple[core.Let, ...] | None:

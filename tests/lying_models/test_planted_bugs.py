@@ -17,9 +17,9 @@ from nomos.diagnostics import Source
 from nomos.domain import Flag, Integer, OneHot
 from nomos.domain.domain import offer_of
 from nomos.domain.find import Imported
-from nomos.harness.engine import Engine, Way
-from nomos.harness.program import Program
-from nomos.lang.check import check
+from nomos.engine.engine import Engine, Way
+from nomos.engine.program import Program
+from nomos.lang.checking.check import check
 from nomos.runner.driver import run_prepared
 from nomos.runner.jobs import Prepared, subject_of
 from nomos.runner.options import Budget, Options

@@ -19,8 +19,8 @@ from click.testing import CliRunner
 import nomos
 from nomos import ModelError, load_model
 from nomos.cli import cli
-from nomos.models import transport
-from nomos.models.served import ServedModel
+from nomos.models.serving import transport
+from nomos.models.serving.served import ServedModel
 from nomos.testing.model import check_model
 
 SERVER = Path(__file__).with_name("inference_server.py")

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nomos.runner.bugs import RunAlone
+from nomos.runner.campaigns.bugs import RunAlone
 from nomos.runner.events import BugFound, Crashed
 from tests.runner.driving import drive, run
 
@@ -134,7 +134,7 @@ def test_until_bug_goes_past_violations_that_do_not_come_back(steps: Path) -> No
 
 
 def test_more_bugs_than_a_result_keeps_are_counted_all(many: Path, monkeypatch) -> None:
-    monkeypatch.setattr("nomos.runner.bugs.MOST_BUGS_KEPT", 10)
+    monkeypatch.setattr("nomos.runner.campaigns.bugs.MOST_BUGS_KEPT", 10)
     result, _ = run(many, search="exhaustive", confirm=3)
     assert len(result.bugs) == 10
     assert result.counts.unique_bugs == result.counts.new_bugs == 240
@@ -143,8 +143,8 @@ def test_more_bugs_than_a_result_keeps_are_counted_all(many: Path, monkeypatch) 
 def test_more_violations_than_can_be_told_apart_are_counted_all(
     many: Path, monkeypatch
 ) -> None:
-    monkeypatch.setattr("nomos.runner.violations.MOST_TOLD_APART", 50)
-    monkeypatch.setattr("nomos.runner.campaign.MOST_TOLD_APART", 50)
+    monkeypatch.setattr("nomos.runner.campaigns.violations.MOST_TOLD_APART", 50)
+    monkeypatch.setattr("nomos.runner.campaigns.campaign.MOST_TOLD_APART", 50)
     every, _ = run(many, search="exhaustive")
     assert every.counts.violations == every.counts.unique_bugs == 240
     sample, _ = run(many, search="random", cases=2000)
@@ -172,11 +172,11 @@ def test_known_bugs_are_not_new(many: Path, tmp_path: Path) -> None:
 
 
 def test_run_alone_is_asked_of_cases_in_order_and_once(many: Path) -> None:
-    from nomos.harness.alone import Verdict
-    from nomos.harness.judged import Violations
+    from nomos.engine.alone import Verdict
+    from nomos.engine.judged import Violations
     from nomos.results.result import Ensures, Subject
-    from nomos.runner.bugs import Bugs
-    from nomos.runner.violations import ViolationTable
+    from nomos.runner.campaigns.bugs import Bugs
+    from nomos.runner.campaigns.violations import ViolationTable
 
     asked: list[tuple[int, ...]] = []
 

@@ -46,7 +46,7 @@ class Killed(BaseException):
 
 @pytest.fixture(autouse=True)
 def _checkpoint_always(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nomos.runner.recording._CHECKPOINT_S", 0.0)
+    monkeypatch.setattr("nomos.runner.campaigns.recording._CHECKPOINT_S", 0.0)
 
 
 def run_stored(

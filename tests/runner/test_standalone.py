@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from nomos import api
-from nomos.harness.compile import compile_harness
+from nomos.engine.compile import compile_harness
 
 LOOP = """\
 # Several draws in the block, one after the other.

@@ -164,7 +164,7 @@ def test_a_signal_at_the_last_event_of_a_campaign_keeps_its_verdict(
 def test_a_signal_while_a_checkpoint_is_written_waits_for_it(
     steps: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nomos.runner.recording._CHECKPOINT_S", 0.0)
+    monkeypatch.setattr("nomos.runner.campaigns.recording._CHECKPOINT_S", 0.0)
     write, stored = Store.checkpoint, []
 
     def checkpoint(self, *arguments, **options):

@@ -250,7 +250,7 @@ class TestCatboost:
 class TestKeras:
     @pytest.fixture
     def keras(self, monkeypatch: pytest.MonkeyPatch) -> Any:
-        from nomos.models.keras import _choose_backend
+        from nomos.models.formats.keras import _choose_backend
 
         _choose_backend()
         return library("keras", extra="keras")

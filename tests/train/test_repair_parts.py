@@ -12,10 +12,10 @@ from nomos import Domain, Schema, batched
 from nomos.diagnostics import Source
 from nomos.domain import Integer
 from nomos.domain.domain import offer_of
+from nomos.engine.engine import Engine
+from nomos.engine.program import Program
 from nomos.errors import DomainError, StoreError
-from nomos.harness.engine import Engine
-from nomos.harness.program import Program
-from nomos.lang.check import check
+from nomos.lang.checking.check import check
 from nomos.train.repairing.answers import Labels, Number, Threshold, find_answering
 from nomos.train.repairing.cases import Cases, NoMeaning, draw_cases
 from nomos.train.repairing.data import Records, read_records, split

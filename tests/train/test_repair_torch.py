@@ -12,10 +12,10 @@ from nomos import Domain, Schema, batched
 from nomos.diagnostics import Source
 from nomos.domain import Integer
 from nomos.domain.domain import offer_of
+from nomos.engine.engine import Engine
+from nomos.engine.program import Program
 from nomos.errors import ModelError
-from nomos.harness.engine import Engine
-from nomos.harness.program import Program
-from nomos.lang.check import check
+from nomos.lang.checking.check import check
 from nomos.models import load_model
 from nomos.train import Listener, repair
 

@@ -11,7 +11,7 @@ import numpy as np
 from casestudies.lunar.guided.setting import Setting
 from casestudies.lunar.state import from_row
 from casestudies.lunar.train import Evaluation, evaluate, make_learner
-from nomos.search.states import load_pool
+from nomos.states.fuzzing import load_pool
 from nomos.train import GuidedTraining, PolicyTest, Schedule
 from nomos.train.guiding.actions import Actions, best_actions
 from nomos.train.guiding.tests import PolicyTests

@@ -105,7 +105,7 @@ def prepare(setting: Setting, folder: Path) -> None:
 def grow_held_out(path: Path) -> None:
     """Grow the pool of states that the chosen policies are judged by."""
     from casestudies.lunar.fuzz import environment
-    from nomos.search.states import FuzzSettings, grow, open_pool
+    from nomos.states.fuzzing import FuzzSettings, grow, open_pool
 
     game = environment(Path(__file__).parents[1] / "models" / "ppo.onnx")
     pool = open_pool(

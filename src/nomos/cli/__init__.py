@@ -28,6 +28,22 @@ _COMMANDS = {
     "explain": "Explain a diagnostic code.",
     "doctor": "Say what is installed and what is there.",
 }
+# The folder of each; one without is beside this file.
+_FOLDERS = {
+    "check": "specs",
+    "fmt": "specs",
+    "compile": "specs",
+    "explain": "specs",
+    "init": "specs",
+    "run": "campaigns",
+    "compare": "campaigns",
+    "repair": "campaigns",
+    "fuzz-states": "campaigns",
+    "bugs": "stored",
+    "show": "stored",
+    "replay": "stored",
+    "report": "stored",
+}
 # Those that load a model; each takes --trust.
 _LOADING = {"init", "report", "run", "compare", "show", "replay", "fuzz-states"}
 
@@ -50,7 +66,7 @@ _TRUST = click.Option(
 
 
 class _Commands(click.Group):
-    """The commands by name, each in `nomos.cli.NAME` as `command`."""
+    """The commands by name, each in a module of its name as `command`."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_COMMANDS)
@@ -58,7 +74,9 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        module = importlib.import_module(f"nomos.cli.{cmd_name.replace('-', '_')}")
+        folder = f"{_FOLDERS[cmd_name]}." if cmd_name in _FOLDERS else ""
+        name = f"nomos.cli.{folder}{cmd_name.replace('-', '_')}"
+        module = importlib.import_module(name)
         command: click.Command = module.command
         if cmd_name in _LOADING and _TRUST not in command.params:
             command.params.append(_TRUST)

@@ -14,7 +14,7 @@ from nomos import api
 
 if TYPE_CHECKING:
     from nomos.runner.options import Options
-    from nomos.runner.specs import LoadedSpec
+    from nomos.runner.project.specs import LoadedSpec
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 

@@ -95,7 +95,7 @@ def load_model(source: Any, *, trust: bool = False) -> Any:
     if (other := _stand_in.get()) is not None and _is_same(other[0], text):
         return other[1]()
     if _URL.match(text):
-        from nomos.models.served import ServedModel
+        from nomos.models.serving.served import ServedModel
 
         return ServedModel.at(text)
     trust = trust or _trusted.get()
@@ -103,7 +103,7 @@ def load_model(source: Any, *, trust: bool = False) -> Any:
         return load_file(path, trust=trust)
     file, at, factory = text.rpartition("@")
     if at and (named := _NAMED.fullmatch(factory)):
-        from nomos.models.torch import load_weights
+        from nomos.models.formats.torch import load_weights
 
         build = import_named(*named.groups())
         with _told(text):
@@ -125,7 +125,7 @@ def load_file(path: Path, *, trust: bool) -> Any:
     with _told(str(path)):
         module, _, function = _LOADERS[recognise(path)].partition(":")
         load: Callable[..., Any] = getattr(
-            import_module(f"nomos.models.{module}"), function
+            import_module(f"nomos.models.formats.{module}"), function
         )
         return load(path, trust=trust)
 
@@ -153,7 +153,7 @@ def _object(source: Any, name: str) -> Any:
     if callable(source) and not hasattr(source, "predict"):
         return FunctionModel(source, name=name)
     if hasattr(source, "predict") and not isinstance(source, type):
-        from nomos.models.sklearn import EstimatorModel
+        from nomos.models.formats.sklearn import EstimatorModel
 
         return EstimatorModel(source, name)
     raise ModelError(f"the model {name} is neither a function nor has it `predict`")

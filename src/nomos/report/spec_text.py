@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from nomos.lang.block import find_block_end
-from nomos.lang.syntax import KEYWORDS
+from nomos.lang.python.block import find_block_end
+from nomos.lang.reading.syntax import KEYWORDS
 
 Word = tuple[str, str]  # the kind of a piece, "" for plain text, and the piece
 _STATEMENTS = frozenset({*KEYWORDS, "if", "then", "else", "in", "forall", "exists"})

@@ -12,7 +12,7 @@ from nomos.report.bug import WIDTH, card_text
 from nomos.report.cards import Card, card_of
 from nomos.report.view import PropertyView, view, views
 from nomos.results.result import Bug, Result
-from nomos.runner.naming import short_names
+from nomos.runner.project.naming import short_names
 
 STYLES = {"violated": "bold red", "holds": "bold green", "failed": "bold magenta"}
 _MOST_WEIGHED = 200  # bugs, among which the clearest are looked for

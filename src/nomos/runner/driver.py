@@ -15,20 +15,20 @@ from typing import Any
 
 import numpy as np
 
+from nomos.engine.alone import Verdict
+from nomos.engine.judged import CrashedCase, Judged
 from nomos.errors import NomosError, Stop
-from nomos.harness.alone import Verdict
-from nomos.harness.judged import CrashedCase, Judged
 from nomos.results.result import Result
-from nomos.runner.bugs import RunAlone
-from nomos.runner.campaign import Campaign
+from nomos.runner.campaigns.bugs import RunAlone
+from nomos.runner.campaigns.campaign import Campaign
+from nomos.runner.campaigns.ranges import Plan, Range
+from nomos.runner.campaigns.recording import Recording
 from nomos.runner.events import Event, Finished, Handler, Started
 from nomos.runner.executors.crew import Answer, Crew, Died, InlineCrew, Task
 from nomos.runner.executors.worker import About, Setting, Worker
 from nomos.runner.jobs import Job, Prepared
 from nomos.runner.live import Reopened
 from nomos.runner.options import Options
-from nomos.runner.ranges import Plan, Range
-from nomos.runner.recording import Recording
 from nomos.runner.stopping import Signals, TimeUp, no_sudden_exit
 from nomos.store.store import Store
 
@@ -75,7 +75,7 @@ class _Active:
 class Driver:
     """Runs jobs that share options, a store and workers."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - keywords
         self,
         root: Path,
         options: Options,

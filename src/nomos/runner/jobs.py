@@ -9,14 +9,14 @@ from typing import Any
 
 from nomos.domain.domain import Domain
 from nomos.domain.find import Imported, build
+from nomos.engine.engine import Engine, Way
+from nomos.engine.program import Program
 from nomos.errors import NomosError
-from nomos.harness.engine import Engine, Way
-from nomos.harness.program import Program
 from nomos.lang import core
 from nomos.results.result import Bug, Ensures, Subject
-from nomos.runner.naming import model_name, relative
-from nomos.runner.params import bind_settings
-from nomos.runner.specs import LoadedSpec
+from nomos.runner.project.naming import model_name, relative
+from nomos.runner.project.params import bind_settings
+from nomos.runner.project.specs import LoadedSpec
 
 
 @dataclass(frozen=True, slots=True)

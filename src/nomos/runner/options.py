@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from nomos.engine.engine import Way
 from nomos.errors import NomosError
-from nomos.harness.engine import Way
 
 Search = Literal["auto", "random", "exhaustive"]
 RUN_ALONE = 300  # different violations that are run alone by default

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from nomos.diagnostics import Span
-from nomos.harness.alone import Alone
-from nomos.harness.choices import ReplayedCase
-from nomos.harness.program import Program
+from nomos.engine.alone import Alone
+from nomos.engine.choices import ReplayedCase
+from nomos.engine.program import Program
 from nomos.lang import core
 from nomos.runner.jobs import Prepared
 

@@ -16,24 +16,24 @@ from typing import Any
 from nomos.diagnostics import Span
 from nomos.diagnostics.source import Source
 from nomos.domain.find import build, load_imports
+from nomos.engine.alone import Case
+from nomos.engine.engine import Engine
+from nomos.engine.program import Program
 from nomos.errors import DomainError, NomosError
-from nomos.harness.alone import Case
-from nomos.harness.engine import Engine
-from nomos.harness.program import Program
 from nomos.lang import core
 from nomos.models import trusting
 from nomos.results.result import Result, count_words
 from nomos.runner.driver import Driver
 from nomos.runner.events import BugFound, Event
 from nomos.runner.jobs import Job, Prepared, subject_of
-from nomos.runner.naming import model_name, project_root, relative
 from nomos.runner.options import Budget, Options
+from nomos.runner.project.naming import model_name, project_root, relative
 
 
 class Harness:
     """A campaign whose cases are run by a compiled function."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - keywords
         self,
         spec: str,
         file: str,

@@ -19,11 +19,11 @@ from nomos.domain.domain import Domain, members, offer_of
 from nomos.domain.functions import BoundBatched
 from nomos.domain.records import items
 from nomos.domain.values import plain
+from nomos.engine.answers.asking import Answers, call_batch
+from nomos.engine.choices import generator
+from nomos.engine.coroutines.hub import Hub, Lane
+from nomos.engine.program import Program, draws, equal, isolated
 from nomos.errors import ModelError, NomosError
-from nomos.harness.asking import Answers, call_batch
-from nomos.harness.choices import generator
-from nomos.harness.hub import Hub, Lane
-from nomos.harness.program import Program, draws, equal, isolated
 from nomos.lang import core
 from nomos.lang.types import Function
 from nomos.results.describe import describe

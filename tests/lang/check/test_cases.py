@@ -4,10 +4,10 @@ from pathlib import Path
 
 from nomos import api
 from nomos.diagnostics import Code, Diagnostic, Source
-from nomos.lang.check import Checked, check_parsed
-from nomos.lang.format import format_spec
-from nomos.lang.parse import parse
+from nomos.lang.checking.check import Checked, check_parsed
+from nomos.lang.reading.parse import parse
 from nomos.lang.types import Function, Type
+from nomos.lang.writing.format import format_spec
 
 
 def check_case(case, offer, folder: Path) -> Checked:

@@ -15,7 +15,7 @@ from nomos.report.view import FoundBug, view
 from nomos.results.comparison import ModelComparison
 from nomos.results.result import Bug, Result
 from nomos.results.verdict import rate_text
-from nomos.runner.naming import short_names
+from nomos.runner.project.naming import short_names
 
 Outputs = Callable[[Result, Bug], Mapping[str, Any]]  # what a model makes of a case
 

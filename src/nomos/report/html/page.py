@@ -25,7 +25,7 @@ from nomos.report.summary import clearest
 from nomos.report.texts import count
 from nomos.report.view import Failure, FoundBug, PropertyView, failed_lines, views
 from nomos.results.result import Result
-from nomos.runner.naming import short_names
+from nomos.runner.project.naming import short_names
 
 _LONGEST_SPEC = 100_000  # characters
 

@@ -21,8 +21,8 @@ from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 
+from nomos.engine.watch import WHOLE_CHUNK, watch
 from nomos.errors import DomainError, ModelError, NomosError, StoreError
-from nomos.harness.watch import WHOLE_CHUNK, watch
 from nomos.runner.executors.crew import Answer, Died, Task
 from nomos.runner.executors.worker import Setting, Worker
 from nomos.runner.options import Workers

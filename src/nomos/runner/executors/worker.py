@@ -7,21 +7,21 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
+from nomos.engine.cases import Cases, ListedCases, RandomCases
+from nomos.engine.choices import EndlessRange, Stream
+from nomos.engine.engine import Limits, Way
+from nomos.engine.judged import Judged
+from nomos.engine.space import input_count
+from nomos.engine.watch import WHOLE_CHUNK, watch
 from nomos.errors import NomosError
-from nomos.harness.cases import Cases, ListedCases, RandomCases
-from nomos.harness.choices import EndlessRange, Stream
-from nomos.harness.engine import Limits, Way
-from nomos.harness.judged import Judged
-from nomos.harness.space import input_count
-from nomos.harness.watch import WHOLE_CHUNK, watch
 from nomos.models import trusting
 from nomos.results.describe import described
 from nomos.results.result import Subject
-from nomos.runner.bugs import RunAlone
-from nomos.runner.fingerprint import fingerprint
+from nomos.runner.campaigns.bugs import RunAlone
+from nomos.runner.campaigns.fingerprint import fingerprint
+from nomos.runner.campaigns.ranges import Range
 from nomos.runner.jobs import Job, Prepared, Preparing
-from nomos.runner.ranges import Range
-from nomos.runner.specs import load_spec
+from nomos.runner.project.specs import load_spec
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,8 @@ from nomos.errors import DomainError, NomosError
 from nomos.results.result import Result
 from nomos.runner.driver import run_prepared
 from nomos.runner.jobs import Prepared, Preparing
-from nomos.runner.naming import project_root
 from nomos.runner.options import Budget, Options
+from nomos.runner.project.naming import project_root
 
 Actions = Callable[[np.ndarray[Any, Any]], Any]
 _BATCH = 4096

@@ -16,14 +16,14 @@ import numpy as np
 from nomos.domain.functions import BoundBatched
 from nomos.domain.records import to_column
 from nomos.domain.values import plain
+from nomos.engine.answers.asking import Answers
+from nomos.engine.cases import RandomCases
+from nomos.engine.choices import Stream
+from nomos.engine.engine import Engine, Limits
+from nomos.engine.vectorized.chunk import Cell, Chunk
+from nomos.engine.vectorized.columns import Columns
+from nomos.engine.vectorized.rows import each, own_column
 from nomos.errors import NomosError
-from nomos.harness.asking import Answers
-from nomos.harness.cases import RandomCases
-from nomos.harness.choices import Stream
-from nomos.harness.chunk import Cell, Chunk
-from nomos.harness.columns import Columns
-from nomos.harness.engine import Engine, Limits
-from nomos.harness.rows import each, own_column
 from nomos.lang import core
 from nomos.train.repairing.judge import StandIn
 

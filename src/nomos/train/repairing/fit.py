@@ -17,7 +17,7 @@ import numpy as np
 
 from nomos.errors import ModelError
 from nomos.models.extras import need, reason
-from nomos.models.sklearn import EstimatorModel
+from nomos.models.formats.sklearn import EstimatorModel
 from nomos.train.repairing.cases import TOGETHER, Cases, NoMeaning, joined_rows
 from nomos.train.repairing.labels import satisfying
 from nomos.train.repairing.lesson import Lesson

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from nomos.domain.domain import Domain
+from nomos.engine.program import equal
 from nomos.errors import DomainError
-from nomos.harness.program import equal
 from nomos.train.repairing.judge import Property, StandIn, answered
 
 _TRIED = 200  # records

@@ -13,13 +13,13 @@ import numpy as np
 from nomos.domain.domain import Domain
 from nomos.domain.find import Imported
 from nomos.domain.functions import BoundBatched
+from nomos.engine.alone import Verdict
+from nomos.engine.cases import Cases, ListedCases, RandomCases
+from nomos.engine.choices import Stream
+from nomos.engine.engine import Engine, Limits
+from nomos.engine.program import Program, equal
+from nomos.engine.space import listed_cases, space_within
 from nomos.errors import NomosError
-from nomos.harness.alone import Verdict
-from nomos.harness.cases import Cases, ListedCases, RandomCases
-from nomos.harness.choices import Stream
-from nomos.harness.engine import Engine, Limits
-from nomos.harness.program import Program, equal
-from nomos.harness.space import listed_cases, space_within
 from nomos.lang import core
 from nomos.results.statistics import Interval, clopper_pearson
 from nomos.runner.driver import run_prepared

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from nomos.lang import core
-from nomos.models.torch import need_torch
+from nomos.models.formats.torch import need_torch
 from nomos.train.repairing.answers import Answering, Labels, Number, Threshold
 from nomos.train.repairing.cases import Cases, NoMeaning
 

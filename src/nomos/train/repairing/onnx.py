@@ -14,7 +14,7 @@ import numpy as np
 
 from nomos.errors import ModelError
 from nomos.models.extras import need, reason
-from nomos.models.torch import need_torch
+from nomos.models.formats.torch import need_torch
 
 _WHAT = "repairs of ONNX models"
 

@@ -12,7 +12,7 @@ from nomos.domain.domain import Domain
 from nomos.domain.find import build
 from nomos.errors import DomainError, ModelError, NomosError
 from nomos.models.load import load_model, standing_in
-from nomos.runner.naming import model_name, project_root
+from nomos.runner.project.naming import model_name, project_root
 from nomos.store.store import FOLDER
 from nomos.train.repairing.data import Parts, Records, read_records, split
 from nomos.train.repairing.function import find_function

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from nomos.errors import ModelError
-from nomos.models.torch import TorchModel, need_torch
+from nomos.models.formats.torch import TorchModel, need_torch
 from nomos.train.repairing.answers import (
     Answering,
     Labels,

@@ -1,0 +1,146 @@
+"""`nomos compare`: an old and a new model on the same cases."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nomos import api
+from nomos.cli.options import (
+    campaign_options,
+    keeping_options,
+    keeping_store,
+    load_specs,
+    parse_settings,
+    run_options,
+    worker_options,
+)
+from nomos.cli.output import STDOUT, Output, ReportPath, own_stdout
+
+if TYPE_CHECKING:
+    from nomos.results.comparison import ModelComparison
+    from nomos.results.result import Bug, Result
+    from nomos.runner.jobs import Job
+    from nomos.runner.project.specs import LoadedSpec
+
+_FILE = ReportPath()
+
+
+@click.command("compare")
+@click.argument("specs", nargs=-1, required=True)
+@click.option(
+    "--model",
+    "models",
+    multiple=True,
+    required=True,
+    metavar="MODEL",
+    help="Give it twice: the old model, then the new one.",
+)
+@campaign_options
+@worker_options
+@keeping_options
+@click.option("--json", "json_file", type=_FILE, help="Write the comparison to a file.")
+@click.option("--html", "html_file", type=_FILE, help="Write a page to read and send.")
+def command(specs: tuple[str, ...], **options: Any) -> None:
+    """Run the same cases on two models: bugs fixed, kept and new.
+
+    \b
+    nomos compare specs/ --model old.onnx --model new.onnx
+    nomos compare specs/ --model old.onnx --model new.onnx --html changes.html
+
+    Exit status: 0 no new bugs, 1 the new model has new bugs, 2 wrong usage or a bad
+    spec, 3 a model, its data or some cases failed. If several apply, the highest.
+    """
+    from nomos.report.console import RunConsole
+    from nomos.runner.project.config import load_config
+    from nomos.runner.project.naming import project_root
+    from nomos.runner.stopping import EXIT_STATUS, Signals
+
+    if len(options["models"]) != 2:
+        raise click.UsageError("give --model twice: the old model, then the new one")
+    paths = api.find_specs(specs)
+    loaded = load_specs(paths)
+    root = project_root(paths[0])
+    config = load_config(root)
+    seed = config.seed if options["seed"] is None else options["seed"]
+    piped = STDOUT in [options[name] for name in ("json_file", "html_file")]
+    with Signals() as signals, own_stdout(piped) as output:
+        with RunConsole(quiet=True) as console:
+            run = api.drive(
+                _jobs(paths, loaded, options),
+                [seed],
+                root=root,
+                # What a model is only compared with becomes nobody's known bug.
+                options=replace(run_options(options, config.budget), accept=False),
+                store=keeping_store(root, options, console.warn),
+                handlers=[console.handle],
+                warn=console.warn,
+                signals=signals,
+            )
+        compared = _compared(run.results)
+        _write_files(compared, options, output)
+        if not options["quiet"] and not piped:
+            _tell(compared, console.console, stored=not options["no_store"])
+    for failure in run.failures:
+        click.echo(f"error: {failure.job.path}: {failure.error}", err=True)
+    unjudged = any(r.verdict == "failed" or r.problem for r in run.results)
+    failed = run.failures or unjudged or output.has_failed or not compared
+    added = int(any(c.added for c in compared))
+    sys.exit(EXIT_STATUS.get(run.stopped) or (3 if failed else added))
+
+
+def _jobs(
+    paths: Sequence[Path], loaded: dict[Path, LoadedSpec], options: dict[str, Any]
+) -> list[Job]:
+    from nomos.runner.jobs import Job
+
+    settings = parse_settings(options["settings"])
+    return [
+        Job(path, settings | {"model": model}, loaded[path])
+        for path in paths
+        for model in options["models"]
+    ]
+
+
+def _compared(results: Sequence[Result]) -> list[ModelComparison]:
+    """Pair the results of each spec; a spec that failed on a model has no pair."""
+    from nomos.results.comparison import compare_results
+
+    by_spec: dict[str, list[Result]] = {}
+    for result in results:
+        by_spec.setdefault(result.subject.spec, []).append(result)
+    return [compare_results(*both) for both in by_spec.values() if len(both) == 2]
+
+
+def _write_files(
+    compared: Sequence[ModelComparison], options: dict[str, Any], output: Output
+) -> None:
+    from nomos.report.comparison import comparison_data
+
+    if options["json_file"] is not None:
+        document = {"schema": 2, "comparisons": [comparison_data(c) for c in compared]}
+        output.write(options["json_file"], json.dumps(document, indent=1) + "\n")
+    if options["html_file"] is not None:
+        from nomos.report.html.compare import comparison_html
+
+        page = comparison_html(compared, _outputs)
+        output.write(options["html_file"], page)
+
+
+def _outputs(result: Result, bug: Bug) -> Mapping[str, Any]:
+    """Return what the model of a result says in a bug's case."""
+    return {} if result.live is None else result.live.outputs(bug)
+
+
+def _tell(compared: Sequence[ModelComparison], console: Any, *, stored: bool) -> None:
+    from nomos.report.comparison import comparison_table, next_steps
+
+    console.print(comparison_table(compared))
+    for step in next_steps(compared) if stored else []:
+        console.print(step, markup=False)

@@ -1,0 +1,30 @@
+"""`nomos run --inputs FILE`: which of a domain's settings says where inputs come from."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nomos.errors import DomainError
+
+if TYPE_CHECKING:
+    from nomos.runner.project.specs import LoadedSpec
+
+NAMES = ("inputs", "pool")  # of the constructor's parameter, in order of preference
+
+
+def input_setting(spec: LoadedSpec, file: Path | None) -> dict[str, str]:
+    """Return the setting that makes a spec's domain draw from a file."""
+    if file is None:
+        return {}
+    _, imported = spec.runnable()
+    assert imported.domain is not None
+    known = list(inspect.signature(imported.domain).parameters)
+    name = next((name for name in NAMES if name in known), None)
+    if name is None:
+        raise DomainError(
+            f"{imported.domain.__name__} takes no file of inputs: its constructor has"
+            f" neither `inputs` nor `pool`; its settings are: {', '.join(known) or 'none'}"
+        )
+    return {name: str(file)}

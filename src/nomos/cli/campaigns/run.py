@@ -1,0 +1,223 @@
+"""`nomos run`: campaigns."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nomos import api
+from nomos.cli import exit_status
+from nomos.cli.campaigns.inputs import input_setting
+from nomos.cli.options import (
+    campaign_options,
+    keeping_options,
+    keeping_store,
+    load_specs,
+    parse_settings,
+    run_options,
+    worker_options,
+)
+from nomos.cli.output import STDOUT, Output, ReportPath, own_stdout
+
+if TYPE_CHECKING:
+    from nomos.results.result import Result
+    from nomos.runner.driver import Run
+    from nomos.runner.events import Handler
+    from nomos.runner.jobs import Job
+    from nomos.runner.project.config import Config
+    from nomos.runner.project.specs import LoadedSpec
+
+_FILE = ReportPath()
+_FILES = ("json_file", "html_file", "junit_file", "sarif_file", "events_file")
+
+
+@click.command("run")
+@click.argument("specs", nargs=-1, required=True)
+@click.option(
+    "--model",
+    "models",
+    multiple=True,
+    metavar="MODEL",
+    help="The model under test: what the domain's `model` setting takes. May be given several times.",
+)
+@campaign_options
+@worker_options
+@click.option("--until-bug", is_flag=True, help="Stop at the first bug.")
+@click.option(
+    "--seeds",
+    default=1,
+    show_default=True,
+    type=click.IntRange(1),
+    help="Run so many seeds, from --seed on; gives mean and spread.",
+)
+@click.option(
+    "--inputs",
+    "inputs_file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Draw inputs from a file: the domain's setting `inputs` or `pool`.",
+)
+@click.option(
+    "--control",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="SPEC",
+    help="A spec where chance alone can differ: run too, and shown beside the others.",
+)
+@click.option(
+    "--fail-on",
+    type=click.Choice(["any", "new"]),
+    default="any",
+    show_default=True,
+    help="new: exit 1 only for bugs that .nomos/cases does not list as known.",
+)
+@keeping_options
+@click.option(
+    "--resume",
+    is_flag=True,
+    help="Go on where the same campaign was killed or interrupted.",
+)
+@click.option("--json", "json_file", type=_FILE, help="Write the results to a file.")
+@click.option("--html", "html_file", type=_FILE, help="Write a page to read and send.")
+@click.option("--junit", "junit_file", type=_FILE, help="Write JUnit XML for CI.")
+@click.option("--sarif", "sarif_file", type=_FILE, help="Write SARIF for code hosts.")
+@click.option(
+    "--events",
+    "events_file",
+    type=_FILE,
+    help="Write each event as a line of JSON, as it happens.",
+)
+def command(specs: tuple[str, ...], **options: Any) -> None:
+    """Test a model against SPECS: files, folders or globs.
+
+    \b
+    nomos run specs/
+    nomos run specs/income.nom --model new.onnx --budget 100000 --jobs 4
+    nomos run specs/ --seeds 10 --json results.json
+    nomos run specs/ --fail-on new --junit nomos.xml
+    nomos run specs/games.nom --control specs/chance.nom
+
+    Exit status: 0 no violation, 1 violations, 2 wrong usage or a bad spec, 3 something
+    was not judged (a model, its data or some cases failed, or answers did not come
+    back), 130 interrupted, 143 terminated. If several apply, the highest.
+    """
+    from nomos.report.console import RunConsole
+    from nomos.runner.project.config import load_config
+    from nomos.runner.project.naming import project_root
+    from nomos.runner.stopping import EXIT_STATUS, Signals
+
+    paths = api.find_specs(specs)
+    control = options["control"]
+    loaded = load_specs(paths if control is None else [*paths, control])
+    root = project_root(paths[0])
+    config = load_config(root)
+    jobs = _jobs(paths, loaded, root, config, options)
+    seed = config.seed if options["seed"] is None else options["seed"]
+    piped = STDOUT in [options[name] for name in _FILES]
+    with ExitStack() as stack:
+        signals = stack.enter_context(Signals())
+        # What goes to standard output must be all that goes there.
+        output = stack.enter_context(own_stdout(piped))
+        console = RunConsole(quiet=options["quiet"] or piped)
+        with ExitStack() as running:
+            running.enter_context(console)
+            run = api.drive(
+                jobs,
+                range(seed, seed + options["seeds"]),
+                root=root,
+                options=run_options(options, config.budget),
+                store=keeping_store(root, options, console.warn),
+                handlers=[console.handle, *_event_file(options, output, running)],
+                warn=console.warn,
+                control=control,
+                signals=signals,
+            )
+        _write_reports(run, root, options, output)
+        console.finish(run.results, stored=not options["no_store"])
+    for failure in run.failures:
+        click.echo(f"error: {failure.job.path}: {failure.error}", err=True)
+    statuses = {exit_status(failure.error) for failure in run.failures}
+    statuses |= {status_of(result, options["fail_on"]) for result in run.results}
+    statuses.add(3 if output.has_failed or not run.results else 0)
+    sys.exit(EXIT_STATUS.get(run.stopped) or max(statuses))
+
+
+def status_of(result: Result, fail_on: str) -> int:
+    """Return the exit status of one result: 0 only where everything was judged."""
+    counts = result.counts
+    if result.verdict == "failed" or result.problem or counts.crashed:
+        return 3
+    if result.verdict != "violated":
+        return 0
+    if fail_on == "any" or counts.new_bugs:
+        return 1
+    return 3 if counts.unstable else 0
+
+
+def _jobs(
+    paths: list[Path],
+    loaded: dict[Path, LoadedSpec],
+    root: Path,
+    config: Config,
+    options: dict[str, Any],
+) -> list[Job]:
+    from nomos.runner.jobs import Job
+    from nomos.runner.project.params import each_setting
+
+    settings = parse_settings(options["settings"])
+    file = options["inputs_file"]
+    return [
+        Job(path, given | ({} if model is None else {"model": model}), loaded[path])
+        for path in paths
+        for each in each_setting(loaded[path].checked.spec, settings)
+        for given in [each | input_setting(loaded[path], file)]
+        for model in options["models"] or config.models_for(path, root) or [None]
+    ]
+
+
+def _event_file(
+    options: dict[str, Any], output: Output, stack: ExitStack
+) -> list[Handler]:
+    from nomos.report.formats.stream import EventStream
+
+    path = options["events_file"]
+    if path is None:
+        return []
+    if path == STDOUT:
+        return [EventStream(output.stdout).handle]
+    return [EventStream(stack.enter_context(path.open("w", encoding="utf-8"))).handle]
+
+
+def _write_reports(
+    run: Run, root: Path, options: dict[str, Any], output: Output
+) -> None:
+    from nomos.results.result import to_data
+    from nomos.runner.project.naming import relative
+
+    results, only_new = run.results, options["fail_on"] == "new"
+    failures = [(relative(str(f.job.path), root), str(f.error)) for f in run.failures]
+    if options["json_file"] is not None:
+        document = {
+            "schema": 2,
+            "runs": [to_data(result) for result in results],
+            "failures": [{"spec": path, "error": why} for path, why in failures],
+        }
+        output.write(options["json_file"], json.dumps(document, indent=1) + "\n")
+    if options["junit_file"] is not None:
+        from nomos.report.formats.junit import junit
+
+        text = junit(results, failures, only_new=only_new)
+        output.write(options["junit_file"], text)
+    if options["sarif_file"] is not None:
+        from nomos.report.formats.sarif import sarif
+
+        document = sarif(results, failures, only_new=only_new)
+        output.write(options["sarif_file"], json.dumps(document, indent=1) + "\n")
+    if options["html_file"] is not None:
+        from nomos.report.html.page import html
+
+        output.write(options["html_file"], html(results, failures))

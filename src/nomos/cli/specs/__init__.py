@@ -1,0 +1,1 @@
+"""Commands on specs: check, fmt, compile, explain, init."""

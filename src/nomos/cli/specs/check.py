@@ -1,0 +1,183 @@
+"""`nomos check`: every mistake in specs, with its place and what to do about it."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from nomos import api
+from nomos.diagnostics import Code, Diagnostic, Severity, Source
+from nomos.diagnostics.render import render, to_json
+from nomos.errors import NomosError
+from nomos.lang.checking.check import Checked
+from nomos.lang.python.invocations import safety
+
+
+@click.command()
+@click.argument("specs", nargs=-1, required=True, metavar="SPEC...")
+@click.option(
+    "-v",
+    "--verbose",
+    is_flag=True,
+    help="Show each spec's name, its k (how many runs of the model it relates), and "
+    "its description.",
+)
+@click.option("--strict", is_flag=True, help="Exit with 2 for warnings, too.")
+@click.option(
+    "--max-warnings",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Exit with 2 for more than N warnings.",
+)
+@click.option(
+    "--no-import",
+    is_flag=True,
+    help="Do not import domains; functions and features are then not checked.",
+)
+@click.option(
+    "--path",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Where the spec of `-` stands or will stand: it need not exist.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Text for people, JSON for programs; the content is the same.",
+)
+def command(
+    specs: tuple[str, ...],
+    verbose: bool,
+    no_import: bool,
+    path: Path | None,
+    form: str,
+    **warnings: Any,
+) -> None:
+    """Report every mistake in specs; no model is loaded and no block is run.
+
+    SPEC is a file, a folder (all .nom files below it), a pattern in quotes, or `-` for
+    standard input. The domain's Python file is imported, and what stands in it is run,
+    unless --no-import is given. A warning is silenced by a comment on its line:
+    `# nomos: ignore[unused-output]`.
+
+    \b
+    nomos check specs/felony_inc.nom
+    nomos check -v casestudies
+    nomos check --format json 'specs/*.nom'
+    nomos check - --path specs/felony_inc.nom < draft
+
+    Exit status: 0 no error; 2 an error, a domain or a spec that cannot be read, or more
+    warnings than are allowed. `nomos explain CODE` tells more about what stands in
+    brackets behind `error`.
+    """
+    checked, unreadable = _check_all(specs, path, imports=not no_import)
+    if form == "json":
+        click.echo(json.dumps(_document(checked, unreadable), indent=2))
+    else:
+        for one in checked:
+            if verbose and one.spec is not None:
+                _introduce(one)
+            show(one.source, one.diagnostics)
+        for reason in unreadable:
+            click.echo(f"error: {reason}\n")
+        click.echo(_summary(checked, unreadable))
+    errors, warned = _tally(checked)
+    most = 0 if warnings["strict"] else warnings["max_warnings"]
+    too_many = most is not None and warned > most
+    sys.exit(2 if errors or unreadable or too_many else 0)
+
+
+def _check_all(
+    specs: tuple[str, ...], path: Path | None, *, imports: bool
+) -> tuple[list[Checked], list[str]]:
+    """Check each spec; the second list says what cannot be read."""
+    if path is not None and "-" not in specs:
+        raise click.UsageError("--path says where the spec of `-` stands: give `-`")
+    found: dict[Path, bytes | None] = {}
+    unreadable: list[str] = []
+    for spec in dict.fromkeys(specs):
+        if spec == "-":
+            found[path or Path("stdin.nom")] = sys.stdin.buffer.read()
+            continue
+        try:
+            found |= dict.fromkeys(api.find_specs([spec], libraries=True))
+        except NomosError as error:
+            unreadable.append(str(error))
+    checked: list[Checked] = []
+    for one, text in found.items():
+        try:
+            checked.append(api.check(one, text=text, imports=imports))
+        except NomosError as error:
+            unreadable.append(str(error))
+    return checked, unreadable
+
+
+def show(source: Source, diagnostics: Iterable[Diagnostic]) -> None:
+    """Print diagnostics, each followed by an empty line."""
+    # https://no-color.org: any value but the empty one means no.
+    colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    for diagnostic in diagnostics:
+        picture = render(diagnostic, source, colour=colour)
+        click.echo(picture + "\n", color=colour)
+
+
+def _introduce(checked: Checked) -> None:
+    spec = checked.spec
+    assert spec is not None
+    click.echo(f"{spec.name}: {safety(spec.k)}")
+    if spec.description:
+        click.echo(click.wrap_text(spec.description, 88, "  ", "  "))
+
+
+def _summary(checked: Sequence[Checked], unreadable: Sequence[str]) -> str:
+    count = _counted(len(checked), "spec")
+    errors, warnings = _tally(checked)
+    found = [_counted(errors, "error")] if errors else []
+    found += [_counted(warnings, "warning")] if warnings else []
+    found += [f"{len(unreadable)} cannot be read"] if unreadable else []
+    unknown = sum(
+        d.code is Code.DOMAIN_UNAVAILABLE for one in checked for d in one.diagnostics
+    )
+    skipped = f"; {unknown} not checked against the domain" if unknown else ""
+    return f"{count}, {' and '.join(found) or 'no mistakes'}{skipped}"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def _tally(checked: Sequence[Checked]) -> tuple[int, int]:
+    severities = [d.severity for one in checked for d in one.diagnostics]
+    return severities.count(Severity.ERROR), severities.count(Severity.WARNING)
+
+
+def _document(checked: Sequence[Checked], unreadable: Sequence[str]) -> dict[str, Any]:
+    errors, warnings = _tally(checked)
+    return {
+        "schema": 1,
+        "specs": [_entry(one) for one in checked],
+        "unreadable": list(unreadable),
+        "errors": errors,
+        "warnings": warnings,
+    }
+
+
+def _entry(checked: Checked) -> dict[str, Any]:
+    spec = checked.spec
+    return {
+        "file": checked.source.name,
+        "name": None if spec is None else spec.name,
+        "description": None if spec is None else spec.description,
+        "k": None if spec is None else spec.k,
+        "safety": None if spec is None else safety(spec.k),
+        "diagnostics": [to_json(d, checked.source) for d in checked.diagnostics],
+    }

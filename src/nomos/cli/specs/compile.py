@@ -1,0 +1,40 @@
+"""`nomos compile`: the standalone harness of a spec."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from nomos import api
+
+
+@click.command("compile")
+@click.argument("spec", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the program to a file instead of printing it.",
+)
+def command(spec: Path, output: Path | None) -> None:
+    """Write SPEC as a Python program that tests a model by itself.
+
+    \b
+    nomos compile specs/income.nom -o harness.py
+    python harness.py --seed 0 --budget 5000 --model model.onnx
+
+    It runs one case after the other, with the same cases, counts and bugs as
+    `nomos run` with the same seed, budget and model; only slower.
+    """
+    from nomos.engine.compile import compile_harness
+
+    checked, imported = api.load_spec(spec).runnable()
+    folder = Path() if output is None else output.parent
+    path = Path(os.path.relpath(spec, folder)).as_posix()
+    program = compile_harness(checked, path, imported.offer.functions)
+    if output is None:
+        click.echo(program, nl=False)
+    else:
+        output.write_text(program, encoding="utf-8")

@@ -1,0 +1,49 @@
+"""`nomos replay`: run one bug again, alone."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from nomos import api
+from nomos.cli.options import store_option
+
+
+@click.command("replay")
+@click.argument("bug")
+@store_option
+def command(bug: str, store: Path | None) -> None:
+    """Run BUG again, alone, with its model as it is now.
+
+    \b
+    nomos replay 3f2a
+
+    Exit status: 1 it is still there, 0 it is gone, 3 it crashed.
+    """
+    from rich.console import Console
+
+    from nomos.engine.alone import Verdict
+    from nomos.report.bug import show_bug
+    from nomos.results.describe import described
+
+    console = Console(highlight=False)
+    with api.open_store(store) as opened:
+        record = opened.bug(bug)
+        live, outcome = api.replay(record, opened.path.parent)
+        gone = outcome.verdict in (Verdict.PASSED, Verdict.DISCARDED)
+        opened.mark(record.bug.id, "fixed" if gone else "open")
+    head = f"{record.subject.property} bug {record.bug.id}"
+    if gone:
+        console.print(f"{head}: gone ({outcome.verdict.name.lower()})", markup=False)
+        return
+    if outcome.verdict is Verdict.CRASHED:
+        console.print(f"{head}: crashed\n{outcome.traceback}", markup=False, end="")
+        sys.exit(3)
+    console.print(f"{head}: still there, `{outcome.why}` does not hold", markup=False)
+    outputs, schema = live.prepared.subject.outputs, live.domain.schema
+    console.print(
+        show_bug(*described(outcome.values, outputs, schema)), soft_wrap=True, end=""
+    )
+    sys.exit(1)

@@ -1,0 +1,250 @@
+"""Run one case by itself: the plain meaning of a spec, and the judge of last resort.
+
+The fast ways hand over what they cannot decide, and every violation they find is run
+again here before anybody believes it.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+from nomos.diagnostics.source import Source
+from nomos.domain.functions import listen
+from nomos.domain.values import plain
+from nomos.engine.choices import CaseDraws, EndlessRange, NoSuchNumber
+from nomos.engine.emit import Emitter, function_of
+from nomos.engine.gap import sides
+from nomos.engine.program import (
+    Program,
+    Running,
+    add_up,
+    count_true,
+    differ,
+    equal,
+    item_at,
+)
+from nomos.errors import OF_THE_CASE, Discard, ModelError
+from nomos.lang import core
+
+
+class Verdict(IntEnum):
+    """What became of a case."""
+
+    PASSED = 0
+    VIOLATED = 1
+    DISCARDED = 2
+    CRASHED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The verdict on one case, and what led to it.
+
+    `why` is the failed `ensures`, the reason of a discard, or the error; `values` are
+    the inputs, vars and outputs of a violated case; `accepted` says that the case got
+    past `requires`.
+    """
+
+    verdict: Verdict
+    choices: tuple[int, ...]
+    accepted: bool
+    why: str = ""
+    values: dict[str, Any] = field(default_factory=dict)
+    traceback: str = ""
+    calls: int = 0
+    failed: int = 0  # a bit for each `ensures` that does not hold
+    gap: float = math.nan  # by how much the first of them is missed
+
+
+class Case(Running):
+    """The `case` that the emitted statements talk to."""
+
+    accepted = False
+    values: Mapping[str, Any] = {}  # where an `ensures` does not hold
+
+    def __init__(self, program: Program, draws: CaseDraws) -> None:
+        super().__init__(program, draws)
+        self.failures: list[str] = []  # the `ensures` that do not hold, in order
+
+    def accept(self) -> None:
+        """Note that the case got past `requires`: it spends budget."""
+        self.accepted = True
+        listen(self)  # k counts the calls of the block
+
+    def outputs(self, *values: Any) -> Any:
+        """End the block: return its outputs, numbers as Python's own."""
+        listen(None)
+        made = tuple(map(plain, values))
+        return made[0] if len(made) == 1 else made
+
+    def discard(self, why: str) -> None:
+        """End the case: a `requires` does not hold."""
+        raise Discard(why)
+
+    def violate(self, why: str, values: dict[str, Any]) -> None:
+        """Note that an `ensures` does not hold; the others are evaluated all the same."""
+        if not self.failures:
+            self.values = values
+        self.failures.append(why)
+
+    equal = staticmethod(equal)
+    differ = staticmethod(differ)
+    truth = bool
+    range = range
+    all_of = staticmethod(all)
+    any_of = staticmethod(any)
+    item_at = staticmethod(item_at)
+    count_true = staticmethod(count_true)
+    add_up = staticmethod(add_up)
+
+    def outcome(self, error: BaseException | None) -> Outcome:
+        """Return the verdict, given how the case ended."""
+        listen(None)
+        choices, accepted = tuple(self.draws.choices), self.accepted
+        if self.failures:
+            return self._violated(choices)
+        match error:
+            case None:
+                verdict, why = Verdict.PASSED, ""
+            case Discard():
+                verdict = Verdict.DISCARDED
+                why = reason(error, self.program.spec.source)
+            case _:
+                why = f"{type(error).__name__}: {error}".strip().removesuffix(":")
+                shown = format_traceback(error, self.program.spec.source.name)
+                return Outcome(
+                    Verdict.CRASHED, choices, accepted, why, {}, shown, self.calls
+                )
+        return Outcome(verdict, choices, accepted, why, {}, "", self.calls)
+
+    def _violated(self, choices: tuple[int, ...]) -> Outcome:
+        ensures = self.program.spec.ensures
+        return Outcome(
+            Verdict.VIOLATED,
+            choices,
+            accepted=True,
+            why=self.failures[0],
+            values=dict(self.values),
+            calls=self.calls,
+            failed=sum(
+                1 << n for n, e in enumerate(ensures) if e.text in self.failures
+            ),
+        )
+
+
+def reason(discard: Discard, source: Source) -> str:
+    """Say why a case is discarded; of a draw, what the spec says at its place."""
+    if not isinstance(discard, NoSuchNumber):
+        return str(discard)
+    frames = traceback.extract_tb(discard.__traceback__)
+    own = [frame for frame in frames if frame.filename == source.name]
+    if not own or not source.text:  # a compiled harness has lines of its own
+        return str(discard)
+    at = own[-1]
+    first, last = at.lineno or 1, at.end_lineno or 1
+    lines = [source.line(number) for number in range(first, last + 1)]
+    lines[-1] = lines[-1][: at.end_colno]
+    lines[0] = lines[0][at.colno or 0 :]
+    return " ".join(" ".join(lines).split())
+
+
+def format_traceback(error: BaseException, spec: str) -> str:
+    """Format a traceback from the spec's own line on."""
+    frames = traceback.extract_tb(error.__traceback__)
+    starts = [number for number, frame in enumerate(frames) if frame.filename == spec]
+    lines = ["Traceback (most recent call last):\n"]
+    lines += traceback.format_list(frames[starts[0] :] if starts else frames)
+    lines += traceback.format_exception_only(error)
+    return "".join(lines)
+
+
+class Alone:
+    """A spec compiled to a function that runs one case, or given as such a function."""
+
+    def __init__(
+        self, program: Program, function: Callable[[Case], None] | None = None
+    ) -> None:
+        self.program = program
+        self._case: Case | None = None
+        names = program.namespace(self._current)
+        emitter = Emitter(program.spec, names)
+        body = emitter.body() if function is None else []
+        self._sides = {
+            ensures.text: self._compiled(ensures.test, emitter)
+            for ensures in program.spec.ensures
+        }
+        names |= {alias: names[name] for name, alias in emitter.aliases.items()}
+        self._names = names
+        if function is None:
+            source = program.spec.source.name
+            function = function_of([emitter.case], body, source, names)
+        self._function: Callable[[Case], None] = function
+
+    def _compiled(self, test: core.Expr, emitter: Emitter) -> tuple[CodeType, ...]:
+        """Return code for the two sides of a comparison; none where it is none."""
+        return tuple(
+            compile(ast.Expression(emitter.expression(side)), "<gap>", "eval")
+            for side in sides(test) or ()
+        )
+
+    def _gap(self, outcome: Outcome) -> float:
+        """Return by how much the first `ensures` that fails is missed."""
+        sides = self._sides[outcome.why]
+        values = [eval(side, self._names, outcome.values) for side in sides]
+        if not values or any(type(value) not in (int, float) for value in values):
+            return math.nan
+        gap = float(values[0]) - float(values[1])
+        return gap if math.isfinite(gap) else math.nan
+
+    def _current(self) -> Case:
+        assert self._case is not None
+        return self._case
+
+    def run(self, draws: CaseDraws) -> Outcome:
+        """Run the case of these draws; only an answer that breaks its contract raises."""
+        case = self._case = Case(self.program, draws)
+        try:
+            with np.errstate(all="ignore"):
+                self._function(case)
+        except ModelError:
+            raise
+        except OF_THE_CASE as error:
+            outcome = case.outcome(error)
+        else:
+            outcome = case.outcome(None)
+        finally:
+            listen(None)
+        if outcome.verdict is Verdict.VIOLATED:
+            outcome = replace(outcome, gap=self._gap(outcome))
+        return outcome
+
+    def draw(self, draws: CaseDraws) -> None:
+        """Run a case up to its block, for its draws; what it raises is told by `run`."""
+        case = self._case = _DrawnCase(self.program, draws)
+        try:
+            with np.errstate(all="ignore"):
+                self._function(case)
+        except EndlessRange:
+            raise
+        except OF_THE_CASE:  # accepted, discarded or crashed: the draws are made
+            return
+        finally:
+            listen(None)
+
+
+class _Accepted(Exception):
+    """A case that came to its block while cases are only listed."""
+
+
+class _DrawnCase(Case):
+    def accept(self) -> None:
+        raise _Accepted

@@ -1,0 +1,1 @@
+"""Answers of batched functions: asked for many cases, remembered, asked again."""

@@ -1,0 +1,1 @@
+"""Blocks as coroutines, so that the calls of many cases are made together."""

@@ -1,0 +1,279 @@
+"""Run pieces of Python side by side, so that their questions are asked together.
+
+A lane is one piece in a greenlet. Where it calls a batched function, however deep
+inside the domain's code, it parks; when no lane can go on, the function that most of
+them wait for is called once for all of these. The user's code stays as it is.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import copy_context
+from typing import Any
+
+import numpy as np
+from greenlet import GreenletExit, getcurrent, greenlet
+
+from nomos.domain.functions import BoundBatched, listen
+from nomos.domain.records import Column, items, take, to_column
+from nomos.engine.answers.asking import Answers, call_batch
+from nomos.engine.answers.memory import UNKNOWN, fresh
+from nomos.engine.program import Running
+from nomos.errors import OF_THE_CASE, ModelError
+
+Array = np.ndarray[Any, Any]
+MOST_TURNS = 8  # what a case asks of one item more often is not remembered
+MOST_LIVE = 512  # more live greenlets cost more than larger batches win
+
+
+class Unrepeatable(Exception):
+    """A batch that drew has failed: what each lane would have got, nobody knows."""
+
+
+class Lane(Running):
+    """One piece of Python to run, and what became of it."""
+
+    __slots__ = ("arguments", "failure", "function", "is_lost", "result", "told")
+
+    def __init__(
+        self, function: Callable[..., Any], arguments: Sequence[Any] = ()
+    ) -> None:
+        self.function = function
+        self.arguments = arguments
+        self.result: Any = None
+        self.failure: BaseException | None = None
+        self.is_lost = False  # whatever it does from now on, its case runs alone
+        self.calls = 0
+        self.told: dict[Any, int] | None = None  # how often it was told of an item
+
+
+# Of an item of the source: for the how many-th time a case asks, and its place.
+About = tuple[int, int]
+# A worker, what it waits for, and about which item of the source that is, if any.
+Question = tuple["Worker", BoundBatched, tuple[Any, ...], About | None]
+
+
+class Worker(greenlet):
+    """Runs one lane after the other; making a greenlet for each costs more than that."""
+
+    __slots__ = ("_wait", "abandoned", "hub", "lane")
+
+    def __init__(self, hub: Hub, lane: Lane) -> None:
+        super().__init__(self._run)
+        self.gr_context = copy_context()  # numpy's settings hold here too
+        self.hub = hub
+        self.lane = lane
+        self.abandoned = False
+        self._wait: Callable[[], Any] = getcurrent().switch
+
+    def _run(self, _: Any = None) -> None:
+        lane: Lane | None = self.lane
+        listen(self)
+        while lane is not None and not self.abandoned:
+            self.lane = lane
+            try:
+                lane.result = lane.function(*lane.arguments)
+            except OF_THE_CASE as error:
+                lane.failure = error
+            if lane.is_lost:
+                lane.failure = Unrepeatable()
+            lane = next(self.hub.lanes, None)
+
+    @property
+    def calls(self) -> int:
+        """The model calls of the lane that runs."""
+        return self.lane.calls
+
+    @calls.setter
+    def calls(self, calls: int) -> None:
+        self.lane.calls = calls
+
+    def ask(self, function: BoundBatched, arguments: tuple[Any, ...]) -> Any:
+        """Return the answer if it is remembered, else park until it is there."""
+        hub, about = self.hub, None
+        if function.function.is_model:
+            self.lane.calls += 1
+        if hub.remembers and len(arguments) == 1:
+            lane, record = self.lane, arguments[0]
+            for item, place in zip(lane.items, lane.places, strict=False):
+                if item is record:
+                    about = _about(lane, function, place)
+                    known = UNKNOWN
+                    if about is not None:
+                        known = hub.answers.known(function, *about)
+                    if known is not UNKNOWN:
+                        return known
+                    break
+        question = self, function, arguments, about
+        hub.waiting[function.function, len(arguments)].append(question)
+        return self._wait()
+
+    def abandon(self) -> None:
+        """Run no further."""
+        self.abandoned = True
+        self._wait = _leave
+        self.throw(GreenletExit)
+
+
+def _about(lane: Lane, function: BoundBatched, place: int) -> About | None:
+    """Return for the how many-th time a case asks of an item; None: too often."""
+    key = function.function, place
+    if lane.told is None:
+        lane.told = {key: 0}
+        return 0, place
+    turn = lane.told[key] = lane.told.get(key, -1) + 1
+    return (turn, place) if turn < MOST_TURNS else None
+
+
+def _leave() -> None:
+    raise GreenletExit
+
+
+class Hub:
+    """Runs lanes until they park or end, and asks batched functions for them."""
+
+    def __init__(
+        self,
+        answers: Answers,
+        *,
+        most_live: int = MOST_LIVE,
+        remembers: bool = False,
+    ) -> None:
+        self.answers = answers
+        self.most_live = most_live
+        self.remembers = remembers  # what is said of the items that a lane drew
+        self.lanes: Iterator[Lane] = iter(())  # those that have not begun
+        self.waiting: dict[Any, list[Question]] = defaultdict(list)
+        self._workers: list[Worker] = []
+
+    def run(self, lanes: Sequence[Lane]) -> None:
+        """Run all lanes to their end."""
+        self.lanes = iter(lanes)
+        try:
+            with no_collection():
+                self._run_all()
+        finally:
+            for worker in self._workers:
+                if not worker.dead:  # something went wrong
+                    worker.abandon()
+            # They know each other; without this, the collector would have to find out.
+            self._workers.clear()
+
+    def _run_all(self) -> None:
+        while len(self._workers) < self.most_live:
+            lane = next(self.lanes, None)
+            if lane is None:
+                break
+            worker = Worker(self, lane)
+            self._workers.append(worker)
+            worker.switch()
+        while self.waiting:
+            key = max(self.waiting, key=lambda key: len(self.waiting[key]))
+            self._answer(self.waiting.pop(key))
+
+    def _answer(self, questions: list[Question]) -> None:
+        """Call a function once for all workers that wait for it."""
+        workers, functions, asked, places = zip(*questions, strict=True)
+        function: BoundBatched = functions[0]
+        sent, source = _distinct(
+            places, lambda about: self.answers.is_asked_twice(function, *about)
+        )
+        cases = asked if sent is None else [asked[number] for number in sent]
+        self.answers.rows_sent += len(cases)
+
+        def columns(chosen: slice) -> list[Any]:
+            return [to_column(list(c)) for c in zip(*cases[chosen], strict=True)]
+
+        answers, failed = call_batch(function, columns, len(cases))
+        values = items(answers)
+        if sent is None and not failed.any():
+            for worker, value in zip(workers, values, strict=True):
+                worker.switch(value)
+            return
+        self._keep(function, [places[n] for n in sent or ()], answers, failed)
+        bad = failed.tolist()
+        for worker, number, place in zip(workers, source, places, strict=True):
+            if bad[number]:
+                self._fail(worker, function, cases[number])
+            else:
+                worker.switch(
+                    values[number] if place is None else fresh(values[number])
+                )
+
+    def _keep(
+        self,
+        function: BoundBatched,
+        places: list[About | None],
+        answers: Column,
+        failed: Array,
+    ) -> None:
+        """Remember what was said of items as they were drawn."""
+        parts: dict[tuple[bool, int], list[int]] = {}  # second answers come last
+        seen: set[About] = set()
+        for number, about in enumerate(places):
+            if about is not None:
+                parts.setdefault((about in seen, about[0]), []).append(number)
+                seen.add(about)
+        for (_, turn), numbers in sorted(parts.items()):
+            index = np.array(numbers)
+            at = np.array([places[number][1] for number in numbers])  # type: ignore[index]  # not None
+            memory = self.answers.memory((function.function.__name__, turn))
+            memory.keep(at, take(answers, index), failed[index])
+
+    def _fail(
+        self, worker: Worker, function: BoundBatched, case: tuple[Any, ...]
+    ) -> None:
+        """Raise in a worker what the function raises for its case alone."""
+        if function.function.draws:
+            worker.lane.is_lost = True
+            worker.throw(Unrepeatable())
+            return
+        try:
+            answer = items(function.many(*([argument] for argument in case)))[0]
+        except ModelError:
+            raise
+        except OF_THE_CASE as error:
+            worker.throw(error)
+        else:
+            worker.switch(answer)
+
+
+def _distinct(
+    places: Sequence[About | None], is_asked_twice: Callable[[About], bool]
+) -> tuple[list[int] | None, Sequence[int]]:
+    """Return whose cases to send (None: all), and from which each lane is served.
+
+    Some items are asked for twice, to see whether the answer moves.
+    """
+    if places.count(None) == len(places):
+        return None, range(len(places))
+    sent: list[int] = []
+    source: list[int] = []
+    first: dict[About, int] = {}
+    second: set[About] = set()
+    for number, place in enumerate(places):
+        if place is not None and place in first:
+            if place in second or not is_asked_twice(place):
+                source.append(first[place])
+                continue
+            second.add(place)
+        elif place is not None:
+            first[place] = len(sent)
+        source.append(len(sent))
+        sent.append(number)
+    return sent, source
+
+
+@contextmanager
+def no_collection() -> Iterator[None]:
+    """Keep the cyclic collector still: with many live greenlets it halves the speed."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()

@@ -1,0 +1,158 @@
+"""Run a block as Python for many cases at once: each case is a lane of the hub."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from greenlet import getcurrent
+
+from nomos.domain.functions import BoundBatched
+from nomos.domain.records import items, to_column
+from nomos.domain.values import plain
+from nomos.engine.alone import reason
+from nomos.engine.answers.asking import Answers
+from nomos.engine.choices import bounds, from_pattern, generator, real_bounds
+from nomos.engine.coroutines.hub import MOST_LIVE, Hub, Lane
+from nomos.engine.emit import function_of, lists_of
+from nomos.engine.program import Function, Program, Running
+from nomos.engine.vectorized.chunk import Chunk, Fate
+from nomos.engine.vectorized.columns import Columns
+from nomos.errors import Discard
+
+Array = np.ndarray[Any, Any]
+
+
+class LaneCase(Lane):
+    """A case whose block runs in a lane; it draws on where its vars ended."""
+
+    __slots__ = ("address", "choices", "chunk")
+
+    def __init__(
+        self,
+        block: Callable[..., Any],
+        arguments: Sequence[Any],
+        chunk: Chunk,
+        address: tuple[int, int],
+        places: Sequence[int],
+    ) -> None:
+        # Written out, not left to Lane: there is one for every case.
+        self.function = block
+        self.arguments = self.items = arguments  # the inputs come first
+        self.places = places
+        self.result: Any = None
+        self.failure: BaseException | None = None
+        self.is_lost = False
+        self.calls = 0
+        self.told: dict[Any, int] | None = None
+        self.chunk = chunk
+        self.address = address  # its row in the chunk, and how many draws it has made
+        self.choices: list[int] = []
+
+    @property
+    def program(self) -> Program:  # type: ignore[override]  # found, not kept
+        """The program that runs."""
+        return self.chunk.program
+
+    @property
+    def draws(self) -> LaneCase:  # type: ignore[override]  # itself
+        """Where it draws from."""
+        return self
+
+    def integer(self, low: int, high: int) -> int:
+        """Draw from low..high, both included."""
+        low, high = bounds(low, high)
+        row, position = self.address
+        at = position + len(self.choices)
+        value = self.chunk.draws.integer(row, at, low, high)
+        self.choices.append(value)
+        return value
+
+    def real(self, low: float, high: float) -> float:
+        """Draw a real number from low to high."""
+        low, high = real_bounds(low, high)
+        row, position = self.address
+        at = position + len(self.choices)
+        recorded = self.chunk.draws.real(row, at, low, high)
+        self.choices.append(recorded)
+        return from_pattern(recorded)
+
+    def generator(self) -> np.random.Generator:
+        """Draw a generator."""
+        row, position = self.address
+        seed = self.chunk.draws.seed(row, position + len(self.choices))
+        self.choices.append(seed)
+        return generator(seed)
+
+
+def _current() -> Running:
+    lane: Lane = getcurrent().lane  # type: ignore[attr-defined]  # a Worker's
+    return lane
+
+
+def _asking(function: BoundBatched) -> Function:
+    """Return how a batched function asks the hub: what a spec calls most, in few steps."""
+    return lambda *arguments: getcurrent().ask(function, arguments)  # type: ignore[attr-defined]  # a Worker's
+
+
+class Lanes:
+    """A block compiled to a function that runs in lanes."""
+
+    def __init__(self, program: Program, most_live: int = MOST_LIVE) -> None:
+        self.program = program
+        self.most_live = most_live
+        spec = program.spec
+        self.parameters = [*spec.inputs, *(let.name for let in spec.variables)]
+        outputs = ast.Tuple([ast.Name(o, ast.Load()) for o in spec.outputs], ast.Load())
+        body = [*lists_of(spec), *spec.code.statements, ast.Return(outputs)]
+        names = program.namespace(_current, _asking)
+        self._block: Callable[..., tuple[Any, ...]] = function_of(
+            self.parameters, body, spec.source.name, names
+        )
+
+    def run(self, columns: Columns, answers: Answers) -> None:
+        """Run the block for every case still in the chunk."""
+        lanes = self._lanes(columns)
+        remembers = self.program.can_remember and answers.size > 0
+        Hub(answers, most_live=self.most_live, remembers=remembers).run(lanes)
+        columns.chunk.add_calls(None, np.array([lane.calls for lane in lanes]))
+        if any(lane.choices for lane in lanes):
+            columns.chunk.record_block([tuple(lane.choices) for lane in lanes])
+        self._hand_back(columns, lanes)
+
+    def _lanes(self, columns: Columns) -> list[LaneCase]:
+        chunk, block = columns.chunk, self._block
+        values = [items(columns.column(name)) for name in self.parameters]
+        inputs = [columns.scope[name].places for name in self.program.spec.inputs]
+        places = [places.tolist() for places in inputs if places is not None]
+        positions = np.broadcast_to(chunk.position, chunk.rows.shape).tolist()
+        addresses = zip(chunk.rows.tolist(), positions, strict=True)
+        cases = zip(*values, strict=True)
+        where = zip(*places, strict=True)
+        return [
+            LaneCase(block, arguments, chunk, address, at)
+            for address, arguments, at in zip(addresses, cases, where, strict=True)
+        ]
+
+    def _hand_back(self, columns: Columns, lanes: list[LaneCase]) -> None:
+        """Give the outputs their columns, and let the cases that failed go."""
+        chunk, source = columns.chunk, self.program.spec.source
+        gone: dict[tuple[Fate, str], list[int]] = {}
+        failed = [n for n, lane in enumerate(lanes) if lane.failure is not None]
+        for number in failed:
+            failure = lanes[number].failure
+            why = Fate.HARD, ""
+            if isinstance(failure, Discard):
+                why = Fate.DISCARDED, reason(failure, source)
+            gone.setdefault(why, []).append(number)
+        for (fate, words), numbers in gone.items():
+            chunk.mark(np.array(numbers), None, fate, words)
+        good = next((lane.result for lane in lanes if lane.failure is None), None)
+        stand_in = good or (0,) * len(self.program.spec.outputs)
+        results = [stand_in if lane.failure else lane.result for lane in lanes]
+        outputs = zip(*results, strict=True)
+        for name, values in zip(self.program.spec.outputs, outputs, strict=True):
+            columns.bind(name, to_column([plain(value) for value in values]))
+        chunk.settle()

@@ -1,0 +1,356 @@
+"""From the core to Python: the statements of one case, as `ast`.
+
+They are the body of the function that runs a case alone, and of the loop of the
+standalone harness. Every node keeps its line in the spec, so tracebacks point there.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, TypeVar, assert_never
+
+from nomos.diagnostics.source import Source, Span
+from nomos.lang import core
+from nomos.lang.python.flow import bound_names
+from nomos.lang.types import BUILT_IN, Type
+
+_ARITHMETIC: dict[str, type[ast.operator]] = {
+    "+": ast.Add,
+    "-": ast.Sub,
+    "*": ast.Mult,
+    "/": ast.Div,
+    "%": ast.Mod,
+}
+_COMPARE: dict[str, type[ast.cmpop]] = {
+    "==": ast.Eq,
+    "<": ast.Lt,
+    "<=": ast.LtE,
+    ">": ast.Gt,
+    ">=": ast.GtE,
+}
+_Node = TypeVar("_Node", bound=ast.stmt | ast.expr)
+_PLAINLY_EQUAL = frozenset({Type.INT, Type.BOOL, Type.STRING})
+TEST_GENERATOR, PRECONDITION = "# test generator", "# precondition"
+CODE, ORACLE = "# code", "# oracle"
+
+
+class Emitter:
+    """Turns the parts of a spec into Python statements.
+
+    `known` are the names of the domain's functions. What is ours is reached through
+    the `case` alone, and that is called by a name that nobody else has: neither the
+    spec nor a domain can stand in front of the language's own operators.
+    """
+
+    def __init__(self, spec: core.Spec, known: Collection[str]) -> None:
+        self.spec = spec
+        self.source: Source = spec.source
+        lets = (*spec.variables, *spec.later_variables)
+        own = {*spec.inputs, *spec.outputs, *spec.lists, *(let.name for let in lets)}
+        conditions = (*spec.requires, *spec.ensures)
+        for expr in (*(let.value for let in lets), *(c.test for c in conditions)):
+            own |= core.bound_names(expr)
+        self._shadowed = own | bound_names(spec.code.statements)
+        self._taken = {*self._shadowed, *mentioned(spec), *spec.imports}
+        self._taken |= {*known, *BUILT_IN}
+        self.aliases: dict[str, str] = {}  # functions, and what they are called here
+        self.case = self.unused("case")
+
+    def unused(self, name: str) -> str:
+        """Return a name for something of ours that nothing else is called by."""
+        while name in self._taken:
+            name += "_"
+        self._taken.add(name)
+        return name
+
+    def _function(self, name: str) -> str:
+        """Return what to call a function that the spec uses by its name."""
+        if name not in self.aliases:
+            shadowed = name in self._shadowed
+            self.aliases[name] = self.unused(name) if shadowed else name
+        return self.aliases[name]
+
+    def body(self) -> list[ast.stmt]:
+        """Return the statements that run and judge one case."""
+        spec = self.spec
+        body = [_marker(TEST_GENERATOR)]
+        body += self._inputs()
+        body += [self.let(let) for let in spec.variables]
+        if spec.requires:
+            body.append(_marker(PRECONDITION))
+        body += [self._unless(item, "discard") for item in spec.requires]
+        body.append(ast.Expr(self._ours("accept")))
+        body.append(_marker(CODE))
+        body += copy.deepcopy(list(spec.code.statements))
+        body.append(self._end_of_block())
+        body.append(_marker(ORACLE))
+        body += [self.let(let) for let in spec.later_variables]
+        body += [self._unless(item, "violate") for item in spec.ensures]
+        return [ast.fix_missing_locations(statement) for statement in body]
+
+    def _end_of_block(self) -> ast.stmt:
+        """Return the statement that makes plain values of the outputs."""
+        outputs = self.spec.outputs
+        call = self._ours("outputs", *(ast.Name(o, ast.Load()) for o in outputs))
+        targets: list[ast.expr] = [ast.Name(o, ast.Store()) for o in outputs]
+        made: ast.stmt = ast.Expr(call)
+        if targets:
+            one = len(targets) == 1
+            made = ast.Assign(
+                [targets[0] if one else ast.Tuple(targets, ast.Store())], call
+            )
+        # An output that is missing is missing at the end of the block.
+        block = self.spec.code.statements
+        return ast.copy_location(made, block[-1]) if block else made
+
+    def _inputs(self) -> list[ast.stmt]:
+        """Return the draws of the inputs, in their order."""
+        draws: dict[str, ast.expr] = {}
+        for name in self.spec.inputs:
+            base = name.partition("[")[0]
+            draw = self._ours("input")
+            if base == name:
+                draws[name] = draw
+            elif base not in draws:
+                size = self._range(len(self.spec.lists[base]))
+                items = ast.comprehension(ast.Name("_", ast.Store()), size, [], 0)
+                draws[base] = ast.ListComp(draw, [items])
+        return [_assign(name, value) for name, value in draws.items()]
+
+    def _range(self, *bounds: int | ast.expr) -> ast.expr:
+        parts = [ast.Constant(b) if isinstance(b, int) else b for b in bounds]
+        return self._ours("range", *parts)
+
+    def let(self, let: core.Let) -> ast.stmt:
+        """Return the assignment of a var."""
+        return self._at(_assign(let.name, self.expression(let.value)), let.value.span)
+
+    def _unless(self, condition: core.Condition, action: str) -> ast.stmt:
+        arguments: list[ast.expr] = [ast.Constant(condition.text)]
+        if action == "violate":
+            arguments.append(self._values(condition.indices))
+        otherwise = ast.Expr(self._ours(action, *arguments))
+        # A `forall` that fails says where: its indices are names of the case by then.
+        loops: list[tuple[str, ast.expr]] = []
+        test = condition.test
+        while action == "violate" and isinstance(test, core.Quantifier):
+            if test.word != "forall":
+                break
+            loops += self._loops(test)
+            test = test.body
+        negated = ast.UnaryOp(ast.Not(), self.expression(test))
+        statement: ast.stmt = ast.If(negated, [otherwise], [])
+        for index, over in reversed(loops):
+            statement = ast.For(ast.Name(index, ast.Store()), over, [statement], [])
+        return self._at(statement, condition.test.span)
+
+    def _loops(self, expr: core.Quantifier) -> list[tuple[str, ast.expr]]:
+        """Return the names of the indices, each with what it goes over."""
+        first, *second = expr.indices
+        loops = [(first, self._range(expr.size))]
+        for index in second:
+            after = ast.BinOp(ast.Name(first, ast.Load()), ast.Add(), ast.Constant(1))
+            loops.append((index, self._range(after, expr.size)))
+        return loops
+
+    def _values(self, indices: Sequence[str]) -> ast.expr:
+        """Return the values of the case by their names, where a `forall` fails too."""
+        spec = self.spec
+        before = (*spec.inputs, *(let.name for let in spec.variables))
+        names = (*before, *spec.outputs, *(let.name for let in spec.later_variables))
+        names = (*names, *indices)
+        values: list[ast.expr] = [_variable(name) for name in names]
+        return ast.Dict([ast.Constant(name) for name in names], values)
+
+    def _ours(self, method: str, *arguments: ast.expr) -> ast.Call:
+        case = ast.Name(self.case, ast.Load())
+        return ast.Call(
+            ast.Attribute(case, method, ast.Load()), list(arguments), keywords=[]
+        )
+
+    def _call(self, function: str, *arguments: ast.expr) -> ast.Call:
+        name = ast.Name(self._function(function), ast.Load())
+        return ast.Call(name, list(arguments), keywords=[])
+
+    def _at(self, node: _Node, span: Span) -> _Node:
+        node.lineno, column = self.source.locate(span.start)
+        node.col_offset = column - 1
+        node.end_lineno, column = self.source.locate(span.end)
+        node.end_col_offset = column - 1
+        return ast.fix_missing_locations(node)
+
+    def expression(self, expr: core.Expr) -> ast.expr:
+        """Translate an expression; total, because the checker has accepted it."""
+        return self._at(self._expression(expr), expr.span)
+
+    def _expression(self, expr: core.Expr) -> ast.expr:
+        emit = self.expression
+        match expr:
+            case core.Constant(value=value):
+                return _constant(value)
+            case core.Variable(name=name):
+                return _variable(name)
+            case core.GetFeature(record=record, key=key):
+                return self._call("getFeat", emit(record), emit(key))
+            case core.SetFeature(record=record, key=key, value=value):
+                return self._call("setFeat", emit(record), emit(key), emit(value))
+            case core.Label(input=name, index=index):
+                item = _variable(name)
+                if index is not None:
+                    item = self._ours("item_at", item, emit(index))
+                return self._call("label", item)
+            case core.RandReal(low=low, high=high):
+                return self._call("randReal", emit(low), emit(high))
+            case core.RandInt(low=low, high=high):
+                return self._call("randInt", emit(low), emit(high))
+            case core.Call(function=function, arguments=arguments):
+                return self._call(function, *(emit(argument) for argument in arguments))
+            case core.Not(operand=operand):
+                return ast.UnaryOp(ast.Not(), emit(operand))
+            case core.Negate(operand=operand):
+                return ast.UnaryOp(ast.USub(), emit(operand))
+            case core.Arithmetic():
+                return self._arithmetic(expr)
+            case core.Compare():
+                return self._compare(expr)
+            case core.Logic():
+                return self._logic(expr)
+            case core.Conditional(test=test, yes=yes, no=no):
+                return ast.IfExp(emit(test), emit(yes), emit(no))
+            case core.Index(items=items, index=index):
+                return self._ours("item_at", emit(items), emit(index))
+            case core.Quantifier():
+                return self._quantifier(expr)
+            case core.Apply(parameters=parameters, arguments=arguments, body=body):
+                named = ast.Lambda(_parameters(parameters), emit(body))
+                return ast.Call(named, [emit(a) for a in arguments], [])
+            case _:
+                assert_never(expr)
+
+    def _arithmetic(self, expr: core.Arithmetic) -> ast.expr:
+        """Emit a chain from its left end, so that its length costs no stack."""
+        spine = core.spine(expr)
+        result = self.expression(spine[-1].left)
+        for node in reversed(spine):
+            sign = _ARITHMETIC[node.operator]()
+            result = ast.BinOp(result, sign, self.expression(node.right))
+        return result
+
+    def _quantifier(self, expr: core.Quantifier) -> ast.expr:
+        name = {"forall": "all_of", "exists": "any_of", "count": "count_true"}
+        generators = [
+            ast.comprehension(ast.Name(index, ast.Store()), over, [], 0)
+            for index, over in self._loops(expr)
+        ]
+        values = ast.GeneratorExp(self.expression(expr.body), generators)
+        return self._ours(name.get(expr.word, "add_up"), values)
+
+    def _compare(self, expr: core.Compare) -> ast.expr:
+        left, right = self.expression(expr.left), self.expression(expr.right)
+        if expr.operator == "!=":
+            return self._ours("differ", left, right)
+        if expr.operator == "==" and not compares_plainly(expr):
+            return self._ours("equal", left, right)
+        return ast.Compare(left, [_COMPARE[expr.operator]()], [right])
+
+    def _logic(self, expr: core.Logic) -> ast.expr:
+        left, right = self._truth(expr.left), self._truth(expr.right)
+        match expr.operator:
+            case "&&":
+                return _chain(ast.And, left, right)
+            case "||":
+                return _chain(ast.Or, left, right)
+            case "==>":
+                return ast.BoolOp(ast.Or(), [ast.UnaryOp(ast.Not(), left), right])
+
+    def _truth(self, expr: core.Expr) -> ast.expr:
+        """Emit an operand of logic as a truth value, whatever a function returns."""
+        emitted = self.expression(expr)
+        is_truth = isinstance(expr, core.Compare | core.Logic | core.Not) or (
+            isinstance(expr, core.Quantifier) and expr.word in ("forall", "exists")
+        )
+        return emitted if is_truth else self._ours("truth", emitted)
+
+
+def _chain(kind: type[ast.And | ast.Or], *sides: ast.expr) -> ast.BoolOp:
+    """Join truth values, those that are chains of the same kind part by part."""
+    values: list[ast.expr] = []
+    for side in sides:
+        same = isinstance(side, ast.BoolOp) and isinstance(side.op, kind)
+        values += side.values if same else [side]  # type: ignore[attr-defined]  # it is one
+    return ast.BoolOp(kind(), values)
+
+
+def lists_of(spec: core.Spec) -> list[ast.stmt]:
+    """Return the statements that make the lists of inputs from their items."""
+    return [
+        _assign(name, ast.List([ast.Name(m, ast.Load()) for m in members], ast.Load()))
+        for name, members in spec.lists.items()
+    ]
+
+
+def _variable(name: str) -> ast.expr:
+    """Return the use of a name, `xs[0]` being an item of `xs`."""
+    base, bracket, rest = name.partition("[")
+    value = ast.Name(base, ast.Load())
+    if not bracket:
+        return value
+    return ast.Subscript(value, ast.Constant(int(rest[:-1])), ast.Load())
+
+
+def compares_plainly(expr: core.Compare) -> bool:
+    """Tell whether Python's own `==` compares by value here; else `equal` does."""
+    types = {expr.left.type, expr.right.type}
+    return expr.operator == "==" and types <= _PLAINLY_EQUAL
+
+
+def _constant(value: int | float | str | bool | None) -> ast.expr:
+    if type(value) in (int, float) and value < 0:  # type: ignore[operator]  # a number
+        return ast.UnaryOp(ast.USub(), ast.Constant(-value))  # type: ignore[operator]  # a number
+    return ast.Constant(value)
+
+
+def mentioned(spec: core.Spec) -> set[str]:
+    """Return every name that the Python block mentions."""
+    return {
+        node.id
+        for statement in spec.code.statements
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Name)
+    }
+
+
+def _assign(name: str, value: ast.expr) -> ast.Assign:
+    return ast.Assign([ast.Name(name, ast.Store())], value)
+
+
+def _marker(comment: str) -> ast.stmt:
+    """Return a statement that stands for a comment; see `with_comments`."""
+    return ast.Expr(ast.Constant(comment))
+
+
+def _parameters(names: Sequence[str]) -> ast.arguments:
+    return ast.arguments(
+        posonlyargs=[],
+        args=[ast.arg(name) for name in names],
+        kwonlyargs=[],
+        kw_defaults=[],
+        defaults=[],
+    )
+
+
+def function_of(
+    parameters: list[str], body: list[ast.stmt], file: str, names: dict[str, Any]
+) -> Callable[..., Any]:
+    """Return a function to which `names` are global; its own name is none of them."""
+    module = ast.parse("def case(): pass")
+    function = module.body[0]
+    assert isinstance(function, ast.FunctionDef)
+    function.args = _parameters(parameters)
+    function.body = body or [ast.Pass()]
+    defined: dict[str, Callable[..., Any]] = {}
+    code = compile(ast.fix_missing_locations(module), file, "exec")
+    exec(code, names, defined)
+    return defined["case"]

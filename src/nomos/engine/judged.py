@@ -1,0 +1,125 @@
+"""What became of a chunk of cases, as data that workers can send."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from nomos.engine.vectorized.chunk import padded
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(slots=True)
+class Violations:
+    """The violated cases of a chunk, in their order.
+
+    A row of `choices` holds the first `lengths` numbers that a case drew. `failed` has
+    a bit for each `ensures` that does not hold. `gaps` say by how much the first of
+    them is missed, NaN where that is no number. `came_back` marks the cases that were
+    violated again in a batch of violated cases alone.
+    """
+
+    rows: Array
+    choices: Array
+    lengths: Array
+    failed: Array
+    gaps: Array
+    came_back: Array
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @classmethod
+    def of(
+        cls,
+        rows: Sequence[int],
+        choices: Sequence[tuple[int, ...]],
+        failed: Sequence[int],
+        gaps: Sequence[float],
+    ) -> Violations:
+        """Return the violations of these rows, each with its choices."""
+        count = len(rows)
+        return cls(
+            np.array(rows, dtype=np.int64),
+            *padded(choices),
+            np.array(failed, dtype=np.int64),
+            np.array(gaps, dtype=np.float64),
+            np.ones(count, dtype=bool),
+        )
+
+    def take(self, index: Array) -> Violations:
+        """Return some of the violations."""
+        return Violations(
+            self.rows[index],
+            self.choices[index],
+            self.lengths[index],
+            self.failed[index],
+            self.gaps[index],
+            self.came_back[index],
+        )
+
+    def choices_of(self, number: int) -> tuple[int, ...]:
+        """Return the choices of one case."""
+        return tuple(self.choices[number, : self.lengths[number]].tolist())
+
+
+def joined(parts: Sequence[Violations]) -> Violations:
+    """Put violations together, in the order of their rows."""
+    if len(parts) == 1:
+        return parts[0]
+    width = max(part.choices.shape[1] for part in parts)
+    wide = [
+        np.pad(part.choices, ((0, 0), (0, width - part.choices.shape[1])))
+        for part in parts
+    ]
+    together = Violations(
+        np.concatenate([part.rows for part in parts]),
+        np.concatenate(wide),
+        np.concatenate([part.lengths for part in parts]),
+        np.concatenate([part.failed for part in parts]),
+        np.concatenate([part.gaps for part in parts]),
+        np.concatenate([part.came_back for part in parts]),
+    )
+    return together.take(np.argsort(together.rows, kind="stable"))
+
+
+def no_violations() -> Violations:
+    """Return the violations of a chunk that has none."""
+    return Violations.of([], [], [], [])
+
+
+@dataclass(frozen=True, slots=True)
+class CrashedCase:
+    """A case of a chunk that ended in an error."""
+
+    row: int
+    choices: tuple[int, ...]
+    error: str
+    traceback: str
+
+
+@dataclass(slots=True)
+class Judged:
+    """The verdicts on the first cases of a chunk, in their order.
+
+    `accepted` tells which cases got past `requires` and so spent budget; `calls` how
+    many calls of the model each makes when run by itself. `why` numbers the reason of
+    each discarded case among `reasons`, -1 for the others.
+    """
+
+    verdicts: Array
+    accepted: Array
+    calls: Array
+    why: Array
+    reasons: tuple[str, ...] = ()
+    violations: Violations = field(default_factory=no_violations)
+    crashes: tuple[CrashedCase, ...] = ()
+    moved: int = 0
+    seconds: float = 0.0
+
+    def __len__(self) -> int:
+        return len(self.verdicts)

@@ -1,0 +1,302 @@
+"""A spec and its domain, ready to run: the source of inputs, and the functions."""
+
+from __future__ import annotations
+
+import builtins
+import copy
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from nomos.domain.domain import Domain, has_models, may_ask, members
+from nomos.domain.functions import BoundBatched, Counted, count_calls
+from nomos.domain.records import (
+    Column,
+    get_feature,
+    set_feature,
+    to_column,
+)
+from nomos.domain.schema import Schema
+from nomos.domain.source import labels_of, source_of
+from nomos.domain.values import answer, is_value, plain
+from nomos.engine.choices import CaseDraws
+from nomos.engine.vectorized.rows import Source
+from nomos.errors import DomainError
+from nomos.lang import core
+from nomos.lang.types import BUILT_IN, MAX_INT
+
+Array = np.ndarray[Any, Any]
+_PYTHONS = ("abs", "len", "max", "min", "round")  # built in, and the same in Python
+Function = Callable[..., Any]
+
+
+class Running(Counted):
+    """One case while it runs: its draws, its model calls, and the items that it drew."""
+
+    __slots__ = ("draws", "items", "places", "program")
+
+    def __init__(self, program: Program, draws: CaseDraws) -> None:
+        super().__init__()
+        self.program = program
+        self.draws = draws
+        self.items: Sequence[Any] = []  # that it drew, and their places in the source
+        self.places: Sequence[int] = []
+
+    def input(self) -> Any:
+        """Draw an item from the source."""
+        place = self.draws.integer(0, len(self.program.source) - 1)
+        item = self.program.item(place)
+        self.items, self.places = [*self.items, item], [*self.places, place]
+        return item
+
+    def place(self, record: Any) -> int | None:
+        """Return where in the source a record was drawn, None if it was made up."""
+        for item, place in zip(self.items, self.places, strict=False):
+            if item is record:
+                return place
+        return None
+
+    def label(self, record: Any) -> Any:
+        """Return the label of a drawn item; a made-up record has none."""
+        place = self.place(record)
+        if place is None:
+            raise LookupError("this record was made up, so it has no label")
+        return self.program.label_at(place)
+
+
+Current = Callable[[], Running]
+
+
+class Program:
+    """What a spec's names stand for at run time."""
+
+    def __init__(
+        self,
+        spec: core.Spec,
+        domain: Domain,
+        functions: Mapping[str, Function] | None = None,
+        modules: Mapping[str, ModuleType] | None = None,
+    ) -> None:
+        self.spec = spec
+        self.domain = domain
+        own = _functions(domain)
+        self.functions = {**(functions or {}), **own}
+        # Where no function is batched, each that the block calls stands for the model.
+        self.plain_models: frozenset[str] = frozenset()
+        if not has_models(type(domain)):
+            self.plain_models = frozenset(own.keys() - BUILT_IN.keys())
+        self.modules = dict(modules or {})
+        self.schema: Schema | None = domain.schema
+        lets = (*spec.variables, *spec.later_variables)
+        self.names = (*spec.inputs, *(let.name for let in lets), *spec.outputs)
+        self.source: Any = source_of(domain)  # a sequence, often an array
+        self.rows: Source | None = None  # the source, where it is an array of rows
+        if isinstance(self.source, np.ndarray) and self.source.ndim > 1:
+            self.rows = Source(self.source, self.schema)
+        self.labels: Sequence[Any] | None = labels_of(domain, len(self.source))
+        self._is_value: dict[int, bool] = {}
+        self._asks: dict[str, bool] = {}
+        if self.labels is not None and len(spec.inputs) > 1:
+            self._check_labels_told_apart()
+
+    @property
+    def record_bytes(self) -> int:
+        """How large a record is, as far as arrays are concerned."""
+        first = self.source[0]
+        return first.nbytes if isinstance(first, np.ndarray) else 0
+
+    def item(self, place: int) -> Any:
+        """Return an item of the source as a value that a case may not change."""
+        item = plain(self.source[place])
+        shared = self._is_value.get(place)
+        if shared is None:
+            shared = self._is_value[place] = is_value(item)
+        return item if shared else isolated(item)
+
+    @cached_property
+    def can_remember(self) -> bool:
+        """Whether an item alone determines what functions say of it, whenever asked."""
+        if draws(self.function("getFeat")) or draws(self.function("setFeat")):
+            return False
+        if isinstance(self.source, np.ndarray):
+            return True
+        if not isinstance(self.source, list | tuple):
+            return False  # it makes its items when asked: someone may change them
+        return all(isinstance(i, np.ndarray) or is_value(i) for i in self.source)
+
+    def label_at(self, place: int) -> Any:
+        """Return the label of an item of the source."""
+        if self.labels is None:
+            raise LookupError("the domain has no labels")
+        return plain(self.labels[place])
+
+    @cached_property
+    def label_column(self) -> Column:
+        """The labels of all items."""
+        return to_column([self.label_at(place) for place in range(len(self.source))])
+
+    def function(self, name: str) -> Function | None:
+        """Return a function of the domain or of a plain import, None if unknown."""
+        return self.functions.get(name)
+
+    def draws(self, name: str) -> bool:
+        """Tell whether a function of this name draws."""
+        own = self.functions.get(name)
+        return name in ("randInt", "randReal") if own is None else draws(own)
+
+    def batched(self, name: str) -> BoundBatched | None:
+        """Return a batched function, None if the name stands for no such thing."""
+        found = self.functions.get(name)
+        return found if isinstance(found, BoundBatched) else None
+
+    def asks(self, name: str) -> bool:
+        """Tell whether a function seems to call a batched one, however deep inside."""
+        if name not in self._asks:
+            self._asks[name] = may_ask(type(self.domain), self.functions[name])
+        return self._asks[name]
+
+    def namespace(
+        self,
+        current: Current,
+        asking: Callable[[BoundBatched], Function] | None = None,
+    ) -> dict[str, Any]:
+        """Return what names mean in a case: the language's functions and the domain's.
+
+        `current` gives the case that runs; with it, draws go to the right record.
+        `asking` makes what stands for a batched function, where that has its own way.
+        """
+        names: dict[str, Any] = {
+            "MAX_INT": MAX_INT,
+            "getFeat": lambda record, key: get_feature(record, key, self.schema),
+            "setFeat": lambda r, key, value: set_feature(r, key, value, self.schema),
+            "strConcat": concatenate,
+            "randInt": lambda low, high: current().draws.integer(low, high),
+            "randReal": lambda low, high: current().draws.real(low, high),
+            "isclose": isclose,
+            **{name: getattr(builtins, name) for name in _PYTHONS},
+            "label": lambda record: current().label(record),
+        }
+        for name, function in self.functions.items():
+            is_model = name in self.plain_models
+            names[name] = _bound(name, function, current, is_model)
+            if asking is None or draws(function):
+                continue
+            if isinstance(function, BoundBatched):
+                names[name] = asking(function)
+        for name, module in self.modules.items():
+            names[name] = SimpleNamespace(**{**vars(module), **names})
+        return names
+
+    def _check_labels_told_apart(self) -> None:
+        """Refuse one object with two labels: which is meant, nobody could say."""
+        if not isinstance(self.source, list | tuple):
+            return
+        seen: dict[int, int] = {}
+        for place, item in enumerate(self.source):
+            first = seen.setdefault(id(item), place)
+            if first != place and not _same_label(
+                self.label_at(first), self.label_at(place)
+            ):
+                raise DomainError(
+                    f"{type(self.domain).__name__}.inputs() gives one object at {first}"
+                    f" and at {place}, with different labels: {item!r}"
+                )
+
+
+def draws(function: Function | None) -> bool:
+    """Tell whether a function is handed a generator."""
+    marked = function.function if isinstance(function, BoundBatched) else function
+    return bool(getattr(marked, "draws", False))
+
+
+def _functions(domain: Domain) -> dict[str, Function]:
+    """Return what of a domain a spec can call: the public methods of its class."""
+    return {name: getattr(domain, name) for name, _ in members(type(domain))}
+
+
+def _bound(name: str, function: Function, current: Current, is_model: bool) -> Function:
+    """Count a function's calls, and hand it a generator where it draws."""
+    hand_generator = draws(function)
+
+    def call(*arguments: Any, **options: Any) -> Any:
+        if is_model:
+            count_calls()
+        if hand_generator:
+            arguments = (*arguments, current().draws.generator())
+        return answer(function, *arguments, **options)
+
+    call.__name__ = name
+    return call
+
+
+def isolated(item: Any) -> Any:
+    """Return an item that a case can be handed without reaching another case."""
+    if is_value(item):
+        return item
+    if isinstance(item, np.ndarray):
+        item = item.view()
+        item.flags.writeable = False
+        return item
+    return copy.deepcopy(item)
+
+
+def concatenate(first: Any, second: Any) -> str:
+    """Join two strings."""
+    if not isinstance(first, str) or not isinstance(second, str):
+        raise TypeError("strConcat takes strings")
+    return first + second
+
+
+def equal(left: Any, right: Any) -> bool:
+    """Compare by value; arrays element by element, and NaN equals nothing."""
+    if isinstance(left, np.ndarray) or isinstance(right, np.ndarray):
+        return np.array_equal(left, right)
+    return bool(left == right)
+
+
+def differ(left: Any, right: Any) -> bool:
+    """Tell whether values differ; a comparison with NaN does not hold."""
+    if equal(left, right):
+        return False
+    return not (_is_nan(left) or _is_nan(right))
+
+
+def _same_label(left: Any, right: Any) -> bool:
+    """Tell whether labels are one label; unlike in a spec, NaN is the same as NaN."""
+    return equal(left, right) or (_is_nan(left) and _is_nan(right))
+
+
+def isclose(left: Any, right: Any, rel: float = 1e-9, abs: float = 0.0) -> bool:
+    """Tell whether numbers are close; of arrays, all their elements."""
+    if isinstance(left, np.ndarray) or isinstance(right, np.ndarray):
+        pairs = np.broadcast(left, right)
+        return all(math.isclose(a, b, rel_tol=rel, abs_tol=abs) for a, b in pairs)
+    return math.isclose(left, right, rel_tol=rel, abs_tol=abs)
+
+
+def item_at(items: Any, index: Any) -> Any:
+    """Return an item of a list; none is counted from its end."""
+    if index < 0:
+        raise IndexError(f"there is no item {index}")
+    return plain(items[index])
+
+
+def count_true(truths: Iterable[Any]) -> int:
+    """Return how many of them hold."""
+    return sum(1 for truth in truths if truth)
+
+
+def add_up(values: Iterable[Any]) -> Any:
+    """Add values up from the first to the last; `sum` may round in other ways."""
+    result: Any = 0
+    for value in values:
+        result = result + value
+    return result
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float | np.floating) and bool(value != value)

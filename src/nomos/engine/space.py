@@ -1,0 +1,135 @@
+"""All the cases there are: the choices of a spec listed, level by level of its draws."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from nomos.engine.answers.asking import Answers
+from nomos.engine.choices import CaseDraws, EndlessRange, Odometer
+from nomos.engine.program import Program
+from nomos.engine.vectorized.chunk import Chunk, Fate
+from nomos.engine.vectorized.columns import Columns
+from nomos.engine.vectorized.drawing import LONGEST_RANGE, ReplayedDraws
+from nomos.lang import core
+
+Array = np.ndarray[Any, Any]
+_CHUNK = 8192
+
+
+def input_count(program: Program) -> int:
+    """Return in how many ways the inputs can be drawn."""
+    return int(len(program.source) ** len(program.spec.inputs))
+
+
+def listed_cases(
+    program: Program, begin: int = 0, count: int | None = None
+) -> Iterator[Array]:
+    """Yield the choices of every case, in order, as arrays of one case per row.
+
+    Only cases of `count` ways to draw the inputs, from number `begin` on, are listed,
+    and only what comes before the block is run. Raises EndlessRange where a draw has
+    too many values to be listed.
+    """
+    if draws_late(program.spec, program.draws):
+        raise EndlessRange("a draw inside the block, or after it")
+    size, inputs = len(program.source), len(program.spec.inputs)
+    total = input_count(program)
+    total = total if count is None else min(total, begin + count)
+    for first in range(begin, total, _CHUNK):
+        numbers = np.arange(first, min(total, first + _CHUNK), dtype=np.int64)
+        digits = [numbers // size ** (inputs - 1 - i) % size for i in range(inputs)]
+        yield from _expand(program, np.stack(digits, axis=1))
+
+
+def draws_late(spec: core.Spec, draws: Callable[[str], bool]) -> bool:
+    """Tell whether a case may draw in its block or later, where nothing is listed.
+
+    `draws` tells whether a function of this name draws.
+    """
+    mentioned = {
+        node.id if isinstance(node, ast.Name) else node.attr
+        for statement in spec.code.statements
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Name | ast.Attribute)
+    }
+    if any(draws(name) for name in mentioned):
+        return True
+    lets = [let.value for let in spec.later_variables]
+    return any(
+        isinstance(node, core.RandInt | core.RandReal)
+        or (isinstance(node, core.Call) and node.draws)
+        for expr in (*lets, *(condition.test for condition in spec.ensures))
+        for node in core.walk(expr)
+    )
+
+
+def _expand(program: Program, known: Array) -> Iterator[Array]:
+    """Add the next choice to cases that wait for one; yield those that need no more."""
+    draws = ReplayedDraws(known)
+    chunk = Chunk(program, draws, len(known))
+    with np.errstate(all="ignore"):
+        Columns(chunk, Answers(len(program.source))).generate()
+    waits = np.zeros(len(known), dtype=bool)
+    waits[chunk.gone(Fate.WAITS)] = True
+    if not waits.all():
+        yield known[~waits]
+    waiting = np.flatnonzero(waits)
+    sizes = draws.high[waiting] - draws.low[waiting] + 1
+    if len(waiting) and not 0 < int(sizes.min()) <= int(sizes.max()) <= LONGEST_RANGE:
+        raise EndlessRange(f"randInt over more than {LONGEST_RANGE} numbers")
+    while len(waiting):
+        # As many of the waiting cases as fill a chunk, but at least one.
+        count = max(1, int(np.searchsorted(np.cumsum(sizes), _CHUNK)))
+        part, widths = waiting[:count], sizes[:count]
+        starts = np.repeat(np.cumsum(widths) - widths, widths)
+        values = np.repeat(draws.low[part], widths) + np.arange(widths.sum()) - starts
+        longer = np.column_stack([known[np.repeat(part, widths)], values])
+        yield from _expand(program, longer)
+        waiting, sizes = waiting[count:], sizes[count:]
+
+
+def listed_by_running(
+    program: Program, draw: Callable[[CaseDraws], None], begin: int, count: int | None
+) -> Iterator[Array]:
+    """Yield the choices of every case where only a function can run one.
+
+    `draw` runs a case up to its block with the draws that it is given.
+    """
+    size, inputs = len(program.source), len(program.spec.inputs)
+    total = input_count(program)
+    total = total if count is None else min(total, begin + count)
+    for number in range(begin, total):
+        first = [number // size ** (inputs - 1 - i) % size for i in range(inputs)]
+        odometer, more = Odometer(first), True
+        found: list[list[int]] = []
+        while more:
+            draw(odometer)
+            found.append(odometer.choices)
+            more = odometer.turn()
+        # Cases that make fewer draws come apart from the others, as they must.
+        for _, group in groupby(found, key=len):
+            cases = list(group)
+            for start in range(0, len(cases), _CHUNK):
+                yield np.array(cases[start : start + _CHUNK], dtype=np.int64)
+
+
+def space_within(
+    program: Program, limit: int, listed: Callable[[], Iterator[Array]] | None = None
+) -> int | None:
+    """Return how many cases there are, None where there are more than `limit`."""
+    if input_count(program) > limit:
+        return None
+    count = 0
+    try:
+        for cases in (listed or (lambda: listed_cases(program)))():
+            count += len(cases)
+            if count > limit:
+                return None
+    except EndlessRange:
+        return None
+    return count

@@ -1,0 +1,1 @@
+"""Cases as columns: each line of a spec for a whole chunk at once."""

@@ -1,0 +1,260 @@
+"""A chunk of cases under way: who is still here, their values, and their choices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+
+from nomos.engine.choices import generator
+from nomos.engine.program import Program
+from nomos.engine.vectorized.drawing import ColumnDraws
+from nomos.engine.vectorized.rows import frozen, part
+from nomos.lang import core
+
+Array = np.ndarray[Any, Any]
+
+
+class Fate(IntEnum):
+    """Why a case left its chunk."""
+
+    STAYS = 0
+    DISCARDED = 1
+    HARD = 2  # only a run alone can judge it
+    WAITS = 3  # it needs a choice that has not been made
+
+
+class Cell:
+    """The values of one name for the cases still here."""
+
+    __slots__ = ("known", "later", "places", "roots", "value")
+
+    def __init__(self, value: Any, roots: frozenset[str] | None) -> None:
+        self.value = frozen(value)
+        self.roots = roots  # the inputs that determine the value; None: draws do too
+        self.places: Array | None = None  # where in the source the items were drawn
+        # Put off until someone asks: the expression, and what its names mean.
+        self.later: tuple[core.Expr, dict[str, Cell]] | None = None
+        self.known: Array | None = None  # for which rows it has been worked out
+
+    def keep(self, index: Array) -> None:
+        """Forget the cases that left."""
+        self.value = frozen(part(self.value, index))
+        if self.places is not None:
+            self.places = self.places[index]
+        if self.known is not None:
+            self.known = self.known[index]
+
+
+At = Array | None  # places among the cases still here; None: all of them
+Scope = dict[str, Cell]
+
+
+class Chunk:
+    """Consecutive cases of a campaign, run together."""
+
+    def __init__(self, program: Program, draws: ColumnDraws, count: int) -> None:
+        self.program = program
+        self.draws = draws
+        self.rows: Array = np.arange(count)  # of those still here, in the chunk
+        self.size = count
+        # One entry for each draw, for all rows of the chunk: the values, and which rows
+        # made the draw (None: all that were there); or the draws that each block made.
+        self._choices: list[tuple[Array, Array | None] | list[tuple[int, ...]]] = []
+        self.position: int | Array = 0  # how many draws each case has made
+        self.left: list[tuple[Array, Array, Array]] = []  # rows, fates, reasons
+        self.reasons: list[str] = []
+        self._whole = True  # nobody has left
+        self._marked = False
+        self._fate = np.zeros(count, dtype=np.int8)
+        self._reason = np.zeros(count, dtype=np.int32)
+        self._cells: list[Cell] = []
+        self.calls = np.zeros(count, dtype=np.int64)  # of a model, by the blocks
+
+    def count(self, at: Array | None) -> int:
+        """Return how many rows are meant; None means all."""
+        return len(self.rows) if at is None else len(at)
+
+    def cell(self, value: Any, roots: frozenset[str] | None) -> Cell:
+        """Make a cell that forgets cases as they leave."""
+        cell = Cell(value, roots)
+        self._cells.append(cell)
+        return cell
+
+    def mark(
+        self, at: Array | None, where: Array | None, fate: Fate, reason: str
+    ) -> None:
+        """Let rows leave at the next `settle`; the first reason for a row stands."""
+        if at is None:
+            index = (
+                np.arange(len(self.rows)) if where is None else np.flatnonzero(where)
+            )
+        else:
+            index = at if where is None else at[where]
+        index = index[self._fate[index] == Fate.STAYS]
+        if not len(index):
+            return
+        if reason not in self.reasons:
+            self.reasons.append(reason)
+        self._fate[index] = fate
+        self._reason[index] = self.reasons.index(reason)
+        self._marked = True
+
+    def standing(self, at: Array | None) -> Array:
+        """Return which rows are not marked to leave: a run alone would get here too."""
+        fates = self._fate if at is None else self._fate[at]
+        standing: Array = fates == Fate.STAYS
+        return standing
+
+    def add_calls(
+        self, at: Array | None, calls: int | Array, standing: Array | None = None
+    ) -> None:
+        """Count the model calls of the blocks of rows that are (were) standing."""
+        if standing is None:
+            if at is None and not self._marked:  # all of them
+                self.calls[slice(None) if self._whole else self.rows] += calls
+                return
+            standing = self.standing(at)
+        rows = self.rows if at is None else self.rows[at]
+        more = calls if isinstance(calls, int) else calls[standing]
+        self.calls[rows[standing]] += more
+
+    def settle(self) -> Array | None:
+        """Let the marked rows go; return the index of those that stay, None for all."""
+        if not self._marked:
+            return None
+        self._marked = False
+        gone = self._fate != Fate.STAYS
+        reasons = self._reason[gone]
+        self.left.append((self.rows[gone], self._fate[gone], reasons))
+        index: Array = np.flatnonzero(~gone)
+        self.keep(index)
+        return index
+
+    def keep(self, index: Array) -> None:
+        """Forget all other rows."""
+        self._whole = False
+        self.rows = self.rows[index]
+        self._fate, self._reason = self._fate[index], self._reason[index]
+        if not isinstance(self.position, int):
+            self.position = self.position[index]
+        for cell in self._cells:
+            cell.keep(index)
+
+    def gone(self, fate: Fate) -> Array:
+        """Return the rows that have left for a reason of this kind."""
+        rows = [rows[fates == fate] for rows, fates, _ in self.left]
+        return np.concatenate(rows) if rows else np.empty(0, dtype=np.int64)
+
+    def draw(self, at: Array | None, low: Array, high: Array) -> Array:
+        """Draw an integer for each row and record it."""
+        rows, position = self._addresses(at)
+        values, waiting = self.draws.integers(rows, position, low, high)
+        if waiting is not None:
+            self.mark(at, waiting, Fate.WAITS, "")
+        self._record(at, values)
+        return values
+
+    def draw_reals(self, at: Array | None, low: Array, high: Array) -> Array:
+        """Draw a real number for each row and record its bits."""
+        values = self.draws.reals(*self._addresses(at), low, high)
+        self._record(at, values.view(np.int64))
+        return values
+
+    def draw_generators(self, at: Array | None) -> list[np.random.Generator]:
+        """Draw a generator for each row and record its seed."""
+        seeds = self.draws.seeds(*self._addresses(at))
+        self._record(at, seeds)
+        return [generator(seed) for seed in seeds.tolist()]
+
+    def _addresses(self, at: Array | None) -> tuple[Array | None, Array | int]:
+        if isinstance(self.position, int):
+            rows = None if self._whole else self.rows
+            return (rows if at is None else self.rows[at]), self.position
+        if at is None:
+            return self.rows, self.position
+        return self.rows[at], self.position[at]
+
+    def _record(self, at: Array | None, values: Array) -> None:
+        if at is None:
+            column = values
+            if not self._whole:
+                column = np.zeros(self.size, dtype=np.int64)
+                column[self.rows] = values
+            self._choices.append((column, None))
+            self.position = self.position + 1
+            return
+        column = np.zeros(self.size, dtype=np.int64)
+        made = np.zeros(self.size, dtype=bool)
+        column[self.rows[at]] = values
+        made[self.rows[at]] = True
+        self._choices.append((column, made))
+        if isinstance(self.position, int):
+            self.position = np.full(len(self.rows), self.position, dtype=np.int64)
+        self.position[at] += 1
+
+    def record_block(self, made: list[tuple[int, ...]]) -> None:
+        """Record the draws that the block made, for each case still here."""
+        choices: list[tuple[int, ...]] = [()] * self.size
+        for row, draws in zip(self.rows.tolist(), made, strict=True):
+            choices[row] = draws
+        self._choices.append(choices)
+        self.position = self.position + np.array([len(draws) for draws in made])
+
+    def choices_of(self, index: Array) -> tuple[Array, Array]:
+        """Return the choices of rows as a table, and how many each row has."""
+        rows = self.rows[index]
+        columns = [e[0] for e in self._choices if isinstance(e, tuple) and e[1] is None]
+        if len(columns) == len(self._choices):  # every case made the same draws
+            table = np.empty((len(rows), len(columns)), dtype=np.int64)
+            for number, column in enumerate(columns):
+                table[:, number] = column[rows]
+            return table, np.full(len(rows), len(columns), dtype=np.int64)
+        cases: list[list[int]] = [[] for _ in rows]
+        for entry in self._choices:
+            if isinstance(entry, list):
+                for case, row in zip(cases, rows.tolist(), strict=True):
+                    case.extend(entry[row])
+                continue
+            values, made = entry
+            drew = [True] * len(rows) if made is None else made[rows].tolist()
+            for case, value, did in zip(
+                cases, values[rows].tolist(), drew, strict=True
+            ):
+                if did:
+                    case.append(value)
+        return padded(cases)
+
+
+def padded(cases: Sequence[Sequence[int]]) -> tuple[Array, Array]:
+    """Return lists of choices as one table, and their lengths."""
+    lengths = np.fromiter(map(len, cases), dtype=np.int64, count=len(cases))
+    table = np.zeros((len(cases), int(lengths.max(initial=0))), dtype=np.int64)
+    for number, case in enumerate(cases):
+        table[number, : len(case)] = case
+    return table, lengths
+
+
+def roots(expr: core.Expr, scope: Scope) -> frozenset[str] | None:
+    """Return the inputs that determine an expression; None where draws do too."""
+    found: frozenset[str] = frozenset()
+    for node in core.walk(expr):
+        match node:
+            case core.RandInt() | core.RandReal() | core.Call(draws=True):
+                return None
+            case core.Quantifier() | core.Apply() | core.Index():
+                return None
+            case core.Label(input=name, index=None):
+                found |= {name}
+            case core.Label():
+                return None
+            case core.Variable(name=name):
+                inner = scope[name].roots if name in scope else None
+                if inner is None:
+                    return None
+                found |= inner
+            case _:
+                pass
+    return found

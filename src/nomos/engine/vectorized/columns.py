@@ -1,0 +1,152 @@
+"""Run a chunk of cases column by column: each line of a spec for all of them at once.
+
+The chunk follows the spec from its inputs to its verdicts. Cases leave on the way:
+discarded ones, and *hard* ones, which only a run alone can judge. What stays gives the
+same verdicts as running alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nomos.diagnostics.source import Span
+from nomos.domain.records import Column
+from nomos.engine.answers.asking import Answers
+from nomos.engine.gap import gaps
+from nomos.engine.vectorized.chunk import Chunk, Fate, Scope, roots
+from nomos.engine.vectorized.evaluate import Evaluator
+from nomos.engine.vectorized.rows import Rows
+from nomos.lang import core
+
+Array = np.ndarray[Any, Any]
+
+
+class Columns:
+    """Runs the lines of a spec on a chunk."""
+
+    def __init__(self, chunk: Chunk, answers: Answers) -> None:
+        self.chunk = chunk
+        self.program = chunk.program
+        self.spec = chunk.program.spec
+        self.evaluator = Evaluator(chunk, answers)
+        self.scope: Scope = {}
+        self.failed: Array = np.empty(0, dtype=np.int64)  # a bit for each `ensures`
+        self.gaps: Array = np.empty(0)  # by how much the first of them is missed
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether all cases have left."""
+        return not len(self.chunk.rows)
+
+    def generate(self) -> None:
+        """Draw the inputs, evaluate the vars, and drop what `requires` rejects."""
+        for name in self.spec.inputs:
+            self._draw_input(name)
+        for let in self.spec.variables:
+            self._let(let)
+        for condition in self.spec.requires:
+            if self.is_empty:
+                return
+            holds = self.evaluator.truth(condition.test, None, self.scope)
+            self.chunk.mark(None, ~holds, Fate.DISCARDED, condition.text)
+            self.chunk.settle()
+
+    def block(self) -> None:
+        """Run a straight-line block; a total call is made where its answer is needed."""
+        assert self.spec.code.straight is not None
+        with self.evaluator.counting():
+            for let in self.spec.code.straight:
+                self._line(let)
+
+    def _line(self, let: core.Let) -> None:
+        """Run one line of the block."""
+        if self._can_wait(let.value) and not self.is_empty:
+            # Counted now, whenever and for whomever it will be made.
+            nodes = list(core.walk(let.value))
+            calls = sum(isinstance(node, core.Call) for node in nodes)
+            self.chunk.add_calls(None, calls)
+            cell = self.chunk.cell(None, roots(let.value, self.scope))
+            cell.later = let.value, dict(self.scope)
+            self.scope[let.name] = cell
+        else:
+            self._let(let)
+
+    def bind(self, name: str, column: Column) -> None:
+        """Give a name of the spec its values."""
+        self.scope[name] = self.chunk.cell(column, None)
+
+    def judge(self) -> None:
+        """Evaluate the later vars and every `ensures`, each on every case."""
+        for let in self.spec.later_variables:
+            self._let(let)
+        if self.is_empty:
+            return
+        count = len(self.chunk.rows)
+        self.failed = np.zeros(count, dtype=np.int64)
+        self.gaps = np.full(count, np.nan)
+        for number, condition in enumerate(self.spec.ensures):
+            holds = self.evaluator.truth(condition.test, None, self.scope)
+            if not holds.all():
+                self._note_gaps(condition, np.flatnonzero(~holds & (self.failed == 0)))
+                self.failed[~holds] |= 1 << number
+        stays = self.chunk.settle()
+        if stays is not None:
+            self.failed, self.gaps = self.failed[stays], self.gaps[stays]
+
+    def _note_gaps(self, condition: core.Condition, at: Array) -> None:
+        """Keep by how much the first `ensures` that fails is missed."""
+        if len(at):
+            self.gaps[at] = gaps(
+                condition.test,
+                len(at),
+                lambda side: self.evaluator.value(side, at, self.scope),
+            )
+
+    def column(self, name: str) -> Column:
+        """Return the values of a name for the cases still here."""
+        value = self.evaluator.value(_variable(name), None, self.scope)
+        return self.evaluator.column(value, None)
+
+    def _draw_input(self, name: str) -> None:
+        source = self.program.source
+        count = len(self.chunk.rows)
+        low = np.broadcast_to(np.int64(0), count)
+        places = self.chunk.draw(None, low, low + (len(source) - 1))
+        if self.program.rows is not None:
+            records: Any = Rows(self.program.rows, places)
+        elif isinstance(source, np.ndarray):
+            records = source[places]
+        else:
+            records = [self.program.item(place) for place in places.tolist()]
+        cell = self.chunk.cell(records, frozenset({name}))
+        cell.places = places
+        self.scope[name] = cell
+        self.chunk.settle()
+
+    def _let(self, let: core.Let) -> None:
+        if self.is_empty:
+            return
+        value = self.evaluator.value(let.value, None, self.scope)
+        cell = self.chunk.cell(value, roots(let.value, self.scope))
+        if isinstance(let.value, core.Variable) and let.value.name in self.scope:
+            cell.places = self.scope[let.value.name].places
+        self.scope[let.name] = cell
+        self.chunk.settle()
+
+    def _can_wait(self, expr: core.Expr) -> bool:
+        """Tell whether nothing can go wrong in a line, so that it may be put off."""
+        return isinstance(expr, core.Call) and all(
+            isinstance(node, core.Constant | core.Variable)
+            or (isinstance(node, core.Call) and self._is_total(node))
+            for node in core.walk(expr)
+        )
+
+    def _is_total(self, call: core.Call) -> bool:
+        function = self.program.batched(call.function)
+        return function is not None and function.function.total and not call.draws
+
+
+def _variable(name: str) -> core.Variable:
+    return core.Variable(name, span=Span(0, 0))

@@ -1,0 +1,397 @@
+"""Evaluate expressions for many cases at once, on columns of values.
+
+A value is a column (an array or a list with one entry for each row), drawn `Rows`, or
+one Python scalar that holds for every row. Rows on which something happens that only a
+run alone can judge (an exception, above all) are marked and go on with a stand-in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, assert_never
+
+import numpy as np
+
+from nomos.domain.functions import BoundBatched, Counted, listening
+from nomos.domain.records import (
+    Column,
+    get_feature,
+    get_feature_many,
+    set_feature,
+    set_feature_many,
+    take,
+    to_column,
+)
+from nomos.domain.values import answer
+from nomos.engine.answers.asking import Answers, call_batch
+from nomos.engine.answers.memory import scatter, spread
+from nomos.engine.coroutines.hub import Hub, Lane
+from nomos.engine.emit import compares_plainly
+from nomos.engine.program import Function, differ, draws, equal
+from nomos.engine.vectorized import forms, vector
+from nomos.engine.vectorized.chunk import At, Cell, Chunk, Fate, Scope, roots
+from nomos.engine.vectorized.rows import Rows, each, frozen, own_column, part
+from nomos.errors import OF_THE_CASE, Discard, ModelError
+from nomos.lang import core
+
+Array = np.ndarray[Any, Any]
+
+_PYTHON: dict[str, Callable[[Any, Any], Any]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "/": lambda a, b: a / b,
+    "%": lambda a, b: a % b,
+    "==": equal,
+    "!=": differ,
+    "<": lambda a, b: bool(a < b),
+    "<=": lambda a, b: bool(a <= b),
+    ">": lambda a, b: bool(a > b),
+    ">=": lambda a, b: bool(a >= b),
+}
+_INTEGERS = range(-(2**63), 2**63)  # that a column of choices can hold
+
+
+class Evaluator:
+    """Evaluates expressions on the rows of a chunk."""
+
+    def __init__(self, chunk: Chunk, answers: Answers) -> None:
+        self.chunk = chunk
+        self.program = chunk.program
+        self.spec = chunk.program.spec
+        self.answers = answers
+        self.built_ins: dict[str, Function] = forms.BUILT_INS
+        self._counts = False  # the block runs: its calls of a model count
+
+    @contextmanager
+    def counting(self, counts: bool = True) -> Iterator[None]:
+        """Count the calls of a model that are evaluated inside, or do not."""
+        before, self._counts = self._counts, counts
+        try:
+            yield
+        finally:
+            self._counts = before
+
+    def column(self, value: Any, at: At) -> Column:
+        """Return a value as a column that nobody can change, repeating a scalar."""
+        if isinstance(value, Rows):
+            return frozen(value.array())  # type: ignore[no-any-return]  # a column
+        if isinstance(value, np.ndarray | list):
+            return frozen(value)  # type: ignore[no-any-return]  # a column
+        return to_column([value] * self.chunk.count(at))
+
+    def truth(self, expr: core.Expr, at: At, scope: Scope) -> Array:
+        """Return on which rows an expression holds."""
+        value = self.column(self.value(expr, at, scope), at)
+        truth = vector.truth(value)
+        if truth is None:
+            truth = np.asarray(self.each(bool, [value], at), dtype=bool)
+        return truth
+
+    def value(self, expr: core.Expr, at: At, scope: Scope) -> Any:
+        """Return the value of an expression on some rows."""
+        match expr:
+            case core.Constant(value=value):
+                return value
+            case core.Variable(name=name) if name in scope:
+                return self._variable(scope[name], at)
+            case core.Variable(name=name):
+                return forms.list_of(self, name, at, scope)
+            case core.Label():
+                return forms.label(self, expr, at, scope)
+            case core.RandInt():
+                return self._rand_int(expr, at, scope)
+            case core.RandReal():
+                return forms.rand_real(self, expr, at, scope)
+            case core.Call():
+                return self._call(expr, at, scope)
+            case core.GetFeature():
+                return self._get_feature(expr, at, scope)
+            case core.SetFeature():
+                return self._set_feature(expr, at, scope)
+            case core.Not(operand=operand):
+                return ~self.truth(operand, at, scope)
+            case core.Negate(operand=operand):
+                return self._negate(self.value(operand, at, scope), at)
+            case core.Arithmetic():
+                return self._arithmetic(expr, at, scope)
+            case core.Compare():
+                return self._compare(expr, at, scope)
+            case core.Logic():
+                return self._logic(expr, at, scope)
+            case core.Conditional():
+                return forms.conditional(self, expr, at, scope)
+            case core.Index():
+                return forms.index(self, expr, at, scope)
+            case core.Quantifier():
+                return forms.quantifier(self, expr, at, scope)
+            case core.Apply():
+                return forms.apply(self, expr, at, scope)
+            case _:
+                assert_never(expr)
+
+    def _variable(self, cell: Cell, at: At) -> Any:
+        if cell.later is None:
+            return cell.value if at is None else part(cell.value, at)
+        expr, scope = cell.later
+        count = len(self.chunk.rows)
+        if cell.known is None:
+            cell.known = np.zeros(count, dtype=bool)
+        rows = np.arange(count) if at is None else at
+        missing = rows[~cell.known[rows]]
+        if len(missing):
+            with self.counting(False):  # it was counted where it stands
+                values = self.column(self.value(expr, missing, scope), missing)
+            if cell.value is None:
+                cell.value = spread(values, missing, count)
+            else:
+                cell.value = scatter(cell.value, missing, values)
+            cell.known[missing] = True
+        return take(cell.value, rows)
+
+    def each(self, function: Callable[..., Any], values: list[Any], at: At) -> Column:
+        """Apply a function row by row; where it raises, the case leaves."""
+        count = self.chunk.count(at)
+        columns = [each(value, count) for value in values]
+        cases = list(zip(*columns, strict=True)) if columns else [()] * count
+        return self._settled([_attempt(function, case) for case in cases], at)
+
+    def _together(self, function: Function, values: list[Any], at: At) -> Column:
+        """Apply a function that asks a batched one: the rows ask at the same time."""
+        count = self.chunk.count(at)
+        columns = [each(value, count) for value in values]
+        cases = list(zip(*columns, strict=True)) if columns else [()] * count
+
+        lanes = [Lane(partial(answer, function), case) for case in cases]
+        Hub(self.answers).run(lanes)
+        if self._counts:
+            self.chunk.add_calls(at, np.array([lane.calls for lane in lanes]))
+        return self._settled([(lane.result, lane.failure) for lane in lanes], at)
+
+    def _settled(
+        self, results: list[tuple[Any, BaseException | None]], at: At
+    ) -> Column:
+        """Return results as a column; the rows without one leave."""
+        stand_in = next((value for value, error in results if error is None), 0)
+        gone: dict[tuple[Fate, str], list[int]] = {}
+        for number, (_, error) in enumerate(results):
+            if isinstance(error, Discard):
+                gone.setdefault((Fate.DISCARDED, str(error)), []).append(number)
+            elif error is not None:
+                gone.setdefault((Fate.HARD, ""), []).append(number)
+        for (fate, why), numbers in gone.items():
+            rows = np.array(numbers)
+            self.chunk.mark(rows if at is None else at[rows], None, fate, why)
+        return to_column([v if error is None else stand_in for v, error in results])
+
+    variable = _variable  # forms.py needs it
+
+    def _negate(self, value: Any, at: At) -> Any:
+        negated = vector.negate(value)
+        if negated is None:
+            return self.each(lambda a: -a, [value], at)
+        return negated if negated.ndim else negated.item()
+
+    def _arithmetic(self, expr: core.Arithmetic, at: At, scope: Scope) -> Any:
+        spine = core.spine(expr)
+        result = self.value(spine[-1].left, at, scope)
+        for node in reversed(spine):
+            right = self.value(node.right, at, scope)
+            result = self.calculate(node.operator, result, right, at)
+        return result
+
+    def calculate(self, operator: str, left: Any, right: Any, at: At) -> Any:
+        """Apply an operator of arithmetic to two values."""
+        calculated = vector.arithmetic(operator, left, right)
+        if calculated is None:
+            return self.each(_PYTHON[operator], [left, right], at)
+        result, bad = calculated
+        if bad is not None:
+            where = np.broadcast_to(bad, self.chunk.count(at))
+            self.chunk.mark(at, where, Fate.HARD, "")
+        return result if result.ndim else result.item()
+
+    def _compare(self, expr: core.Compare, at: At, scope: Scope) -> Any:
+        sides = [self.value(side, at, scope) for side in (expr.left, expr.right)]
+        left, right = (s.array() if isinstance(s, Rows) else s for s in sides)
+        result = vector.compare(expr.operator, left, right)
+        if result is not None:
+            return result if result.ndim else result.item()
+        if compares_plainly(expr):
+            return self.each(lambda a, b: bool(a == b), [left, right], at)
+        result = vector.compare_arrays(expr.operator, left, right)
+        if result is not None:
+            return result
+        return self.each(_PYTHON[expr.operator], [left, right], at)
+
+    def _logic(self, expr: core.Logic, at: At, scope: Scope) -> Array:
+        """Evaluate the right side only on the rows where it decides."""
+        left = self.truth(expr.left, at, scope)
+        result = ~left if expr.operator == "==>" else left.copy()
+        decides = ~left if expr.operator == "||" else left
+        if decides.all():
+            return self.truth(expr.right, at, scope)
+        if decides.any():
+            rows = np.flatnonzero(decides)
+            inner = rows if at is None else at[rows]
+            result[rows] = self.truth(expr.right, inner, scope)
+        return result
+
+    def _rand_int(self, expr: core.RandInt, at: At, scope: Scope) -> Array:
+        low = self._integers(self.value(expr.low, at, scope), at)
+        high = self._integers(self.value(expr.high, at, scope), at)
+        none = low > high
+        if none.any():
+            why = self.spec.source.slice(expr.span)
+            self.chunk.mark(at, none, Fate.DISCARDED, " ".join(why.split()))
+            high = np.where(none, low, high)
+        return self.chunk.draw(at, low, high)
+
+    def _integers(self, value: Any, at: At) -> Array:
+        """Return the bounds of draws; rows where they are no such thing leave."""
+        count = self.chunk.count(at)
+        if type(value) is int and value in _INTEGERS:
+            return np.broadcast_to(np.int64(value), count)
+        if isinstance(value, np.ndarray) and value.ndim == 1:
+            if value.dtype.kind == "b":
+                return value.astype(np.int64)
+            if value.dtype.kind == "i":
+                return value
+        entries = each(value, count)
+        fits = [isinstance(v, int) and v in _INTEGERS for v in entries]
+        self.chunk.mark(at, ~np.array(fits, dtype=bool), Fate.HARD, "")
+        integers = [v if fit else 0 for v, fit in zip(entries, fits, strict=True)]
+        return np.array(integers, dtype=np.int64)
+
+    def _get_feature(self, expr: core.GetFeature, at: At, scope: Scope) -> Any:
+        own = self.program.function("getFeat")
+        if own is not None:
+            arguments = (expr.record, expr.key)
+            call = core.Call("getFeat", arguments, draws(own), span=expr.span)
+            return self._call(call, at, scope)
+        record = self.value(expr.record, at, scope)
+        key = self.value(expr.key, at, scope)
+        schema = self.program.schema
+        try:
+            if isinstance(key, str | int):
+                if isinstance(record, Rows) and schema is not None:
+                    return record.get_feature(key)
+                return get_feature_many(self.column(record, at), key, schema)
+        except Exception:  # some row has no such feature: each has its own verdict
+            pass
+        return self.each(lambda r, k: get_feature(r, k, schema), [record, key], at)
+
+    def _set_feature(self, expr: core.SetFeature, at: At, scope: Scope) -> Any:
+        own = self.program.function("setFeat")
+        if own is not None:
+            arguments = (expr.record, expr.key, expr.value)
+            call = core.Call("setFeat", arguments, draws(own), span=expr.span)
+            return self._call(call, at, scope)
+        parts = [self.value(p, at, scope) for p in (expr.record, expr.key, expr.value)]
+        record, key, new = parts
+        schema = self.program.schema
+        try:
+            if isinstance(key, str | int):
+                values = self.column(new, at)
+                if isinstance(record, Rows) and schema is not None:
+                    return record.set_feature(key, values)
+                return set_feature_many(self.column(record, at), key, values, schema)
+        except Exception:  # some value does not fit: each row has its own verdict
+            pass
+        return self.each(lambda r, k, v: set_feature(r, k, v, schema), parts, at)
+
+    def _call(self, expr: core.Call, at: At, scope: Scope) -> Any:
+        function = self.program.function(expr.function)
+        if isinstance(function, BoundBatched):
+            return self._batched(function, expr, at, scope)
+        arguments = [self.value(argument, at, scope) for argument in expr.arguments]
+        if function is None:
+            return forms.built_in(self, expr.function, arguments, at)
+        if expr.draws:
+            arguments.append(self.chunk.draw_generators(at))
+        if self.program.asks(expr.function):
+            return self._together(function, arguments, at)
+        return self._one_by_one(function, expr.function, arguments, at)
+
+    def _one_by_one(
+        self, function: Function, name: str, arguments: list[Any], at: At
+    ) -> Column:
+        """Call a function that is not batched for each row."""
+        if not self._counts:
+            return self.each(partial(answer, function), arguments, at)
+        calls: list[int] = []
+
+        def call(*case: Any) -> Any:
+            counted = Counted()
+            counted.calls = int(name in self.program.plain_models)
+            try:
+                with listening(counted):
+                    return answer(function, *case)
+            finally:
+                calls.append(counted.calls)
+
+        standing = self.chunk.standing(at)
+        column = self.each(call, arguments, at)
+        self.chunk.add_calls(at, np.array(calls), standing)
+        return column
+
+    def _batched(
+        self, function: BoundBatched, expr: core.Call, at: At, scope: Scope
+    ) -> Column:
+        """Call a batched function once for all rows, or only for what is not known."""
+        # For all rows, remembered or not: the case may leave for what happens here.
+        arguments = [self.value(argument, at, scope) for argument in expr.arguments]
+        if self._counts and function.function.is_model:
+            self.chunk.add_calls(at, 1)
+
+        def ask(rows: At) -> tuple[Column, Array]:
+            """Ask for some of the rows that are meant; None: for all of them."""
+            inner = at if rows is None else rows if at is None else at[rows]
+            count = self.chunk.count(inner)
+            values = [v if rows is None else part(v, rows) for v in arguments]
+            if expr.draws:
+                values.append(self.chunk.draw_generators(inner))
+            self.answers.rows_sent += count
+
+            def columns(chosen: slice) -> list[Any]:
+                size = chosen.stop - chosen.start
+                return [own_column(value, chosen, size) for value in values]
+
+            return call_batch(function, columns, count)
+
+        places = self._places(expr, at, scope)
+        if places is None:
+            values, failed = ask(None)
+        else:
+            # Each place in the spec has its own: a case never uses an answer twice.
+            # A definition has its calls in several places, which differ in what they ask.
+            place = expr.function, expr.span.start, expr.span.end, core.shape(expr)
+            memory = self.answers.memory(place)
+            values, failed = memory.recall(places, ask, self.chunk.standing(at))
+        if failed.any():
+            self.chunk.mark(at, failed, Fate.HARD, "")
+        return values
+
+    def _places(self, expr: core.Call, at: At, scope: Scope) -> Array | None:
+        """Return the items that alone determine a call's answers, None if more does."""
+        found = roots(expr, scope)
+        remembers = self.program.can_remember and self.answers.size > 0
+        if found is None or len(found) != 1 or not remembers:
+            return None
+        (name,) = found
+        places = scope[name].places
+        assert places is not None
+        return places if at is None else places[at]
+
+
+def _attempt(
+    function: Callable[..., Any], case: tuple[Any, ...]
+) -> tuple[Any, BaseException | None]:
+    try:
+        return function(*case), None
+    except ModelError:
+        raise
+    except OF_THE_CASE as error:
+        return None, error

@@ -1,0 +1,197 @@
+"""Evaluate on columns what decides, repeats or names: `if`, lists, `forall`, definitions.
+
+Each function works on the rows `at` of the evaluator's chunk (None: all of them).
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nomos.domain.records import Column, take, to_column
+from nomos.engine.answers.memory import scatter, spread
+from nomos.engine.choices import real_number
+from nomos.engine.program import Function, concatenate, isclose, item_at
+from nomos.engine.vectorized import vector
+from nomos.engine.vectorized.chunk import Cell, Fate
+from nomos.engine.vectorized.rows import each
+from nomos.lang import core
+
+if TYPE_CHECKING:
+    from nomos.engine.vectorized.chunk import At, Scope
+    from nomos.engine.vectorized.evaluate import Evaluator
+
+Array = np.ndarray[Any, Any]
+BUILT_INS: dict[str, Function] = {
+    "strConcat": concatenate,
+    "isclose": isclose,
+    "abs": abs,
+    "min": min,
+    "max": max,
+    "round": round,
+    "len": len,
+}
+
+
+def rows_of(at: At, chosen: Array) -> Array:
+    """Return some of the rows that are meant, as places among the cases still here."""
+    return chosen if at is None else at[chosen]
+
+
+def conditional(
+    evaluator: Evaluator, expr: core.Conditional, at: At, scope: Scope
+) -> Any:
+    """Evaluate each branch only on the rows that take it."""
+    test = evaluator.truth(expr.test, at, scope)
+    if test.all() or not test.any():
+        branch = expr.yes if test.all() else expr.no
+        return evaluator.value(branch, at, scope)
+    result: Column | None = None
+    for branch, taken in ((expr.yes, test), (expr.no, ~test)):
+        rows = np.flatnonzero(taken)
+        inner = rows_of(at, rows)
+        values = evaluator.column(evaluator.value(branch, inner, scope), inner)
+        if result is None:
+            result = spread(values, rows, len(test))
+        else:
+            result = scatter(result, rows, values)
+    assert result is not None
+    return to_column(result) if isinstance(result, list) else result
+
+
+def list_of(evaluator: Evaluator, name: str, at: At, scope: Scope) -> list[Any] | None:
+    """Return a list of each row from the columns of its items; None if it has none."""
+    members: list[list[Any]] = []
+    count = evaluator.chunk.count(at)
+    while (item := core.item_name(name, len(members))) in scope:
+        values = evaluator.variable(scope[item], at)
+        members.append(each(values, count))
+    return [list(row) for row in zip(*members, strict=True)] if members else None
+
+
+def place(index: core.Expr, scope: Scope) -> int | None:
+    """Return an index that is the same for all rows, None if it is not."""
+    match index:
+        case core.Constant(value=int(number)):
+            return number
+        case core.Variable(name=name) if name in scope:
+            cell = scope[name]
+            return cell.value if type(cell.value) is int else None
+        case _:
+            return None
+
+
+def item_cell(expr: core.Index | core.Label, scope: Scope) -> Cell | None:
+    """Return the item that is meant, where it is the same one for all rows."""
+    name = expr.input if isinstance(expr, core.Label) else None
+    if isinstance(expr, core.Index) and isinstance(expr.items, core.Variable):
+        name = expr.items.name
+    number = None if expr.index is None else place(expr.index, scope)
+    if name is None or number is None:
+        return None
+    return scope.get(core.item_name(name, number))
+
+
+def index(evaluator: Evaluator, expr: core.Index, at: At, scope: Scope) -> Any:
+    """Return an item of a list: a column, where all rows mean the same one."""
+    cell = item_cell(expr, scope)
+    if cell is not None:
+        return evaluator.variable(cell, at)
+    listed = evaluator.value(expr.items, at, scope)
+    number = evaluator.value(expr.index, at, scope)
+    return evaluator.each(item_at, [listed, number], at)
+
+
+def label(evaluator: Evaluator, expr: core.Label, at: At, scope: Scope) -> Any:
+    """Return the label of an input, or of the item of a list that each row means."""
+    cell = scope[expr.input] if expr.index is None else item_cell(expr, scope)
+    if cell is not None:
+        return take(evaluator.program.label_column, _places(cell, at))
+    assert expr.index is not None
+    number = evaluator.value(expr.index, at, scope)
+    members: list[Array] = []
+    while (item := core.item_name(expr.input, len(members))) in scope:
+        members.append(_places(scope[item], at))
+    places = np.stack(members, axis=1).tolist()
+    label_at = evaluator.program.label_at
+    return evaluator.each(lambda p, n: label_at(item_at(p, n)), [places, number], at)
+
+
+def _places(cell: Cell, at: At) -> Array:
+    assert cell.places is not None
+    return cell.places if at is None else cell.places[at]
+
+
+def rand_real(evaluator: Evaluator, expr: core.RandReal, at: At, scope: Scope) -> Array:
+    """Draw a real number for each row; a row whose bounds are none leaves."""
+    low, high = (
+        np.asarray(
+            evaluator.each(real_number, [evaluator.value(bound, at, scope)], at),
+            dtype=np.float64,
+        )
+        for bound in (expr.low, expr.high)
+    )
+    endless = ~np.isfinite(low) | ~np.isfinite(high - low)
+    evaluator.chunk.mark(at, endless, Fate.HARD, "")
+    none = low > high
+    if none.any():
+        why = " ".join(evaluator.spec.source.slice(expr.span).split())
+        evaluator.chunk.mark(at, none, Fate.DISCARDED, why)
+    start = np.where(endless, 0.0, low)
+    return evaluator.chunk.draw_reals(at, start, np.where(endless | none, start, high))
+
+
+def apply(evaluator: Evaluator, expr: core.Apply, at: At, scope: Scope) -> Any:
+    """Evaluate the arguments once, and the body with their values."""
+    count = len(evaluator.chunk.rows)
+    inner = dict(scope)
+    for name, argument in zip(expr.parameters, expr.arguments, strict=True):
+        value = evaluator.value(argument, at, scope)
+        if at is not None:
+            value = spread(evaluator.column(value, at), at, count)
+        # What a call in the body says is not remembered: its place is not its own.
+        inner[name] = Cell(value, None)
+    return evaluator.value(expr.body, at, inner)
+
+
+def quantifier(
+    evaluator: Evaluator, expr: core.Quantifier, at: At, scope: Scope
+) -> Any:
+    """Evaluate the body for one index after the other, as far as rows need it."""
+    count = evaluator.chunk.count(at)
+    numbers = combinations(range(expr.size), len(expr.indices))
+    scopes = (
+        scope | {n: Cell(v, None) for n, v in zip(expr.indices, chosen, strict=True)}
+        for chosen in numbers
+    )
+    if expr.word == "sum":
+        result: Any = 0
+        for inner in scopes:
+            value = evaluator.value(expr.body, at, inner)
+            result = evaluator.calculate("+", result, value, at)
+        return result
+    if expr.word == "count":
+        counts = np.zeros(count, dtype=np.int64)
+        for inner in scopes:
+            counts += evaluator.truth(expr.body, at, inner)
+        return counts
+    wanted = expr.word == "exists"
+    decided = np.zeros(count, dtype=bool)
+    for inner in scopes:
+        open_ = np.flatnonzero(~decided)
+        if not len(open_):
+            break
+        rows = at if len(open_) == count else rows_of(at, open_)
+        holds = evaluator.truth(expr.body, rows, inner)
+        decided[open_[holds if wanted else ~holds]] = True
+    return decided if wanted else ~decided
+
+
+def built_in(evaluator: Evaluator, name: str, values: list[Any], at: At) -> Any:
+    """Call a function of the language, on whole columns where that gives the same."""
+    result = vector.built_in(name, values)
+    if result is not None:
+        return result if result.ndim else result.item()
+    return evaluator.each(evaluator.built_ins[name], values, at)

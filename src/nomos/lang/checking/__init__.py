@@ -1,0 +1,1 @@
+"""From the tree as written to the core, or to diagnostics."""

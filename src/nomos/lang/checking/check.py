@@ -1,0 +1,263 @@
+"""From syntax tree to core: every check of a spec, all mistakes at once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from nomos.diagnostics import Diagnostic, Severity, Source, Span, mistakes
+from nomos.lang import core
+from nomos.lang.checking.declarations import Library, Shared, Value
+from nomos.lang.checking.expressions import condition, elaborate, symbol_of
+from nomos.lang.checking.scope import Kind, Scope, Symbol
+from nomos.lang.python.code import check_block
+from nomos.lang.reading import syntax
+from nomos.lang.reading.parse import parse
+from nomos.lang.reading.tree import Parsed
+from nomos.lang.types import BUILT_IN, Offer, Type
+from nomos.lang.writing.format import format_expr
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A checked spec; `spec` is None where there are errors, and for a library."""
+
+    source: Source
+    spec: core.Spec | None
+    diagnostics: tuple[Diagnostic, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What a spec is made from, so that it can be made again with other params."""
+
+    source: Source
+    parsed: Parsed
+    name: str
+    offer: Offer | None
+    libraries: Mapping[str, Library] = field(default_factory=dict)
+    values: Mapping[str, Value] = field(default_factory=dict)
+
+
+def check(
+    source: Source,
+    name: str,
+    offer: Offer | None = None,
+    *,
+    libraries: Mapping[str, Library] | None = None,
+) -> Checked:
+    """Parse and check a spec against what its domain offers; None: nothing is known."""
+    return check_parsed(source, parse(source), name, offer, libraries=libraries)
+
+
+def check_parsed(
+    source: Source,
+    parsed: Parsed,
+    name: str,
+    offer: Offer | None,
+    *,
+    libraries: Mapping[str, Library] | None = None,
+) -> Checked:
+    """Check a spec that is parsed already; `libraries` are the files that it uses."""
+    return check_origin(Origin(source, parsed, name, offer, libraries or {}))
+
+
+def check_origin(origin: Origin) -> Checked:
+    """Check a spec with values for its params."""
+    source, parsed, tree = origin.source, origin.parsed, origin.parsed.spec
+    scope = Scope(source, origin.offer, parsed.half_declared)
+    for var in (*tree.variables, *tree.later_variables):
+        scope.declared_later.setdefault(var.name.name, var.name.span)
+    _declare(scope, origin)
+    if parsed.is_library:
+        return Checked(source, None, _sorted(source, scope.diagnostics))
+    variables = _variables(scope, tree.variables)
+    requires = _conditions(scope, tree.requires)
+    block = None if tree.block is None else check_block(scope, tree.block, tree.outputs)
+    scope.block_done = True
+    later = _variables(scope, tree.later_variables)
+    ensures = _conditions(scope, tree.ensures)
+    _check_ensures_named_apart(scope, tree.ensures)
+    _check_outputs_matter(scope, parsed, (*later, *ensures))
+    if not tree.ensures and "ensures" not in parsed.unread:
+        end = len(source.text.rstrip())
+        scope.report(mistakes.no_ensures(Span(max(0, end - 1), end)))
+    diagnostics = _sorted(source, [*parsed.diagnostics, *scope.diagnostics])
+    if block is None or any(d.severity is Severity.ERROR for d in diagnostics):
+        return Checked(source, None, diagnostics)
+    spec = core.Spec(
+        name=origin.name,
+        description=tree.description,
+        source=source,
+        imports=tuple(declaration.name.name for declaration in tree.imports),
+        inputs=_inputs(scope, tree),
+        variables=variables,
+        requires=requires,
+        outputs=tuple(declaration.name.name for declaration in tree.outputs),
+        code=block.code,
+        later_variables=later,
+        ensures=ensures,
+        k=block.k,
+        params=tuple(scope.params.values()),
+        origin=origin,
+    )
+    return Checked(source, spec, diagnostics)
+
+
+def _sorted(source: Source, found: list[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Return diagnostics by their places, without those that a comment silences."""
+    ordered = sorted(found, key=lambda d: (d.at.start, d.at.end))
+    return tuple(d for d in ordered if not _is_silenced(source, d))
+
+
+# `# nomos: ignore[unused-output]` behind a line silences a warning about that line.
+_SILENCE = re.compile(r"(?:#|//|/\*)\s*nomos:\s*ignore\[([a-z0-9, -]+)\]")
+
+
+def _is_silenced(source: Source, diagnostic: Diagnostic) -> bool:
+    if diagnostic.severity is not Severity.WARNING:
+        return False
+    line, _ = source.locate(diagnostic.at.start)
+    found = _SILENCE.search(source.line(line))
+    codes = [] if found is None else found[1].split(",")
+    return diagnostic.code.value in [code.strip() for code in codes]
+
+
+def _declare(scope: Scope, origin: Origin) -> None:
+    tree = origin.parsed.spec
+    for imported in tree.imports:
+        scope.declare(
+            imported.name, Symbol(Kind.IMPORT, Type.UNKNOWN, imported.name.span)
+        )
+    Shared(scope, tree, origin.libraries, origin.values).declare(tree.shared)
+    type_ = Type.RECORD if scope.offer is None else scope.offer.input_type
+    for drawn in tree.inputs:
+        name = drawn.name
+        kind = type_ if drawn.size is None else Type.LIST
+        scope.declare(name, Symbol(Kind.INPUT, kind, name.span, name.name))
+        if drawn.size is not None:
+            size = scope.sizes[name.name] = _size(scope, drawn, drawn.size)
+            for item in (core.item_name(name.name, index) for index in range(size)):
+                scope.symbols[item] = Symbol(Kind.INPUT, type_, name.span, item)
+    # Known from the start, so that using one too early is reported as just that.
+    for output in tree.outputs:
+        name = output.name
+        symbol = Symbol(Kind.OUTPUT, Type.UNKNOWN, name.span, from_model=True)
+        scope.declare(name, symbol)
+
+
+_MOST_ITEMS = 1000  # of a list of inputs; the pairs of so many are half a million
+
+
+def _size(scope: Scope, drawn: syntax.Input, size: syntax.Number | syntax.Name) -> int:
+    """Return how many items an input has: a number, or an integer param."""
+    value: object
+    if isinstance(size, syntax.Number):
+        value = size.value
+    else:
+        scope.use(size)
+        if size.name not in scope.symbols:
+            return 1
+        param = scope.params.get(size.name)
+        value = None if param is None else param.value
+    if type(value) is int and 1 <= value <= _MOST_ITEMS:
+        return value
+    shown = f"`{size.name}`" if isinstance(size, syntax.Name) else str(value)
+    if value is not None and isinstance(size, syntax.Name):
+        shown += f", which is {value!r}"
+    scope.report(mistakes.invalid_size(size.span, drawn.name.name, shown))
+    return 1
+
+
+def _inputs(scope: Scope, tree: syntax.Spec) -> tuple[str, ...]:
+    """Return the names of all items that a case draws."""
+    names: list[str] = []
+    for drawn in tree.inputs:
+        name = drawn.name.name
+        if drawn.size is None:
+            names.append(name)
+        else:
+            names += [core.item_name(name, i) for i in range(scope.sizes[name])]
+    return tuple(names)
+
+
+def _check_ensures_named_apart(
+    scope: Scope, ensures: tuple[syntax.Ensures, ...]
+) -> None:
+    first: dict[str, int] = {}
+    for statement in ensures:
+        name = statement.name
+        if name is not None:
+            line, _ = scope.source.locate(name.span.start)
+            if name.name in first:
+                scope.report(
+                    mistakes.declared_twice(name.span, name.name, first[name.name])
+                )
+            first.setdefault(name.name, line)
+
+
+def _variables(
+    scope: Scope, declarations: tuple[syntax.Var, ...]
+) -> tuple[core.Let, ...]:
+    lets = []
+    for declaration in declarations:
+        value = elaborate(scope, declaration.value)
+        symbol = symbol_of(scope, Kind.VAR, declaration.name, value)
+        scope.declare(declaration.name, symbol)
+        lets.append(core.Let(declaration.name.name, value))
+    return tuple(lets)
+
+
+def _conditions(
+    scope: Scope, statements: tuple[syntax.Requires, ...] | tuple[syntax.Ensures, ...]
+) -> tuple[core.Condition, ...]:
+    conditions = []
+    for statement in statements:
+        word = "requires" if isinstance(statement, syntax.Requires) else "ensures"
+        test = condition(scope, statement.condition, f"`{word}`")
+        text = format_expr(statement.condition)
+        line, _ = scope.source.locate(statement.span.start)
+        name = ""
+        if isinstance(statement, syntax.Ensures) and statement.name is not None:
+            name = statement.name.name
+        conditions.append(core.Condition(test, text, line, name, _indices(test)))
+    return tuple(conditions)
+
+
+def _indices(test: core.Expr) -> tuple[str, ...]:
+    """Return the indices of a `forall`, and of those that it holds."""
+    found: tuple[str, ...] = ()
+    while isinstance(test, core.Quantifier) and test.word == "forall":
+        found += test.indices
+        test = test.body
+    return found
+
+
+def _check_outputs_matter(
+    scope: Scope, parsed: Parsed, after: tuple[core.Let | core.Condition, ...]
+) -> None:
+    """Warn of outputs that nothing looks at, and of `ensures` that look at none."""
+    used = set(parsed.unread)
+    for item in after:
+        expr = item.value if isinstance(item, core.Let) else item.test
+        names = {n.name for n in core.walk(expr) if isinstance(n, core.Variable)}
+        names -= core.bound_names(expr)
+        used |= names
+        if isinstance(item, core.Condition) and not _model_matters(scope, expr, names):
+            scope.report(mistakes.ensures_without_output(expr.span))
+    if not parsed.spec.ensures and "ensures" not in used:
+        return  # that is reported, and every output would be unused
+    for output in parsed.spec.outputs:
+        if output.name.name not in used:
+            scope.report(mistakes.unused_output(output.name.span, output.name.name))
+
+
+def _model_matters(scope: Scope, expr: core.Expr, names: set[str]) -> bool:
+    """Tell whether the model can decide an `ensures`, as far as one can see."""
+    if names & scope.half_declared or names - scope.symbols.keys():
+        return True  # there is no telling
+    calls = {n.function for n in core.walk(expr) if isinstance(n, core.Call)}
+    if calls - BUILT_IN.keys():
+        return True  # a function of the domain may ask the model
+    return any(scope.symbols[name].from_model for name in names)

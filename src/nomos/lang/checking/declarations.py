@@ -1,0 +1,299 @@
+"""Declare what `param`, `def` and `use` bring to a spec."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from lark import UnexpectedInput
+
+from nomos.diagnostics import Diagnostic, Source, Span, mistakes
+from nomos.lang import core
+from nomos.lang.checking.expressions import elaborate
+from nomos.lang.checking.scope import Definition, Kind, Scope, Symbol
+from nomos.lang.reading import syntax
+from nomos.lang.reading.chains import depth_of
+from nomos.lang.reading.grammar import Unreadable, parse_text
+from nomos.lang.reading.syntax_errors import explain
+from nomos.lang.reading.tree import DEEPEST_NESTING, depth_exceeds
+from nomos.lang.types import NUMBERS, Type
+from nomos.lang.writing.format import format_expr
+
+Value = int | float | str | bool
+Library = Source | str  # a file to `use`, or why it cannot be read
+TYPES = {"int": Type.INT, "real": Type.REAL, "bool": Type.BOOL, "string": Type.STRING}
+_LARGEST = 5000  # nodes of a definition, with all that it uses
+_DRAWS = ("randInt", "randReal")
+
+
+class Shared:
+    """The params and definitions of a spec while they are declared."""
+
+    def __init__(
+        self,
+        scope: Scope,
+        tree: syntax.Spec,
+        libraries: Mapping[str, Library],
+        values: Mapping[str, Value],
+    ) -> None:
+        self.scope = scope
+        self.libraries = libraries
+        self.values = values  # that take the place of what the params say
+        variables = (*tree.variables, *tree.later_variables)
+        declared = (*tree.inputs, *variables, *tree.outputs)
+        self.outside = {declaration.name.name for declaration in declared}
+        self.source = scope.source  # that the statements under way stand in
+        self.use: syntax.Use | None = None  # through which they came
+        self.ahead: set[str] = set()  # the definitions that stand further down
+
+    def declare(self, statements: tuple[syntax.Shared, ...]) -> None:
+        """Declare all of it, in order."""
+        self.ahead |= {s.name.name for s in statements if isinstance(s, syntax.Def)}
+        for statement in statements:
+            match statement:
+                case syntax.Use():
+                    self._use(statement)
+                case syntax.Param():
+                    self._param(statement)
+                case syntax.Def():
+                    self._define(statement)
+
+    def _use(self, use: syntax.Use) -> None:
+        path, at = use.path.value, use.path.span
+        library = self.libraries.get(path, "files cannot be read here")
+        if isinstance(library, str):
+            self.scope.report(mistakes.invalid_library(at, path, library))
+            return
+        statements = read_library(library)
+        if isinstance(statements, Diagnostic):
+            line, _ = library.locate(statements.at.start)
+            reason = f"line {line}: {statements.message}"
+            self.scope.report(mistakes.invalid_library(at, path, reason))
+            return
+        outer, self.source, self.use = self.source, library, use
+        self.ahead |= {s.name.name for s in statements if isinstance(s, syntax.Def)}
+        for statement in statements:
+            line, _ = library.locate(statement.span.start)
+            with self.scope.elsewhere(at, f"in {path}, line {line}"):
+                self.declare((statement,))
+        self.source, self.use = outer, None
+
+    def _name(self, name: syntax.Name) -> syntax.Name:
+        """Return a name at its place in the spec: that of the `use` that brings it."""
+        return name if self.use is None else syntax.Name(name.name, span=self._at(name))
+
+    def _at(self, node: syntax.Node) -> Span:
+        return node.span if self.use is None else self.use.path.span
+
+    def _param(self, node: syntax.Param) -> None:
+        param = _Param(self.scope, node).read()
+        name = self._name(node.name)
+        self.scope.declare(name, Symbol(Kind.PARAM, param.type, name.span))
+        given = self.values.get(param.name, param.value)
+        self.scope.params[param.name] = core.Param(
+            param.name, param.type, given, param.low, param.high, param.one_of
+        )
+
+    def _define(self, node: syntax.Def) -> None:
+        name = self._name(node.name)
+        self.ahead.discard(name.name)
+        found = len(self.scope.diagnostics)
+        self.scope.declare(name, Symbol(Kind.DEFINITION, Type.UNKNOWN, name.span))
+        self._check_parameters(node)
+        self._check_names(node)
+        depth, size = self._measure(node)
+        if len(self.scope.diagnostics) == found:
+            line, _ = self.source.locate(node.span.start)
+            place = "" if self.use is None else f"{self.use.path.value}, "
+            where = f"`{node.name.name}` is `{_short(node)}` ({place}line {line})"
+            number = len(self.scope.definitions)
+            definition = Definition(number, node, where, depth, size)
+            self.scope.definitions[node.name.name] = definition
+
+    def _check_parameters(self, node: syntax.Def) -> None:
+        seen: set[str] = set()
+        for parameter in node.parameters:
+            if parameter.name in seen:
+                line, _ = self.source.locate(parameter.span.start)
+                self.scope.report(
+                    mistakes.declared_twice(parameter.span, parameter.name, line)
+                )
+            seen.add(parameter.name)
+
+    def _check_names(self, node: syntax.Def) -> None:
+        """Report what is no parameter, no param and no earlier definition."""
+        own = {parameter.name for parameter in node.parameters}
+        nodes = list(syntax.walk(node.body))
+        indices = {
+            index.name
+            for inner in nodes
+            if isinstance(inner, syntax.Quantifier)
+            for index in inner.indices
+        }
+        for inner in nodes:
+            match inner:
+                case syntax.Name():
+                    if inner.name not in own | indices | {"MAX_INT"}:
+                        self._check_free(node, inner)
+                case syntax.Quantifier(over=over):
+                    if over.name not in own:
+                        self._check_free(node, over)
+                case syntax.Call(function=function):
+                    self._check_call(node, function)
+                case _:
+                    pass
+
+    def _check_free(self, node: syntax.Def, name: syntax.Name) -> None:
+        if name.name in self.scope.params:
+            return
+        if name.name in self.outside:
+            reason = f"mentions `{name.name}`, which is none of its parameters"
+            help = "make it a parameter, and hand it over where the definition is used"
+            at, own = name.span, node.name.name
+            self.scope.report(mistakes.invalid_definition(at, own, reason, help))
+            return
+        known = [*(p.name for p in node.parameters), *self.scope.params]
+        self.scope.report(mistakes.undeclared_name(name.span, name.name, known))
+
+    def _check_call(self, node: syntax.Def, function: syntax.Name) -> None:
+        offer, name, own = self.scope.offer, function.name, node.name.name
+        known = None if offer is None else offer.functions.get(name)
+        if name == own:
+            reason, help = "uses itself", "definitions do not repeat; use Python for it"
+        elif name in self.ahead and name not in self.scope.definitions:
+            reason, help = f"uses `{name}`, which stands further down", "move it down"
+        elif known.draws if known is not None else name in _DRAWS:
+            reason = f"draws, with `{name}`"
+            help = "draw in a `var`, and hand that to the definition"
+        else:
+            return
+        at = function.span
+        self.scope.report(mistakes.invalid_definition(at, own, reason, help))
+
+    def _measure(self, node: syntax.Def) -> tuple[int, int]:
+        """Return how deep and how large a definition is, reporting too much."""
+        nodes = list(syntax.walk(node.body))
+        inner = [
+            self.scope.definitions[n.function.name]
+            for n in nodes
+            if isinstance(n, syntax.Call) and n.function.name in self.scope.definitions
+        ]
+        depth = depth_of(node.body) + max((d.depth for d in inner), default=0)
+        size = len(nodes) + sum(definition.size for definition in inner)
+        if depth > DEEPEST_NESTING or size > _LARGEST:
+            at = node.name.span
+            self.scope.report(mistakes.nested_too_deeply(at, DEEPEST_NESTING))
+        return depth, size
+
+
+def _short(node: syntax.Def, longest: int = 60) -> str:
+    text = format_expr(node.body)
+    return text if len(text) <= longest else text[: longest - 3] + "..."
+
+
+def read_library(library: Source) -> list[syntax.Shared] | Diagnostic:
+    """Return the statements of a file that `use` names, or the first mistake in it."""
+    whole = Span(0, len(library.text))
+    try:
+        statements: list[syntax.Shared] = parse_text(library.text, "library")
+    except Unreadable as error:
+        return error.diagnostic
+    except UnexpectedInput as error:
+        return explain(error, library.text, whole)
+    for statement in statements:
+        if isinstance(statement, syntax.Use):
+            return mistakes.syntax_error(
+                statement.span, "`use`", "`param` or `def`", None
+            )
+        if depth_exceeds(statement):
+            return mistakes.nested_too_deeply(statement.span, DEEPEST_NESTING)
+    return statements
+
+
+class _Param:
+    """A param while it is read."""
+
+    def __init__(self, scope: Scope, node: syntax.Param) -> None:
+        self.scope = scope
+        self.node = node
+
+    def read(self) -> core.Param:
+        """Return the param as the spec declares it, reporting what cannot be."""
+        node = self.node
+        value, type_ = self._constant(node.value)
+        if node.type is not None:
+            wanted = TYPES.get(node.type.name)
+            if wanted is None:
+                help = f"the types are {', '.join(TYPES)}"
+                self._report(node.type, f"has no type `{node.type.name}`", help)
+            elif not fits(value, wanted):
+                help = f"give {wanted.value}, or change its type"
+                self._report(node.value, f"is no {node.type.name}", help)
+            else:
+                value, type_ = (float(value) if wanted is Type.REAL else value), wanted
+        param = self._limited(core.Param(node.name.name, type_, value))
+        if not within(param, value):
+            help = "change its value, or what it may be"
+            self._report(node.value, f"may not be {value!r}", help)
+        return param
+
+    def _limited(self, param: core.Param) -> core.Param:
+        allowed = self.node.allowed
+        if allowed is None:
+            return param
+        values = [self._constant(part)[0] for part in syntax.parts(allowed)]
+        kind = Type.REAL if param.type in NUMBERS else param.type
+        if not all(fits(value, kind) for value in values):
+            help = f"its type is {param.type.value}"
+            self._report(allowed, "has limits of another type", help)
+            return param
+        name, type_, value = param.name, param.type, param.value
+        if isinstance(allowed, syntax.OneOf):
+            return core.Param(name, type_, value, one_of=tuple(values))
+        if type_ not in NUMBERS:
+            help = f"list what it may be: `in {{{value!r}}}`"
+            self._report(allowed, "has a range, but is no number", help)
+            return param
+        low, high = values
+        assert isinstance(low, int | float)
+        assert isinstance(high, int | float)
+        return core.Param(name, type_, value, low, high)
+
+    def _constant(self, expr: syntax.Expr) -> tuple[Value, Type]:
+        value = elaborate(self.scope, expr)
+        if isinstance(value, core.Constant) and value.value is not None:
+            return value.value, value.type
+        reason, help = (
+            "has no constant value",
+            "give a number, a string or a truth value",
+        )
+        self._report(expr, reason, help)
+        return 0, Type.UNKNOWN
+
+    def _report(self, at: syntax.Node, reason: str, help: str) -> None:
+        name = self.node.name.name
+        self.scope.report(mistakes.invalid_param(at.span, name, reason, help))
+
+
+def fits(value: Value, type_: Type) -> bool:
+    """Tell whether a constant is of a type; an integer is a real number, too."""
+    match type_:
+        case Type.INT:
+            return type(value) is int
+        case Type.REAL:
+            return type(value) in (int, float)
+        case Type.BOOL:
+            return isinstance(value, bool)
+        case Type.STRING:
+            return isinstance(value, str)
+        case _:
+            return True
+
+
+def within(param: core.Param, value: Value) -> bool:
+    """Tell whether a param may have a value of its type."""
+    if param.one_of:
+        return value in param.one_of
+    if param.low is None or param.high is None:
+        return True
+    assert isinstance(value, int | float)
+    return param.low <= value <= param.high

@@ -1,0 +1,359 @@
+"""Check and type expressions: from a syntax tree's expression to the core's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal, assert_never, cast
+
+from nomos.diagnostics import Span, mistakes
+from nomos.lang import core
+from nomos.lang.checking.calls import (
+    TRUTH,
+    check_ends,
+    common_type,
+    expect,
+    get_feature,
+    resolve_call,
+    set_feature,
+)
+from nomos.lang.checking.scope import Definition, Kind, Scope, Symbol
+from nomos.lang.reading import syntax
+from nomos.lang.reading.chains import operands
+from nomos.lang.types import MAX_INT, NUMBERS, Type
+
+_COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
+_LOGIC = ("&&", "||", "==>")
+_ARITHMETIC = ("+", "-", "*", "/", "%")
+
+
+def elaborate(scope: Scope, expr: syntax.Expr) -> core.Expr:
+    """Return the typed expression; mistakes are reported to the scope."""
+    span = scope.at(expr.span)
+    match expr:
+        case syntax.Number(value=value):
+            type_ = Type.INT if isinstance(value, int) else Type.REAL
+            return core.Constant(value, span=span, type=type_)
+        case syntax.String(value=text):
+            return core.Constant(text, span=span, type=Type.STRING)
+        case syntax.Constant(value=truth):
+            type_ = Type.UNKNOWN if truth is None else Type.BOOL
+            return core.Constant(truth, span=span, type=type_)
+        case syntax.Name():
+            return _name(scope, expr, span)
+        case syntax.Feature(subject=subject, feature=feature):
+            key = syntax.String(feature.name, span=feature.span)
+            return get_feature(
+                scope, elaborate(scope, subject), elaborate(scope, key), span
+            )
+        case syntax.Update(subject=subject, feature=feature, value=value):
+            key = syntax.String(feature.name, span=feature.span)
+            parts = [elaborate(scope, part) for part in (subject, key, value)]
+            return set_feature(scope, parts[0], parts[1], parts[2], span)
+        case syntax.Call():
+            return _call(scope, expr)
+        case syntax.Unary(operator=operator, operand=operand):
+            return _unary(scope, operator, elaborate(scope, operand), span)
+        case syntax.Binary(operator=operator) if operator in _ARITHMETIC:
+            return _arithmetic(scope, expr)
+        case syntax.Binary(operator=operator) if operator in _LOGIC:
+            return _logic(scope, expr)
+        case syntax.Binary(operator=operator):
+            left, right = elaborate(scope, expr.left), elaborate(scope, expr.right)
+            return _compare(scope, operator, left, right, span)
+        case syntax.Membership():
+            return _membership(scope, expr)
+        case syntax.Conditional():
+            return _conditional(scope, expr)
+        case syntax.Index():
+            return _index(scope, expr)
+        case syntax.Quantifier():
+            return _quantifier(scope, expr)
+        case _:
+            assert_never(expr)
+
+
+def condition(scope: Scope, expr: syntax.Expr, what: str) -> core.Expr:
+    """Elaborate the expression of a `requires` or `ensures`."""
+    test = elaborate(scope, expr)
+    expect(scope, test, what, TRUTH, "a truth value")
+    return test
+
+
+def _name(scope: Scope, name: syntax.Name, span: Span) -> core.Expr:
+    if name.name in scope.local:
+        return replace(scope.local[name.name], span=span)
+    if name.name == "MAX_INT":
+        return core.Constant(MAX_INT, span=span, type=Type.INT)
+    symbol = scope.use(name)
+    if name.name in scope.params:
+        param = scope.params[name.name]
+        return core.Constant(param.value, span=span, type=param.type)
+    type_ = Type.UNKNOWN if symbol is None else symbol.type
+    if symbol is not None and type_ is Type.LIST and symbol.drawn is not None:
+        return core.Variable(symbol.drawn, span=span, type=type_)  # whatever its name
+    return core.Variable(name.name, span=span, type=type_)
+
+
+def _unary(scope: Scope, operator: str, operand: core.Expr, span: Span) -> core.Expr:
+    if operator == "!":
+        expect(scope, operand, "`!`", TRUTH, "a truth value")
+        return core.Not(operand, span=span, type=Type.BOOL)
+    fits = expect(scope, operand, "`-`", NUMBERS, "a number")
+    if isinstance(operand, core.Constant) and type(operand.value) in (int, float):
+        number = cast("int | float", operand.value)
+        return core.Constant(-number, span=span, type=operand.type)
+    return core.Negate(operand, span=span, type=operand.type if fits else Type.UNKNOWN)
+
+
+def _arithmetic(scope: Scope, expr: syntax.Binary) -> core.Expr:
+    """Elaborate a chain of operators from its left end, so that length costs no stack."""
+    spine = [expr]
+    while (
+        isinstance(left := spine[-1].left, syntax.Binary)
+        and left.operator in _ARITHMETIC
+    ):
+        spine.append(left)
+    result = elaborate(scope, spine[-1].left)
+    for node in reversed(spine):
+        right = elaborate(scope, node.right)
+        for side in (result, right):
+            expect(scope, side, f"`{node.operator}`", NUMBERS, "numbers")
+        sign = cast('Literal["+", "-", "*", "/", "%"]', node.operator)
+        type_ = _arithmetic_type(sign, result.type, right.type)
+        span = scope.at(node.span)
+        result = core.Arithmetic(sign, result, right, span=span, type=type_)
+    return result
+
+
+def _arithmetic_type(operator: str, left: Type, right: Type) -> Type:
+    if Type.UNKNOWN in (left, right):
+        return Type.UNKNOWN
+    return Type.REAL if operator == "/" or Type.REAL in (left, right) else Type.INT
+
+
+def _logic(scope: Scope, expr: syntax.Binary) -> core.Expr:
+    """Elaborate a chain of one operator; `a ==> b ==> c` is `(a && b) ==> c`."""
+    parts = [elaborate(scope, part) for part in operands(expr)]
+    for part in parts:
+        expect(scope, part, f"`{expr.operator}`", TRUTH, "truth values")
+    if expr.operator != "==>":
+        return join(cast('Literal["&&", "||"]', expr.operator), parts)
+    premise, span = join("&&", parts[:-1]), scope.at(expr.span)
+    return core.Logic("==>", premise, parts[-1], span=span, type=Type.BOOL)
+
+
+def join(operator: Literal["&&", "||"], parts: Sequence[core.Expr]) -> core.Expr:
+    """Return a chain as a tree that is as flat as can be; what is evaluated is the same."""
+    if len(parts) == 1:
+        return parts[0]
+    half = (len(parts) + 1) // 2
+    left, right = join(operator, parts[:half]), join(operator, parts[half:])
+    span = left.span.to(right.span)
+    return core.Logic(operator, left, right, span=span, type=Type.BOOL)
+
+
+def _compare(
+    scope: Scope, operator: str, left: core.Expr, right: core.Expr, span: Span
+) -> core.Expr:
+    _check_comparison(scope, operator, left, right)
+    sign = cast('Literal["==", "!=", "<", "<=", ">", ">="]', operator)
+    return core.Compare(sign, left, right, span=span, type=Type.BOOL)
+
+
+def _check_comparison(
+    scope: Scope, operator: str, left: core.Expr, right: core.Expr
+) -> None:
+    if operator not in ("==", "!="):
+        ordered = NUMBERS | {Type.STRING, Type.BOOL}
+        fine = [
+            expect(scope, side, f"`{operator}`", ordered, "numbers or strings")
+            for side in (left, right)
+        ]
+        if not all(fine):
+            return
+    if Type.UNKNOWN in (left.type, right.type):
+        return
+    kinds = {_family(left.type), _family(right.type)}
+    if len(kinds) > 1:
+        what = f"`{operator}` with {left.type.value} on its left"
+        wanted, got = "the same on its right", right.type.value
+        help = None
+        if kinds == {"number", Type.STRING.name}:
+            help = "a number is written without quotes, a string with them"
+        scope.report(mistakes.wrong_type(right.span, what, wanted, got, help))
+
+
+def _family(type_: Type) -> str:
+    numbers = type_ in NUMBERS or type_ is Type.BOOL  # flags are 0 and 1
+    return "number" if numbers else type_.name
+
+
+def _membership(scope: Scope, expr: syntax.Membership) -> core.Expr:
+    """Elaborate `e in {a, b}` and `e in lo..hi` as the comparisons that they are."""
+    span, given = scope.at(expr.span), elaborate(scope, expr.subject)
+    is_simple = isinstance(given, core.Variable | core.Constant)
+    name = scope.fresh("value")
+    subject: core.Expr = given
+    bound = scope.bound
+    if not is_simple:
+        subject = core.Variable(name, span=given.span, type=given.type)
+        scope.bound |= {name}
+    parts = [elaborate(scope, part) for part in syntax.parts(expr.allowed)]
+    scope.bound = bound
+    if isinstance(expr.allowed, syntax.OneOf):
+        tests = [_compare(scope, "==", subject, part, part.span) for part in parts]
+        test = join("||", tests)
+    else:
+        low, high = parts
+        check_ends(scope, low, high, scope.at(expr.allowed.span))
+        least = _compare(scope, ">=", subject, low, low.span)
+        test = join("&&", [least, _compare(scope, "<=", subject, high, high.span)])
+    if is_simple:
+        return replace(test, span=span)
+    return core.Apply((name,), (given,), test, span=span, type=Type.BOOL)
+
+
+def _conditional(scope: Scope, expr: syntax.Conditional) -> core.Expr:
+    test = elaborate(scope, expr.test)
+    expect(scope, test, "`if`", TRUTH, "a truth value")
+    yes, no = elaborate(scope, expr.yes), elaborate(scope, expr.no)
+    known = Type.UNKNOWN not in (yes.type, no.type)
+    if known and _family(yes.type) != _family(no.type):
+        what = f"`if` with {yes.type.value} behind `then`"
+        wanted = "the same behind `else`"
+        scope.report(mistakes.wrong_type(no.span, what, wanted, no.type.value))
+    type_, span = common_type((yes, no)), scope.at(expr.span)
+    return core.Conditional(test, yes, no, span=span, type=type_)
+
+
+def _index(scope: Scope, expr: syntax.Index) -> core.Expr:
+    items, span = elaborate(scope, expr.subject), scope.at(expr.span)
+    if items.type not in (Type.LIST, Type.UNKNOWN):
+        help = "read a feature with `x.name`, change it with `x[name := value]`"
+        wanted, got = "a list", items.type.value
+        scope.report(mistakes.wrong_type(items.span, "`[...]`", wanted, got, help))
+        return core.Index(items, core.Constant(0, span=span), span=span)
+    index = elaborate(scope, expr.index)
+    expect(scope, index, "an index", frozenset({Type.INT}), "an integer")
+    if not isinstance(items, core.Variable) or items.name not in scope.sizes:
+        return core.Index(items, index, span=span)
+    size, type_ = scope.sizes[items.name], _item_type(scope)
+    if isinstance(index, core.Constant) and type(index.value) is int:
+        if not 0 <= index.value < size:
+            scope.report(mistakes.invalid_index(index.span, index.value, size))
+        return core.Variable(
+            core.item_name(items.name, index.value), span=span, type=type_
+        )
+    return core.Index(items, index, span=span, type=type_)
+
+
+def _item_type(scope: Scope) -> Type:
+    return Type.RECORD if scope.offer is None else scope.offer.input_type
+
+
+def _quantifier(scope: Scope, expr: syntax.Quantifier) -> core.Expr:
+    over, what = elaborate(scope, expr.over), f"`{expr.word}`"
+    size = scope.sizes.get(over.name) if isinstance(over, core.Variable) else None
+    if size is None and {expr.over.name} & (scope.symbols.keys() | scope.local.keys()):
+        help = f"name the list of inputs: `input xs[10];`, then `{expr.word} i in xs`"
+        wanted, got = "a list of inputs", over.type.value
+        scope.report(mistakes.wrong_type(over.span, what, wanted, got, help))
+    outer, bound = scope.local, scope.bound
+    names = []
+    for index in expr.indices:
+        scope.check_index(index)
+        name = scope.fresh(index.name)
+        span = scope.at(index.span)
+        variable = core.Variable(name, span=span, type=Type.INT)
+        scope.local = {**scope.local, index.name: variable}
+        scope.bound |= {name}
+        names.append(name)
+    body = elaborate(scope, expr.body)
+    scope.local, scope.bound = outer, bound
+    if expr.word == "sum":
+        expect(scope, body, what, NUMBERS, "numbers")
+        type_ = body.type
+    else:
+        expect(scope, body, what, TRUTH, "a truth value")
+        type_ = Type.INT if expr.word == "count" else Type.BOOL
+    word = cast('Literal["forall", "exists", "count", "sum"]', expr.word)
+    span = scope.at(expr.span)
+    return core.Quantifier(word, tuple(names), size or 0, body, span=span, type=type_)
+
+
+def _call(scope: Scope, expr: syntax.Call) -> core.Expr:
+    qualifier = expr.qualifier
+    if qualifier is not None:
+        symbol = scope.symbols.get(qualifier.name)
+        if symbol is None or symbol.kind is not Kind.IMPORT:
+            imports = scope.names(Kind.IMPORT)
+            help = None if imports else f"import it: `import {qualifier.name};`"
+            scope.report(
+                mistakes.undeclared_name(
+                    qualifier.span, qualifier.name, imports, help=help
+                )
+            )
+    arguments = tuple(elaborate(scope, argument) for argument in expr.arguments)
+    span, function = scope.at(expr.span), expr.function
+    symbol = None if qualifier else scope.symbols.get(function.name)
+    if symbol is not None and symbol.kind is Kind.DEFINITION:
+        definition = scope.definitions.get(function.name)
+        if definition is None or definition.number >= scope.limit:
+            return core.Call(function.name, arguments, span=span)  # it is reported
+        return _inline(scope, definition, function, arguments, span)
+    return resolve_call(scope, function, arguments, span)
+
+
+def _inline(
+    scope: Scope,
+    definition: Definition,
+    function: syntax.Name,
+    arguments: tuple[core.Expr, ...],
+    span: Span,
+) -> core.Expr:
+    """Return a definition's body; names and constants stand in it for its parameters.
+
+    What else it is given is worked out once, before.
+    """
+    parameters = definition.node.parameters
+    if len(parameters) != len(arguments):
+        count = f"{len(parameters)} argument{'' if len(parameters) == 1 else 's'}"
+        scope.report(
+            mistakes.wrong_argument_count(
+                function.span, function.name, count, len(arguments)
+            )
+        )
+        return core.Call(function.name, arguments, span=span)
+    outer, bound = scope.local, scope.bound
+    local: dict[str, core.Expr] = {}
+    once: dict[str, core.Expr] = {}
+    for parameter, argument in zip(parameters, arguments, strict=True):
+        local[parameter.name] = argument
+        if not isinstance(argument, core.Variable | core.Constant):
+            name = scope.fresh(parameter.name)
+            local[parameter.name] = core.Variable(name, span=span, type=argument.type)
+            scope.bound |= {name}
+            once[name] = argument
+    limit, scope.limit, scope.local = scope.limit, definition.number, local
+    with scope.elsewhere(span, definition.where):
+        body = elaborate(scope, definition.node.body)
+    scope.local, scope.bound, scope.limit = outer, bound, limit
+    if not once:
+        return replace(body, span=span)
+    names, values = tuple(once), tuple(once.values())
+    return core.Apply(names, values, body, span=span, type=body.type)
+
+
+def symbol_of(scope: Scope, kind: Kind, name: syntax.Name, value: core.Expr) -> Symbol:
+    """Return the symbol of a var, which is its value under a name."""
+    mentioned = [
+        scope.symbols[node.name]
+        for node in core.walk(value)
+        if isinstance(node, core.Variable) and node.name in scope.symbols
+    ]
+    drawn = None
+    if isinstance(value, core.Variable) and mentioned:
+        drawn = mentioned[0].drawn
+    from_model = any(symbol.from_model for symbol in mentioned)
+    return Symbol(kind, value.type, name.span, drawn, from_model)

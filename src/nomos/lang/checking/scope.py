@@ -1,0 +1,192 @@
+"""The names of a spec while it is checked, and the diagnostics about them."""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from math import inf
+
+from nomos.diagnostics import Diagnostic, Source, Span, mistakes
+from nomos.lang import core
+from nomos.lang.reading import syntax
+from nomos.lang.types import BUILT_IN, Offer, Type
+
+_LITERALS = {"True": "true", "False": "false", "None": "null"}  # by Python's names
+
+
+class Kind(Enum):
+    """What a declared name stands for; the value is how messages call it."""
+
+    IMPORT = "an import"
+    INPUT = "an input"
+    VAR = "a var"
+    OUTPUT = "an output"
+    PARAM = "a param"
+    DEFINITION = "a definition"
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A declared name.
+
+    `drawn` names the input whose item this is, where it is one: only such a record has
+    a label. `from_model` says that the value depends on an output.
+    """
+
+    kind: Kind
+    type: Type
+    span: Span
+    drawn: str | None = None
+    from_model: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A `def` that can be used; `where` says where it stands, for notes.
+
+    `depth` and `size` are those of its body with all definitions in it put in place. It
+    can use the definitions whose number is smaller than its own.
+    """
+
+    number: int
+    node: syntax.Def
+    where: str
+    depth: int
+    size: int
+
+
+@dataclass(slots=True)
+class Scope:
+    """What is known about a spec at some point of its checking."""
+
+    source: Source
+    offer: Offer | None
+    half_declared: frozenset[str]
+    symbols: dict[str, Symbol] = field(default_factory=dict)
+    declared_later: dict[str, Span] = field(default_factory=dict)
+    block_names: frozenset[str] = frozenset()
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+    block_done: bool = False
+    params: dict[str, core.Param] = field(default_factory=dict)
+    definitions: dict[str, Definition] = field(default_factory=dict)
+    sizes: dict[str, int] = field(default_factory=dict)  # of the lists of inputs
+    # What indices and the parameters of a definition stand for, where they do.
+    local: dict[str, core.Expr] = field(default_factory=dict)
+    bound: frozenset[str] = frozenset()  # the names that these have in the core
+    limit: float = inf  # the number that definitions in use must be below
+    place: Span | None = None  # where a definition is used, while its body is read
+
+    def report(self, diagnostic: Diagnostic) -> None:
+        """Keep a diagnostic."""
+        self.diagnostics.append(diagnostic)
+
+    def at(self, span: Span) -> Span:
+        """Return the place of something: in a definition, that of its use."""
+        return self.place or span
+
+    @contextmanager
+    def elsewhere(self, at: Span, note: str) -> Iterator[None]:
+        """Report what is wrong in a definition or a library where it is used."""
+        outer, place = self.diagnostics, self.place
+        self.diagnostics, self.place = [], place or at
+        try:
+            yield
+        finally:
+            found, self.diagnostics, self.place = self.diagnostics, outer, place
+            for d in found:
+                self.report(replace(d, at=at, notes=(*d.notes, note)))
+
+    def fresh(self, name: str) -> str:
+        """Return a name for something local that nothing else here has."""
+        while name in self.symbols or name in self.bound:
+            name += "_"
+        return name
+
+    def check_index(self, name: syntax.Name) -> None:
+        """Report an index whose name has another meaning."""
+        reason = self._reserved(name.name, Kind.VAR)
+        if reason is not None:
+            self.report(mistakes.reserved_name(name.span, name.name, reason))
+        other = self.symbols.get(name.name)
+        if other is not None and self.place is None:
+            line, _ = self.source.locate(other.span.start)
+            self.report(mistakes.declared_twice(name.span, name.name, line))
+        elif name.name in self.local:
+            line, _ = self.source.locate(self.local[name.name].span.start)
+            self.report(mistakes.declared_twice(name.span, name.name, line))
+
+    def declare(self, name: syntax.Name, symbol: Symbol) -> None:
+        """Add a name, reporting one that is taken."""
+        reason = self._reserved(name.name, symbol.kind)
+        if reason is not None:
+            self.report(mistakes.reserved_name(name.span, name.name, reason))
+        other = self.symbols.get(name.name)
+        if other is not None:
+            first, second = sorted((other.span, name.span), key=lambda span: span.start)
+            line, _ = self.source.locate(first.start)
+            self.report(mistakes.declared_twice(second, name.name, line))
+            return
+        self.symbols[name.name] = symbol
+
+    def _reserved(self, name: str, kind: Kind) -> str | None:
+        if name in BUILT_IN or name == "MAX_INT":
+            return "built into the language"
+        if name in syntax.KEYWORDS or name in _LITERALS.values():
+            return "a word of the language"
+        if keyword.iskeyword(name):
+            return "a keyword of Python"
+        if self.offer is not None and name in self.offer.functions:
+            return None if kind is Kind.IMPORT else "a function of the domain"
+        return None
+
+    def use(self, name: syntax.Name) -> Symbol | None:
+        """Look a name up where its value is needed, reporting one that has none."""
+        symbol = self.symbols.get(name.name)
+        if symbol is None or symbol.kind in (Kind.IMPORT, Kind.DEFINITION):
+            if name.name not in self.half_declared:
+                self._report_undeclared(name)
+            return None
+        if symbol.kind is Kind.OUTPUT and not self.block_done:
+            self.report(mistakes.output_before_block(name.span, name.name))
+        return symbol
+
+    def _report_undeclared(self, name: syntax.Name) -> None:
+        later = self.declared_later.get(name.name)
+        self.report(
+            mistakes.undeclared_name(
+                name.span,
+                name.name,
+                ["MAX_INT", *self.values()],
+                later_line=None
+                if later is None
+                else self.source.locate(later.start)[0],
+                help=self._remedy(name.name),
+            )
+        )
+
+    def _remedy(self, name: str) -> str | None:
+        """Return what to do about a name without a value, where that is known."""
+        if name in self.definitions:
+            return f"it is a definition; call it: `{name}(...)`"
+        if name in self.symbols:
+            return f"it is imported; call its functions: `{name}.predict(x1)`"
+        if name in _LITERALS:
+            return f"write `{_LITERALS[name]}`"
+        if name in self.block_names:
+            return f"only the block knows it; make it an output: `output {name};`"
+        return None
+
+    def values(self) -> list[str]:
+        """Return the names that have values."""
+        return self.names(Kind.INPUT, Kind.VAR, Kind.OUTPUT, Kind.PARAM)
+
+    def names(self, *kinds: Kind) -> list[str]:
+        """Return the declared names of some kinds."""
+        return [
+            name
+            for name, symbol in self.symbols.items()
+            if symbol.kind in kinds and not name.endswith("]")
+        ]

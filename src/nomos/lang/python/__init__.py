@@ -1,0 +1,1 @@
+"""The Python block of a spec: where it ends, what it calls and assigns."""

@@ -1,0 +1,259 @@
+"""Check the Python block: its names, its outputs, its calls, and static k."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import cast
+
+from nomos.diagnostics import Severity, Span, mistakes
+from nomos.lang import core
+from nomos.lang.checking.calls import count_fits, label, resolve_call, signature
+from nomos.lang.checking.names import bindings, bound_names, names_from_outside
+from nomos.lang.checking.scope import Kind, Scope
+from nomos.lang.python.block import PythonCode
+from nomos.lang.python.flow import always_assigned
+from nomos.lang.python.invocations import count_invocations
+from nomos.lang.python.straight import Straight
+from nomos.lang.reading import syntax
+from nomos.lang.types import BUILT_IN
+
+_PYTHON_NAMES = frozenset(dir(builtins))
+_ALWAYS_KNOWN = _PYTHON_NAMES | {*BUILT_IN, "MAX_INT"}
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedBlock:
+    """The block and its static k."""
+
+    code: core.Code
+    k: int | None
+
+
+def check_block(
+    scope: Scope, block: syntax.Block, outputs: tuple[syntax.Output, ...]
+) -> CheckedBlock | None:
+    """Check the block; None where it is no valid Python."""
+    python = PythonCode(scope.source, block)
+    scope.diagnostics += python.diagnostics
+    if python.diagnostics:
+        return None
+    try:
+        return _Block(scope, python).check(outputs)
+    except RecursionError:
+        at = Span(block.span.start, block.span.start + 1)
+        scope.report(mistakes.python_syntax(at, "it is too deeply nested"))
+        return None
+
+
+class _Block:
+    """The block while it is checked."""
+
+    def __init__(self, scope: Scope, python: PythonCode) -> None:
+        self.scope = scope
+        self.python = python
+        self.own = bound_names(python.statements)
+        scope.block_names = self.own
+        self.outside = {
+            id(node): node for node in names_from_outside(python.statements)
+        }
+        self.free = frozenset(node.id for node in self.outside.values()) - self.own
+        symbols = scope.symbols.items()
+        self.imports = {name for name, s in symbols if s.kind is Kind.IMPORT}
+        self.values = {
+            name for name, s in symbols if s.kind in (Kind.INPUT, Kind.VAR, Kind.PARAM)
+        } | scope.half_declared
+
+    def check(self, outputs: tuple[syntax.Output, ...]) -> CheckedBlock:
+        statements = self.python.statements
+        self._check_assignments(outputs)
+        self._check_names()
+        called = frozenset(
+            name
+            for node in _everywhere(statements)
+            if isinstance(node, ast.Call)
+            and (name := self._function_name(node.func)) is not None
+        )
+        _Constants(self.scope, self.outside).put_in_place(statements)
+        k = count_invocations(
+            statements,
+            self._calls_of,
+            {
+                name: size
+                for name, size in self.scope.sizes.items()
+                if name in self.free
+            },
+        )
+        if self._hands_on_a_model():
+            k = None
+        straight = Straight(
+            self.values,
+            self.imports,
+            self._straight_call,
+            self.python.span,
+            self.scope.sizes,
+        )
+        lets = straight.lets(statements)
+        return CheckedBlock(core.Code(tuple(statements), lets, called), k)
+
+    def _calls_of(self, function: ast.expr) -> int | None:
+        """Return how many calls of a model it is to call a function."""
+        name = self._function_name(function)
+        offer = self.scope.offer
+        if name is None or (offer is not None and name not in offer.functions):
+            return 0
+        if offer is None:  # any function of an unknown domain may be the model
+            return int(name not in BUILT_IN and name not in _PYTHON_NAMES)
+        return offer.functions[name].k
+
+    def _hands_on_a_model(self) -> bool:
+        """Tell whether a model is used other than by calling it, as in `map(predict, xs)`."""
+        called = {
+            id(node.func)
+            for node in _everywhere(self.python.statements)
+            if isinstance(node, ast.Call)
+        }
+        return any(
+            isinstance(node, ast.Name | ast.Attribute)
+            and id(node) not in called
+            and self._calls_of(node) != 0
+            and self.scope.offer is not None
+            for node in _everywhere(self.python.statements)
+        )
+
+    def _check_assignments(self, outputs: tuple[syntax.Output, ...]) -> None:
+        always = always_assigned(self.python.statements)
+        for output in outputs:
+            name = output.name.name
+            if always is not None and name not in always:
+                self.scope.report(
+                    mistakes.output_not_assigned(
+                        output.name.span, name, name in self.own
+                    )
+                )
+        seen: set[str] = set()
+        for name, node in bindings(self.python.statements):
+            symbol = self.scope.symbols.get(name)
+            if symbol is None or symbol.kind is Kind.OUTPUT or name in seen:
+                continue
+            seen.add(name)
+            at, kind = self._name_span(node, name), symbol.kind.value
+            deletes = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del)
+            verb = "deletes" if deletes else "assigns"
+            self.scope.report(mistakes.assigned_twice(at, name, kind, verb))
+
+    def _name_span(self, node: ast.AST, name: str) -> Span:
+        """Return where a node says the name that it binds."""
+        whole = self.python.span(cast("ast.expr", node))  # all these have places
+        text = self.scope.source.slice(whole)
+        found = re.search(rf"\b{name}\b", text)
+        start = whole.start + (found.start() if found else 0)
+        return Span(start, start + len(name))
+
+    def _check_names(self) -> None:
+        calls: dict[int, ast.Call] = {}  # by the name in front of their bracket
+        for node in _everywhere(self.python.statements):
+            match node:
+                case ast.Call(func=ast.Name() as name):
+                    calls[id(name)] = node
+                case ast.Call(func=ast.Attribute(value=ast.Name() as name)):
+                    calls[id(name)] = node
+                case _:
+                    pass
+        for key, name in self.outside.items():
+            self._check_name(name, calls.get(key))
+
+    def _check_name(self, node: ast.Name, call: ast.Call | None) -> None:
+        name = node.id
+        if name in self.imports:
+            if call is not None and isinstance(call.func, ast.Attribute):
+                self._check_call(call, call.func.attr)
+        elif name in self.values or name in self.scope.symbols:
+            return
+        elif call is not None and call.func is node:
+            if name not in _ALWAYS_KNOWN or signature(self.scope, name) is not None:
+                self._check_call(call, name)
+        elif name not in _ALWAYS_KNOWN and signature(self.scope, name) is None:
+            known = [*self.scope.values(), *self.own]
+            at = self.python.span(node)
+            self.scope.report(mistakes.undeclared_name(at, name, known))
+
+    def _check_call(self, call: ast.Call, name: str) -> None:
+        scope = self.scope
+        at = self.python.span(call.func)
+        if isinstance(call.func, ast.Attribute):
+            at = Span(at.end - len(name), at.end)
+        function = signature(scope, name)
+        if function is None:
+            if scope.offer is not None:
+                names = sorted({*scope.offer.functions, *BUILT_IN})
+                scope.report(mistakes.unknown_function(at, name, names))
+            return
+        plain = not call.keywords and not any(
+            isinstance(argument, ast.Starred) for argument in call.args
+        )
+        if plain and not count_fits(function, len(call.args)):
+            count = len(call.args)
+            scope.report(mistakes.wrong_argument_count(at, name, function.takes, count))
+            return
+        if function is BUILT_IN["label"] and plain:
+            self._check_label(call.args[0])
+
+    def _check_label(self, record: ast.expr) -> None:
+        """Only an item that was drawn has a label, in the block as elsewhere."""
+        if isinstance(record, ast.Name) and record.id in self.scope.symbols:
+            span = self.python.span(record)
+            label(self.scope, core.Variable(record.id, span=span), span)
+
+    def _function_name(self, function: ast.expr) -> str | None:
+        """Return the name of the function of the language that an expression names."""
+        match function:
+            case ast.Name(id=name) if id(function) in self.outside:
+                return name
+            case ast.Attribute(value=ast.Name(id=module) as place, attr=name) if (
+                module in self.imports and id(place) in self.outside
+            ):
+                return name
+            case _:
+                return None
+
+    def _straight_call(
+        self, name: str, arguments: tuple[core.Expr, ...], span: Span
+    ) -> core.Expr | None:
+        known = signature(self.scope, name)
+        if known is None or not count_fits(known, len(arguments)):
+            return None
+        node = syntax.Name(name, span=span)
+        # What is wrong here is reported by `_check_names`; this must stay silent.
+        silent = Scope(self.scope.source, self.scope.offer, self.scope.half_declared)
+        silent.symbols, silent.sizes = self.scope.symbols, self.scope.sizes
+        call = resolve_call(silent, node, arguments, span)
+        warned = [d for d in silent.diagnostics if d.severity is Severity.ERROR]
+        return None if warned else call
+
+
+class _Constants(ast.NodeTransformer):
+    """Puts the values of params in the place of their names."""
+
+    def __init__(self, scope: Scope, outside: dict[int, ast.Name]) -> None:
+        self.params = scope.params
+        self.outside = outside
+
+    def put_in_place(self, statements: list[ast.stmt]) -> None:
+        if self.params:
+            for statement in statements:
+                self.visit(statement)
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        param = self.params.get(node.id)
+        if param is None or id(node) not in self.outside:
+            return node
+        return ast.copy_location(ast.Constant(param.value), node)
+
+
+def _everywhere(statements: list[ast.stmt]) -> Iterator[ast.AST]:
+    for statement in statements:
+        yield from ast.walk(statement)

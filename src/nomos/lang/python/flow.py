@@ -1,0 +1,203 @@
+"""Which names a block of Python has assigned when it ends, whatever path it took."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from nomos.lang.checking.names import bound_names
+
+__all__ = ["always_assigned", "bound_names", "repetitions", "runs_at_least_once"]
+
+# The names assigned for sure at a point; None where no path arrives.
+_State = frozenset[str] | None
+
+
+def always_assigned(statements: Iterable[ast.stmt]) -> frozenset[str] | None:
+    """Return the names assigned on every path, None if no path ends normally."""
+    return _Flow().run(statements, frozenset())
+
+
+def _join(*states: _State) -> _State:
+    arriving = [state for state in states if state is not None]
+    return frozenset.intersection(*arriving) if arriving else None
+
+
+def _surely_bound(*nodes: ast.AST) -> frozenset[str]:
+    """Return the names bound whenever these nodes are evaluated."""
+    names: frozenset[str] = frozenset()
+    for node in nodes:
+        match node:
+            case ast.BoolOp(values=[first, *_]):
+                names |= _surely_bound(first)
+            case ast.IfExp(test=test, body=yes, orelse=no):
+                names |= _surely_bound(test) | (_surely_bound(yes) & _surely_bound(no))
+            case ast.Compare(left=left, comparators=[first, *_]):
+                names |= _surely_bound(left, first)  # the others only if it holds
+            case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp():
+                names |= _surely_bound(node.generators[0].iter)
+            case ast.expr() if not isinstance(node, ast.Name | ast.Lambda):
+                names |= _surely_bound(*ast.iter_child_nodes(node))
+            case ast.Assign() | ast.AnnAssign() | ast.Expr() | ast.Assert():
+                names |= _surely_bound(*ast.iter_child_nodes(node))
+            case _:
+                names |= bound_names([node])
+    return names
+
+
+@dataclass(slots=True)
+class _Loop:
+    breaks: list[_State] = field(default_factory=list)
+    continues: list[_State] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Flow:
+    loops: list[_Loop] = field(default_factory=list)
+
+    def run(self, statements: Iterable[ast.stmt], state: _State) -> _State:
+        for statement in statements:
+            if state is None:
+                return None
+            state = self._step(statement, state)
+        return state
+
+    def _step(self, statement: ast.stmt, state: frozenset[str]) -> _State:
+        match statement:
+            case ast.If(test=test, body=body, orelse=orelse):
+                state |= _surely_bound(test)
+                return _join(self.run(body, state), self.run(orelse, state))
+            case ast.For():
+                return self._for(statement, state)
+            case ast.While():
+                return self._while(statement, state)
+            case ast.Try() | ast.TryStar():
+                return self._try(statement, state)
+            case ast.With(items=items, body=body):
+                return self.run(body, state | bound_names(items))
+            case ast.Match(subject=subject, cases=cases):
+                return self._match(cases, state | _surely_bound(subject))
+            case ast.Raise():
+                return None
+            case ast.Break() | ast.Continue():
+                self._jump(statement, state)
+                return None
+            case ast.Delete():
+                return state - bound_names([statement])
+            case ast.AugAssign(value=value):
+                return state | _surely_bound(value)  # the target has a value already
+            case ast.AnnAssign(value=None):
+                return state
+            case _:
+                return state | _surely_bound(statement)
+
+    def _jump(self, statement: ast.Break | ast.Continue, state: _State) -> None:
+        loop = self.loops[-1]  # the block compiles, so there is one
+        is_break = isinstance(statement, ast.Break)
+        (loop.breaks if is_break else loop.continues).append(state)
+
+    def _body(
+        self, body: list[ast.stmt], state: frozenset[str]
+    ) -> tuple[_State, _Loop]:
+        self.loops.append(_Loop())
+        after = self.run(body, state)
+        loop = self.loops.pop()
+        return _join(after, *loop.continues), loop
+
+    def _for(self, loop: ast.For, state: frozenset[str]) -> _State:
+        before = state | _surely_bound(loop.iter)
+        after, jumps = self._body(loop.body, before | bound_names([loop.target]))
+        done = after if runs_at_least_once(loop.iter) else _join(before, after)
+        return _join(self.run(loop.orelse, done), *jumps.breaks)
+
+    def _while(self, loop: ast.While, state: frozenset[str]) -> _State:
+        before = state | _surely_bound(loop.test)
+        after, jumps = self._body(loop.body, before)
+        forever = isinstance(loop.test, ast.Constant) and bool(loop.test.value)
+        ended = None if forever else self.run(loop.orelse, _join(before, after))
+        return _join(ended, *jumps.breaks)
+
+    def _try(self, block: ast.Try | ast.TryStar, state: frozenset[str]) -> _State:
+        tried = self.run(block.orelse, self.run(block.body, state))
+        deleted = frozenset(
+            name
+            for node in ast.walk(ast.Module(body=block.body, type_ignores=[]))
+            if isinstance(node, ast.Delete)
+            for name in bound_names([node])
+        )
+        ends = [tried]
+        for handler in block.handlers:
+            handled = self.run(handler.body, state - deleted)
+            # Python deletes the handler's name when it is left.
+            ends.append(None if handled is None else handled - {handler.name or ""})
+        joined = _join(*ends)
+        last = self.run(block.finalbody, state - deleted if joined is None else joined)
+        return None if joined is None else last
+
+    def _match(self, cases: list[ast.match_case], state: frozenset[str]) -> _State:
+        ends = [self.run(c.body, state | bound_names([c.pattern])) for c in cases]
+        last = cases[-1]
+        irrefutable = (
+            isinstance(last.pattern, ast.MatchAs)
+            and last.pattern.pattern is None
+            and last.guard is None
+        )
+        return _join(*ends, *([] if irrefutable else [state]))
+
+
+def repetitions(
+    iterable: ast.expr, sizes: Mapping[str, int] | None = None
+) -> int | None:
+    """Return how often a loop over this runs, None where that is not plain to see.
+
+    `sizes` are those of the lists of inputs.
+    """
+    known = sizes or {}
+    match iterable:
+        case ast.Name(id=name) if name in known:
+            return known[name]
+        case ast.Call(
+            func=ast.Name(id="enumerate" | "reversed" | "list" | "sorted"),
+            args=[inner],
+        ):
+            return repetitions(inner, known)
+        case ast.Call(
+            func=ast.Name(id="range"),
+            args=[ast.Call(func=ast.Name(id="len"), args=[inner])],
+        ):
+            return repetitions(inner, known)
+        case ast.Call(func=ast.Name(id="range"), args=args, keywords=[]):
+            return _length_of_range(args)
+        case ast.List(elts=items) | ast.Tuple(elts=items):
+            starred = any(isinstance(item, ast.Starred) for item in items)
+            return None if starred else len(items)
+        case _:
+            return None
+
+
+def _length_of_range(arguments: list[ast.expr]) -> int | None:
+    bounds = [_whole_number(argument) for argument in arguments]
+    numbers = [bound for bound in bounds if bound is not None]
+    if len(numbers) < len(bounds) or not 1 <= len(numbers) <= 3:
+        return None
+    try:
+        return len(range(*numbers))
+    except (ValueError, OverflowError):
+        return None
+
+
+def _whole_number(node: ast.expr) -> int | None:
+    match node:
+        case ast.Constant(value=int(value)) if not isinstance(value, bool):
+            return value
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            number = _whole_number(operand)
+            return None if number is None else -number
+        case _:
+            return None
+
+
+def runs_at_least_once(iterable: ast.expr) -> bool:
+    """Tell whether a loop over this certainly runs."""
+    return bool(repetitions(iterable))

@@ -1,0 +1,198 @@
+"""Put into words why the grammar refuses a statement."""
+
+from __future__ import annotations
+
+import re
+from difflib import get_close_matches
+from typing import cast
+
+from lark import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
+
+from nomos.diagnostics import Diagnostic, Span, mistakes
+from nomos.lang.reading.grammar import token_span
+from nomos.lang.reading.syntax import KEYWORDS
+
+_LONGEST_SHOWN = 24  # characters of a number that a help line repeats
+_PYTHON_WORDS = {"and": "&&", "or": "||", "not": "!", "implies": "==>"}
+_FROM_IMPORT = re.compile(r"from\s+(\w+)\s+import\b")
+_LIST_OF_NAMES = re.compile(r"(import|input|output)\s+\w+\s*,")
+# What people type elsewhere for what the language has.
+_SIGNS_ELSEWHERE = {
+    "**": "there is no power: write `a * a`, or a function of the domain",
+    "<>": "write `!=`",
+    "->": "write `==>` for implication",
+    "++": "a name keeps its value: write `x + 1`",
+    "--": "write `- (-x)` to subtract what is negative",
+}
+_CHARACTERS_ELSEWHERE = {
+    **dict.fromkeys("\u201c\u201d\u201e\u00ab\u00bb", 'write straight quotes: `"`'),
+    **dict.fromkeys("\u2018\u2019\u201a", "write straight quotes: `'`"),
+    "\u2264": "write `<=`",
+    "\u2265": "write `>=`",
+    "\u2260": "write `!=`",
+    "\u2212": "write `-`",
+    "\u2013": "write `-`",
+    "\u00d7": "write `*`",
+    "\u00f7": "write `/`",
+    "\u2227": "write `&&`",
+    "\u2228": "write `||`",
+    "\u00ac": "write `!`",
+    "\u21d2": "write `==>`",
+    "\u2192": "write `==>`",
+    "\u2208": "write `in`",
+    "?": "write `if c then a else b`",
+    "^": _SIGNS_ELSEWHERE["**"],
+    "\u00a0": "write a plain space",
+}
+_CONDITIONAL = _CHARACTERS_ELSEWHERE["?"]
+_QUANTIFIERS = ("forall", "exists", "count", "sum")
+_DIVISION_ELSEWHERE = "`//` starts a comment: write `/` to divide"
+# Numbers as other languages write them, and what the language has for them.
+_NUMBER_LIKE = re.compile(
+    r"(?<![\w.])(?:\.[0-9]\w*|[0-9]+\.(?![\w.])|[0-9][0-9.]*[A-Za-z_]\w*)"
+)
+
+
+def explain(error: UnexpectedInput, text: str, chunk: Span) -> Diagnostic:
+    """Return the diagnostic for a statement that the grammar did not take."""
+    if isinstance(error, UnexpectedCharacters):
+        return _explain_character(text, chunk, cast("int", error.pos_in_stream))
+    assert isinstance(error, UnexpectedToken)
+    token = error.token
+    place = token_span(token)
+    # The `;` of a statement that has none stands behind the text.
+    start = min(place.start, chunk.end - 1)
+    at = Span(start, max(start + 1, min(place.end, chunk.end)))
+    expected = set(error.accepts or error.expected)
+    if token.type == "COMPARE" and "AND" in expected and "COMPARE" not in expected:
+        return mistakes.chained_comparison(at, str(token))
+    if at.start == chunk.start:
+        return _explain_start(text, at)
+    number = _number_before(text, chunk, at)
+    if number is not None:
+        return number
+    if token == ":" and "GETS" in expected:
+        return mistakes.syntax_error(at, "`:`", "`:=`", "write `:=`")
+    found = "the end of the statement" if token == ";" else f"`{token}`"
+    help = _help(text, chunk, at, token.type)
+    if token.type == "IF":
+        help = _CONDITIONAL
+    return mistakes.syntax_error(at, found, _in_words(expected), help)
+
+
+def _explain_start(text: str, at: Span) -> Diagnostic:
+    word = text[at.start : at.end]
+    nearest = get_close_matches(word, KEYWORDS, n=1)
+    help = f"did you mean `{nearest[0]}`?" if nearest else None
+    python = _FROM_IMPORT.match(text, at.start)
+    if python is not None:
+        help = f"write `import {python[1]};`"
+    expected = f"a statement ({', '.join(KEYWORDS[:-1])} or {KEYWORDS[-1]})"
+    return mistakes.syntax_error(at, f"`{word}`", expected, help)
+
+
+def _number_before(text: str, chunk: Span, at: Span) -> Diagnostic | None:
+    """Report the number that the grammar stumbled over, if it did over one."""
+    for match in _NUMBER_LIKE.finditer(text, chunk.start, chunk.end):
+        reached = match.start() <= at.start and not text[match.end() : at.start].strip()
+        if reached:
+            shown, span = match.group(), Span(match.start(), match.end())
+            reason = "letters and `_` have no place in it"
+            if shown.startswith("."):
+                reason = "there is no digit before its point"
+            elif shown.endswith("."):
+                reason = "there is no digit behind its point"
+            return mistakes.invalid_number(span, shown, reason, _instead(shown))
+    return None
+
+
+def _instead(shown: str) -> str | None:
+    """Return what a number of Python's notation is in this one."""
+    if len(shown) > _LONGEST_SHOWN:
+        return None
+    for read in (lambda text: int(text, 0), float):
+        try:
+            return f"write `{read(shown)}`"
+        except ValueError:
+            continue
+    return None
+
+
+def _help(text: str, chunk: Span, at: Span, kind: str) -> str | None:
+    """Return what to write instead, where that is known."""
+    before = text[chunk.start : at.start].rstrip()
+    words = [text[at.start : at.end], re.split(r"\W", before)[-1]]
+    two_signs = text[max(chunk.start, at.start - 1) : at.start + 1]
+    if two_signs in _SIGNS_ELSEWHERE:
+        return _SIGNS_ELSEWHERE[two_signs]
+    if words[1] in (*_QUANTIFIERS, "if") and kind == "NAME":
+        return f"put `{words[1]} ...` in parentheses"
+    if words == ["[", "in"]:
+        return "write the values in braces: `in {a, b}`"
+    if re.match(r"not\s+in\b", text[at.start : chunk.end]):
+        return "write `!(a in {b, c})`"
+    if "//" in before:
+        return _DIVISION_ELSEWHERE
+    python = next((word for word in words if word in _PYTHON_WORDS), None)
+    if python is not None:
+        return f"write `{_PYTHON_WORDS[python]}` for `{python}`"
+    token = words[0]
+    names = _LIST_OF_NAMES.match(text, chunk.start)
+    if token == "," and names:
+        return f"write one `{names[1]}` for each name"
+    if token == "!":
+        return "put the negation in parentheses: `(!a)`"
+    if token == ":=":
+        return "only `var` gives a name its value; compare with `==`"
+    in_expression = not text.startswith("input", chunk.start)
+    if in_expression and (before.endswith("[") or token == "]"):
+        return "read a feature with `x.name`, change it with `x[name := value]`"
+    return None
+
+
+def _explain_character(text: str, chunk: Span, offset: int) -> Diagnostic:
+    if offset == chunk.start:
+        word = re.compile(r"\w*").match(text, offset)
+        if word and word.group():
+            return _explain_start(text, Span(offset, word.end()))
+    at = Span(offset, offset + 1)
+    character = text[offset]
+    if character == "=":
+        before = text[chunk.start : offset].rstrip()
+        gives = re.search(r"^var\s+\w+$|\[\s*\w+$", before) is not None
+        return mistakes.single_equals(at, gives)
+    if character in "&|":
+        double = character * 2
+        help = f"write `{double}`"
+        return mistakes.syntax_error(at, f"`{character}`", f"`{double}`", help)
+    remedy = _CHARACTERS_ELSEWHERE.get(character)
+    return mistakes.unknown_character(at, character, remedy)
+
+
+_OPERAND = {"NAME", "NUMBER", "STRING", "LPAR"}
+_WORDS = {
+    "NAME": "a name",
+    "SEMICOLON": "`;`",
+    "RPAR": "`)`",
+    "COMMA": "`,`",
+    "RSQB": "`]`",
+    "GETS": "`:=`",
+    "LPAR": "`(`",
+    "COLON": "`:`",
+    "RBRACE": "`}`",
+    "NUMBER": "a number",
+    "STRING": "a string",
+    "THEN": "`then`",
+    "ELSE": "`else`",
+    "IN": "`in`",
+}
+
+
+def _in_words(expected: set[str]) -> str:
+    """Name what the grammar would have taken, never by a terminal's name."""
+    if expected >= _OPERAND:
+        return "an expression"
+    words = [word for terminal, word in _WORDS.items() if terminal in expected]
+    if "PLUS" in expected:
+        words = ["an operator", *(w for w in words if w not in ("`(`", "`in`", "`:`"))]
+    return " or ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words)

@@ -1,0 +1,137 @@
+"""A spec's sections, its block and its comments, and how deep its expressions go."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from nomos.diagnostics import Diagnostic, Source, Span
+from nomos.lang.reading import syntax
+from nomos.lang.reading.chains import operands
+
+DEEPEST_NESTING = 100  # far beyond what a person writes, far below Python's own limit
+LONGEST_CHAIN = 500  # operators of arithmetic in a row; others may be any number
+
+# The grammar's comments and strings, for the searches that must step over them.
+COMMENT = r"\#[^\n]*|//[^\n]*|/\*.*?\*/"
+STRING = r""" "(?:\\[^\n]|[^"\\\n])*"|'(?:\\[^\n]|[^'\\\n])*' """.strip()
+_PIECE = re.compile(
+    rf"(?P<comment>{COMMENT})|{STRING}|(?P<word>\w+)|(?P<brace>\{{)|\S", re.DOTALL
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """What could be read of a spec, and what is wrong with its syntax.
+
+    `half_declared` are names whose declaration is broken: using them is no mistake.
+    `unread` are all words of the statements that could not be read.
+    """
+
+    spec: syntax.Spec
+    diagnostics: tuple[Diagnostic, ...]
+    half_declared: frozenset[str] = frozenset()
+    unread: frozenset[str] = frozenset()
+    is_library: bool = False  # params and definitions alone, for specs to use
+
+
+def find_block(text: str, start: int = 0) -> int | None:
+    """Return the offset of the `{` that opens a block.
+
+    It stands outside comments and strings, and not behind `in`: there a set opens.
+    """
+    before = None
+    for match in _PIECE.finditer(text, start):
+        if match["brace"] and before != "in":
+            return match.start()
+        if not match["comment"]:
+            before = match["word"]
+    return None
+
+
+def blank(text: str) -> str:
+    """Return white space of the same size and lines."""
+    return "".join("\n" if char == "\n" else " " for char in text)
+
+
+def without(text: str, start: int, end: int) -> str:
+    """Replace a stretch of text by white space."""
+    return text[:start] + blank(text[start:end]) + text[end:]
+
+
+def comments(text: str) -> tuple[syntax.Comment, ...]:
+    """Return the comments of a text whose block has been blanked."""
+    return tuple(
+        syntax.Comment(match.group(), span=Span(match.start(), match.end()))
+        for match in _PIECE.finditer(text)
+        if match["comment"]
+    )
+
+
+def build_spec(
+    source: Source, nodes: list[syntax.Statement], block: syntax.Block | None
+) -> syntax.Spec:
+    """Sort statements into the sections of a spec."""
+
+    def of(kind: type[Any], late: bool | None = None) -> tuple[Any, ...]:
+        border = len(source.text) if block is None else block.span.start
+        return tuple(
+            node
+            for node in nodes
+            if isinstance(node, kind) and late in (None, node.span.start > border)
+        )
+
+    text = source.text
+    if block is not None:
+        text = without(text, block.span.start + 1, block.span.end - 1)
+    remarks = comments(text)
+    return syntax.Spec(
+        imports=of(syntax.Import),
+        shared=tuple(node for node in nodes if isinstance(node, syntax.Shared)),
+        inputs=of(syntax.Input),
+        variables=of(syntax.Var, late=False),
+        requires=of(syntax.Requires),
+        outputs=of(syntax.Output),
+        block=block,
+        later_variables=of(syntax.Var, late=True),
+        ensures=of(syntax.Ensures),
+        description=_description(source.text, remarks),
+        comments=remarks,
+        span=Span(0, len(source.text)),
+    )
+
+
+def _description(text: str, remarks: tuple[syntax.Comment, ...]) -> str:
+    """Return the words of the comment that opens the file."""
+    lines: list[str] = []
+    end = 0
+    for remark in remarks:
+        between = text[end : remark.span.start]
+        if between.strip() or (lines and between.count("\n") > 1):
+            break
+        lines += [_words(line) for line in remark.text.split("\n")]
+        end = remark.span.end
+    return " ".join(line for line in lines if line)
+
+
+def _words(line: str) -> str:
+    return line.strip().removesuffix("*/").lstrip("#/*").strip()
+
+
+def depth_exceeds(statement: syntax.Statement) -> bool:
+    """Tell whether a statement holds an expression that is nested too deeply.
+
+    The operands of a chain, `a && b && c`, are all on one level.
+    """
+    level: list[syntax.Expr] = list(syntax.expressions(statement))
+    for _ in range(DEEPEST_NESTING):
+        inside = [operands(node) for node in level]
+        for node, parts in zip(level, inside, strict=True):
+            is_sum = isinstance(node, syntax.Binary) and node.operator in "+-*/%"
+            if is_sum and len(parts) > LONGEST_CHAIN:
+                return True
+        level = [part for parts in inside for part in parts]
+        if not level:
+            return False
+    return True

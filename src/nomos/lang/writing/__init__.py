@@ -1,0 +1,1 @@
+"""From the tree to its canonical layout."""

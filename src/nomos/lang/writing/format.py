@@ -1,0 +1,379 @@
+"""From a spec to its one canonical layout.
+
+What may be moved: white space, parentheses that change nothing, comments inside a
+statement, and the indentation of the Python block. What is said stays as it is.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import tokenize
+from typing import assert_never
+
+from nomos.diagnostics import Code, Source, Span
+from nomos.errors import SpecError
+from nomos.lang.python.block import PythonCode, indentation, is_code
+from nomos.lang.reading import syntax
+from nomos.lang.reading.parse import parse
+from nomos.lang.writing.layout import INDENT, Doc, Group, Line, Nest, lay_out
+
+# How tightly each form binds, as in the grammar.
+_PRECEDENCE = {"==>": 1, "||": 2, "&&": 3}
+_PRECEDENCE |= dict.fromkeys(("==", "!=", "<", "<=", ">", ">="), 5)
+_PRECEDENCE |= {"+": 6, "-": 6, "*": 7, "/": 7, "%": 7}
+_WHOLE, _IMPLIES, _NOT, _COMPARE, _SUM, _SIGN, _POSTFIX = 0, 1, 4, 5, 6, 8, 9
+
+
+def format_spec(source: Source) -> str:
+    """Return a spec in its canonical layout; one that cannot be read is a SpecError."""
+    parsed = parse(source)
+    if parsed.diagnostics:
+        raise SpecError(source, parsed.diagnostics)
+    spec, block = parsed.spec, ""
+    before: list[str] | None = None
+    if spec.block is not None:  # else it is a file of params and definitions
+        python = PythonCode(source, spec.block)
+        broken = [d for d in python.diagnostics if d.code is Code.PYTHON_SYNTAX]
+        if broken:
+            raise SpecError(source, broken)
+        before = _dumps(python.statements)
+        block = _format_block(source, spec.block, python)
+    text = _Writer(source, spec).write(block)
+    made = Source(source.name, text)
+    again = parse(made).spec
+    after: list[str] | None = None
+    if again.block is not None:
+        after = _dumps(PythonCode(made, again.block).statements)
+    same = _meaning(again) == _meaning(spec) and after == before
+    assert same, "formatting must not change a spec"
+    return text
+
+
+def format_expr(expr: syntax.Expr) -> str:
+    """Return an expression on one line."""
+    return lay_out(_doc(expr), width=float("inf"))
+
+
+def _meaning(spec: syntax.Spec) -> tuple[object, ...]:
+    """Return what must stay the same beside the block's code."""
+    others = [
+        node for node in syntax.statements(spec) if not isinstance(node, syntax.Block)
+    ]
+    return [syntax.shape(node) for node in others], spec.description
+
+
+def _precedence(expr: syntax.Expr) -> int:
+    match expr:
+        case syntax.Binary(operator=operator):
+            return _PRECEDENCE[operator]
+        case syntax.Unary(operator=operator):
+            return _NOT if operator == "!" else _SIGN
+        case syntax.Membership():
+            return _COMPARE
+        case syntax.Conditional() | syntax.Quantifier():
+            return _WHOLE
+        case _:
+            return _POSTFIX
+
+
+def _inside(expr: syntax.Expr, least: int) -> Doc:
+    """Return an operand, in parentheses where it binds less than it has to."""
+    doc = _doc(expr)
+    return doc if _precedence(expr) >= least else _parenthesised(doc)
+
+
+def _parenthesised(doc: Doc) -> Doc:
+    return Group(("(", Nest((Line(""), doc)), Line(""), ")"))
+
+
+def _doc(expr: syntax.Expr) -> Doc:
+    match expr:
+        case syntax.Number(value=value, text=text):
+            return text or repr(value)
+        case syntax.String():
+            return _string(expr)
+        case syntax.Constant(value=truth):
+            return "null" if truth is None else str(truth).lower()
+        case syntax.Name(name=name):
+            return name
+        case syntax.Call():
+            return _call(expr)
+        case syntax.Feature(subject=subject, feature=feature):
+            return (_subject(subject), ".", feature.name)
+        case syntax.Update():
+            return _updates(expr)
+        case syntax.Unary(operator="!", operand=operand):
+            # Elsewhere `!` binds tightest: `!a == b` would be read as `(!a) == b`.
+            operation = isinstance(operand, syntax.Binary | syntax.Membership)
+            least = _SIGN if operation else _NOT
+            return ("!", _inside(operand, least))
+        case syntax.Unary(operator=operator, operand=operand):
+            return (operator, _inside(operand, _SIGN))
+        case syntax.Binary():
+            return _operation(expr)
+        case syntax.Membership(subject=subject, allowed=allowed):
+            return Group((_inside(subject, _SUM), " in ", _allowed(allowed)))
+        case syntax.Conditional():
+            return _conditional(expr)
+        case syntax.Index(subject=subject, index=index):
+            return (_subject(subject), "[", _doc(index), "]")
+        case syntax.Quantifier():
+            names = " < ".join(index.name for index in expr.indices)
+            head = f"{expr.word} {names} in {expr.over.name}:"
+            return Group((head, Nest((Line(" "), _doc(expr.body)))))
+        case _:
+            assert_never(expr)
+
+
+def _allowed(allowed: syntax.OneOf | syntax.Between) -> Doc:
+    if isinstance(allowed, syntax.Between):
+        return (_inside(allowed.low, _SUM), "..", _inside(allowed.high, _SUM))
+    return Group(("{", Nest((Line(""), *_listed(allowed.items))), Line(""), "}"))
+
+
+def _conditional(expr: syntax.Conditional) -> Doc:
+    """Return `if ... then ... else if ...`, each branch on its line or all on one."""
+    head: Doc = ("if ", _inside(expr.test, _IMPLIES))
+    lines: list[Doc] = []
+    rest: syntax.Expr = expr
+    while isinstance(rest, syntax.Conditional):
+        lines.append((Line(" "), "then ", _inside(rest.yes, _IMPLIES)))
+        rest = rest.no
+        if isinstance(rest, syntax.Conditional):
+            test = _inside(rest.test, _IMPLIES)
+            lines.append((Line(" "), "else if ", test))
+    lines.append((Line(" "), "else ", _doc(rest)))
+    return Group((head, Nest(tuple(lines))))
+
+
+def _listed(items: tuple[syntax.Expr, ...]) -> list[Doc]:
+    first, *others = items
+    return [_doc(first), *((",", Line(" "), _doc(other)) for other in others)]
+
+
+def _string(string: syntax.String) -> str:
+    """Return a string in double quotes, as far as that needs no other escapes."""
+    text = string.text
+    if not text:
+        escaped = string.value.encode("unicode_escape").decode("ascii")
+        return '"' + escaped.replace('"', '\\"') + '"'
+    if text[0] == "'" and '"' not in text and "\\" not in text:
+        return f'"{text[1:-1]}"'
+    return text
+
+
+def _call(call: syntax.Call) -> Doc:
+    name = call.function.name
+    if call.qualifier is not None:
+        name = f"{call.qualifier.name}.{name}"
+    if not call.arguments:
+        return f"{name}()"
+    arguments = _listed(call.arguments)
+    return Group((f"{name}(", Nest((Line(""), *arguments)), Line(""), ")"))
+
+
+def _subject(expr: syntax.Expr) -> Doc:
+    """Return what a feature is taken of; `1.x` would look like a decimal."""
+    if isinstance(expr, syntax.Number):
+        return _parenthesised(_doc(expr))
+    return _inside(expr, _POSTFIX)
+
+
+def _updates(expr: syntax.Update) -> Doc:
+    """Return a record and the updates behind it, side by side or one below the other."""
+    updates: list[Doc] = []
+    subject: syntax.Expr = expr
+    while isinstance(subject, syntax.Update):
+        updates.append((f"[{subject.feature.name} := ", _doc(subject.value), "]"))
+        subject = subject.subject
+    lines: list[Doc] = [(Line(""), update) for update in reversed(updates)]
+    return Group((_subject(subject), Nest(tuple(lines))))
+
+
+def _operation(expr: syntax.Binary) -> Doc:
+    """Return a chain of operators that bind alike, the operators leading the lines."""
+    level = _PRECEDENCE[expr.operator]
+    parts: list[tuple[str, Doc]] = []  # last operand first
+    rest: syntax.Expr = expr
+    if level == _IMPLIES:
+        return _implications(expr)
+    # Comparisons do not chain, so neither side may be one.
+    least = level + 1 if level == _COMPARE else level
+    while isinstance(rest, syntax.Binary) and _PRECEDENCE[rest.operator] == level:
+        parts.append((rest.operator, _inside(rest.right, level + 1)))
+        rest = rest.left
+        if level == _COMPARE:
+            break
+    parts.reverse()
+    return _chain(rest, _inside(rest, least), parts)
+
+
+def _implications(expr: syntax.Binary) -> Doc:
+    operands: list[syntax.Expr] = []
+    rest: syntax.Expr = expr
+    while isinstance(rest, syntax.Binary) and rest.operator == "==>":
+        operands.append(rest.left)
+        rest = rest.right
+    operands.append(rest)
+    first, *others = [_inside(operand, _IMPLIES + 1) for operand in operands]
+    return _chain(operands[0], first, [("==>", operand) for operand in others])
+
+
+def _chain(first: syntax.Expr, doc: Doc, others: list[tuple[str, Doc]]) -> Doc:
+    # Lines of a first operand that is a chain itself stand further in than ours.
+    head = Nest(doc) if isinstance(first, syntax.Binary) else doc
+    lines = [(Line(" "), f"{sign} ", operand) for sign, operand in others]
+    return Group((head, Nest(tuple(lines))))
+
+
+def _statement(statement: syntax.Statement, block: str) -> str:
+    match statement:
+        case syntax.Import(name=name):
+            return f"import {name.name};"
+        case syntax.Use(path=path):
+            return f"use {_string(path)};"
+        case syntax.Param():
+            return lay_out(_param(statement))
+        case syntax.Def(name=name, parameters=parameters, body=body):
+            names = ", ".join(parameter.name for parameter in parameters)
+            return lay_out((f"def {name.name}({names}) := ", _doc(body), ";"))
+        case syntax.Input(name=name, size=size):
+            items: Doc = "" if size is None else ("[", _doc(size), "]")
+            return lay_out((f"input {name.name}", items, ";"))
+        case syntax.Output(name=name):
+            return f"output {name.name};"
+        case syntax.Var(name=name, value=value):
+            return lay_out((f"var {name.name} := ", _doc(value), ";"))
+        case syntax.Requires(condition=condition):
+            return lay_out(("requires ", _doc(condition), ";"))
+        case syntax.Ensures(condition=condition, name=given):
+            label = "" if given is None else f"{given.name}: "
+            return lay_out((f"ensures {label}", _doc(condition), ";"))
+        case syntax.Block():
+            return block
+        case _:
+            assert_never(statement)
+
+
+def _param(param: syntax.Param) -> Doc:
+    kind = "" if param.type is None else f": {param.type.name}"
+    limits: Doc = "" if param.allowed is None else (" in ", _allowed(param.allowed))
+    value = _inside(param.value, _SUM)
+    return (f"param {param.name.name}{kind} := ", value, limits, ";")
+
+
+def _stripped(comment: syntax.Comment) -> str:
+    """Return a comment without the blanks at the ends of its lines."""
+    return "\n".join(line.rstrip() for line in comment.text.split("\n"))
+
+
+class _Writer:
+    """Writes the statements of a spec with the comments that belong to them."""
+
+    def __init__(self, source: Source, spec: syntax.Spec) -> None:
+        self.text = source.text
+        self.statements = sorted(
+            syntax.statements(spec), key=lambda statement: statement.span.start
+        )
+        self.comments = list(spec.comments)[::-1]  # the next one is the last
+        self.lines: list[str] = []
+        self.end = 0  # up to where the source is written
+
+    def write(self, block: str) -> str:
+        for statement in self.statements:
+            for comment in self._comments_before(statement.span.start):
+                self._write(_stripped(comment), comment.span)
+            first = statement is self.statements[0]
+            self._write_statement(_statement(statement, block), statement.span, first)
+        for comment in self._comments_before(len(self.text)):
+            self._write(_stripped(comment), comment.span)
+        return "\n".join(self.lines) + "\n"
+
+    def _comments_before(self, offset: int) -> list[syntax.Comment]:
+        found = []
+        while self.comments and self.comments[-1].span.start < offset:
+            found.append(self.comments.pop())
+        return found
+
+    def _write(self, text: str, span: Span) -> None:
+        if self.lines and self.text.count("\n", self.end, span.start) > 1:
+            self.lines.append("")
+        self.lines += text.split("\n")
+        self.end = max(self.end, span.end)
+
+    def _write_statement(self, text: str, span: Span, first: bool) -> None:
+        inner = self._comments_before(span.end)
+        # Above the first statement they would become part of the description.
+        above, below = ([], inner) if first else (inner, [])
+        for comment in above:
+            self._write(_stripped(comment), Span(span.start, span.start))
+        self._write(text, span)
+        while self._next_comment_is_on_the_line():
+            trailing = self.comments.pop()
+            self.lines[-1] += "  " + trailing.text.rstrip()
+            self.end = trailing.span.end
+        for comment in below:
+            self.lines += _stripped(comment).split("\n")
+
+    def _next_comment_is_on_the_line(self) -> bool:
+        if not self.comments:
+            return False
+        return not self.text[self.end : self.comments[-1].span.start].strip(" \t\f")
+
+
+def _format_block(source: Source, block: syntax.Block, python: PythonCode) -> str:
+    """Return the block, its code indented by one step, where that changes nothing."""
+    opened = "{\n" + "".join(f"{line}\n" for line in _indented(python.lines)) + "}"
+    again = Source(source.name, opened)
+    span = Span(0, len(opened))
+    reread = PythonCode(again, syntax.Block(opened[1:-1], span=span))
+    if _dumps(reread.statements) == _dumps(python.statements) is not None:
+        return opened
+    return source.slice(block.span)  # too deep to be compared
+
+
+def _indented(lines: tuple[str, ...]) -> list[str]:
+    """Return lines indented by one step; what stands inside a string stays as it is."""
+    base = next((indentation(line) for line in lines if is_code(line)), None)
+    inside = _begin_inside_strings(lines)
+    out: list[str] = []
+    for number, line in enumerate(lines):
+        ended = line if number + 1 in inside else line.rstrip()
+        if number in inside:
+            out.append(ended)
+            continue
+        if base is not None and line.startswith(base):
+            code = ended.removeprefix(base)
+        else:  # a comment, or a line inside brackets
+            code = ended.lstrip()
+        if code:
+            out.append(" " * INDENT + code)
+        elif out and out[-1]:
+            out.append("")
+    return out if not out or out[-1] else out[:-1]
+
+
+def _begin_inside_strings(lines: tuple[str, ...]) -> set[int]:
+    """Return the lines that begin inside a string: their blanks belong to a value."""
+    found: set[int] = set()
+    opened: list[int] = []  # the rows on which strings with parts in braces begin
+    # Inside a bracket the tokenizer does not mind the indentation.
+    text = io.StringIO("(\n" + "\n".join(lines) + "\n)")
+    for token in tokenize.generate_tokens(text.readline):
+        kind = tokenize.tok_name[token.type]
+        first, last = token.start[0], token.end[0]
+        if kind in ("FSTRING_START", "TSTRING_START"):
+            opened.append(first)
+        elif kind in ("FSTRING_END", "TSTRING_END"):
+            found |= set(range(opened.pop(), last))
+        elif kind == "STRING":
+            found |= set(range(first, last))
+    return {row - 1 for row in found}  # rows count from 1, ours is the second
+
+
+def _dumps(statements: list[ast.stmt]) -> list[str] | None:
+    try:
+        return [ast.dump(statement) for statement in statements]
+    except RecursionError:
+        return None

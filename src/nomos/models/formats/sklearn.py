@@ -1,0 +1,143 @@
+"""Models of scikit-learn and its likes: objects with `predict` and `predict_proba`."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nomos.errors import ModelError
+from nomos.models.adapter import Adapter, Array, NoScores
+from nomos.models.extras import distrust, need, reason
+from nomos.models.formats.sklearn_trees import TREES, trees_are_sound
+from nomos.models.recognise import open_archive
+
+_TRIED = 8  # rows on which names of columns are tried
+
+
+class EstimatorModel(Adapter):
+    """A fitted estimator.
+
+    One that was fitted on a data frame gets its rows as a data frame again, so that its
+    columns have their names, unless it says the same of a plain array: that is three
+    times as fast for a single row. Frames, and lists of texts or dicts, are passed on.
+
+    Attributes:
+        columns: The names of the frame's columns that it was fitted on, if it was.
+    """
+
+    def __init__(self, estimator: Any, name: str) -> None:
+        super().__init__(name)
+        self.estimator = estimator
+        classes = getattr(estimator, "classes_", None)
+        if isinstance(classes, np.ndarray) and classes.ndim == 1:
+            self.classes = classes
+        width = getattr(estimator, "n_features_in_", None)
+        self.width = int(width) if isinstance(width, int | np.integer) else None
+        names = getattr(estimator, "feature_names_in_", None)
+        self.columns = None if names is None else list(names)
+        self._by_place: bool | None = None  # not yet known
+
+    def _rows(self, rows: Any) -> Any:
+        if hasattr(rows, "columns") and hasattr(rows, "shape"):
+            self._check_width(rows.shape)
+            return rows
+        try:
+            array = np.asarray(rows)
+        except ValueError:  # rows of different lengths: sequences, bags of words
+            return rows
+        if array.dtype.kind in "biuf":
+            array = super()._rows(array)
+        elif array.ndim != 2:  # texts, dicts
+            return rows
+        if self.columns is None or importlib.util.find_spec("pandas") is None:
+            return array
+        import pandas as pd
+
+        frame = pd.DataFrame(array, columns=self.columns)
+        if array.dtype.kind not in "biuf" or not len(array):
+            return frame
+        if self._by_place is None:
+            self._by_place = self._says_the_same(array[:_TRIED], frame[:_TRIED])
+        return array if self._by_place else frame
+
+    def _says_the_same(self, array: Array, frame: Any) -> bool:
+        try:
+            named = np.asarray(self.estimator.predict(frame))
+            return np.array_equal(np.asarray(self._labels(array)), named)
+        except Exception:  # names are needed, or there is no answer for these rows
+            return False
+
+    def _labels(self, rows: Any) -> Any:
+        with _quiet():
+            return self.estimator.predict(rows)
+
+    def _scores(self, rows: Any) -> Array:
+        if not hasattr(self.estimator, "predict_proba"):
+            raise NoScores(f"{self.name} has no predict_proba, so it gives no scores")
+        with _quiet():
+            scores = self.estimator.predict_proba(rows)
+        if isinstance(scores, list):  # an estimator of several outputs
+            raise NoScores(f"{self.name} predicts several labels, which have no scores")
+        answer: Array = np.asarray(scores)
+        return answer
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep scikit-learn from warning of columns without names: it was tried."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        yield
+
+
+def load_skops(path: Path, *, trust: bool) -> EstimatorModel:
+    """Load a skops file; types that skops does not know are refused without trust.
+
+    Trees are no such type: skops distrusts them for nodes that lead nowhere.
+    """
+    skops = need("skops.io", extra="sklearn", what="skops files")
+    try:
+        unknown = skops.get_untrusted_types(file=path)
+    except Exception as error:  # a damaged schema fails in many ways
+        raise ModelError(f"{path} is no readable skops file: {reason(error)}") from (
+            error
+        )
+    harmless = TREES | ({"numpy.dtype"} if _dtypes_are_read_as_such(path) else set())
+    foreign = [name for name in unknown if name not in harmless]
+    if foreign and not trust:
+        raise distrust(path, f"holds types that may run code: {', '.join(foreign)}")
+    try:
+        estimator = skops.load(path, trusted=unknown)
+    except Exception as error:
+        raise ModelError(f"{path} cannot be loaded: {reason(error)}") from error
+    if not trust and not trees_are_sound(estimator):
+        raise ModelError(f"{path} holds a damaged tree: its nodes lead out of it")
+    if not hasattr(estimator, "predict"):
+        raise ModelError(
+            f"{path} holds a {type(estimator).__name__}, which has no `predict`"
+        )
+    return EstimatorModel(estimator, str(path))
+
+
+def _dtypes_are_read_as_such(path: Path) -> bool:
+    """Say whether skops would get each type of numbers from an empty array, as it does.
+
+    It distrusts them by name, since another way to make one could be asked for.
+    """
+    with open_archive(path) as archive:
+        pending = [json.loads(archive.read("schema.json"))]
+    while pending:
+        part = pending.pop()
+        children = part.values() if isinstance(part, dict) else part
+        pending += [child for child in children if isinstance(child, dict | list)]
+        kind = part if isinstance(part, dict) else {}
+        if kind.get("__class__") == "dtype" and kind.get("__loader__") != "DTypeNode":
+            return False
+    return True

@@ -1,0 +1,175 @@
+"""Models of torch: torch.export files, TorchScript files, weights with a factory."""
+
+from __future__ import annotations
+
+import io
+import logging
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nomos.errors import ModelError
+from nomos.models.adapter import Array, OutputModel
+from nomos.models.extras import distrust, need, reason
+from nomos.models.formats.torch_archive import screened_export
+from nomos.models.formats.torchscript import screened_script
+from nomos.models.recognise import Format, recognise
+
+
+class TorchModel(OutputModel):
+    """A module of one input.
+
+    Rows of reals get the type of the module's weights; whole numbers stay so. Where the
+    module answers with several tensors, the first is taken, or the one named `logits`.
+    """
+
+    def __init__(self, module: Any, name: str) -> None:
+        super().__init__(name)
+        self._torch = need_torch()
+        self.module = module
+        weights: Any = getattr(module, "parameters", list)()
+        reals = (w.dtype for w in weights if w.dtype.is_floating_point)
+        self._real = next(reals, self._torch.float32)
+
+    def _output(self, rows: Any) -> Array:
+        torch = self._torch
+        whole = rows.dtype.kind in "biu"
+        # Always a copy: a module may work in place.
+        tensor = torch.tensor(rows, dtype=torch.int64 if whole else self._real)
+        with torch.no_grad():
+            answer = _tensor(self.module(tensor), self.name)
+        if answer.dtype in (torch.bfloat16, torch.float16):
+            answer = answer.float()
+        result: Array = answer.cpu().numpy()
+        return result
+
+
+class ExportedModel(TorchModel):
+    """A torch.export program, which knows the type and shape of its input."""
+
+    def __init__(self, program: Any, name: str) -> None:
+        super().__init__(program.module(check_guards=False), name)
+        given = set(program.graph_signature.user_inputs)
+        inputs = [node for node in program.graph.nodes if node.name in given]
+        if len(inputs) != 1:
+            raise ModelError(f"{name} has {len(inputs)} inputs, and one is expected")
+        example = inputs[0].meta["val"]
+        self.dtype = np.dtype(str(example.dtype).removeprefix("torch."))
+        self._real = example.dtype
+        count, *shape = example.shape
+        if isinstance(count, int):
+            self.batch = count
+        if len(shape) == 1 and isinstance(shape[0], int):
+            self.width = shape[0]
+
+
+def need_torch() -> Any:
+    """Import torch."""
+    return need("torch", extra="torch", what="models of torch")
+
+
+def load_exported(path: Path, *, trust: bool) -> ExportedModel:
+    """Load what torch.export.save wrote."""
+    torch = need_torch()
+    with _reading(path, "torch.export file"):
+        source = io.BytesIO(path.read_bytes()) if trust else screened_export(path)
+        return ExportedModel(torch.export.load(source), str(path))
+
+
+def load_script(path: Path, *, trust: bool) -> TorchModel:
+    """Load what torch.jit.save wrote."""
+    torch = need_torch()
+    with _reading(path, "TorchScript file"):
+        source = io.BytesIO(path.read_bytes()) if trust else screened_script(path)
+        module = torch.jit.load(source, map_location="cpu").eval()
+    return TorchModel(module, str(path))
+
+
+def load_saved(path: Path, *, trust: bool) -> TorchModel:
+    """Load a whole module that torch.save pickled; weights alone are no model."""
+    torch = need_torch()
+    if (weights := _weights(path)) is not None:
+        raise ModelError(
+            f"{path} holds {_kind(weights)} and no model: "
+            f"name the function that builds it, as {path.name}@module:factory"
+        )
+    if not trust:
+        raise distrust(path, "holds a pickle, which runs code when it is loaded")
+    with _reading(path, "file of torch.save"):
+        module = torch.load(path, map_location="cpu", weights_only=False)
+    if not isinstance(module, torch.nn.Module):
+        raise ModelError(f"{path} holds a {type(module).__name__} and no module")
+    return TorchModel(module.eval(), str(path))
+
+
+def load_weights(path: Path, factory: Callable[[], Any], *, trust: bool) -> TorchModel:
+    """Build a module and give it the weights of a file."""
+    if recognise(path) is not Format.TORCH_PICKLE:
+        raise ModelError(f"{path} holds no weights that torch.save wrote")
+    torch = need_torch()
+    weights = _weights(path)
+    if weights is None and not trust:
+        raise distrust(path, "holds more than weights: a pickle that may run code")
+    with _reading(path, "file of weights"):
+        if weights is None:
+            weights = torch.load(path, map_location="cpu", weights_only=False)
+        # What training loops write around the weights.
+        for name in ("state_dict", "model_state_dict", "model"):
+            if isinstance(weights, Mapping) and isinstance(weights.get(name), Mapping):
+                weights = weights[name]
+    module = factory()
+    if not isinstance(module, torch.nn.Module):
+        raise ModelError(f"the factory made a {type(module).__name__} and no module")
+    try:
+        module.load_state_dict(weights)
+    except (RuntimeError, TypeError, AttributeError) as error:
+        said = " ".join(str(error).split())[:300]
+        raise ModelError(f"{path} does not fit the module: {said}") from error
+    return TorchModel(module.eval(), f"{path}")
+
+
+def _weights(path: Path) -> Any:
+    """Return what a file holds if it holds tensors alone, and nothing is run for that."""
+    torch = need_torch()
+    try:
+        return torch.load(path, map_location="cpu", weights_only=True)
+    except Exception:  # it refuses with many types; a whole module among them
+        return None
+
+
+def _kind(weights: Any) -> str:
+    return "weights" if isinstance(weights, Mapping) else f"a {type(weights).__name__}"
+
+
+def _tensor(answer: Any, name: str) -> Any:
+    """Return the tensor of a module's answer that says the most."""
+    torch = need_torch()
+    if isinstance(answer, Mapping) and "logits" in answer:
+        answer = answer["logits"]
+    parts = answer.values() if isinstance(answer, Mapping) else answer
+    if isinstance(answer, Mapping | tuple | list):
+        answer = next((part for part in parts if torch.is_tensor(part)), None)
+    if not torch.is_tensor(answer):
+        raise ModelError(f"{name} answers with a {type(answer).__name__}, no tensor")
+    return answer
+
+
+@contextmanager
+def _reading(path: Path, what: str) -> Iterator[None]:
+    """Turn all that torch says of a bad file into one sentence."""
+    before = logging.root.manager.disable
+    logging.disable(logging.WARNING)  # torch logs tracebacks and reads on
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    except ModelError:
+        raise
+    except Exception as error:
+        raise ModelError(f"{path} is no readable {what}: {reason(error)}") from error
+    finally:
+        logging.disable(before)

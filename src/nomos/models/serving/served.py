@@ -1,0 +1,236 @@
+"""Models behind the Open Inference Protocol v2: KServe, Triton, MLServer.
+
+Rules:
+- Rows travel in batches of `max_rows`, with at most `in_flight` requests at a time.
+- A request that fails in a way that may pass (no connection, no answer in time, a 5xx
+  status, an answer that makes no sense) is sent again, after a pause that doubles.
+  Asking a model twice changes nothing, and an answer is taken only for its own request.
+- What is wrong with the request itself (a 4xx status) is reported at once.
+"""
+
+from __future__ import annotations
+
+import math
+import queue
+import threading
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import numpy as np
+
+from nomos.errors import ModelError
+from nomos.models.adapter import Array, NoScores, OutputModel
+from nomos.models.serving.transport import Passing, Refused, Transport
+
+_TYPES = {
+    "BOOL": np.bool_, "UINT8": np.uint8, "UINT16": np.uint16, "UINT32": np.uint32,
+    "UINT64": np.uint64, "INT8": np.int8, "INT16": np.int16, "INT32": np.int32,
+    "INT64": np.int64, "FP16": np.float16, "FP32": np.float32, "FP64": np.float64,
+}  # fmt: skip
+_NAMES = {np.dtype(kind): name for name, kind in _TYPES.items()}
+_OPTIONS: dict[str, Callable[[str], Any]] = {
+    "timeout_s": float,
+    "retries": int,
+    "max_rows": int,
+    "in_flight": int,
+}
+_LOADING_RETRIES = 3  # who names a server that is not there has mostly misspelt it
+_SCORES = (
+    "predict_proba"  # what MLServer's runtimes call them; they are given on demand
+)
+
+
+class ServedModel(OutputModel):
+    """A model that a server runs.
+
+    Args:
+        url: `http://HOST:PORT/v2/models/NAME`, or that with `/versions/VERSION`.
+        timeout_s: How long one answer may take, from the first byte to the last.
+        retries: How often a request is sent again. The pauses between, of 0.1 s doubling
+            up to 5 s, make 26 s for ten: a server may restart in that time.
+        max_rows: The most rows in one request.
+        in_flight: The most requests at a time.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        timeout_s: float = 30.0,
+        retries: int = 10,
+        max_rows: int = 1000,
+        in_flight: int = 4,
+    ) -> None:
+        super().__init__(url)
+        if timeout_s <= 0 or retries < 0 or max_rows < 1 or in_flight < 1:
+            raise ModelError(f"{url}: its time-out and its limits must be above zero")
+        self._server = Transport(url, timeout_s=timeout_s, in_flight=in_flight)
+        self._retries, self._max_rows, self._in_flight = retries, max_rows, in_flight
+        self._input, self._type = "input-0", ""
+        self._scores_on_demand = False
+        self._read_description()
+
+    @classmethod
+    def at(cls, url: str) -> ServedModel:
+        """Connect to a URL that may name options: `…/NAME?timeout_s=5&max_rows=100`."""
+        parts = urlsplit(url)
+        options = {}
+        for name, value in parse_qsl(parts.query, keep_blank_values=True):
+            if name not in _OPTIONS:
+                raise ModelError(
+                    f"{url} has an option {name!r}; known are {', '.join(_OPTIONS)}"
+                )
+            try:
+                options[name] = _OPTIONS[name](value)
+            except ValueError:
+                raise ModelError(f"{url}: {name} is no number") from None
+        return cls(parts._replace(query="", fragment="").geturl(), **options)
+
+    def _read_description(self) -> None:
+        """Ask the server for the model's input, where it tells."""
+
+        def read(answer: Any) -> list[Any]:
+            inputs = answer.get("inputs") or []
+            return [(str(i["name"]), str(i.get("datatype", ""))) for i in inputs]
+
+        retries = min(self._retries, _LOADING_RETRIES)
+        inputs = self._server.ask("", None, read, retries=retries)
+        if len(inputs) > 1:
+            raise ModelError(
+                f"{self.name} has {len(inputs)} inputs, and one is expected"
+            )
+        if inputs:
+            self._input, self._type = inputs[0]
+
+    def _rows(self, rows: Any) -> Array:
+        array: Array = np.asarray(rows)
+        if array.dtype.kind in "OUS":
+            return array.astype(str)
+        array = super()._rows(array)
+        if self._type in _TYPES:
+            array = array.astype(_TYPES[self._type], copy=False)
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise ModelError(
+                f"{self.name} is asked in JSON, which has no infinity and no NaN"
+            )
+        return array
+
+    def _output(self, rows: Any) -> Array:
+        return self._choose(self._infer(rows, None))
+
+    def _scores(self, rows: Any) -> Array:
+        if not self._scores_on_demand:
+            try:
+                return self._to_scores(self._output(rows))
+            except NoScores:
+                pass
+        try:
+            scores = self._to_scores(self._choose(self._infer(rows, _SCORES)))
+        except Refused as refusal:
+            raise NoScores(f"{self.name} gives no scores: {refusal}") from None
+        self._scores_on_demand = True
+        return scores
+
+    def _choose(self, outputs: dict[str, Array]) -> Array:
+        """Return the output that says the most: a matrix of reals, else the first."""
+        if not outputs:
+            raise ModelError(f"{self.name} answers without any output")
+        wide = [o for o in outputs.values() if o.dtype.kind == "f" and o.ndim > 1]
+        return wide[0] if wide else next(iter(outputs.values()))
+
+    def _labels(self, rows: Any) -> Array:
+        outputs = self._infer(rows, None)
+        labels = (o for o in outputs.values() if o.dtype.kind != "f")
+        return self._to_labels(next(labels, self._choose(outputs)))
+
+    def _infer(self, rows: Array, wanted: str | None) -> dict[str, Array]:
+        """Ask for all rows, in batches, and put the answers together in their order."""
+        starts = range(0, len(rows), self._max_rows)
+        batches = [rows[start : start + self._max_rows] for start in starts]
+        stop = threading.Event()
+
+        def ask(batch: Array) -> dict[str, Array]:
+            return self._server.ask(
+                "/infer",
+                self._request(batch, wanted),
+                lambda answer: _read_outputs(answer, len(batch)),
+                retries=self._retries,
+                stop=stop,
+            )
+
+        parts = _all(ask, batches, self._in_flight, stop)
+        names = [name for name in parts[0] if all(name in part for part in parts)]
+        return {name: np.concatenate([part[name] for part in parts]) for name in names}
+
+    def _request(self, rows: Array, wanted: str | None) -> dict[str, Any]:
+        words = rows.dtype.kind == "U"
+        tensor: dict[str, Any] = {
+            "name": self._input,
+            "shape": list(rows.shape),
+            "datatype": "BYTES" if words else _NAMES.get(rows.dtype, "FP64"),
+            "data": rows.ravel().tolist(),
+        }
+        if words:  # MLServer then decodes bytes into strings
+            tensor["parameters"] = {"content_type": "str"}
+        request: dict[str, Any] = {"inputs": [tensor]}
+        if wanted is not None:
+            request["outputs"] = [{"name": wanted}]
+        return request
+
+
+def _read_outputs(answer: Any, count: int) -> dict[str, Array]:
+    """Return the outputs of an answer by name; one that makes no sense is `Passing`."""
+    outputs = {}
+    for output in answer["outputs"]:
+        name, shape = str(output["name"]), [int(size) for size in output["shape"]]
+        kind = _TYPES.get(output["datatype"], np.str_)
+        values: Array = np.asarray(output["data"], dtype=kind)
+        if math.prod(shape) != values.size or not shape or shape[0] != count:
+            raise Passing(
+                f"its output {name} has the shape {shape} and {values.size} values "
+                f"for {count} rows"
+            )
+        outputs[name] = values.reshape(shape)
+    return outputs
+
+
+def _all(
+    ask: Callable[[Array], dict[str, Array]],
+    batches: list[Array],
+    in_flight: int,
+    stop: threading.Event,
+) -> list[dict[str, Array]]:
+    """Ask for each batch, several at a time; the first failure stops the others."""
+    if len(batches) == 1:
+        return [ask(batches[0])]
+    answers: list[dict[str, Array]] = [{} for _ in batches]
+    failures: list[BaseException] = []
+    waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
+    for place in range(len(batches)):
+        waiting.put(place)
+
+    def work() -> None:
+        try:
+            while not stop.is_set():
+                place = waiting.get_nowait()
+                answers[place] = ask(batches[place])
+        except queue.Empty:
+            pass
+        except BaseException as error:  # told to the caller, whatever it is
+            failures.append(error)
+            stop.set()
+
+    # Daemons: a campaign that is interrupted does not wait for a server that hangs.
+    count = min(in_flight, len(batches))
+    workers = [threading.Thread(target=work, daemon=True) for _ in range(count)]
+    for worker in workers:
+        worker.start()
+    try:
+        for worker in workers:
+            worker.join()
+    finally:
+        stop.set()
+    if failures:
+        raise failures[0]
+    return answers

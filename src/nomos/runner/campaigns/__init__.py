@@ -1,0 +1,1 @@
+"""One campaign: its ranges, its violations, its bugs, its record."""

@@ -1,0 +1,343 @@
+"""One campaign: judged chunks in, in order; counts, bugs and a result out.
+
+A campaign runs nothing itself. It says which cases it wants, takes in what became of
+them and asks for single cases to be run alone, so it is the same for every executor.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from nomos.engine.alone import Verdict
+from nomos.engine.judged import CrashedCase, Judged
+from nomos.results.result import (
+    Counts,
+    Crash,
+    EnsuresCounts,
+    Recorded,
+    Result,
+    Subject,
+)
+from nomos.results.statistics import clopper_pearson, new_bug_chance
+from nomos.results.verdict import EVERY_CASE, problem_of, verdict_of
+from nomos.runner.campaigns.bugs import Bugs, Confirm
+from nomos.runner.campaigns.health import starvation, starves_at
+from nomos.runner.campaigns.ranges import Plan, Range
+from nomos.runner.campaigns.violations import MOST_TOLD_APART, ViolationTable
+from nomos.runner.events import BugFound, Crashed, Event, Progress
+from nomos.runner.options import Options
+from nomos.runner.stopping import EXIT_STATUS
+
+Array = np.ndarray[Any, Any]
+_MOST_CRASH_KINDS = 20  # told apart; more of them only repeat
+_ENOUGH = 64  # cases, from which on the share that gets past `requires` is trusted
+_SPENT, _STARVED = "the budget is spent", "too few cases got past `requires`"
+
+
+@dataclass(slots=True)
+class CaseTotals:
+    """What is counted case by case."""
+
+    tests: int = 0
+    passed: int = 0
+    discarded: int = 0
+    crashed: int = 0
+    moved: int = 0
+    model_calls: int = 0
+    k: int = 0
+
+
+class Campaign:
+    """One property, one model, one seed."""
+
+    def __init__(  # noqa: PLR0913 - keywords
+        self,
+        subject: Subject,
+        options: Options,
+        plan: Plan,
+        *,
+        seed: int,
+        engine: str,
+        input_count: int,
+        space: int | None = None,
+    ) -> None:
+        self.subject = subject
+        self.options = options
+        self.plan = plan
+        self.seed = seed
+        self.engine = engine
+        self.space = space
+        self.recorded = Recorded()
+        self.fingerprint: Mapping[str, str] = {}
+        self.totals = CaseTotals()
+        self.reasons: Counter[str] = Counter()  # of discards
+        self.crashes: dict[str, Crash] = {}  # the first of each kind
+        self.bugs = Bugs(
+            subject,
+            ViolationTable(input_count, repeats=not plan.is_listed),
+            confirm=options.confirm,
+            until_bug=options.budget.until_bug,
+        )
+        self.next_case = 0
+        self.next_first = plan.next_first  # the first of the next range to merge
+        self.can_resume = True  # whether a campaign can go on from `next_first`
+        self.stop = ""  # why it ended
+        self.problem = ""
+        self.seconds_before = 0.0
+        self._began = time.perf_counter()
+        self._planned = 0
+
+    @property
+    def search(self) -> str:
+        """How cases are chosen."""
+        return "exhaustive" if self.plan.is_listed else "random"
+
+    @property
+    def cases(self) -> int | None:
+        """How many tests there may be; None where nothing limits them."""
+        budget = self.options.budget
+        return None if self.plan.is_listed and not budget.is_cap else budget.cases
+
+    @property
+    def crashed(self) -> int:
+        """How many cases crashed, in a batch or alone."""
+        return self.totals.crashed + self.bugs.totals.crashed
+
+    @property
+    def seconds(self) -> float:
+        """How long the campaign has run."""
+        return self.seconds_before + time.perf_counter() - self._began
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether it was ended from outside, and can be resumed."""
+        return self.stop in EXIT_STATUS
+
+    def go_on(self, next_case: int, next_first: int) -> None:
+        """Go on from here, as a campaign that was stopped."""
+        self.next_case = self._planned = next_case
+        self.next_first = self.plan.next_first = next_first
+
+    def next_range(self) -> Range | None:
+        """Return the cases to judge next; None where enough are under way."""
+        if self.stop or self.plan.is_done:
+            return None
+        wanted = self._wanted()
+        if wanted < 1 and not self.plan.is_listed:
+            return None
+        per_input = self.next_case / self.next_first if self.next_first else 1.0
+        planned = self.plan.next(wanted, per_input)
+        if not self.plan.is_listed:
+            self._planned = planned.first + planned.count
+        tests = 2**62 if self.cases is None else self.cases - self.totals.tests
+        tests += self.plan.is_listed  # one more shows that these were not all
+        crashes = self.options.budget.crashes - self.crashed
+        return replace(planned, tests=tests, crashes=crashes)
+
+    def _wanted(self) -> float:
+        """Return how many cases more the budgets are likely to need."""
+        totals, budget = self.totals, self.options.budget
+        drawn = totals.tests + totals.discarded
+        share = max(0.001, totals.tests / drawn) if drawn >= _ENOUGH else 1.0
+        wanted = float("inf")
+        if self.cases is not None:
+            wanted = (self.cases - totals.tests) * 1.1 / share + 16
+        if budget.calls is not None:
+            calls = (budget.calls - totals.model_calls) / max(1, totals.k)
+            wanted = min(wanted, calls / share + 1)
+        return wanted - (self._planned - self.next_case)
+
+    def take(
+        self, asked: Range, parts: Sequence[Judged], confirm: Confirm
+    ) -> list[Event]:
+        """Count a range's verdicts and confirm its new violations, in order."""
+        events: list[Event] = []
+        is_whole = asked.stop is None
+        ends = is_whole and self.plan.total == asked.first + asked.count
+        for judged in parts:
+            if not self.stop:
+                events += self._take(judged, confirm)
+        self.plan.took(sum(p.seconds for p in parts), sum(len(p) for p in parts))
+        if not self.plan.is_listed:
+            self.next_first = self.next_case
+        elif is_whole and not self.stop:
+            self.next_first = asked.first + asked.count
+            self.stop = EVERY_CASE if ends else ""
+        self.can_resume = is_whole or not self.plan.is_listed
+        seconds = self.options.budget.seconds
+        if not self.stop and seconds is not None and self.seconds >= seconds:
+            self.stop = "the time is up"
+        counts = self.counts()
+        events.append(Progress(self.subject, self.seed, counts, self.next_case))
+        return events
+
+    def _take(self, judged: Judged, confirm: Confirm) -> list[Event]:
+        end, why = self._end(judged)
+        events: list[Event] = []
+        crashes = list(judged.crashes)
+        found = judged.violations
+        if len(found):
+            found = found.take(np.flatnonzero(found.rows < end))
+            taken = self.bugs.take(found, self.next_case, confirm)
+            events += [BugFound(self.subject, self.seed, bug) for bug in taken.bugs]
+            crashes = sorted([*crashes, *taken.crashes], key=lambda crash: crash.row)
+            if taken.stops_at is not None:
+                end, why = taken.stops_at, "a bug was found"
+        self._count(judged, end)
+        for crash in crashes:
+            if crash.row < end:
+                events += self._crash(crash)
+        self.next_case += end
+        if not why and self.crashed >= self.options.budget.crashes:
+            why = "too many cases crashed"
+        self.stop = why
+        return events
+
+    def _end(self, judged: Judged) -> tuple[int, str]:
+        """Return how many of the cases count, and why no more do."""
+        budget, totals = self.options.budget, self.totals
+        crashed = judged.verdicts == Verdict.CRASHED
+        found = [
+            (len(judged), ""),
+            (
+                _reached(crashed, budget.crashes - self.crashed),
+                "too many cases crashed",
+            ),
+        ]
+        if self.cases is not None:
+            left = self.cases - totals.tests
+            end = _reached(judged.accepted, left + self.plan.is_listed)
+            if end <= len(judged):
+                # Where all cases are tried, the budget is spent when there is one more.
+                found.append((end - self.plan.is_listed, _SPENT))
+        if budget.calls is not None:
+            left = budget.calls - totals.model_calls
+            found.append((_reached(judged.calls, left), "the calls are used up"))
+        starved = self._starved(judged)
+        if starved is not None:
+            found.append((starved, _STARVED))
+        end, why = min(found, key=lambda item: (item[0], not item[1]))
+        if why == _STARVED:
+            tests = totals.tests + int(judged.accepted[:end].sum())
+            verdicts = judged.verdicts[:end]
+            discarded = totals.discarded + int((verdicts == Verdict.DISCARDED).sum())
+            reasons = self.reasons + _reasons(judged, end)
+            self.problem = starvation(reasons, tests, discarded)
+        return end, why
+
+    def _starved(self, judged: Judged) -> int | None:
+        """Return behind which case the campaign starves, None where it does not."""
+        discarded = judged.verdicts == Verdict.DISCARDED
+        if self.plan.is_listed or not discarded.any():
+            return None
+        at = starves_at(
+            self.totals.tests + np.cumsum(judged.accepted),
+            self.totals.discarded + np.cumsum(discarded),
+        )
+        return None if at is None else at + 1
+
+    def _count(self, judged: Judged, end: int) -> None:
+        verdicts, totals = judged.verdicts[:end], self.totals
+        calls = judged.calls[:end]
+        totals.passed += int((verdicts == Verdict.PASSED).sum())
+        totals.discarded += int((verdicts == Verdict.DISCARDED).sum())
+        totals.crashed += int((verdicts == Verdict.CRASHED).sum())
+        totals.tests += int(judged.accepted[:end].sum())
+        totals.model_calls += int(calls.sum())
+        totals.k = max(totals.k, int(calls.max(initial=0)))
+        totals.moved += judged.moved
+        if judged.reasons:
+            self.reasons += _reasons(judged, end)
+
+    def _crash(self, crash: CrashedCase) -> list[Event]:
+        """Keep the first crash of each kind, and count the others."""
+        kind = crash.error
+        if kind in self.crashes:
+            before = self.crashes[kind]
+            self.crashes[kind] = replace(before, seen=before.seen + 1)
+            return []
+        if len(self.crashes) >= _MOST_CRASH_KINDS:
+            return []
+        case = self.next_case + crash.row
+        self.crashes[kind] = Crash(case, crash.choices, kind, crash.traceback)
+        return [Crashed(self.subject, self.seed, self.crashes[kind])]
+
+    def counts(self) -> Counts:
+        """Return the counts so far."""
+        parts = (self.bugs.totals, self.totals)  # a name of both is set below
+        values = {name: getattr(p, name) for p in parts for name in p.__slots__}
+        values |= {"crashed": self.crashed, "bug_inputs": self.bugs.table.bug_inputs}
+        return Counts(**values, seconds=self.seconds)
+
+    def result(self) -> Result:
+        """Return what the campaign came to."""
+        counts, table = self.counts(), self.bugs.table
+        complete = self.plan.is_listed and self.stop == EVERY_CASE
+        rate = next_bug = None
+        if counts.judged and not self.plan.is_listed:
+            rate = clopper_pearson(counts.violations, counts.judged)
+            if table.count < MOST_TOLD_APART:
+                once, twice = table.seen_exactly(1), table.seen_exactly(2)
+                next_bug = new_bug_chance(counts.judged, once, twice)
+        problem = self.problem
+        if not counts.tests and counts.discarded and not problem:
+            problem = starvation(self.reasons, 0, counts.discarded)
+        problem = problem_of(counts, problem)
+        return Result(
+            subject=self.subject,
+            seed=self.seed,
+            budget=self.options.budget.cases,
+            search=self.search,
+            engine=self.engine,
+            counts=counts,
+            verdict=verdict_of(counts, problem=problem, is_complete=complete),
+            reason=self.stop,
+            problem=problem,
+            scope="inputs" if self.plan.is_listed else "sample",
+            is_complete=complete,
+            space=self.space,
+            rate=rate,
+            next_bug=next_bug,
+            ensures=self._ensures(counts),
+            gaps=table.gaps(),
+            bugs=self.bugs.finished(),
+            crashes=tuple(self.crashes.values()),
+            recorded=self.recorded,
+            fingerprint=self.fingerprint,
+        )
+
+    def _ensures(self, counts: Counts) -> tuple[EnsuresCounts, ...]:
+        """Return what was found of each `ensures` by itself."""
+        found = []
+        for number, one in enumerate(self.subject.ensures):
+            violations, unique = self.bugs.table.failing(number)
+            rate = None
+            if counts.judged and not self.plan.is_listed:
+                rate = clopper_pearson(violations, counts.judged)
+            found.append(
+                EnsuresCounts(one.name, one.text, one.line, violations, unique, rate)
+            )
+        return tuple(found)
+
+
+def _reached(marks: Array, limit: int) -> int:
+    """Return behind which case so many were reached; past the end where they are not."""
+    if int(marks.sum()) < limit:
+        return len(marks) + 1
+    return int(np.searchsorted(np.cumsum(marks), limit)) + 1
+
+
+def _reasons(judged: Judged, end: int) -> Counter[str]:
+    """Count why the first cases were discarded."""
+    counted: Counter[str] = Counter()
+    why = judged.why[:end]
+    for number, times in enumerate(np.bincount(why[why >= 0]).tolist()):
+        if times:
+            counted[judged.reasons[number]] += times
+    return counted

@@ -1,0 +1,215 @@
+"""A campaign written down while it runs, so that a killed one can go on."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from nomos.engine.alone import Verdict
+from nomos.engine.judged import Violations
+from nomos.engine.vectorized.chunk import padded
+from nomos.errors import NomosError, StoreError
+from nomos.results.result import Recorded, Result
+from nomos.runner.campaigns.bugs import Confirm
+from nomos.runner.campaigns.campaign import Campaign
+from nomos.runner.campaigns.fingerprint import changes
+from nomos.runner.campaigns.violations import How
+from nomos.store.files import add_known, case_name, load_known, save_cases
+from nomos.store.store import Row, Store, Unfinished
+
+_CHECKPOINT_S = 1.0  # how much work a killed campaign may lose
+_RETRY_S = 5.0  # how long recorded bugs are tried before the campaign begins
+_MOST_RETRIED = 100
+_RETRIED_AT_ONCE = 10
+
+
+class Recording:
+    """A campaign's record; a store that fails costs the record, not the campaign."""
+
+    def __init__(
+        self, store: Store, campaign: Campaign, warn: Callable[[str], None]
+    ) -> None:
+        self.store = store
+        self.campaign = campaign
+        self.warn = warn
+        self._id: int | None = None
+        self._written = time.perf_counter()
+
+    def begin(self, confirm: Confirm, *, retry: bool) -> None:
+        """Open the record, or go on with that of the same campaign if it was killed.
+
+        Raises NomosError where the campaign cannot go on as it began.
+        """
+        campaign = self.campaign
+        try:
+            campaign.bugs.known = load_known(self._folder, campaign.subject.spec)
+            if campaign.options.resume and self._go_on():
+                return
+            campaign.bugs.is_stored = True
+            self._id = self.store.begin(campaign.result())
+            if retry:
+                campaign.recorded = self._retry(self._id, confirm)
+        except StoreError as error:
+            self.warn(f"this campaign is not stored: {error}")
+            self._stop_storing()
+
+    @property
+    def _folder(self) -> Any:
+        return self.store.path.parent
+
+    def _stop_storing(self) -> None:
+        self._id, self.campaign.bugs.is_stored = None, False
+        self.campaign.bugs.unsaved.clear()
+
+    def _go_on(self) -> bool:
+        """Take up the same campaign where it was killed; False where there is none."""
+        campaign = self.campaign
+        found = self.store.unfinished(
+            campaign.subject,
+            campaign.seed,
+            campaign.options.budget.cases,
+            campaign.search,
+        )
+        if found is None:
+            return False
+        changed = changes(found.result.fingerprint, campaign.fingerprint)
+        if changed:
+            raise NomosError(
+                f"{campaign.subject.spec} cannot be resumed: since it was begun,"
+                f" {' and '.join(changed)} changed\nhelp: run it anew, without --resume"
+            )
+        campaign.bugs.is_stored = True
+        self._id = found.id
+        restore(campaign, found, self.store.rows(found.id))
+        return True
+
+    def _retry(self, id: int, confirm: Confirm) -> Recorded:
+        """Try the open bugs that earlier campaigns recorded; mark those that are gone."""
+        subject = self.campaign.subject
+        records = self.store.bugs(
+            spec=subject.spec,
+            model=subject.model,
+            status="open",
+            before=id,
+            limit=_MOST_RETRIED,
+        )
+        mine = [
+            r for r in records if dict(r.subject.settings) == dict(subject.settings)
+        ]
+        began = time.perf_counter()
+        tried, fixed = 0, []
+        for first in range(0, len(mine), _RETRIED_AT_ONCE):
+            if time.perf_counter() - began > _RETRY_S:
+                break
+            some = mine[first : first + _RETRIED_AT_ONCE]
+            try:
+                outcomes = confirm([record.bug.choices for record in some])
+            except NomosError:
+                break  # the campaign itself will say so
+            tried += len(some)
+            for record, outcome in zip(some, outcomes, strict=True):
+                # A case that crashes, or that cannot be drawn any more, says nothing.
+                if outcome.verdict in (Verdict.PASSED, Verdict.DISCARDED):
+                    fixed.append(record.bug.id)
+                    self.store.mark(record.bug.id, "fixed")
+        return Recorded(tried, tuple(fixed))
+
+    def progress(self) -> None:
+        """Write what is new, now and then."""
+        due = time.perf_counter() - self._written > _CHECKPOINT_S
+        if self._id is not None and due and self.campaign.can_resume:
+            self._write(self.campaign.result(), finished=False)
+
+    def finish(self, result: Result) -> None:
+        """Write the rest; a campaign that was stopped from outside can be resumed."""
+        if self._id is None:
+            return
+        stopped = self.campaign.is_stopped
+        if stopped and not self.campaign.can_resume:
+            return  # in the middle of a range: it goes on from the last checkpoint
+        self._write(result, finished=not stopped)
+        if (
+            self.campaign.options.accept
+            and self.campaign.bugs.is_stored
+            and not stopped
+        ):
+            self._accept(result)
+
+    def _write(self, result: Result, *, finished: bool) -> None:
+        assert self._id is not None
+        campaign = self.campaign
+        new, campaign.bugs.unsaved = campaign.bugs.unsaved, []
+        try:
+            self.store.checkpoint(
+                self._id,
+                result,
+                _state(campaign),
+                new=new,
+                seen=campaign.bugs.table.take_touched(),
+                finished=finished,
+            )
+        except StoreError as error:
+            self.warn(f"the store failed, so the rest is not stored: {error}")
+            self._stop_storing()
+        self._written = time.perf_counter()
+
+    def _accept(self, result: Result) -> None:
+        """Keep the bugs in the files that go into the repository."""
+        assert self._id is not None
+        subject = result.subject
+        try:
+            bugs = [row.bug for row in self.store.rows(self._id) if row.bug is not None]
+            if bugs:
+                save_cases(self._folder, subject, bugs)
+                names = (case_name(subject, bug.choices) for bug in bugs)
+                add_known(self._folder, subject.spec, names)
+        except StoreError as error:
+            self.warn(f"the bugs are not kept for the repository: {error}")
+
+
+def _state(campaign: Campaign) -> dict[str, Any]:
+    """Return what a result does not say, and resuming needs."""
+    return {
+        "next_case": campaign.next_case,
+        "next_first": campaign.next_first,
+        "reasons": dict(campaign.reasons),
+    }
+
+
+def restore(campaign: Campaign, found: Unfinished, rows: list[Row]) -> None:
+    """Bring a campaign to where a killed one had come."""
+    result, state = found.result, found.state
+    campaign.recorded = result.recorded
+    if not state:
+        return  # killed before its first checkpoint
+    counts = asdict(result.counts)
+    for totals in (campaign.totals, campaign.bugs.totals):
+        for name in asdict(totals):
+            setattr(totals, name, counts[name])
+    campaign.bugs.totals.crashed = sum(r.seen for r in rows if r.how == How.CRASHED)
+    campaign.totals.crashed -= campaign.bugs.totals.crashed
+    campaign.seconds_before = result.counts.seconds
+    campaign.reasons.update(state["reasons"])
+    campaign.crashes.update({crash.error: crash for crash in result.crashes})
+    campaign.go_on(state["next_case"], state["next_first"])
+    violations = Violations(
+        np.arange(len(rows)),
+        *padded([row.choices for row in rows]),
+        np.array([row.mask for row in rows], dtype=np.int64),
+        np.array([math.nan if r.gap is None else r.gap for r in rows], dtype=float),
+        np.ones(len(rows), dtype=bool),
+    )
+    campaign.bugs.table.recall(
+        np.array([row.case for row in rows], dtype=np.int64),
+        np.array([row.how for row in rows], dtype=np.int8),
+        np.array([row.seen for row in rows], dtype=np.int64),
+        violations,
+    )
+    for place, row in enumerate(rows):
+        if row.bug is not None:
+            campaign.bugs.keep(place, row.bug)

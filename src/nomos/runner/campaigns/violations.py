@@ -1,0 +1,140 @@
+"""The violations of a campaign, told apart by their choices and counted."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+
+from nomos.engine.judged import Violations
+from nomos.engine.vectorized.distinct import Distinct, keys_of
+
+Array = np.ndarray[Any, Any]
+MOST_TOLD_APART = 1_000_000  # different violations; more are counted, not told apart
+_MOST_GAPS = 10_000  # different values; more are no histogram
+
+
+class How(IntEnum):
+    """What became of a violation when it was run again."""
+
+    ALONE = 0  # it came back, alone
+    BATCH = 1  # it came back, in a batch of other cases
+    UNSTABLE = 2  # it did not come back
+    CRASHED = 3  # it ended in an error
+
+
+class _Columns:
+    """One entry for each different violation; grown as they come."""
+
+    def __init__(self) -> None:
+        self.seen = np.zeros(1024, dtype=np.int64)
+        self.how = np.zeros(1024, dtype=np.int8)
+        self.failed = np.zeros(1024, dtype=np.int64)
+        self.gap = np.zeros(1024)
+        self.case = np.zeros(1024, dtype=np.int64)
+
+    def reach(self, count: int) -> None:
+        """Make room for so many entries."""
+        if count > len(self.seen):
+            for name, column in vars(self).items():
+                larger = np.zeros(max(count, 2 * len(column)), dtype=column.dtype)
+                larger[: len(column)] = column
+                setattr(self, name, larger)
+
+
+class ViolationTable:
+    """Tells violations apart and counts how often each was met.
+
+    Where every case comes once, `repeats` is off: each violation is a new one.
+    """
+
+    def __init__(self, input_count: int, *, repeats: bool) -> None:
+        self.input_count = input_count  # how many of a case's first choices are inputs
+        self.repeats = repeats
+        self.count = 0  # different violations
+        self._distinct = Distinct()
+        self._inputs = Distinct()
+        self._columns = _Columns()
+        self._touched: set[int] = set()  # places met again since the last checkpoint
+
+    def places(self, violations: Violations) -> Array:
+        """Return the place of each violation; -1 where there is none for it."""
+        if self.repeats:
+            keys = keys_of(violations.choices, violations.lengths)
+            return self._distinct.places(keys, most=MOST_TOLD_APART)
+        places = np.arange(len(violations)) + self.count
+        return np.where(places < MOST_TOLD_APART, places, -1)
+
+    def add(self, places: Array, cases: Array, how: Array, found: Violations) -> None:
+        """Take in new violations at the next places; none of them is counted yet."""
+        self.count += len(places)
+        self._columns.reach(self.count)
+        self._columns.how[places] = how
+        self._columns.failed[places] = found.failed
+        self._columns.gap[places] = found.gaps
+        self._columns.case[places] = cases
+        inputs = found.choices[how <= How.BATCH, : self.input_count]
+        lengths = np.full(len(inputs), self.input_count, dtype=np.int64)
+        self._inputs.places(keys_of(inputs, lengths), most=MOST_TOLD_APART)
+
+    def count_met(self, places: Array, *, touch: bool = True) -> Array:
+        """Count violations by their places; return what became of each.
+
+        With `touch`, the next `take_touched` tells of them.
+        """
+        np.add.at(self._columns.seen, places, 1)
+        if touch:
+            self._touched.update(places.tolist())
+        how: Array = self._columns.how[places]
+        return how
+
+    def seen(self, places: Array) -> list[int]:
+        """Return how often violations were met."""
+        times: list[int] = self._columns.seen[places].tolist()
+        return times
+
+    def recall(self, cases: Array, how: Array, seen: Array, found: Violations) -> None:
+        """Take in all violations of a campaign that is resumed, in their order."""
+        places = self.places(found)
+        self.add(places, cases, how, found)
+        self._columns.seen[places] = seen
+
+    def take_touched(self) -> list[tuple[int, int]]:
+        """Return case number and count of the violations met since it was last asked."""
+        places = sorted(self._touched)
+        self._touched.clear()
+        cases, seen = self._columns.case[places], self._columns.seen[places]
+        return list(zip(cases.tolist(), seen.tolist(), strict=True))
+
+    @property
+    def bug_inputs(self) -> int:
+        """How many different inputs the bugs have."""
+        return self._inputs.count
+
+    def _bugs(self) -> Array:
+        """Return which places are bugs."""
+        how = self._columns.how[: self.count]
+        return np.flatnonzero(how <= How.BATCH)
+
+    def seen_exactly(self, times: int) -> int:
+        """Return how many bugs were met just so often."""
+        return int((self._columns.seen[self._bugs()] == times).sum())
+
+    def failing(self, number: int) -> tuple[int, int]:
+        """Return violations and unique bugs of one `ensures`."""
+        bugs = self._bugs()
+        fails = bugs[(self._columns.failed[bugs] >> number) & 1 == 1]
+        return int(self._columns.seen[fails].sum()), len(fails)
+
+    def gaps(self) -> dict[float, int] | None:
+        """Count the gaps of all violations; None where one has none."""
+        bugs = self._bugs()
+        gaps, seen = self._columns.gap[bugs], self._columns.seen[bugs]
+        if np.isnan(gaps).any() or self.count >= MOST_TOLD_APART:
+            return None
+        values, where = np.unique(gaps, return_inverse=True)
+        if len(values) > _MOST_GAPS:
+            return None
+        sums = np.bincount(where, weights=seen, minlength=len(values)).astype(int)
+        return dict(zip(values.tolist(), sums.tolist(), strict=True))

@@ -1,1 +1,0 @@
-"""How the next cases, and the inputs they draw from, are chosen."""

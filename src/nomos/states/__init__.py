@@ -1,0 +1,1 @@
+"""Pools of states of a game, to draw inputs from."""

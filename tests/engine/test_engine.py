@@ -1,0 +1,267 @@
+"""Chunks of cases: limits in the order of cases, the same for every batch."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nomos import Discard, Domain, ModelError, Schema, batched
+from nomos.domain import Integer, total
+from nomos.engine import engine as engines
+from nomos.engine.alone import Verdict
+from nomos.engine.cases import ListedCases, RandomCases
+from nomos.engine.choices import ReplayedCase, Stream
+from nomos.engine.engine import Engine, Limits, Way
+from tests.engine.judging import discards, violated
+
+MUCH = 10**9
+ROWS = 1000
+
+
+class Scores(Domain):
+    """Rows 0 to 999, and models with every kind of trouble."""
+
+    schema = Schema(Integer("n", 0, ROWS), Integer("rest", 0, 9))
+
+    def __init__(self) -> None:
+        self.sent: list[int] = []
+
+    def inputs(self) -> np.ndarray:
+        numbers = np.arange(ROWS)
+        return np.stack([numbers, numbers % 10], axis=1).astype(np.float32)
+
+    @batched
+    def predict(self, rows: Any) -> Any:
+        self.sent.append(len(rows))
+        return (rows[:, 0] > 10).astype(int)
+
+    @batched
+    @total
+    def surely(self, rows: Any) -> Any:
+        self.sent.append(len(rows))
+        return rows[:, 1]
+
+    @batched
+    def breaks(self, rows: Any) -> Any:
+        if (rows[:, 0] == 500).any():
+            raise RuntimeError("500 is too much")
+        return rows[:, 0]
+
+    @batched
+    def nan(self, rows: Any) -> Any:
+        return np.where(rows[:, 1] < 5, np.nan, rows[:, 1])
+
+    @batched
+    def short(self, rows: Any) -> Any:
+        return rows[1:, 0]
+
+    @batched
+    def always(self, rows: Any) -> Any:
+        raise RuntimeError("no model")
+
+    def refuse(self, n: int) -> int:
+        if n % 4 == 0:
+            raise Discard("a fourth")
+        if n % 11 == 0:
+            raise ValueError("an eleventh")
+        return n
+
+
+def spec(block: str, ensures: str, middle: str = "") -> str:
+    return (
+        f"import scores;\ninput x;\n{middle}\noutput d;\noutput e;\n"
+        f"{{\n  d = {block}\n  e = predict(x)\n}}\nensures {ensures} && e >= 0;\n"
+    )
+
+
+def judge(
+    program: Any, way: Way | None, count: int, tests: int = MUCH, crashes: int = MUCH
+) -> Any:
+    cases = RandomCases(Stream(0, "spec"), 0, count)
+    return Engine(program, way).run(cases, Limits(tests, crashes))
+
+
+WAYS: list[Way] = ["columns", "lanes", "rows"]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_model_that_raises_on_one_row_in_a_thousand_crashes_just_there(
+    make: Callable[..., Any], way: Way
+) -> None:
+    program = make(spec("breaks(x)", "d >= 0"), Scores())
+    judged = judge(program, way, 3000)
+    assert 0 < len(judged.crashes) < 15
+    for crash in judged.crashes:
+        assert crash.error == "RuntimeError: 500 is too much"
+        assert crash.choices == (500,)
+        assert "spec.nom" in crash.traceback
+    passed = int((judged.verdicts == Verdict.PASSED).sum())
+    assert passed == 3000 - len(judged.crashes)
+    assert int(judged.accepted.sum()) == 3000
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_comparison_with_nan_does_not_hold(
+    make: Callable[..., Any], way: Way
+) -> None:
+    for ensures in ("d == d", "d != 3", "d < 99", "d >= -1"):
+        judged = judge(make(spec("nan(x)", ensures), Scores()), way, 300)
+        violated = (judged.verdicts == Verdict.VIOLATED).mean()
+        assert 0.3 < violated < 0.7, ensures
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_wrong_number_of_answers_is_an_error_of_the_model(
+    make: Callable[..., Any], way: Way
+) -> None:
+    with pytest.raises(ModelError, match=r"`short` gave \d+ answers for \d+ cases"):
+        judge(make(spec("short(x)", "d >= 0"), Scores()), way, 100)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("limit", [1, 7, 40])
+def test_a_run_ends_with_the_last_crash_that_is_allowed(
+    make: Callable[..., Any], way: Way, limit: int
+) -> None:
+    """Crashes before the block and in it are counted in the order of their cases."""
+    middle = "var v := refuse(x.n);"
+    program = make(spec("1 / (v % 13 - 7)", "d != 3", middle), Scores())
+    whole = judge(program, way, 2000)
+    crashed = [crash.row for crash in whole.crashes]
+    assert len(crashed) > 40
+    judged = judge(program, way, 2000, crashes=limit)
+    assert len(judged.verdicts) == crashed[limit - 1] + 1
+    assert len(judged.crashes) == limit
+    assert judged.verdicts.tolist() == whole.verdicts[: len(judged.verdicts)].tolist()
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_broken_model_ends_soon(make: Callable[..., Any], way: Way) -> None:
+    judged = judge(make(spec("always(x)", "d >= 0"), Scores()), way, 8192, crashes=100)
+    assert len(judged.crashes) == 100
+    assert len(judged.verdicts) == 100
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("tests", [1, 10, 333])
+def test_a_run_ends_with_the_last_test_of_the_budget(
+    make: Callable[..., Any], way: Way, tests: int
+) -> None:
+    middle = "var v := refuse(x.n);\nrequires v % 3 == 0;"
+    program = make(spec("refuse(v + 1) + predict(x)", "d != 3", middle), Scores())
+    whole = judge(program, way, 3000)
+    assert (whole.accepted & (whole.verdicts == Verdict.DISCARDED)).sum() == 0
+    engine, end, done = Engine(program, way), 0, 0
+    while done < tests:
+        cases = RandomCases(Stream(0, "spec"), end, 3000 - end)
+        judged = engine.run(cases, Limits(tests - done, MUCH))
+        part = slice(end, end + len(judged.verdicts))
+        assert judged.verdicts.tolist() == whole.verdicts[part].tolist()
+        assert judged.accepted.tolist() == whole.accepted[part].tolist()
+        discarded = int((judged.verdicts == Verdict.DISCARDED).sum())
+        assert int((judged.why >= 0).sum()) == discarded
+        end, done = part.stop, done + int(judged.accepted.sum())
+    assert done == tests
+    assert whole.accepted[:end].sum() == tests and whole.accepted[end - 1]
+
+
+def test_the_way_is_chosen_by_the_block(make: Callable[..., Any]) -> None:
+    straight = make(spec("predict(x)", "d >= 0"), Scores())
+    assert Engine(straight).way == "columns"
+    assert Engine(straight, "lanes").way == "lanes"
+    looping = make(spec("sum([predict(x)])", "d >= 0"), Scores())
+    assert Engine(looping).way == "lanes"
+    with pytest.raises(ValueError, match="not straight-line code: it runs in lanes"):
+        Engine(looping, "columns")
+
+
+def test_remembered_answers_halve_what_is_sent(make: Callable[..., Any]) -> None:
+    middle = "var y := x[n := x.n + randInt(1, 5)];"
+    domain = Scores()
+    program = make(spec("predict(y)", "d >= e", middle), domain)
+    engine = Engine(program)
+    for first in range(0, 20_000, 4096):
+        cases = RandomCases(Stream(0, "spec"), first, 4096)
+        engine.run(cases, Limits(MUCH, MUCH))
+    tests = 5 * 4096
+    answers = engine.answers
+    again = answers.asked_again
+    assert ROWS // 100 <= again <= ROWS // 50
+    assert sum(domain.sent) == answers.rows_sent == tests + ROWS + again
+    assert answers.moved == 0
+    engine.forget()
+    assert engine.answers.rows_sent == engine.answers.asked_again == 0
+
+
+def test_a_total_function_is_asked_only_where_its_answer_is_needed(
+    make: Callable[..., Any], same: Callable[..., Any]
+) -> None:
+    text = """
+        import scores;
+        input x;
+        var y := x[rest := randInt(0, 9)];
+        output d;
+        output e;
+        {
+          d = predict(x)
+          e = surely(y)
+        }
+        ensures d == 0 ==> e < 5;
+        """
+    domain = Scores()
+    same(make(text, domain), 600, {7: 70, 512: 600})
+    domain.sent.clear()
+    judge(make(text, domain), "columns", 5000)
+    asked = sum(domain.sent)
+    assert (
+        asked < ROWS + 200
+    )  # of `predict` each row once, of `surely` the first eleven
+
+
+def test_large_records_are_run_in_parts(
+    make: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = make(spec("breaks(x)", "d != 77", "var v := refuse(x.n);"), Scores())
+    whole = judge(program, None, 700)
+    stopped = judge(program, None, 700, tests=300, crashes=25)
+    monkeypatch.setattr(engines, "_MOST_BYTES", 8 * 100)
+    assert Engine(program)._most == 100
+    for way in WAYS:
+        parts = judge(program, way, 700)
+        assert parts.verdicts.tolist() == whole.verdicts.tolist()
+        assert parts.accepted.tolist() == whole.accepted.tolist()
+        assert violated(parts) == violated(whole)
+        assert discards(parts) == discards(whole)
+        assert parts.crashes == whole.crashes
+        some = judge(program, way, 700, tests=300, crashes=25)
+        assert some.verdicts.tolist() == stopped.verdicts.tolist()
+    discarding = make(
+        spec("refuse(x.n)", "d != 77").replace("x.n", "getFeat(x, 0)"), Scores()
+    )
+    stopped = judge(discarding, "columns", 700, tests=150)
+    assert int(stopped.accepted.sum()) < 150
+    complete = judge(discarding, "rows", 700).verdicts.tolist()
+    assert stopped.verdicts.tolist() == complete[: len(stopped.verdicts)]
+
+
+def test_listed_cases_are_run_as_they_are(make: Callable[..., Any]) -> None:
+    middle = "var v := x.n + randInt(0, 3);"
+    program = make(spec("predict(x)", "v != 12", middle), Scores())
+    known = np.array([[10, 2], [11, 0], [12, 0], [12, 1]])
+    cases = ListedCases(known)
+    assert cases.count == 4 and cases.part(1, 2).count == 2
+    for way in WAYS:
+        judged = Engine(program, way).run(cases, Limits(MUCH, MUCH))
+        assert violated(judged) == {0: (10, 2), 2: (12, 0)}
+
+
+def test_a_violation_comes_back_alone(make: Callable[..., Any]) -> None:
+    program = make(spec("predict(x)", "d == 1"), Scores())
+    engine = Engine(program)
+    judged = engine.run(RandomCases(Stream(0, "spec"), 0, 2000), Limits(MUCH, 1))
+    assert violated(judged)
+    for choices in violated(judged).values():
+        outcome = engine.alone.run(ReplayedCase(choices))
+        assert outcome.verdict is Verdict.VIOLATED
+        assert outcome.values["x"][0] == choices[0]

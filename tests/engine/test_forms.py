@@ -1,0 +1,202 @@
+"""The forms of the language beyond arithmetic and comparison, case by case."""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+import pytest
+
+from nomos import Domain, batched
+from nomos.engine.alone import Alone, Verdict
+from nomos.engine.cases import ListedCases, RandomCases
+from nomos.engine.choices import EndlessRange, RandomCase, ReplayedCase, Stream
+from nomos.engine.engine import Engine, Limits
+from nomos.engine.space import listed_cases, space_within
+from nomos.lang.checking.params import bind_params
+
+BATCHES = {7: 35, 512: 520}
+
+
+class Numbers(Domain):
+    """The numbers from 0 to 9, and functions that say how often they are asked."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def inputs(self):
+        return list(range(10))
+
+    def labels(self):
+        return [n % 3 for n in range(10)]
+
+    @batched
+    def predict(self, numbers):
+        self.asked += len(numbers)
+        return np.asarray(numbers) * 2
+
+    @batched
+    def plus(self, numbers, others):
+        return np.asarray(numbers) + np.asarray(others)
+
+
+def outcome(program, number: int = 0):
+    return Alone(program).run(RandomCase(Stream(0, "spec"), number))
+
+
+def spec(ensures: str, *, opening: str = "", block: str = "d1 = predict(x1)") -> str:
+    return f"""
+        {opening}
+        input x1;
+        input xs[4];
+        output d1;
+        {{
+          {block}
+        }}
+        ensures {ensures};
+    """
+
+
+def test_a_forall_that_fails_says_where_first(make) -> None:
+    program = make(spec("forall i < j in xs: i + j < 4 || d1 == -1"), Numbers)
+    told = outcome(program)
+    assert told.verdict is Verdict.VIOLATED
+    assert (told.values["i"], told.values["j"]) == (1, 3)
+    assert told.why == "forall i < j in xs: i + j < 4 || d1 == -1"
+
+
+def test_foralls_inside_each_other_all_say_where(make) -> None:
+    text = spec("forall i in xs: forall j in xs: i * j < 6 || d1 == -1")
+    told = outcome(make(text, Numbers))
+    assert (told.values["i"], told.values["j"]) == (2, 3)
+
+
+def test_another_ensures_that_fails_has_no_indices(make) -> None:
+    text = spec("forall i in xs: d1 != -1;\nensures d1 == -1")
+    assert set(outcome(make(text, Numbers)).values) == {
+        *(f"xs[{n}]" for n in range(4)),
+        "x1",
+        "d1",
+    }
+
+
+def test_the_items_of_a_list_are_inputs_of_their_own(make) -> None:
+    program = make(spec("d1 == -1"), Numbers)
+    assert program.spec.inputs == ("x1", "xs[0]", "xs[1]", "xs[2]", "xs[3]")
+    told = outcome(program)
+    drawn = tuple(told.values[name] for name in program.spec.inputs)
+    assert drawn == told.choices
+
+
+@pytest.mark.parametrize("index", ["-1", "4", "randInt(-1, 0) * 5 - 1"])
+def test_an_index_that_a_list_does_not_have_is_a_crash(make, same, index) -> None:
+    block = "d1 = [predict(x) for x in xs]"
+    text = spec(f"d1[{index}] >= 0", block=block)
+    tale = same(make(text, Numbers), 520, BATCHES)
+    assert {case.verdict for case in tale.cases} == {Verdict.CRASHED}
+
+
+def test_lists_straight_from_a_comprehension_stay_in_columns(make, same) -> None:
+    block = "d1 = [predict(x) + x1 for x in xs]"
+    text = spec("forall i < j in xs: xs[i] <= xs[j] ==> d1[i] <= d1[j]", block=block)
+    program = make(text, Numbers)
+    assert program.spec.code.straight is not None
+    assert program.spec.k == 4
+    assert Engine(program).way == "columns"
+    assert {c.verdict for c in same(program, 520, BATCHES).cases} == {Verdict.PASSED}
+
+
+def test_what_a_list_was_asked_before_is_remembered(make) -> None:
+    domain = Numbers()
+    program = make(spec("d1[0] >= 0", block="d1 = [predict(x) for x in xs]"), domain)
+    engine = Engine(program)
+    cases = RandomCases(Stream(0, "spec"), 0, 500)
+    engine.run(cases, Limits(10**9, 10**9))
+    assert domain.asked == 80  # ten numbers, for each of the eight calls of a case
+
+
+def test_a_definition_used_with_other_values_is_asked_again(make, same) -> None:
+    text = spec(
+        "near(x1, 1) && near(x1, 2) ==> d1 == -1",
+        opening="def near(a, n) := plus(a, n) == a + n;",
+    )
+    tale = same(make(text, Numbers), 520, BATCHES)
+    assert {case.verdict for case in tale.cases} == {Verdict.VIOLATED}
+
+
+def test_what_a_definition_is_given_is_drawn_once(make, same) -> None:
+    text = spec(
+        "same(randInt(0, 1000000)) && d1 >= 0 && randInt(0, 9) in {0..9}".replace(
+            "{0..9}", "0..9"
+        ),
+        opening="def same(a) := a == a;",
+    )
+    tale = same(make(text, Numbers), 520, BATCHES)
+    assert {case.verdict for case in tale.cases} == {Verdict.PASSED}
+
+
+REAL = spec("v < 0.9", block="d1 = 1").replace(
+    "output", "var v := randReal(0, 1);\noutput", 1
+)
+
+
+def test_a_real_draw_is_recorded_by_its_bits_and_replayed_exactly(make) -> None:
+    program = make(REAL.replace("v < 0.9", "v < 0.9 - d1"), Numbers)
+    told = outcome(program)
+    (value,) = struct.unpack("<d", struct.pack("<q", told.choices[-1]))
+    assert value == told.values["v"]
+    again = Alone(program).run(ReplayedCase(told.choices))
+    assert again == told
+    other = bytes(struct.pack("<d", 1.5))
+    changed = (*told.choices[:-1], struct.unpack("<q", other)[0])
+    crashed = Alone(program).run(ReplayedCase(changed))
+    assert crashed.verdict is Verdict.CRASHED
+    assert "the recorded 1.5 is not from 0.0 to 1.0 any more" in crashed.why
+
+
+def test_recorded_real_draws_are_replayed_in_columns(make) -> None:
+    program = make(REAL, Numbers)
+    engine = Engine(program)
+    judged = engine.run(
+        RandomCases(Stream(0, "spec"), 0, 500), Limits(10**9, 10**9)
+    )
+    known = judged.violations.choices
+    assert 20 < len(known) < 80
+    again = engine.run(ListedCases(known), Limits(10**9, 10**9))
+    assert (again.verdicts == Verdict.VIOLATED).all()
+
+
+def test_real_draws_fill_their_range_and_cannot_be_listed(make) -> None:
+    program = make(REAL, Numbers)
+    draws = [
+        RandomCase(Stream(0, "spec"), number).real(-2, 3) for number in range(2000)
+    ]
+    assert -2 <= min(draws) < -1.9
+    assert 2.9 < max(draws) <= 3
+    assert abs(np.mean(draws) - 0.5) < 0.1
+    with pytest.raises(EndlessRange, match="randReal"):
+        list(listed_cases(program))
+    assert space_within(program, 10**9) is None
+
+
+def test_a_list_of_inputs_has_all_its_cases_listed(make) -> None:
+    text = "param n := 2;\ninput xs[n];\noutput d;\n{ d = 1 }\nensures d == 1;\n"
+    program = make(text, Numbers)
+    assert sum(len(cases) for cases in listed_cases(program)) == 100
+    bound = bind_params(program.spec, {"n": 1})
+    assert bound.inputs == ("xs[0]",)
+
+
+def test_long_chains_run_and_compile(make, same) -> None:
+    text = spec(
+        " + ".join(["d1"] * 450)
+        + " >= 0 && "
+        + " && ".join(f"d1 >= -{n}" for n in range(1500))
+    )
+    tale = same(make(text, Numbers), 60, {60: 60})
+    assert {case.verdict for case in tale.cases} == {Verdict.PASSED}
+
+
+def test_names_of_ensures_are_kept(make) -> None:
+    program = make(spec("calm: d1 >= 0;\nensures d1 < 100"), Numbers)
+    assert [condition.name for condition in program.spec.ensures] == ["calm", ""]

@@ -1,0 +1,139 @@
+"""All the cases there are: listed level by level, the same as turning an odometer."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nomos import Discard, Domain, Schema, batched, random
+from nomos.domain import Integer
+from nomos.engine import space as spaces
+from nomos.engine.alone import Alone, Verdict
+from nomos.engine.cases import ListedCases
+from nomos.engine.choices import EndlessRange, Odometer
+from nomos.engine.engine import Engine, Limits, Way
+from nomos.engine.space import listed_cases, space_within
+
+MUCH = 10**9
+
+
+class Few(Domain):
+    schema = Schema(Integer("a", 0, 4))
+
+    def inputs(self) -> np.ndarray:
+        return np.arange(5, dtype=np.float32)[:, None]
+
+    @batched
+    def predict(self, rows: Any) -> Any:
+        return rows[:, 0] * 3 % 4
+
+    def picky(self, n: int) -> int:
+        if n == 3:
+            raise Discard("three")
+        if n == 5:
+            raise ValueError("five")
+        return n
+
+    @random
+    def draw(self, n: int, rng: Any) -> int:
+        return int(rng.integers(n))
+
+
+def spec(middle: str, block: str = "d = predict(x)", after: str = "") -> str:
+    block = block.replace("\n", "\n  ")
+    return (
+        f"import few;\ninput x;\n{middle}\noutput d;\n{{\n  {block}\n}}\n{after}\n"
+        "ensures d < 3;\n"
+    )
+
+
+MIDDLES = {
+    "nothing drawn": "",
+    "a draw": "var v := randInt(1, 3);",
+    "a range that depends on the input": "var v := x.a - randInt(1, x.a);",
+    "a draw that depends on a draw": "var v := randInt(0, 2);\nvar w := randInt(v, 3);",
+    "a draw in some cases only": "var v := x.a > 2 && randInt(0, 2) == 1;\nvar w := randInt(0, 1);",
+    "two inputs": "var v := 0;",
+    "discards and crashes": "var v := picky(x.a + randInt(0, 2));\nrequires v != 2;",
+}
+
+
+@pytest.mark.parametrize("middle", MIDDLES.values(), ids=MIDDLES)
+@pytest.mark.parametrize("way", ["columns", "lanes", "rows"])
+def test_every_case_is_tried_once_with_its_own_verdict(
+    make: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+    middle: str,
+    way: Way,
+) -> None:
+    text = spec(middle)
+    if middle == MIDDLES["two inputs"]:
+        text = text.replace("input x;", "input x;\ninput y;")
+    program = make(text, Few())
+    alone, wheels, expected = Alone(program), Odometer(), {}
+    while True:
+        outcome = alone.run(wheels)
+        expected[outcome.choices] = outcome.verdict
+        if not wheels.turn():
+            break
+    for chunk in (3, 8192):
+        monkeypatch.setattr(spaces, "_CHUNK", chunk)
+        found = {}
+        for known in listed_cases(program):
+            judged = Engine(program, way).run(ListedCases(known), Limits(MUCH, MUCH))
+            for choices, verdict in zip(
+                known.tolist(), judged.verdicts.tolist(), strict=True
+            ):
+                assert tuple(choices) not in found
+                found[tuple(choices)] = Verdict(verdict)
+        assert found == expected
+
+
+def test_a_space_is_listed_where_it_is_small_enough(make: Callable[..., Any]) -> None:
+    program = make(spec("var v := randInt(1, 3);"), Few())
+    assert space_within(program, 15) == 15
+    assert space_within(program, 14) is None
+    assert space_within(program, 4) is None
+
+
+ENDLESS = {
+    "a long range": (spec("var v := randInt(0, MAX_INT);"), "randInt over more than"),
+    "a range beyond numpy's integers": (
+        spec("var v := randInt(-9223372036854775807, 9223372036854775807);"),
+        "randInt over more than",
+    ),
+    "a function that draws": (spec("var v := draw(3);"), "draws by itself"),
+    "a draw in the block": (
+        spec("", "d = randInt(0, 1)"),
+        "inside the block, or after",
+    ),
+    "a draw in a function of the block": (
+        spec("", "pick = few.randInt\nd = pick(0, 2)"),
+        "inside the block, or after",
+    ),
+    "a drawing function in the block": (
+        spec("", "d = draw(3)\nd = d"),
+        "inside the block, or after",
+    ),
+    "a later var": (
+        spec("", after="var w := randInt(0, 1) + d;"),
+        "inside the block, or after",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "words"), ENDLESS.values(), ids=ENDLESS)
+def test_what_cannot_be_listed_is_said(
+    make: Callable[..., Any], text: str, words: str
+) -> None:
+    program = make(text, Few())
+    with pytest.raises(EndlessRange, match=words):
+        list(listed_cases(program))
+    assert space_within(program, 10**6) is None
+
+
+def test_a_draw_in_ensures_cannot_be_listed(make: Callable[..., Any]) -> None:
+    text = spec("").replace("d < 3", "d < draw(3)")
+    with pytest.raises(EndlessRange):
+        list(listed_cases(make(text, Few())))
