@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,9 +18,35 @@ from nomos.campaign.session import Options, Prepared, Session
 from nomos.domain.domain import Domain, members
 from nomos.domain.functions import batched
 from nomos.errors import DomainError, NomosError
+from nomos.harness.choices import Stream
+from nomos.harness.engine import RandomCases
 
 Actions = Callable[[np.ndarray[Any, Any]], Any]
 _BATCH = 4096
+
+
+class CaseOfTest(NamedTuple):
+    """Which case of which test it is: enough to draw the same case again."""
+
+    seed: int
+    number: int
+
+
+class _PickedCases(Stream):
+    """The random words of cases that do not follow each other."""
+
+    def __init__(self, name: str, cases: Sequence[CaseOfTest]) -> None:
+        self._streams = {case.seed: Stream(case.seed, name) for case in cases}
+        self._cases = cases
+
+    def words(self, position: int, first: int, count: int) -> np.ndarray[Any, Any]:
+        picked = self._cases[first : first + count]
+        return np.concatenate(
+            [self._streams[c.seed].words(position, c.number, 1) for c in picked]
+        )
+
+    def word(self, position: int, case: int) -> int:
+        return int(self.words(position, case, 1)[0])
 
 
 class PolicyTests:
@@ -112,6 +138,21 @@ class PolicyTests:
             self._act = None
         self._check(result)
         return result
+
+    def occurring(self, act: Actions, cases: Mapping[str, CaseOfTest]) -> set[str]:
+        """Try cases of earlier tests again, side by side; name those that violate."""
+        self._act = act
+        engine = self.prepared.engine
+        engine.forget()
+        stream = _PickedCases(self.prepared.subject.spec.name, list(cases.values()))
+        picked = RandomCases(stream, 0, len(cases))
+        try:
+            # One test more than there are cases: none of them is left out.
+            judged = engine.run(picked, tests=len(cases) + 1, crashes=len(cases) + 1)
+        finally:
+            self._act = None
+        names = list(cases)
+        return {names[row] for row in judged.violations}
 
     def _check(self, result: Result) -> None:
         """Stop a training that is not tested at all, rather than guide it by nothing."""

@@ -1,0 +1,233 @@
+"""A trained policy made safer: fine-tuned from its bugs, judged before and after.
+
+tuned = fine_tune(PPO.load("policy.zip"), "specs/relax.nom", held_out={"pool": "b.npz"})
+print(tuned)
+tuned.model.save("safer.zip")
+"""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nomos.errors import DomainError, NomosError
+from nomos.train.guiding.actions import Actions, best_actions
+from nomos.train.guiding.tests import PolicyTests
+from nomos.train.guiding.training import GuidedTraining, PolicyTest, import_sb3
+
+# No test of a training has this seed, nor any game of it.
+_JUDGING_SEED = 982_451_653
+_TESTS = 18  # of the policy while it is trained
+_LONGEST = 100_000  # steps of a game that ends by itself
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How much is trained, and by how much the policy is judged before and after.
+
+    Attributes:
+        steps: of training.
+        cases: that the policy is judged by.
+        games: from the game's own starts that its reward is the mean of.
+        environments: side by side; without it 16, and 1 for algorithms that learn from
+            a memory of steps (DQN, SAC).
+    """
+
+    steps: int = 294_912
+    cases: int = 3000
+    games: int = 100
+    environments: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a policy comes to in cases and games that are no part of its training."""
+
+    cases: int
+    bugs: int
+    chance: int | None  # violations of the control, in as many cases
+    reward: float
+    error: float  # of the mean reward: its standard error
+
+    def __str__(self) -> str:
+        chance = "" if self.chance is None else f", {self.chance} by chance alone"
+        reward = f"{self.reward:.1f} ± {1.96 * self.error:.1f}"
+        return f"{self.bugs} bugs in {self.cases} cases{chance}; reward {reward}"
+
+
+@dataclass(frozen=True, slots=True)
+class FineTuned:
+    """A policy that was fine-tuned, and what became of it."""
+
+    model: Any
+    before: Judgement
+    after: Judgement
+    history: Sequence[PolicyTest]  # the curve: what each test while training found
+    guided_steps: float
+    held_out: (
+        bool  # whether the inputs of the judgement are others than those trained on
+    )
+
+    def __str__(self) -> str:
+        inputs = "inputs that no training saw" if self.held_out else "the same inputs"
+        return "\n".join(
+            [
+                f"before: {self.before}",
+                f"after:  {self.after}",
+                f"judged on {inputs}, other cases than those of the training;"
+                f" {100 * self.guided_steps:.0f} % of the steps were from bugs",
+            ]
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Judges policies by the same cases and games."""
+
+    spec: Path
+    _: KW_ONLY
+    settings: Mapping[str, str]
+    control: Path | None
+    policy: str
+    budget: Budget
+    make: Callable[[], Any]
+
+    def __call__(self, act: Actions) -> Judgement:
+        """Count bugs, and what chance alone does; play for the reward."""
+        rewards = play(act, [self.make() for _ in range(self.budget.games)])
+        error = float(np.std(rewards)) / math.sqrt(len(rewards))
+        return Judgement(
+            cases=self.budget.cases,
+            bugs=self._violations(self.spec, act),
+            chance=self.control and self._violations(self.control, act),
+            reward=float(np.mean(rewards)),
+            error=error,
+        )
+
+    def _violations(self, spec: Path, act: Actions) -> int:
+        tests = PolicyTests(
+            spec, self.settings, policy=self.policy, budget=self.budget.cases
+        )
+        return tests.run(act, seed=_JUDGING_SEED).counts.unique_bugs
+
+
+def fine_tune(
+    model: Any,
+    spec: str | Path,
+    *,
+    budget: Budget = Budget(),  # noqa: B008 - frozen
+    environment: Callable[[], Any] | None = None,
+    settings: Mapping[str, str] = {},
+    held_out: Mapping[str, str] | None = None,
+    control: str | Path | None = None,
+    algorithm: Mapping[str, Any] = {},
+    **guiding: Any,
+) -> FineTuned:
+    """Fine-tune a trained policy of Stable-Baselines3 such that it breaks a spec less.
+
+    Args:
+        model: the algorithm with its policy, as its `load` returns it; it stays as it is.
+        spec: the property; its inputs are states of the environment.
+        budget: how much is trained and judged.
+        environment: makes the game, with its limit of steps; without it, the domain's
+            method `training_environment` does.
+        settings: of the spec's domain, as `--set` gives them.
+        held_out: settings that give the domain other inputs to judge by.
+        control: a spec that only chance can break, to compare with.
+        algorithm: other settings of the algorithm, by the names that SB3 has for them.
+        guiding: of `GuidedTraining`, such as `share`, `starts`, `seed`, `on_test`.
+    """
+    guided = GuidedTraining(spec, settings=settings, **guiding)
+    make = environment or _environment_of(guided)
+    learner = _learner(model, guided, make, budget, algorithm)
+    judge = Judge(
+        Path(spec),
+        settings={**settings, **(held_out or {})},
+        control=None if control is None else Path(control),
+        policy=guided.policy,
+        budget=budget,
+        make=make,
+    )
+    before = judge(best_actions(learner))
+    rollouts = budget.steps / _rollout(learner)
+    guided.test_every = max(1, round(rollouts / _TESTS))
+    learner.learn(budget.steps, callback=guided.callback())
+    after = judge(best_actions(learner))
+    history, share = tuple(guided.history), guided.guided_steps
+    return FineTuned(learner, before, after, history, share, held_out is not None)
+
+
+def play(act: Actions, games: Sequence[Any]) -> list[float]:
+    """Play games side by side from their own starts; return the reward of each."""
+    views = [game.reset(seed=_JUDGING_SEED + n)[0] for n, game in enumerate(games)]
+    rewards = [0.0] * len(games)
+    running = list(range(len(games)))
+    for _ in range(_LONGEST):
+        actions = act(np.stack([views[i] for i in running]))
+        still = []
+        for i, action in zip(running, actions, strict=True):
+            views[i], reward, terminated, truncated, _ = games[i].step(action)
+            rewards[i] += float(reward)
+            if not (terminated or truncated):
+                still.append(i)
+        running = still
+        if not running:
+            return rewards
+    raise NomosError(
+        f"a game has not ended after {_LONGEST} steps\n"
+        "help: limit its steps, for instance with gymnasium.wrappers.TimeLimit"
+    )
+
+
+def _environment_of(guided: GuidedTraining) -> Callable[[], Any]:
+    """Return the domain's own way to make the game."""
+    tests = PolicyTests(
+        Path(guided.spec), guided.settings, policy=guided.policy, budget=1
+    )
+    domain = tests.prepared.subject.domain
+    make: Callable[[], Any] | None = getattr(domain, "training_environment", None)
+    if make is None:
+        raise DomainError(
+            f"{type(domain).__name__} has no game to train in\n"
+            "help: give it a method `training_environment` that returns a gymnasium"
+            " environment whose `restore(state, seed=...)` takes the spec's states"
+        )
+    return make
+
+
+def _learner(
+    model: Any,
+    guided: GuidedTraining,
+    make: Callable[[], Any],
+    budget: Budget,
+    algorithm: Mapping[str, Any],
+) -> Any:
+    """Return the algorithm with the same policy, other environments and settings."""
+    sb3 = import_sb3()
+    count = budget.environments or (1 if hasattr(model, "replay_buffer") else 16)
+    env = sb3.environments([lambda: guided.wrap(make())] * count)
+    rate = model.lr_schedule(1.0)
+    changes: dict[str, Any] = {"learning_rate": lambda left: rate * left}
+    if hasattr(model, "n_epochs"):  # PPO
+        changes |= {"n_steps": 512, "batch_size": 128, "n_epochs": 4}
+    if hasattr(model, "replay_buffer"):  # no steps at random: it plays already
+        changes["learning_starts"] = model.batch_size
+    if hasattr(model, "exploration_initial_eps"):  # DQN
+        changes["exploration_initial_eps"] = model.exploration_final_eps
+    file = io.BytesIO()
+    model.save(file)
+    file.seek(0)
+    changes |= {"seed": guided.seed, **algorithm}
+    return type(model).load(file, env=env, device=model.device, **changes)
+
+
+def _rollout(learner: Any) -> int:
+    """Return the steps between two updates of all environments together."""
+    steps = getattr(learner, "n_steps", None) or learner.train_freq.frequency
+    return int(steps) * int(learner.n_envs)
