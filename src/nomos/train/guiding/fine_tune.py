@@ -1,6 +1,6 @@
 """A trained policy made safer: fine-tuned from its bugs, judged before and after.
 
-tuned = fine_tune(PPO.load("policy.zip"), "specs/relax.nom", held_out={"pool": "b.npz"})
+tuned = fine_tune(PPO.load("policy.zip"), "specs/relax.nom")
 print(tuned)
 tuned.model.save("safer.zip")
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,6 @@ from nomos.train.guiding.training import GuidedTraining, PolicyTest, import_sb3
 
 # No test of a training has this seed, nor any game of it.
 _JUDGING_SEED = 982_451_653
-_TESTS = 18  # of the policy while it is trained
 _LONGEST = 100_000  # steps of a game that ends by itself
 
 
@@ -33,16 +32,20 @@ class Budget:
 
     Attributes:
         steps: of training.
+        tests: of the policy while it is trained.
         cases: that the policy is judged by.
         games: from the game's own starts that its reward is the mean of.
         environments: side by side; without it 16, and 1 for algorithms that learn from
             a memory of steps (DQN, SAC).
+        algorithm: other settings of the algorithm, by the names that SB3 has for them.
     """
 
     steps: int = 294_912
+    tests: int = 18
     cases: int = 3000
     games: int = 100
     environments: int | None = None
+    algorithm: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +103,13 @@ class Judge:
 
     def __call__(self, act: Actions) -> Judgement:
         """Count bugs, and what chance alone does; play for the reward."""
+        control = self.control
         rewards = play(act, [self.make() for _ in range(self.budget.games)])
         error = float(np.std(rewards)) / math.sqrt(len(rewards))
         return Judgement(
             cases=self.budget.cases,
             bugs=self._violations(self.spec, act),
-            chance=self.control and self._violations(self.control, act),
+            chance=None if control is None else self._violations(control, act),
             reward=float(np.mean(rewards)),
             error=error,
         )
@@ -119,44 +123,40 @@ class Judge:
 
 def fine_tune(
     model: Any,
-    spec: str | Path,
+    guided: GuidedTraining | str | Path,
     *,
-    budget: Budget = Budget(),  # noqa: B008 - frozen
+    budget: Budget | None = None,
     environment: Callable[[], Any] | None = None,
-    settings: Mapping[str, str] = {},
     held_out: Mapping[str, str] | None = None,
     control: str | Path | None = None,
-    algorithm: Mapping[str, Any] = {},
-    **guiding: Any,
 ) -> FineTuned:
     """Fine-tune a trained policy of Stable-Baselines3 such that it breaks a spec less.
 
     Args:
         model: the algorithm with its policy, as its `load` returns it; it stays as it is.
-        spec: the property; its inputs are states of the environment.
-        budget: how much is trained and judged.
+        guided: the spec, or all that says how training is guided by it.
+        budget: how much is trained and judged; how often is tested is up to it as well.
         environment: makes the game, with its limit of steps; without it, the domain's
             method `training_environment` does.
-        settings: of the spec's domain, as `--set` gives them.
         held_out: settings that give the domain other inputs to judge by.
         control: a spec that only chance can break, to compare with.
-        algorithm: other settings of the algorithm, by the names that SB3 has for them.
-        guiding: of `GuidedTraining`, such as `share`, `starts`, `seed`, `on_test`.
     """
-    guided = GuidedTraining(spec, settings=settings, **guiding)
+    if not isinstance(guided, GuidedTraining):
+        guided = GuidedTraining(guided)
+    budget = budget or Budget()
     make = environment or _environment_of(guided)
-    learner = _learner(model, guided, make, budget, algorithm)
+    learner = _learner(model, guided, make, budget)
+    rollouts = budget.steps / _rollout(learner)
+    guided = replace(guided, test_every=max(1, round(rollouts / budget.tests)))
     judge = Judge(
-        Path(spec),
-        settings={**settings, **(held_out or {})},
+        Path(guided.spec),
+        settings={**guided.settings, **(held_out or {})},
         control=None if control is None else Path(control),
         policy=guided.policy,
         budget=budget,
         make=make,
     )
     before = judge(best_actions(learner))
-    rollouts = budget.steps / _rollout(learner)
-    guided.test_every = max(1, round(rollouts / _TESTS))
     learner.learn(budget.steps, callback=guided.callback())
     after = judge(best_actions(learner))
     history, share = tuple(guided.history), guided.guided_steps
@@ -206,7 +206,6 @@ def _learner(
     guided: GuidedTraining,
     make: Callable[[], Any],
     budget: Budget,
-    algorithm: Mapping[str, Any],
 ) -> Any:
     """Return the algorithm with the same policy, other environments and settings."""
     sb3 = import_sb3()
@@ -223,7 +222,7 @@ def _learner(
     file = io.BytesIO()
     model.save(file)
     file.seek(0)
-    changes |= {"seed": guided.seed, **algorithm}
+    changes |= {"seed": guided.seed, **budget.algorithm}
     return type(model).load(file, env=env, device=model.device, **changes)
 
 

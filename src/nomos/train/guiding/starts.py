@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from nomos.train.guiding.tests import CaseOfTest
+
+_EPISODES = 30  # whose mean length is taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +101,8 @@ class StartChooser:
     """Chooses the starts of one environment, such that bugs get their share of steps.
 
     Episodes from bugs are often much shorter than others. So an episode starts from a
-    bug with a probability that makes up for it, by the mean lengths of both kinds so
-    far. It is drawn, not counted out: else all environments would go in step.
+    bug with a probability that makes up for it, by the mean lengths of both kinds.
+    It is drawn, not counted out: else all environments would go in step.
 
     Each of the newest starts is taken once, in random order; from then on all starts
     that are known are drawn from.
@@ -108,9 +111,8 @@ class StartChooser:
     def __init__(self, seed: Sequence[int] | int) -> None:
         self.rng = np.random.default_rng(seed)
         self.share = 0.0
-        # Of usual episodes, and of those from bugs that are over.
-        self._episodes = [0, 0]
-        self._steps = [0, 0]
+        # Of the last usual episodes, and of the last from bugs: both change in training.
+        self._lengths = deque[int](maxlen=_EPISODES), deque[int](maxlen=_EPISODES)
         self._newest: list[Start] = []
         self._all: list[Start] = []
 
@@ -122,18 +124,14 @@ class StartChooser:
 
     def ended(self, steps: int, *, from_bug: bool) -> None:
         """Take in how long an episode was."""
-        self._episodes[from_bug] += 1
-        self._steps[from_bug] += steps
+        self._lengths[from_bug].append(steps)
 
     @property
     def probability(self) -> float:
         """That an episode starts from a bug, for bugs to have their share of steps."""
-        if not all(self._steps):
+        if not all(self._lengths):
             return self.share
-        usual, buggy = (
-            steps / episodes
-            for steps, episodes in zip(self._steps, self._episodes, strict=True)
-        )
+        usual, buggy = (sum(lengths) / len(lengths) for lengths in self._lengths)
         return self.share * usual / (self.share * usual + (1 - self.share) * buggy)
 
     def choose(self) -> Start | None:
