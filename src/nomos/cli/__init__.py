@@ -20,6 +20,7 @@ _COMMANDS = {
     "run": "Test a model against specs.",
     "compare": "Run the same cases on an old and a new model.",
     "repair": "Train a model on the cases in which it breaks specs.",
+    "train-guided": "Fine-tune a policy from the states in which it breaks a spec.",
     "bugs": "List the bugs that campaigns found.",
     "show": "Show one bug.",
     "replay": "Run one bug again, alone.",

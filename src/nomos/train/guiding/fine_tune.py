@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -24,6 +24,10 @@ from nomos.train.guiding.training import GuidedTraining, PolicyTest, import_sb3
 # No test of a training has this seed, nor any game of it.
 _JUDGING_SEED = 982_451_653
 _LONGEST = 100_000  # steps of a game that ends by itself
+
+Verdict = Literal[
+    "safer", "fewer bugs, maybe by chance", "no fewer bugs", "reward lost"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +77,19 @@ class FineTuned:
     after: Judgement
     history: Sequence[PolicyTest]  # the curve: what each test while training found
     guided_steps: float
-    held_out: (
-        bool  # whether the inputs of the judgement are others than those trained on
-    )
+    held_out: bool  # whether other inputs are judged than those that were trained on
+
+    def verdict(self, lose: float = 10.0) -> Verdict:
+        """Say what may be claimed of the policy; `lose` is the reward it may cost."""
+        if self.after.reward < self.before.reward - lose:
+            return "reward lost"
+        if self.after.bugs >= self.before.bugs:
+            return "no fewer bugs"
+        # The root of a count that chance makes has a variance of a quarter.
+        fall = math.sqrt(self.before.bugs) - math.sqrt(self.after.bugs)
+        return (
+            "safer" if fall > 1.96 * math.sqrt(0.5) else "fewer bugs, maybe by chance"
+        )
 
     def __str__(self) -> str:
         inputs = "inputs that no training saw" if self.held_out else "the same inputs"
