@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from nomos import DomainError, NomosError
-from nomos.train.guiding.tests import PolicyTests, states_in
+from nomos.train.guiding.tests import CaseOfTest, PolicyTests, states_in
 
 # A walker on a line of numbers wins when it reaches 0; `policy` says where to.
 DOMAIN = '''
@@ -99,6 +99,23 @@ def test_the_same_seed_tries_the_same_cases_whatever_was_tested_before(spec):
     again = tests.run(always_left, seed=4)
     assert [bug.choices for bug in first.bugs] == [bug.choices for bug in again.bugs]
     assert first.counts.tests == again.counts.tests == 200
+
+
+def test_cases_of_several_tests_are_tried_again_as_they_were(spec):
+    text = spec.read_text().replace("var far := 3;", "var far := randInt(1, 9);")
+    text = text.replace("ensures o1 == o2;", "ensures o1 == o2 || far < 5;")
+    spec.write_text(text)
+    tests = policy_tests(spec)
+    results = [tests.run(always_left, seed=seed) for seed in (4, 5)]
+    bugs = {
+        bug.id: CaseOfTest(result.seed, bug.case)
+        for result in results
+        for bug in result.bugs
+    }
+    assert len(bugs) > 10
+    assert tests.occurring(always_left, bugs) == set(bugs)
+    assert tests.occurring(home, bugs) == set()
+    assert tests.occurring(home, {}) == set()
 
 
 def test_the_domains_settings_are_kept(spec):
