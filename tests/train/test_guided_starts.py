@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nomos.train import GuidedTraining, PolicyTest, Schedule
-from nomos.train.guiding.starts import BuggyStarts, Start, StartChooser, states_of
+from nomos.train.guiding.starts import BuggyStarts, Dose, Start, StartChooser, states_of
 from nomos.train.guiding.tests import CaseOfTest
 
 
@@ -16,7 +16,7 @@ def starts(*bugs: str) -> list[Start]:
 
 def chooser(share: float, newest: list[Start], everything: list[Start]):
     made = StartChooser(1)
-    made.share = share
+    made.probability = share
     made.update(newest, everything)
     return made
 
@@ -29,6 +29,26 @@ def found(pool: BuggyStarts, *bugs: str) -> int:
 
 def known(pool: BuggyStarts) -> list[str]:
     return [start.bug for start in pool.all]
+
+
+def dosed(share: float, phases: list[tuple[int, int]]) -> list[float]:
+    """Return the share of the steps that bugs had, for each pair of mean lengths."""
+    made, dose, rng = (
+        chooser(0.0, [], starts("a", "b")),
+        Dose(),
+        np.random.default_rng(0),
+    )
+    shares = []
+    for lengths in phases:
+        steps = [0, 0]
+        for _ in range(6000):
+            made.probability = dose.probability(share)
+            from_bug = made.choose() is not None
+            length = int(rng.integers(1, 2 * lengths[from_bug]))
+            dose.ended(*([], [length]) if from_bug else ([length], []))
+            steps[from_bug] += length
+        shares.append(steps[True] / sum(steps))
+    return shares
 
 
 def test_the_share_grows_in_parts_and_stops_at_its_most():
@@ -53,29 +73,15 @@ def test_a_schedule_that_cannot_be_is_refused(wrong):
 def test_bugs_have_their_share_of_the_steps_however_long_their_episodes_are(
     share, lengths
 ):
-    made = chooser(share, [], starts("a", "b"))
-    rng, steps = np.random.default_rng(0), [0, 0]
-    for _ in range(6000):
-        from_bug = made.choose() is not None
-        length = int(rng.integers(1, 2 * lengths[from_bug]))
-        made.ended(length, from_bug=from_bug)
-        steps[from_bug] += length
-    assert steps[True] / sum(steps) == pytest.approx(share, abs=0.05)
+    assert dosed(share, [lengths]) == [pytest.approx(share, abs=0.05)]
 
 
 def test_the_share_follows_lengths_that_change():
-    made = chooser(0.5, [], starts("a"))
-    for usual, buggy in ((300, 20), (60, 90)):
-        steps = [0, 0]
-        for _ in range(3000):
-            from_bug = made.choose() is not None
-            length = buggy if from_bug else usual
-            made.ended(length, from_bug=from_bug)
-            steps[from_bug] += length
-        assert steps[True] / sum(steps) == pytest.approx(0.5, abs=0.05)
+    wanted = pytest.approx(0.5, abs=0.05)
+    assert dosed(0.5, [(300, 20), (60, 90)]) == [wanted, wanted]
 
 
-def test_no_episode_starts_from_a_bug_at_a_share_of_zero_or_without_bugs():
+def test_no_episode_starts_from_a_bug_at_probability_zero_or_without_bugs():
     assert not any(chooser(0.0, starts("a"), starts("a")).choose() for _ in range(500))
     assert not any(chooser(1.0, [], []).choose() for _ in range(500))
 

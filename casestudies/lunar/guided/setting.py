@@ -41,8 +41,8 @@ class Setting:
     judge_tests: int = 5000
     control_tests: int = 2000
     judge_games: int = 200
-    # Episodes start where the game is lost: the state with the lower surface.
-    starts: tuple[str, ...] = ("s2",)
+    # Episodes start from both states of a bug: the one that is won, the one that is lost.
+    starts: tuple[str, ...] = ("s1", "s2")
 
     def to_json(self) -> dict[str, Any]:
         """Return what must be the same for two runs to be of one study."""

@@ -7,6 +7,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,20 @@ from stable_baselines3.common.vec_env import DummyVecEnv
 from nomos.campaign.result import Result
 from nomos.errors import NomosError
 from nomos.train.guiding.actions import Actions, best_actions
-from nomos.train.guiding.starts import BuggyStarts, Start, StartChooser, states_of
+from nomos.train.guiding.starts import BuggyStarts, Dose, Start, StartChooser, states_of
 from nomos.train.guiding.tests import CaseOfTest, PolicyTests, states_in
 from nomos.train.guiding.training import GuidedTraining, PolicyTest, Restore
 
 _EPISODES = 100  # whose mean reward is compared with `min_reward`
+
+
+@dataclass(slots=True)
+class Ended:
+    """The lengths of episodes that are over, and the rewards of the usual ones."""
+
+    usual: list[int] = field(default_factory=list)
+    from_bugs: list[int] = field(default_factory=list)
+    rewards: list[float] = field(default_factory=list)
 
 
 class GuidedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
@@ -41,7 +51,7 @@ class GuidedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
         self._from_bug = False
         self._steps = [0, 0]  # of episodes from the game's own starts, and from bugs
         self._length, self._reward = 0, 0.0  # of this episode so far
-        self._rewards: list[float] = []  # of episodes from the game's own starts
+        self._ended = Ended()
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -71,9 +81,11 @@ class GuidedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     def _end(self) -> None:
         if self._length:
-            self.chooser.ended(self._length, from_bug=self._from_bug)
-            if not self._from_bug:
-                self._rewards.append(self._reward)
+            if self._from_bug:
+                self._ended.from_bugs.append(self._length)
+            else:
+                self._ended.usual.append(self._length)
+                self._ended.rewards.append(self._reward)
         self._length, self._reward = 0, 0.0
 
     def nomos_steps(self) -> tuple[int, int]:
@@ -84,12 +96,12 @@ class GuidedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     def nomos_seed(self, seed: Sequence[int]) -> None:
         """Begin with another generator; called by the callback, from any process."""
-        self.chooser = StartChooser(seed)
+        self.chooser = type(self.chooser)(seed)
 
-    def nomos_rewards(self) -> list[float]:
-        """Return the rewards of the usual episodes that ended since last asked."""
-        rewards, self._rewards = self._rewards, []
-        return rewards
+    def nomos_ended(self) -> Ended:
+        """Return the episodes that ended since last asked."""
+        ended, self._ended = self._ended, Ended()
+        return ended
 
     def nomos_update(
         self, newest: Sequence[Start], everything: Sequence[Start]
@@ -97,9 +109,9 @@ class GuidedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
         """Take over what a test found; called by the callback, from any process."""
         self.chooser.update(newest, everything)
 
-    def nomos_share(self, share: float) -> None:
-        """Change which part of the steps episodes from bugs are to have."""
-        self.chooser.share = share
+    def nomos_probability(self, probability: float) -> None:
+        """Change how likely episodes start from bugs."""
+        self.chooser.probability = probability
 
 
 class GuidedCallback(BaseCallback):
@@ -110,7 +122,8 @@ class GuidedCallback(BaseCallback):
         self.guided = guided
         self.rollouts = 0
         self.starts = BuggyStarts(guided.forget_after)
-        self._share = 0.0
+        self._dose = Dose()
+        self._share = self._probability = 0.0
         self._gate = guided.min_reward is None
         self._rewards: deque[float] = deque(maxlen=_EPISODES)
         self._tested_at = -1  # which number of rollouts the last test came after
@@ -150,17 +163,22 @@ class GuidedCallback(BaseCallback):
         due = self.rollouts % self.guided.test_every == 0
         if due and self._tested_at != self.rollouts:
             self._test()
-        if not self.can_guide:
-            return
+        if self.can_guide:
+            self._set_share()
+
+    def _set_share(self) -> None:
+        """Let the environments start from bugs as often as it takes."""
+        for ended in self.training_env.env_method("nomos_ended"):
+            self._dose.ended(ended.usual, ended.from_bugs)
+            self._rewards.extend(ended.rewards)
         self._gate = self._gate or self._plays_well()
-        share = self.guided.share_after(self.rollouts) if self._gate else 0.0
-        if share != self._share:
-            self.training_env.env_method("nomos_share", share)
-            self._share = share
+        self._share = self.guided.share_after(self.rollouts) if self._gate else 0.0
+        probability = self._dose.probability(self._share)
+        if probability != self._probability:
+            self.training_env.env_method("nomos_probability", probability)
+            self._probability = probability
 
     def _plays_well(self) -> bool:
-        for rewards in self.training_env.env_method("nomos_rewards"):
-            self._rewards.extend(rewards)
         if len(self._rewards) < _EPISODES or self.guided.min_reward is None:
             return False
         return sum(self._rewards) / _EPISODES >= self.guided.min_reward

@@ -11,7 +11,7 @@ import numpy as np
 
 from nomos.train.guiding.tests import CaseOfTest
 
-_EPISODES = 30  # whose mean length is taken
+_EPISODES = 200  # whose mean length is taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +97,31 @@ class BuggyStarts:
                 del self._known[bug]
 
 
-class StartChooser:
-    """Chooses the starts of one environment, such that bugs get their share of steps.
+class Dose:
+    """How likely an episode must start from a bug for bugs to have a share of steps.
 
-    Episodes from bugs are often much shorter than others. So an episode starts from a
-    bug with a probability that makes up for it, by the mean lengths of both kinds.
-    It is drawn, not counted out: else all environments would go in step.
+    Episodes from bugs are often much shorter than others; the mean lengths of the last
+    episodes of both kinds, of all environments, make up for it.
+    """
+
+    def __init__(self) -> None:
+        self._lengths = deque[int](maxlen=_EPISODES), deque[int](maxlen=_EPISODES)
+
+    def ended(self, usual: Sequence[int], from_bugs: Sequence[int]) -> None:
+        """Take in how long episodes were."""
+        self._lengths[0].extend(usual)
+        self._lengths[1].extend(from_bugs)
+
+    def probability(self, share: float) -> float:
+        """Return the probability for a share of the steps."""
+        if not all(self._lengths):
+            return share
+        usual, buggy = (sum(lengths) / len(lengths) for lengths in self._lengths)
+        return share * usual / (share * usual + (1 - share) * buggy)
+
+
+class StartChooser:
+    """Chooses the starts of one environment, from a generator of its own.
 
     Each of the newest starts is taken once, in random order; from then on all starts
     that are known are drawn from.
@@ -110,9 +129,7 @@ class StartChooser:
 
     def __init__(self, seed: Sequence[int] | int) -> None:
         self.rng = np.random.default_rng(seed)
-        self.share = 0.0
-        # Of the last usual episodes, and of the last from bugs: both change in training.
-        self._lengths = deque[int](maxlen=_EPISODES), deque[int](maxlen=_EPISODES)
+        self.probability = 0.0
         self._newest: list[Start] = []
         self._all: list[Start] = []
 
@@ -121,18 +138,6 @@ class StartChooser:
         order = self.rng.permutation(len(newest))
         self._newest = [newest[i] for i in order]
         self._all = list(everything)
-
-    def ended(self, steps: int, *, from_bug: bool) -> None:
-        """Take in how long an episode was."""
-        self._lengths[from_bug].append(steps)
-
-    @property
-    def probability(self) -> float:
-        """That an episode starts from a bug, for bugs to have their share of steps."""
-        if not all(self._lengths):
-            return self.share
-        usual, buggy = (sum(lengths) / len(lengths) for lengths in self._lengths)
-        return self.share * usual / (self.share * usual + (1 - self.share) * buggy)
 
     def choose(self) -> Start | None:
         """Return where the next episode starts, None for the game's own start."""
