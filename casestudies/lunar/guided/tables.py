@@ -59,7 +59,7 @@ def print_study(study: dict[str, Any]) -> None:
         console.print(
             f"\n[bold]{CHOICES[choice]}[/], {setting['judge_tests']:,} held-out cases"
         )
-        console.print("\n".join(comparisons(groups, choice)))
+        console.print("\n".join(comparisons(groups, choice)), soft_wrap=True)
         console.print(_arms(groups, choice))
     if len({group["normal"]["base"] for group in groups}) > 1:
         console.print(_bases(groups))
@@ -94,10 +94,9 @@ def _columns(
 def _words(found: Effect) -> str:
     return (
         f"bugs {_percent(found)}, {found.difference:+.1f}"
-        f" ({found.interval.low:+.1f} to {found.interval.high:+.1f});"
-        f" fewer in {found.lower} of {found.pairs}, more in {found.higher};"
-        f" Wilcoxon p = {found.p:.2g}\n"
-        f"  so many pairs that scatter so much show a change of"
+        f" ({found.interval.low:+.1f} to {found.interval.high:+.1f})\n"
+        f"  fewer in {found.lower} of {found.pairs}, more in {found.higher};"
+        f" Wilcoxon p = {found.p:.2g}; so many pairs show a change of"
         f" {100 * (found.detectable - 1):.0f} % with a power of 80 %"
     )
 
