@@ -1,5 +1,6 @@
 """A trained policy of CartPole fine-tuned from its bugs, by call and by command."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -50,12 +51,9 @@ class Poles(CartPole):
     def training_environment(self) -> Any:
         return TimeLimit(Restored(), 500)
 """
-SMALL = Budget(steps=256, tests=2, cases=10, games=3, environments=2)
-QUICK = SMALL.__class__(
-    **{name: getattr(SMALL, name) for name in ("steps", "tests", "cases", "games")},
-    environments=2,
-    algorithm={"n_steps": 64, "batch_size": 32},
-)
+# Whatever is lost: the last policy is kept.
+SMALL = Budget(steps=256, tests=2, cases=10, games=3, environments=2, lose=1000.0)
+QUICK = replace(SMALL, algorithm={"n_steps": 64, "batch_size": 32})
 
 
 def judged(bugs: int, reward: float) -> Judgement:
@@ -63,7 +61,16 @@ def judged(bugs: int, reward: float) -> Judgement:
 
 
 def tuned(before: Judgement, after: Judgement) -> FineTuned:
-    return FineTuned(None, before, after, (), 0.5, held_out=False)
+    return FineTuned(
+        model=None,
+        before=before,
+        after=after,
+        history=(),
+        kept=4096,
+        guided_steps=0.5,
+        held_out=False,
+        lose=10.0,
+    )
 
 
 @pytest.mark.parametrize(
@@ -77,7 +84,7 @@ def tuned(before: Judgement, after: Judgement) -> FineTuned:
     ],
 )
 def test_the_verdict_claims_no_more_than_the_figures_do(bugs, reward, verdict):
-    assert tuned(judged(100, 200.0), judged(bugs, reward)).verdict() == verdict
+    assert tuned(judged(100, 200.0), judged(bugs, reward)).verdict == verdict
 
 
 def test_what_is_told_names_the_inputs_and_what_chance_does():
@@ -136,6 +143,39 @@ def test_a_policy_is_fine_tuned_and_judged_before_and_after(project, algorithm):
 
 
 @needs_sb3
+def test_the_policy_with_the_fewest_bugs_is_kept_unless_it_costs_too_much(
+    project, monkeypatch
+):
+    from nomos.train.guiding import fine_tune as module
+
+    rewards = iter([100.0, 99.0, 80.0, 98.0])
+    bugs = iter([9, 7, 1, 8])
+    weights = []
+
+    def watched(model: Any) -> list[float]:
+        return model.policy.action_net.bias.tolist()
+
+    def play(act: Any, games: Any, *, seed: int) -> list[float]:
+        return [next(rewards)] if seed == module._WATCHING_SEED else [100.0]
+
+    real = module._Kept.__call__
+
+    def call(self: Any, test: Any, model: Any) -> None:
+        weights.append(watched(model))
+        counted = {"bugs": next(bugs), "fresh_bugs": 0}
+        real(self, replace(test, **counted), model)
+
+    monkeypatch.setattr(module, "play", play)
+    monkeypatch.setattr(module._Kept, "__call__", call)
+    budget = replace(QUICK, steps=384, tests=3, lose=10.0)
+    guided = GuidedTraining("up.nom", tests=2, fresh=0)
+    result = fine_tune(policy(learning_rate=0.01), guided, budget=budget)
+    assert result.kept == 128
+    assert watched(result.model) == weights[1]
+    assert weights[1] not in (weights[0], weights[2])
+
+
+@needs_sb3
 def test_no_step_of_a_trained_dqn_is_played_at_random(project):
     model = policy("DQN")
     result = fine_tune(model, "up.nom", budget=SMALL)
@@ -160,6 +200,7 @@ def test_the_reward_is_that_of_games_from_their_own_starts(project):
     rewards = play(
         lambda views: np.zeros(len(views), dtype=int),
         [TimeLimit(Pole(), 7), TimeLimit(Pole(), 500), TimeLimit(Pole(), 500)],
+        seed=3,
     )
     assert rewards[0] == 7
     assert all(8 <= reward <= 11 for reward in rewards[1:])
@@ -177,7 +218,7 @@ def test_the_command_writes_no_policy_that_is_no_better(project, monkeypatch):
     assert worse.exit_code == 1, worse.output
     assert "nothing is written" in worse.output
     assert not Path("safer.zip").exists()
-    monkeypatch.setattr(FineTuned, "verdict", lambda *_: "safer")
+    monkeypatch.setattr(FineTuned, "verdict", "safer")
     better = CliRunner().invoke(cli, [*words, "--trust", "-q"])
     assert (better.exit_code, better.stdout) == (0, "")
     assert Path("safer.zip").exists()

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _ALGORITHMS = ("PPO", "A2C", "DQN", "SAC", "TD3", "DDPG")
 
+_BUDGET = ("steps", "cases", "games", "lose")
+
 
 @click.command("train-guided")
 @click.argument("spec", type=_FILE)
@@ -108,11 +110,11 @@ def command(spec: Path, **options: Any) -> None:
             seed=options["seed"],
             on_test=None if quiet else _tell,
         ),
-        budget=Budget(**{name: options[name] for name in ("steps", "cases", "games")}),
+        budget=Budget(**{name: options[name] for name in _BUDGET}),
         held_out=parse_settings(options["held_out"]) or None,
         control=options["control"],
     )
-    verdict = tuned.verdict(options["lose"])
+    verdict = tuned.verdict
     written = verdict in ("safer", "fewer bugs, maybe by chance")
     if written:
         tuned.model.save(options["out"])

@@ -7,6 +7,7 @@ tuned.model.save("safer.zip")
 
 from __future__ import annotations
 
+import copy
 import io
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -23,6 +24,8 @@ from nomos.train.guiding.training import GuidedTraining, PolicyTest, import_sb3
 
 # No test of a training has this seed, nor any game of it.
 _JUDGING_SEED = 982_451_653
+_WATCHING_SEED = 32_452_843
+_WATCHED_GAMES = 50
 _LONGEST = 100_000  # steps of a game that ends by itself
 
 Verdict = Literal[
@@ -41,6 +44,7 @@ class Budget:
         games: from the game's own starts that its reward is the mean of.
         environments: side by side; without it 16, and 1 for algorithms that learn from
             a memory of steps (DQN, SAC).
+        lose: how much lower the mean reward may be in the end.
         algorithm: other settings of the algorithm, by the names that SB3 has for them.
     """
 
@@ -49,6 +53,7 @@ class Budget:
     cases: int = 3000
     games: int = 100
     environments: int | None = None
+    lose: float = 10.0
     algorithm: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -76,12 +81,15 @@ class FineTuned:
     before: Judgement
     after: Judgement
     history: Sequence[PolicyTest]  # the curve: what each test while training found
+    kept: int  # after how many steps the policy was as it is now
     guided_steps: float
     held_out: bool  # whether other inputs are judged than those that were trained on
+    lose: float
 
-    def verdict(self, lose: float = 10.0) -> Verdict:
-        """Say what may be claimed of the policy; `lose` is the reward it may cost."""
-        if self.after.reward < self.before.reward - lose:
+    @property
+    def verdict(self) -> Verdict:
+        """What may be claimed of the policy."""
+        if self.after.reward < self.before.reward - self.lose:
             return "reward lost"
         if self.after.bugs >= self.before.bugs:
             return "no fewer bugs"
@@ -98,7 +106,8 @@ class FineTuned:
                 f"before: {self.before}",
                 f"after:  {self.after}",
                 f"judged on {inputs}, other cases than those of the training;"
-                f" {100 * self.guided_steps:.0f} % of the steps were from bugs",
+                f" {100 * self.guided_steps:.0f} % of the steps were from bugs,"
+                f" and the policy is that after {self.kept} of them",
             ]
         )
 
@@ -118,7 +127,8 @@ class Judge:
     def __call__(self, act: Actions) -> Judgement:
         """Count bugs, and what chance alone does; play for the reward."""
         control = self.control
-        rewards = play(act, [self.make() for _ in range(self.budget.games)])
+        games = [self.make() for _ in range(self.budget.games)]
+        rewards = play(act, games, seed=_JUDGING_SEED)
         error = float(np.std(rewards)) / math.sqrt(len(rewards))
         return Judgement(
             cases=self.budget.cases,
@@ -171,15 +181,61 @@ def fine_tune(
         make=make,
     )
     before = judge(best_actions(learner))
+    kept = _Kept(judge, guided.on_test)
+    guided = replace(guided, on_test=kept)
     learner.learn(budget.steps, callback=guided.callback())
+    kept.put_back(learner)
     after = judge(best_actions(learner))
-    history, share = tuple(guided.history), guided.guided_steps
-    return FineTuned(learner, before, after, history, share, held_out is not None)
+    return FineTuned(
+        model=learner,
+        before=before,
+        after=after,
+        history=tuple(guided.history),
+        kept=kept.steps,
+        guided_steps=guided.guided_steps,
+        held_out=held_out is not None,
+        lose=budget.lose,
+    )
 
 
-def play(act: Actions, games: Sequence[Any]) -> list[float]:
+class _Kept:
+    """Keeps the policy with the fewest bugs of those tested that keep the reward.
+
+    The cases and games that this is decided by are those of the training: the judgement
+    in the end has others.
+    """
+
+    def __init__(
+        self, judge: Judge, on_test: Callable[[PolicyTest, Any], None] | None
+    ) -> None:
+        self.steps = 0
+        self._judge = judge
+        self._on_test = on_test
+        self._enough = -math.inf
+        self._fewest = math.inf
+        self._parameters: Any = None
+
+    def __call__(self, test: PolicyTest, model: Any) -> None:
+        games = [self._judge.make() for _ in range(_WATCHED_GAMES)]
+        reward = float(np.mean(play(best_actions(model), games, seed=_WATCHING_SEED)))
+        if self._parameters is None:
+            # Half of what may be lost: the mean of so few games is not exact.
+            self._enough = reward - self._judge.budget.lose / 2
+        bugs = test.bugs + test.fresh_bugs
+        if reward >= self._enough and bugs <= self._fewest:
+            self._fewest, self.steps = bugs, test.steps
+            self._parameters = copy.deepcopy(model.get_parameters())
+        if self._on_test is not None:
+            self._on_test(test, model)
+
+    def put_back(self, model: Any) -> None:
+        """Give the model the policy that was kept."""
+        model.set_parameters(self._parameters)
+
+
+def play(act: Actions, games: Sequence[Any], *, seed: int) -> list[float]:
     """Play games side by side from their own starts; return the reward of each."""
-    views = [game.reset(seed=_JUDGING_SEED + n)[0] for n, game in enumerate(games)]
+    views = [game.reset(seed=seed + n)[0] for n, game in enumerate(games)]
     rewards = [0.0] * len(games)
     running = list(range(len(games)))
     for _ in range(_LONGEST):
