@@ -367,7 +367,8 @@ def test_an_environment_whose_states_cannot_be_restored_is_said():
 def test_the_script_of_the_page_runs(capsys):
     root = Path(__file__).parents[2]
     page = (root / "docs" / "how-to" / "guide-training.md").read_text()
-    script = page.split("```python\n")[1].split("```")[0]
+    blocks = [part.split("```")[0] for part in page.split("```python\n")[1:]]
+    (script,) = (block for block in blocks if "model.learn" in block)
     script = script.replace("100_000", "4096").replace(
         '"casestudies', f'tests=20, fresh=0, spec="{root}/casestudies'
     )
