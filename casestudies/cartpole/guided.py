@@ -30,9 +30,9 @@ HERE = Path(__file__).parent
 SPEC = HERE / "specs" / "relax.nom"
 HELD_OUT = str(HERE / "held_out.npz")  # grown by seed 2, the other pool by seed 1
 RESULTS = HERE.parent / "results" / "cartpole-training.json"
-STEPS = 65_536
-JUDGE_TESTS = 2000
-JUDGE_GAMES = 50
+STEPS = 40_960
+JUDGE_TESTS = 1000
+JUDGE_GAMES = 20
 JUDGING_SEED = 20_000
 
 
@@ -77,9 +77,9 @@ def train_once(arm: str, seed: int) -> dict[str, Any]:
     guide = GuidedTraining(
         SPEC,
         restore=restore,
-        tests=50,
-        fresh=150 if arm == "guided" else 0,
-        test_every=4,
+        tests=20,
+        fresh=100 if arm == "guided" else 0,
+        test_every=5,
         share=0.0 if arm == "normal" else 0.5,
         seed=seed,
     )
