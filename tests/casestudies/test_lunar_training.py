@@ -66,7 +66,7 @@ STUDY = {"runs": [one for runs in FEWER for one in runs]}
 def test_the_arms_of_a_seed_follow_each_other_so_that_a_part_is_a_study(tmp_path):
     names = [one.path.stem for one in study.plan(replace(TINY, bases=2), tmp_path)]
     arms = ("normal", "guided", "pool")
-    assert names == [f"{arm}-{base}-1" for base in (1, 2) for arm in arms]
+    assert names == [f"{arm}-{base}-11" for base in (1, 2) for arm in arms]
 
 
 def test_the_study_of_the_page_is_that_which_was_fixed():
@@ -178,12 +178,12 @@ def test_a_study_goes_on_where_it_was_stopped_and_draws_its_curves(
     words = ["--setting", "quick", "--folder", str(tmp_path / "runs")]
     saved = tmp_path / "all.json"
     study.main([*words, "--save", str(saved)])
-    first = (tmp_path / "runs" / "normal-1-1.json").read_bytes()
-    once = json.loads((tmp_path / "runs" / "guided-1-1.json").read_text())
-    (tmp_path / "runs" / "guided-1-1.json").unlink()
+    first = (tmp_path / "runs" / "normal-1-11.json").read_bytes()
+    once = json.loads((tmp_path / "runs" / "guided-1-11.json").read_text())
+    (tmp_path / "runs" / "guided-1-11.json").unlink()
     study.main(words)
-    assert (tmp_path / "runs" / "normal-1-1.json").read_bytes() == first
-    again = json.loads((tmp_path / "runs" / "guided-1-1.json").read_text())
+    assert (tmp_path / "runs" / "normal-1-11.json").read_bytes() == first
+    again = json.loads((tmp_path / "runs" / "guided-1-11.json").read_text())
     cpu = {"cpu_s": None}
     tests = [[{**t, **cpu} for t in r["tests"]] for r in (once, again)]
     assert tests[0] == tests[1]

@@ -149,6 +149,7 @@ def make_learner(setting: Setting, seed: int, wrap: Callable[[Any], Any]) -> Any
         n_epochs=setting.epochs,
         gamma=setting.gamma,
         gae_lambda=setting.gae_lambda,
+        ent_coef=setting.entropy,
         learning_rate=(lambda left: rate * left) if setting.rate_falls else rate,
         seed=seed,
         device="cpu",

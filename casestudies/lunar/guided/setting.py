@@ -25,6 +25,7 @@ class Setting:
     epochs: int = 4
     gamma: float = 0.999  # as the bases were trained
     gae_lambda: float = 0.98
+    entropy: float = 0.01  # as the bases were trained
     learning_rate: float = 3e-4
     rate_falls: bool = True  # to 0, in a straight line
     # Of guiding.
@@ -82,6 +83,7 @@ SETTINGS = {
         epochs=10,
         gamma=0.99,
         gae_lambda=0.95,
+        entropy=0.0,
         rate_falls=False,
         share=0.5,
         min_reward=0.0,
