@@ -9,8 +9,10 @@ policy is judged by held-out states. Runs that are in the file are not made agai
 """
 
 import argparse
+import io
 import json
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from dataclasses import astuple, replace
 from pathlib import Path
 from typing import Any
@@ -167,12 +169,25 @@ def per_won(run: dict[str, Any]) -> float:
     return 100 * float(run["bugs"]) / max(1.0, run["won"] * JUDGE_TESTS)
 
 
+def write_page(runs: Sequence[dict[str, Any]], results: Path, page: Path) -> None:
+    """Write what is printed into a page, below the command that prints it."""
+    from casestudies.paper import write_part
+
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        print_study(runs)
+    command = f"python -m casestudies.cartpole.guided --show {results}"
+    text = f"```sh\n{command}\n```\n\n```text\n{printed.getvalue()}```"
+    write_part(page, "cartpole", text)
+
+
 def main() -> None:
     """Make the runs that are missing, seed by seed, and print what there is."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--save", type=Path, default=RESULTS)
     parser.add_argument("--show", type=Path, help="show such a file, train nothing")
+    parser.add_argument("--page", type=Path, help="write the table into a page")
     arguments = parser.parse_args()
     path = arguments.show or arguments.save
     runs = json.loads(path.read_text())["runs"] if path.exists() else []
@@ -185,6 +200,8 @@ def main() -> None:
                 lines = ",\n".join(json.dumps(run) for run in runs)
                 path.write_text(f'{{"schema": 1, "runs": [\n{lines}\n]}}\n')
     print_study(runs)
+    if arguments.page is not None:
+        write_page(runs, path, arguments.page)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import pytest
 
 from casestudies.lunar.guided import bases, study
 from casestudies.lunar.guided.effects import effect, mean_interval, wilcoxon
+from casestudies.lunar.guided.page import sentences
 from casestudies.lunar.guided.setting import SETTINGS, Setting
 from casestudies.lunar.guided.tables import groups_of, print_study
 
@@ -150,6 +151,36 @@ def test_a_reward_is_called_kept_only_if_its_interval_says_so(capsys, rewards, w
     lines = capsys.readouterr().out.splitlines()
     line = next(line for line in lines if line.strip().startswith("reward"))
     assert line.endswith(f": {words}")
+
+
+def test_the_page_claims_no_more_than_the_triples_show():
+    fewer, pool, _ = sentences(groups_of(STUDY))[2::2]
+    assert fewer.startswith(
+        "- Bugs of the guided runs against the normal ones: **-33 %"
+    )
+    assert "fewer in 8 of 8 pairs, p = 0.0078." in fewer
+    assert fewer.endswith("+0.0): it is kept.")
+    assert "leaves open" not in fewer + pool
+    runs = [one for seed in range(1, 6) for one in triple(1, seed, 60, 50 + seed, 60)]
+    first, open_one = sentences(groups_of({"runs": runs}))[::2][:2]
+    assert first == "**5 of 24 triples are complete.**"
+    assert "this leaves open whether there is a difference" in open_one
+    few = sentences(groups_of({"runs": runs[:3]}))
+    assert few[-1] == "That is too few to compare anything."
+
+
+def test_the_page_has_what_the_command_prints(tmp_path, capsys):
+    page, results = tmp_path / "page.md", tmp_path / "all.json"
+    results.write_text(json.dumps(STUDY))
+    page.write_text("# Title\n")
+    for _ in range(2):
+        study.main(["--show", str(results), "--page", str(page)])
+    printed = capsys.readouterr().out
+    text = page.read_text()
+    assert text.startswith("# Title\n")
+    assert text.count("Run by run") == 1
+    shown = text.partition("```text\n")[2].partition("```")[0]
+    assert shown.split() == printed.split()[: len(shown.split())]
 
 
 def test_no_whole_seed_is_said(capsys):

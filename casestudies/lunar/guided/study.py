@@ -126,6 +126,7 @@ def arguments_of(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--folder", type=Path, help="where the runs' files are")
     parser.add_argument("--save", type=Path, help="write all runs to one file")
     parser.add_argument("--show", type=Path, help="show such a file, train nothing")
+    parser.add_argument("--page", type=Path, help="write --show's tables into a page")
     parser.add_argument("--curve", type=Path, help="draw the curves as a PNG")
     return parser.parse_args(words)
 
@@ -145,6 +146,10 @@ def main(words: Sequence[str] | None = None) -> None:
         make_runs(planned, arguments.jobs, arguments.save)
         study = gather(planned, arguments.save)
     print_study(study)
+    if arguments.page is not None:
+        from casestudies.lunar.guided.page import write
+
+        write(study, arguments.show or arguments.save, arguments.page)
     if arguments.curve is not None:
         from casestudies.lunar.guided.curve import draw
 

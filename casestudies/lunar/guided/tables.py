@@ -77,7 +77,7 @@ def comparisons(groups: Sequence[Group], choice: str) -> list[str]:
         found = effect(*_columns(groups, other, arm, choice, bugs))
         lines.append(f"{arm} against {other}: {_words(found)}")
         won = effect(*_columns(groups, other, arm, choice, per_won))
-        lines.append(f"  per won case {_percent(won)}; p = {won.p:.2g}")
+        lines.append(f"  per won case {percent(won)}; p = {won.p:.2g}")
         lines.append(f"  {_reward(groups, other, arm, choice)}")
     return lines
 
@@ -93,7 +93,7 @@ def _columns(
 
 def _words(found: Effect) -> str:
     return (
-        f"bugs {_percent(found)}, {found.difference:+.1f}"
+        f"bugs {percent(found)}, {found.difference:+.1f}"
         f" ({found.interval.low:+.1f} to {found.interval.high:+.1f})\n"
         f"  fewer in {found.lower} of {found.pairs}, more in {found.higher};"
         f" Wilcoxon p = {found.p:.2g}; so many pairs show a change of"
@@ -101,7 +101,8 @@ def _words(found: Effect) -> str:
     )
 
 
-def _percent(found: Effect) -> str:
+def percent(found: Effect) -> str:
+    """Return the change in proportion, with its interval."""
     low, high = found.ratio_interval.low, found.ratio_interval.high
     return (
         f"{100 * (found.ratio - 1):+.0f} %"
@@ -162,7 +163,7 @@ def _bases(groups: Sequence[Group]) -> Table:
         own = [group for group in groups if group["normal"]["base"] == base]
         found = effect(*_columns(own, "normal", "guided", "last", bugs))
         means = (f"{mean([bugs(group[arm]) for group in own]):.1f}" for arm in arms)
-        table.add_row(str(base), str(len(own)), *means, _percent(found))
+        table.add_row(str(base), str(len(own)), *means, percent(found))
     return table
 
 
