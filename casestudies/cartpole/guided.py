@@ -104,7 +104,7 @@ def train_once(arm: str, seed: int) -> dict[str, Any]:
 def judge(act: Actions) -> dict[str, Any]:
     """Count bugs in held-out cases, those won, and the steps of usual games."""
     tests = PolicyTests(SPEC, {"pool": HELD_OUT}, policy="policy", budget=JUDGE_TESTS)
-    bugs = tests.run(act, seed=JUDGING_SEED).counts.unique_bugs
+    bugs = len(tests.run(act, seed=JUDGING_SEED).bugs)
     reward = mean(
         play(act, [make_game() for _ in range(JUDGE_GAMES)], seed=JUDGING_SEED)
     )

@@ -197,7 +197,7 @@ def judge(act: Actions, setting: Setting) -> dict[str, Any]:
             budget=size,
         )
         found = tests.run(act, seed=JUDGING_SEED)
-        counts[f"{name}_bugs"] = found.counts.unique_bugs
+        counts[f"{name}_bugs"] = len(found.bugs)
     reward = reward_of(act, seed=JUDGING_SEED, games=setting.judge_games)
     won = won_from(act, HELD_OUT, step_limit=setting.step_limit)
     figures = {"reward": reward.mean, "landed": reward.landed, "won": won}

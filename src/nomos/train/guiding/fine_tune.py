@@ -142,7 +142,7 @@ class Judge:
         tests = PolicyTests(
             spec, self.settings, policy=self.policy, budget=self.budget.cases
         )
-        return tests.run(act, seed=_JUDGING_SEED).counts.unique_bugs
+        return len(tests.run(act, seed=_JUDGING_SEED).bugs)
 
 
 def fine_tune(
@@ -260,7 +260,7 @@ def _environment_of(guided: GuidedTraining) -> Callable[[], Any]:
     tests = PolicyTests(
         Path(guided.spec), guided.settings, policy=guided.policy, budget=1
     )
-    domain = tests.prepared.subject.domain
+    domain = tests.domain
     make: Callable[[], Any] | None = getattr(domain, "training_environment", None)
     if make is None:
         raise DomainError(

@@ -18,11 +18,10 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv
 
-from nomos.campaign.result import Result
 from nomos.errors import NomosError
 from nomos.train.guiding.actions import Actions, best_actions
 from nomos.train.guiding.starts import BuggyStarts, Dose, Start, StartChooser, states_of
-from nomos.train.guiding.tests import CaseOfTest, PolicyTests, states_in
+from nomos.train.guiding.tests import PolicyTests, Tested, states_in
 from nomos.train.guiding.training import GuidedTraining, PolicyTest, Restore
 
 _EPISODES = 100  # whose mean reward is compared with `min_reward`
@@ -204,8 +203,8 @@ class GuidedCallback(BaseCallback):
                 steps=self.num_timesteps,
                 share=self._share,
                 guided_steps=self._guided_steps(),
-                tests=result.counts.tests,
-                bugs=result.counts.unique_bugs,
+                tests=result.tests,
+                bugs=len(result.bugs),
                 fresh_bugs=sum(len(one.bugs) for one in fresh),
                 new_bugs=new,
                 known_bugs=len(self.starts),
@@ -225,7 +224,7 @@ class GuidedCallback(BaseCallback):
         usual, from_bugs = (sum(part) for part in zip(*counts, strict=True))
         return float(from_bugs / max(1, usual + from_bugs))
 
-    def _run_tests(self, act: Actions) -> tuple[Result, list[Result]]:
+    def _run_tests(self, act: Actions) -> tuple[Tested, list[Tested]]:
         """Try the cases that are always the same, and those of this test alone."""
         assert self._tests is not None
         seed = self.guided.seed
@@ -236,7 +235,7 @@ class GuidedCallback(BaseCallback):
         other = np.random.SeedSequence([seed, 1 + self.rollouts]).generate_state(1)
         return result, [self._fresh.run(act, seed=int(other[0]))]
 
-    def _take_in(self, results: Sequence[Result], act: Actions) -> int:
+    def _take_in(self, results: Sequence[Tested], act: Actions) -> int:
         """Keep the states of bugs that occur; say how many bugs are new."""
         assert self._tests is not None
         tests, names, new = self._tests, self.guided.starts, 0
@@ -245,8 +244,7 @@ class GuidedCallback(BaseCallback):
             for bug in result.bugs:
                 held = names or states_in(bug, tests.state_names, tests.inputs)
                 states = states_of(bug.id, bug.values, held)
-                case = CaseOfTest(result.seed, bug.case)
-                new += self.starts.add(bug.id, case, states)
+                new += self.starts.add(bug.id, bug.case, states)
         if self.can_guide:
             again = self.starts.not_found()
             self.starts.tried_again(again, tests.occurring(act, again))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from nomos import api
-from nomos.campaign.events import Bug
 from nomos.campaign.naming import project_root
 from nomos.campaign.result import Result
 from nomos.campaign.runner import Budget
@@ -30,6 +29,24 @@ class CaseOfTest(NamedTuple):
 
     seed: int
     number: int
+
+
+@dataclass(frozen=True, slots=True)
+class TestedBug:
+    """A case that broke the spec, with the values of its inputs and variables."""
+
+    id: str
+    case: CaseOfTest
+    values: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """What one test of a policy found."""
+
+    tests: int
+    bugs: Sequence[TestedBug]
+    model_calls: int
 
 
 class _PickedCases(Stream):
@@ -127,7 +144,12 @@ class PolicyTests:
                 f" it has {', '.join(self.state_names)}"
             )
 
-    def run(self, act: Actions, *, seed: int) -> Result:
+    @property
+    def domain(self) -> Domain:
+        """The domain as it was built, with its settings."""
+        return self.prepared.subject.domain
+
+    def run(self, act: Actions, *, seed: int) -> Tested:
         """Test what `act` plays; the same seed gives the same cases."""
         self._act, self._asked = act, 0
         result = Result(self.prepared.subject, seed, self.budget)
@@ -137,7 +159,11 @@ class PolicyTests:
         finally:
             self._act = None
         self._check(result)
-        return result
+        bugs = [
+            TestedBug(bug.id, CaseOfTest(seed, bug.case), bug.values)
+            for bug in result.bugs
+        ]
+        return Tested(result.counts.tests, bugs, result.counts.model_calls)
 
     def occurring(self, act: Actions, cases: Mapping[str, CaseOfTest]) -> set[str]:
         """Try cases of earlier tests again, side by side; name those that violate."""
@@ -173,7 +199,7 @@ class PolicyTests:
             )
 
 
-def states_in(bug: Bug, names: Sequence[str], inputs: Sequence[str]) -> list[str]:
+def states_in(bug: TestedBug, names: Sequence[str], inputs: Sequence[str]) -> list[str]:
     """Return which names hold states in a bug: the inputs, and what is of their types."""
     kinds = {type(bug.values[name]) for name in inputs if name in bug.values}
     return [name for name in names if type(bug.values.get(name)) in kinds]
