@@ -12,11 +12,17 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from casestudies.paper_tables import Grid
 from casestudies.published import HOTEL_REVIEW, SPEECH_COMMAND
+
+if TYPE_CHECKING:
+    from casestudies.hotel_review.data import Review
+    from casestudies.hotel_review.hotel_review import HotelReview
+    from casestudies.speech_command.speech_command import SpeechCommand
 
 PAIRS = 5000  # of reviews, drawn for the properties over two; and the paper's budget
 DRAWS = 10  # of noise for each clip
@@ -65,42 +71,33 @@ ENCODINGS = ("joined", "parts")
 WAYS = ("as meant", "labels swapped")
 
 
-def hotel_shares(domain: object) -> dict[str, tuple[float, float]]:
+def hotel_shares(domain: HotelReview) -> dict[str, tuple[float, float]]:
     """Return for each property the share of failures, and that of its opposite."""
     reviews = domain.inputs()
     rng = np.random.default_rng(0)
-    ones, others = rng.integers(len(reviews), size=(2, PAIRS)).tolist()
+    first, second = rng.integers(len(reviews), size=(2, PAIRS)).tolist()
 
-    def answers(changed: list[object]) -> Array:
+    def answers(changed: list[Review]) -> Array:
         return np.asarray(domain.predict.many(changed))
 
+    def without(part: str) -> Array:
+        return answers([review._replace(**{part: ""}) for review in reviews])
+
+    def with_more(part: str) -> Array:
+        texts = [getattr(review, part) for review in reviews]
+        changed = [
+            reviews[one]._replace(**{part: domain.strConcat(texts[one], texts[other])})
+            for one, other in zip(first, second, strict=True)
+        ]
+        return answers(changed)
+
     before = answers(reviews)
-    drawn = before[ones]
-    more = {
-        part: answers(
-            [
-                reviews[one]._replace(
-                    **{
-                        part: domain.strConcat(
-                            getattr(reviews[one], part), getattr(reviews[other], part)
-                        )
-                    }
-                )
-                for one, other in zip(ones, others, strict=True)
-            ]
-        )
-        for part in ("positive", "negative")
-    }
-    less = {
-        part: answers([review._replace(**{part: ""}) for review in reviews])
-        for part in ("positive", "negative")
-    }
-    # 0 is positive. What a property forbids, and what its opposite does.
+    # 0 is positive. What a property forbids comes first, what its opposite does second.
     return {
-        "pos_1": _falls_and_rises(before, less["positive"]),
-        "pos_2": _falls_and_rises(drawn, more["positive"])[::-1],
-        "neg_1": _falls_and_rises(before, less["negative"])[::-1],
-        "neg_2": _falls_and_rises(drawn, more["negative"]),
+        "pos_1": _falls_and_rises(before, without("positive")),
+        "pos_2": _falls_and_rises(before[first], with_more("positive"))[::-1],
+        "neg_1": _falls_and_rises(before, without("negative"))[::-1],
+        "neg_2": _falls_and_rises(before[first], with_more("negative")),
     }
 
 
@@ -149,7 +146,7 @@ def speech_table() -> Grid:
     )
 
 
-def _hear(domain: object, sounds: Array) -> Array:
+def _hear(domain: SpeechCommand, sounds: Array) -> Array:
     return np.asarray(domain.predict.many(sounds))
 
 

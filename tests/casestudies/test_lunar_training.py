@@ -134,6 +134,25 @@ def test_effects_with_intervals_come_first(capsys):
     assert " 2 4 72.5 47.5 66.0 -34 %" in printed
 
 
+def test_pairs_of_the_papers_protocol_have_a_table_for_each_choice(capsys):
+    runs = []
+    for seed in range(1, 4):
+        for one in triple(0, seed, 20, 12, 0)[:2]:
+            one["setting"] |= {"arms": ["normal", "guided"]}
+            one["setting"] |= {"choices": ["minimum_bug", "last"]}
+            fewest = one["chosen"]["last"] | {"relax_bugs": 5 + seed}
+            one["chosen"]["minimum_bug"] = fewest
+            runs.append(one)
+    print_study({"runs": runs})
+    printed = " ".join(capsys.readouterr().out.split())
+    assert printed.startswith("3 pairs of runs")
+    fewest, last = printed.split("the last policy")
+    assert "fewest bugs while training, 5,000 held-out cases guided against" in fewest
+    assert "bugs +0 %" in fewest
+    assert "bugs -39 %" in last
+    assert "pool" not in printed.replace("from bugs or the pool", "")
+
+
 @pytest.mark.parametrize(
     ("rewards", "words"),
     [
