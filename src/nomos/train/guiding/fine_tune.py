@@ -199,10 +199,10 @@ def fine_tune(
 
 
 class _Kept:
-    """Keeps the policy with the fewest bugs of those tested that keep the reward.
+    """Keeps the last policy of those tested while training that keeps the reward.
 
-    The cases and games that this is decided by are those of the training: the judgement
-    in the end has others.
+    Not the one with the fewest bugs: the smallest of many small counts is mostly luck.
+    The games that this is decided by are others than those of the judgement.
     """
 
     def __init__(
@@ -212,7 +212,6 @@ class _Kept:
         self._judge = judge
         self._on_test = on_test
         self._enough = -math.inf
-        self._fewest = math.inf
         self._parameters: Any = None
 
     def __call__(self, test: PolicyTest, model: Any) -> None:
@@ -221,9 +220,8 @@ class _Kept:
         if self._parameters is None:
             # Half of what may be lost: the mean of so few games is not exact.
             self._enough = reward - self._judge.budget.lose / 2
-        bugs = test.bugs + test.fresh_bugs
-        if reward >= self._enough and bugs <= self._fewest:
-            self._fewest, self.steps = bugs, test.steps
+        if reward >= self._enough:
+            self.steps = test.steps
             self._parameters = copy.deepcopy(model.get_parameters())
         if self._on_test is not None:
             self._on_test(test, model)
