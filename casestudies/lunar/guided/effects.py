@@ -3,10 +3,16 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-from nomos.campaign.statistics import Interval
+from typing import NamedTuple
 
 CONFIDENCE = 0.95
+
+
+class Interval(NamedTuple):
+    """Where a figure lies, with a confidence of 95 %."""
+
+    low: float
+    high: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +43,7 @@ def effect(before: Sequence[float], after: Sequence[float]) -> Effect:
         difference=mean(gaps),
         interval=mean_interval(gaps),
         ratio=math.exp(mean(logs)),
-        ratio_interval=Interval(
-            math.exp(ratios.low), math.exp(ratios.high), CONFIDENCE
-        ),
+        ratio_interval=Interval(math.exp(ratios.low), math.exp(ratios.high)),
         detectable=_detectable(logs),
         p=wilcoxon(gaps),
     )
@@ -50,13 +54,13 @@ def mean(values: Sequence[float]) -> float:
     return math.fsum(values) / len(values)
 
 
-def mean_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> Interval:
+def mean_interval(values: Sequence[float]) -> Interval:
     """Return the interval of Student's t for a mean of normal values."""
     count, centre = len(values), mean(values)
     if count < 2:
-        return Interval(-math.inf, math.inf, confidence)
-    half = student((1 + confidence) / 2, count - 1) * _error(values)
-    return Interval(centre - half, centre + half, confidence)
+        return Interval(-math.inf, math.inf)
+    half = student((1 + CONFIDENCE) / 2, count - 1) * _error(values)
+    return Interval(centre - half, centre + half)
 
 
 def _error(values: Sequence[float]) -> float:
