@@ -132,6 +132,7 @@ def test_a_policy_is_fine_tuned_and_judged_before_and_after(project, algorithm):
     result = fine_tune(model, guided, budget=budget, control="up.nom")
     assert result.before.bugs == result.before.chance > 0
     assert result.before.reward > 0
+    assert not result.held_out
     assert result.history[0].steps == 0
     assert result.history[-1].steps >= 256
     assert result.guided_steps > 0
@@ -162,6 +163,18 @@ def test_the_last_policy_that_keeps_the_reward_is_kept(project, monkeypatch):
     assert result.kept == 128
     assert result.model.policy.action_net.bias.tolist() == weights[1]
     assert weights[1] not in (weights[0], weights[2])
+
+
+@needs_sb3
+def test_the_policy_is_judged_on_the_inputs_that_are_held_out(project):
+    from casestudies.cartpole.guided import HELD_OUT
+
+    guided = GuidedTraining("up.nom", tests=2, fresh=0)
+    result = fine_tune(policy(), guided, budget=QUICK, held_out={"pool": HELD_OUT})
+    assert result.held_out
+    assert "inputs that no training saw" in str(result)
+    with pytest.raises(DomainError, match=r"missing\.npz"):
+        fine_tune(policy(), guided, budget=QUICK, held_out={"pool": "missing.npz"})
 
 
 @needs_sb3

@@ -119,6 +119,7 @@ class Judge:
     spec: Path
     _: KW_ONLY
     settings: Mapping[str, str]
+    held_out: bool  # whether the settings give other inputs than those of the training
     control: Path | None
     policy: str
     budget: Budget
@@ -175,26 +176,31 @@ def fine_tune(
     judge = Judge(
         Path(guided.spec),
         settings={**guided.settings, **(held_out or {})},
+        held_out=held_out is not None,
         control=None if control is None else Path(control),
         policy=guided.policy,
         budget=budget,
         make=make,
     )
+    return _train(learner, guided, judge)
+
+
+def _train(learner: Any, guided: GuidedTraining, judge: Judge) -> FineTuned:
+    """Train between two judgements."""
     before = judge(best_actions(learner))
     kept = _Kept(judge, guided.on_test)
     guided = replace(guided, on_test=kept)
-    learner.learn(budget.steps, callback=guided.callback())
+    learner.learn(judge.budget.steps, callback=guided.callback())
     kept.put_back(learner)
-    after = judge(best_actions(learner))
     return FineTuned(
         model=learner,
         before=before,
-        after=after,
+        after=judge(best_actions(learner)),
         history=tuple(guided.history),
         kept=kept.steps,
         guided_steps=guided.guided_steps,
-        held_out=held_out is not None,
-        lose=budget.lose,
+        held_out=judge.held_out,
+        lose=judge.budget.lose,
     )
 
 
