@@ -42,7 +42,8 @@ demo: $(VENV)/.demo
 paper: $(VENV)/.paper
 	$(BIN)/python -m casestudies.paper $(CASES) $(PAPER)
 
-# Normal against guided training: make train-study STUDY="--setting middle --runs 10"
+# Normal and guided training and random starts, hours of CPU; goes on where it was stopped.
+# make train-study STUDY="--setting quick" takes minutes; STUDY="--show FILE" trains nothing.
 train-study: $(VENV)/.study
 	$(BIN)/python -m casestudies.lunar.guided.study $(STUDY)
 

@@ -63,6 +63,12 @@ class Lunar(Domain):
 
         return environment(Path(self.model))
 
+    def training_environment(self) -> Any:
+        """Give the game that `nomos train-guided` trains a policy in."""
+        from gymnasium.wrappers import TimeLimit
+
+        return TimeLimit(self._new_game(), STEP_LIMIT)
+
     def inputs(self) -> Sequence[LanderState]:
         """Give the states of the pool that `nomos fuzz-states` grew."""
         try:

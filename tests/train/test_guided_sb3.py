@@ -10,8 +10,8 @@ import pytest
 
 from nomos import NomosError
 from nomos.train import GuidedTraining, PolicyTest, Schedule
+from nomos.train.guiding.policy_tests import PolicyTests
 from nomos.train.guiding.starts import Start
-from nomos.train.guiding.tests import PolicyTests
 
 pytest.importorskip("torch", reason="needs pip install 'nomos-ml[lunar-train]'")
 pytest.importorskip(
@@ -34,8 +34,6 @@ output o2;
 }
 ensures o1 + o2 == 2;
 """
-NEVER = Schedule(most=0.0)
-AT_ONCE = Schedule(growth=0.5, every=1, most=0.5)
 
 
 def restore(game: Any, state: Any, seed: int) -> Any:
@@ -106,7 +104,8 @@ def test_reset_starts_from_the_recorded_states_at_the_set_rate():
     states = [(0.1 * n, 0.2, -0.03, 0.4, 0.5 + n) for n in range(5)]
     env = of_rows().wrap(pole())
     env.nomos_seed([7])
-    env.nomos_update(0.3, [], [Start(str(n), "s1", s) for n, s in enumerate(states)])
+    env.nomos_update([], [Start(str(n), "s1", s) for n, s in enumerate(states)])
+    env.nomos_probability(0.3)
     begun = Counter()
     for _ in range(2000):
         observation, info = env.reset()
@@ -125,7 +124,8 @@ def test_reset_starts_from_the_recorded_states_at_the_set_rate():
 
 def test_episode_from_a_bug_has_all_its_steps():
     env = of_rows().wrap(gymnasium.wrappers.TimeLimit(pole().unwrapped, 10))
-    env.nomos_update(1.0, [], [Start("a", "s1", (0, 0, 0, 0, 9.0))])
+    env.nomos_probability(1.0)
+    env.nomos_update([], [Start("a", "s1", (0, 0, 0, 0, 9.0))])
     for _ in range(3):
         env.reset()
         ends = [env.step(n % 2)[3] for n in range(10)]
@@ -134,7 +134,8 @@ def test_episode_from_a_bug_has_all_its_steps():
 
 def test_the_steps_of_episodes_from_bugs_are_counted():
     env = of_rows().wrap(pole())
-    env.nomos_update(1.0, [], [Start("a", "s1", (0, 0, 0, 0, 9.0))])
+    env.nomos_probability(1.0)
+    env.nomos_update([], [Start("a", "s1", (0, 0, 0, 0, 9.0))])
     env.reset()
     for action in (0, 1, 0):
         env.step(action)
@@ -147,51 +148,53 @@ def test_the_steps_of_episodes_from_bugs_are_counted():
 
 def test_training_starts_from_the_bugs_that_the_tests_found():
     kept: list[Any] = []
-    training = guided(schedule=AT_ONCE)
+    training = guided()
     model = ppo(Watched(training.wrap(pole()), kept))
     callback = training.callback()
+    ever: list[Start] = []
+    training.on_test = lambda *_: ever.extend(callback.starts.all)
     model.learn(64 * 12, callback=callback)
     known = {
-        (bug, tuple(np.array(astuple(start.state)[:4], dtype=np.float32).tolist()))
-        for (bug, _), start in callback.starts.all.items()
+        (s.bug, tuple(np.array(astuple(s.state)[:4], dtype=np.float32).tolist()))
+        for s in ever
     }
     begun = [(bug, view) for view, bug in kept if bug is not None]
     assert begun
     assert set(begun) <= known
     assert len(begun) < len(kept)
-    assert {start.name for start in callback.starts.all.values()} == {"s1", "s2"}
+    assert {start.name for start in ever} == {"s1", "s2"}
 
 
 @pytest.mark.parametrize("environments", [1, 3])
 def test_testing_does_not_change_the_training(environments):
     plain = ppo(many(environments))
     plain.learn(64 * environments * 6)
-    training = guided(schedule=NEVER)
+    training = guided(share=0.0)
     tested = ppo(many(environments, wrap=training.wrap))
     tested.learn(64 * environments * 6, callback=training.callback())
-    assert len(training.history) == 6
+    assert len(training.history) == 7
     assert same(weights(plain), weights(tested))
 
 
 def test_testing_does_not_change_a_training_that_is_not_wrapped():
     plain = ppo(pole())
     plain.learn(64 * 3)
-    training = guided(schedule=NEVER)
+    training = guided(share=0.0)
     tested = ppo(pole())
     tested.learn(64 * 3, callback=training.callback())
     assert same(weights(plain), weights(tested))
 
 
 def test_guidance_changes_the_training_and_the_same_seed_repeats_it():
-    def trained(schedule: Schedule) -> list[np.ndarray]:
-        training = guided(schedule=schedule)
+    def trained(share: float) -> list[np.ndarray]:
+        training = guided(share=share)
         model = ppo(many(2, wrap=training.wrap))
         model.learn(128 * 6, callback=training.callback())
         return weights(model)
 
-    once = trained(AT_ONCE)
-    assert same(once, trained(AT_ONCE))
-    assert not same(once, trained(NEVER))
+    once = trained(0.5)
+    assert same(once, trained(0.5))
+    assert not same(once, trained(0.0))
 
 
 def test_a_test_may_use_the_global_generators():
@@ -204,7 +207,7 @@ def test_a_test_may_use_the_global_generators():
         np.random.rand()
         torch.rand(3)
 
-    training = guided(schedule=NEVER, on_test=draw)
+    training = guided(share=0.0, on_test=draw)
     plain = ppo(pole())
     plain.learn(64 * 3)
     tested = ppo(pole())
@@ -213,23 +216,23 @@ def test_a_test_may_use_the_global_generators():
 
 
 def test_fresh_cases_are_others_at_each_test_and_their_bugs_are_starts_too():
-    training = guided(schedule=AT_ONCE, fresh=10)
+    training = guided(fresh=10)
     callback = training.callback()
     ppo(training.wrap(pole())).learn(64 * 4, callback=callback)
     history = training.history
     assert all(test.tests == 10 and test.fresh_bugs > 0 for test in history)
-    assert [test.probability for test in history] == [0, 0.5, 0.5, 0.5]
+    assert [test.share for test in history] == [0, 0.5, 0.5, 0.5, 0.5]
     assert history[0].guided_steps == 0 < max(t.guided_steps for t in history) <= 1
     # The first test's cases come again; those of the fresh ones do not.
-    assert history[-1].known_bugs > 10 + history[0].fresh_bugs
-    assert history[-1].known_bugs <= 10 + sum(test.fresh_bugs for test in history)
+    assert history[0].new_bugs == history[0].bugs + history[0].fresh_bugs
+    assert all(test.new_bugs >= test.fresh_bugs for test in history)
 
 
 def test_the_last_policy_is_tested_too_and_none_twice():
-    training = guided(test_every=2, schedule=NEVER)
+    training = guided(test_every=2, share=0.0)
     ppo(pole()).learn(64 * 5, callback=training.callback())
-    assert [test.rollouts for test in training.history] == [2, 4, 5]
-    assert [test.steps for test in training.history] == [128, 256, 320]
+    assert [test.rollouts for test in training.history] == [0, 2, 4, 5]
+    assert [test.steps for test in training.history] == [0, 128, 256, 320]
 
 
 def test_the_tests_are_of_the_policy_as_it_is_then():
@@ -239,9 +242,9 @@ def test_the_tests_are_of_the_policy_as_it_is_then():
         tests = PolicyTests(Path("up.nom"), {}, policy="policy", budget=10)
         act = model.policy.predict
         found = tests.run(lambda views: act(views, deterministic=True)[0], seed=0)
-        played.append((test.bugs, found.counts.model_calls))
+        played.append((test.bugs, found.model_calls))
 
-    training = guided(schedule=NEVER, on_test=both)
+    training = guided(share=0.0, on_test=both)
     ppo(pole(), learning_rate=0.03).learn(64 * 4, callback=training.callback())
     assert len({calls for _, calls in played}) > 1
     assert [bugs for bugs, _ in played] == [t.bugs for t in training.history]
@@ -274,29 +277,77 @@ def test_copied_networks_act_as_the_policy_does():
         assert np.array_equal(best_actions(model)(views), wanted)
 
 
+def test_bugs_have_half_of_the_steps_though_their_episodes_are_short():
+    # A pole that lies nearly flat is down within a few steps.
+    training = guided(restore=lambda game, *_: game.restore((0, 0, 0.2, 1.0, 0.5)))
+    model = ppo(many(4, wrap=training.wrap), learning_rate=0.0)
+    model.learn(64 * 4 * 12, callback=training.callback())
+    assert training.guided_steps == pytest.approx(0.5, abs=0.1)
+
+
+def test_no_episode_starts_from_a_bug_before_the_reward_is_reached():
+    kept: list[Any] = []
+    never = guided(min_reward=400.0)
+    ppo(Watched(never.wrap(pole()), kept)).learn(64 * 40, callback=never.callback())
+    assert {bug for _, bug in kept} == {None}
+    assert {test.share for test in never.history} == {0}
+    soon = guided(min_reward=5.0, tests=2)
+    ppo(Watched(soon.wrap(pole()), kept)).learn(64 * 80, callback=soon.callback())
+    shares = [test.share for test in soon.history]
+    assert shares == sorted(shares)
+    assert (shares[0], shares[-1]) == (0.0, 0.5)
+    # A hundred usual episodes end first, and only usual ones count.
+    assert shares.count(0.0) > 5
+
+
+def test_bugs_that_no_longer_occur_are_forgotten(monkeypatch):
+    from casestudies.cartpole.cartpole import HERE
+    from casestudies.lunar.policy import load_policy
+    from nomos.train.guiding import sb3
+
+    scores = load_policy(HERE / "models" / "ppo.onnx")
+
+    def trained(views: np.ndarray) -> np.ndarray:
+        return scores(views).argmax(axis=1)
+
+    found: list[tuple[int, int]] = []
+    training = guided(forget_after=1, tests=60)
+    callback = training.callback()
+    training.on_test = lambda test, _: found.append((test.bugs, test.known_bugs))
+    # After the first test the policy is one that was trained.
+    model = ppo(training.wrap(pole()))
+    real = sb3.best_actions
+    monkeypatch.setattr(
+        sb3, "best_actions", lambda m: real(m) if not found else trained
+    )
+    model.learn(64 * 2, callback=callback)
+    assert found[0][0] == found[0][1] > 0
+    assert found[1][1] < found[0][1]
+
+
 def test_another_algorithm_is_guided_too():
     from stable_baselines3 import DQN
 
-    training = guided(test_every=40, schedule=Schedule(growth=0.5, every=20, most=0.5))
+    training = guided(test_every=40, schedule=Schedule(growth=0.5, every=20))
     model = DQN("MlpPolicy", training.wrap(pole()), learning_starts=50, seed=1)
     model.learn(400, callback=training.callback())
-    assert [test.rollouts for test in training.history] == [40, 80, 100]
-    assert training.history[-1].probability == 0.5
+    assert [test.rollouts for test in training.history] == [0, 40, 80, 100]
+    assert training.history[-1].share == 0.5
 
 
 def test_environments_in_processes_of_their_own_are_guided_too():
     from stable_baselines3.common.env_util import make_vec_env
     from stable_baselines3.common.vec_env import SubprocVecEnv
 
-    training = guided(schedule=AT_ONCE)
+    training = guided()
     env = make_vec_env(
         pole, 2, seed=5, wrapper_class=training.wrap, vec_env_cls=SubprocVecEnv
     )
     try:
         callback = training.callback()
         ppo(env).learn(128 * 3, callback=callback)
-        shares = [chooser.probability for chooser in env.get_attr("chooser")]
-        assert shares == [0.5, 0.5]
+        one, other = (c.probability for c in env.get_attr("chooser"))
+        assert one == other > 0
         assert len(callback.starts) > 0
     finally:
         env.close()
@@ -316,7 +367,8 @@ def test_an_environment_whose_states_cannot_be_restored_is_said():
 def test_the_script_of_the_page_runs(capsys):
     root = Path(__file__).parents[2]
     page = (root / "docs" / "how-to" / "guide-training.md").read_text()
-    script = page.split("```python\n")[1].split("```")[0]
+    blocks = [part.split("```")[0] for part in page.split("```python\n")[1:]]
+    (script,) = (block for block in blocks if "model.learn" in block)
     script = script.replace("100_000", "4096").replace(
         '"casestudies', f'tests=20, fresh=0, spec="{root}/casestudies'
     )

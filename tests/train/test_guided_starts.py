@@ -5,50 +5,79 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from nomos.train import GuidedTraining, Schedule
-from nomos.train.guiding.starts import BuggyStarts, Start, StartChooser, states_of
+from nomos.train import GuidedTraining, PolicyTest, Schedule
+from nomos.train.guiding.starts import BuggyStarts, Dose, Start, StartChooser, states_of
 
 
 def starts(*bugs: str) -> list[Start]:
     return [Start(bug, "s1", f"state of {bug}") for bug in bugs]
 
 
-def chooser(probability: float, newest: list[Start], everything: list[Start]):
+def chooser(share: float, newest: list[Start], everything: list[Start]):
     made = StartChooser(1)
-    made.update(probability, newest, everything)
+    made.probability = share
+    made.update(newest, everything)
     return made
 
 
-def test_the_probability_grows_in_steps_and_stops_at_its_most():
-    schedule = Schedule()
+def found(pool: BuggyStarts, *bugs: str) -> int:
+    """Let a test find these bugs; return how many of them are new."""
+    pool.begin()
+    return sum(pool.add(bug, (1, 2), starts(bug)) for bug in bugs)
+
+
+def known(pool: BuggyStarts) -> list[str]:
+    return [start.bug for start in pool.all]
+
+
+def dosed(share: float, phases: list[tuple[int, int]]) -> list[float]:
+    """Return the share of the steps that bugs had, for each pair of mean lengths."""
+    made, dose, rng = (
+        chooser(0.0, [], starts("a", "b")),
+        Dose(),
+        np.random.default_rng(0),
+    )
+    shares = []
+    for lengths in phases:
+        steps = [0, 0]
+        for _ in range(6000):
+            made.probability = dose.probability(share)
+            from_bug = made.choose() is not None
+            length = int(rng.integers(1, 2 * lengths[from_bug]))
+            dose.ended(*([], [length]) if from_bug else ([length], []))
+            steps[from_bug] += length
+        shares.append(steps[True] / sum(steps))
+    return shares
+
+
+def test_the_share_grows_in_parts_and_stops_at_its_most():
+    training = GuidedTraining("relax.nom", share=0.6, schedule=Schedule())
     rollouts = [0, 49, 50, 99, 100, 150, 199, 200, 250, 10_000]
     shares = [0, 0, 0.15, 0.15, 0.3, 0.45, 0.45, 0.6, 0.6, 0.6]
-    assert [schedule.probability(count) for count in rollouts] == shares
+    assert [training.share_after(count) for count in rollouts] == shares
 
 
-def test_another_schedule_is_kept_to():
-    schedule = Schedule(growth=0.3, every=2, most=0.5)
-    assert [schedule.probability(n) for n in range(6)] == [0, 0, 0.3, 0.3, 0.5, 0.5]
+def test_without_a_schedule_the_share_is_there_at_once():
+    assert GuidedTraining("relax.nom", share=0.4).share_after(0) == 0.4
 
 
-def test_a_schedule_may_grow_with_each_rollout():
-    assert Schedule(growth=0.25, every=1).probability(2) == 0.5
-
-
-@pytest.mark.parametrize(
-    "wrong", [{"growth": -0.1}, {"most": 1.1}, {"most": -0.1}, {"every": 0}]
-)
+@pytest.mark.parametrize("wrong", [{"growth": -0.1}, {"growth": 0}, {"every": 0}])
 def test_a_schedule_that_cannot_be_is_refused(wrong):
-    with pytest.raises(ValueError, match=r"between 0 and 1|1 rollout or more"):
+    with pytest.raises(ValueError, match=r"more than 0|1 rollout or more"):
         Schedule(**wrong)
 
 
-@pytest.mark.parametrize("share", [0.15, 0.6])
-def test_episodes_start_from_bugs_at_the_set_rate(share):
-    made = chooser(share, [], starts("a", "b"))
-    count = sum(made.choose() is not None for _ in range(4000))
-    deviation = (share * (1 - share) / 4000) ** 0.5
-    assert abs(count / 4000 - share) < 4 * deviation
+@pytest.mark.parametrize("share", [0.15, 0.5, 0.9])
+@pytest.mark.parametrize("lengths", [(300, 20), (50, 50), (20, 300)])
+def test_bugs_have_their_share_of_the_steps_however_long_their_episodes_are(
+    share, lengths
+):
+    assert dosed(share, [lengths]) == [pytest.approx(share, abs=0.05)]
+
+
+def test_the_share_follows_lengths_that_change():
+    wanted = pytest.approx(0.5, abs=0.05)
+    assert dosed(0.5, [(300, 20), (60, 90)]) == [wanted, wanted]
 
 
 def test_no_episode_starts_from_a_bug_at_probability_zero_or_without_bugs():
@@ -63,7 +92,7 @@ def test_the_newest_bugs_come_first_and_each_of_them_once():
     assert sorted(start.bug for start in first) == list("uvwxyz")
 
 
-def test_after_the_newest_all_bugs_are_drawn_alike_so_that_none_is_forgotten():
+def test_after_the_newest_all_known_bugs_are_drawn_alike():
     old, new = starts(*"abc"), starts(*"xyz")
     made = chooser(1.0, new, old + new)
     for _ in new:
@@ -74,26 +103,42 @@ def test_after_the_newest_all_bugs_are_drawn_alike_so_that_none_is_forgotten():
 
 
 def test_a_bug_found_again_is_among_the_newest_again_but_kept_once():
-    pool = BuggyStarts()
-    assert pool.add(starts("a", "b")) == 2
-    assert pool.add(starts("b", "c")) == 1
+    pool = BuggyStarts(2)
+    assert found(pool, "a", "b") == 2
+    assert found(pool, "b", "c") == 1
     assert [start.bug for start in pool.newest] == ["b", "c"]
-    assert [bug for bug, _ in pool.all] == ["a", "b", "c"]
+    assert known(pool) == ["a", "b", "c"]
     assert len(pool) == 3
+    assert set(pool.not_found()) == {"a"}
 
 
-def test_a_test_without_bugs_leaves_the_older_ones_to_draw_from():
-    pool = BuggyStarts()
-    pool.add(starts("a"))
-    assert pool.add([]) == 0
-    made = chooser(1.0, pool.newest, list(pool.all.values()))
-    assert made.choose().bug == "a"
+def test_a_bug_that_does_not_occur_for_two_tests_in_a_row_is_forgotten():
+    pool = BuggyStarts(2)
+    found(pool, "a", "b")
+    for occurred, left in ([], ["a", "b"]), (["b"], ["b"]), ([], ["b"]), ([], []):
+        found(pool)
+        again = pool.not_found()
+        pool.tried_again(again, occurred)
+        assert known(pool) == left
+
+
+def test_a_forgotten_bug_that_is_found_again_is_known_again_but_not_new():
+    pool = BuggyStarts(1)
+    found(pool, "a")
+    pool.begin()
+    pool.tried_again(["a"], [])
+    assert known(pool) == []
+    assert found(pool, "a") == 0
+    assert known(pool) == ["a"]
 
 
 def test_both_states_of_a_bug_are_starts_and_count_as_one_bug():
-    pool = BuggyStarts()
-    assert pool.add(states_of("a", {"s1": 1, "s2": 2, "o1": 0}, ["s1", "s2"])) == 1
+    pool = BuggyStarts(2)
+    pool.begin()
+    both = states_of("a", {"s1": 1, "s2": 2, "o1": 0}, ["s1", "s2"])
+    pool.add("a", (1, 2), both)
     assert [start.state for start in pool.newest] == [1, 2]
+    assert len(pool) == 1
 
 
 def test_the_same_seed_chooses_the_same_starts():
@@ -114,7 +159,7 @@ def test_choosing_draws_from_no_global_generator():
     assert np.array_equal(before, np.random.get_state()[1])
 
 
-@pytest.mark.parametrize("name", ["tests", "test_every"])
+@pytest.mark.parametrize("name", ["tests", "test_every", "forget_after"])
 def test_a_training_that_could_never_be_tested_is_refused(name):
     with pytest.raises(ValueError, match=f"`{name}` must be 1 or more"):
         GuidedTraining("relax.nom", **{name: 0})
@@ -123,3 +168,20 @@ def test_a_training_that_could_never_be_tested_is_refused(name):
 def test_a_negative_number_of_fresh_cases_is_refused():
     with pytest.raises(ValueError, match="`fresh` must not be negative"):
         GuidedTraining("relax.nom", fresh=-1)
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.1])
+def test_a_share_that_is_none_is_refused(share):
+    with pytest.raises(ValueError, match="`share` must lie between 0 and 1"):
+        GuidedTraining("relax.nom", share=share)
+
+
+def test_the_share_of_all_steps_weighs_each_part_by_its_steps():
+    training = GuidedTraining("relax.nom")
+    assert training.guided_steps == 0
+    for steps, share in (1000, 0.0), (2000, 0.2), (5000, 0.6):
+        figures = dict.fromkeys(PolicyTest.__slots__, 0)
+        training.history.append(
+            PolicyTest(**figures | {"steps": steps, "guided_steps": share})
+        )
+    assert training.guided_steps == pytest.approx(0.5)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from nomos import DomainError, NomosError
-from nomos.train.guiding.tests import PolicyTests, states_in
+from nomos.train.guiding.policy_tests import PolicyTests, states_in
 
 # A walker on a line of numbers wins when it reaches 0; `policy` says where to.
 DOMAIN = '''
@@ -87,22 +87,35 @@ def home(places: np.ndarray) -> np.ndarray:
 
 def test_the_policy_given_is_played_not_the_domains_own(spec):
     tests = policy_tests(spec)
-    assert tests.run(home, seed=0)[0].counts.unique_bugs == 0
-    _, bugs = tests.run(always_left, seed=0)
+    assert len(tests.run(home, seed=0).bugs) == 0
+    bugs = tests.run(always_left, seed=0).bugs
     assert {abs(bug.values["s1"]["place"]) for bug in bugs} == set(range(1, 10))
 
 
 def test_the_same_seed_tries_the_same_cases_whatever_was_tested_before(spec):
     tests = policy_tests(spec)
-    first, _ = tests.run(always_left, seed=4)
+    first = tests.run(always_left, seed=4)
     tests.run(home, seed=5)
-    again, _ = tests.run(always_left, seed=4)
-    assert [bug.choices for bug in first.bugs] == [bug.choices for bug in again.bugs]
-    assert first.counts.tests == again.counts.tests == 200
+    again = tests.run(always_left, seed=4)
+    assert [bug.id for bug in first.bugs] == [bug.id for bug in again.bugs]
+    assert first.tests == again.tests == 200
+
+
+def test_cases_of_several_tests_are_tried_again_as_they_were(spec):
+    text = spec.read_text().replace("var far := 3;", "var far := randInt(1, 9);")
+    text = text.replace("ensures o1 == o2;", "ensures o1 == o2 || far < 5;")
+    spec.write_text(text)
+    tests = policy_tests(spec)
+    results = [tests.run(always_left, seed=seed) for seed in (4, 5)]
+    bugs = {bug.id: bug.choices for result in results for bug in result.bugs}
+    assert len(bugs) > 10
+    assert tests.occurring(always_left, bugs) == set(bugs)
+    assert tests.occurring(home, bugs) == set()
+    assert tests.occurring(home, {}) == set()
 
 
 def test_the_domains_settings_are_kept(spec):
-    _, bugs = policy_tests(spec, farthest="2").run(always_left, seed=0)
+    bugs = policy_tests(spec, farthest="2").run(always_left, seed=0).bugs
     assert {abs(bug.values["s1"]["place"]) for bug in bugs} == {1, 2}
 
 
@@ -110,13 +123,13 @@ def test_a_function_for_one_observation_can_be_the_policy_too(spec):
     text = spec.read_text().replace("play(", "play_alone(")
     spec.write_text(text)
     tests = policy_tests(spec, policy="alone")
-    assert tests.run(home, seed=0)[0].counts.unique_bugs == 0
-    assert tests.run(always_left, seed=0)[0].counts.unique_bugs == 18
+    assert len(tests.run(home, seed=0).bugs) == 0
+    assert len(tests.run(always_left, seed=0).bugs) == 18
 
 
 def test_the_states_of_a_bug_are_its_inputs_and_what_is_like_them(spec):
     tests = policy_tests(spec)
-    bug = tests.run(always_left, seed=0)[1][0]
+    bug = tests.run(always_left, seed=0).bugs[0]
     assert tests.state_names == ["s1", "s2", "far"]
     assert states_in(bug, tests.state_names, ["s1"]) == ["s1", "s2"]
 

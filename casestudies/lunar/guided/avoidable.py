@@ -16,7 +16,7 @@ import numpy as np
 from casestudies.lunar.lander import Lander
 from casestudies.lunar.policy import Scores, load_policy
 from casestudies.lunar.state import LanderState
-from nomos.train.guiding.tests import PolicyTests
+from nomos.train.guiding.policy_tests import PolicyTests
 
 HERE = Path(__file__).parent
 MODELS = HERE.parent / "models"

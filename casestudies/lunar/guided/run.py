@@ -1,54 +1,58 @@
-"""One training run of the study: PPO, tested as it goes, guided by its bugs or not."""
+"""One training run of the study: PPO, tested as it goes, by one of the three arms."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from casestudies.lunar.guided.bases import (
+    HELD_OUT,
+    WATCHING_SEED,
+    base_path,
+    reward_of,
+)
 from casestudies.lunar.guided.setting import Setting
-from casestudies.lunar.state import from_row
-from casestudies.lunar.train import Evaluation, evaluate, make_learner
+from casestudies.lunar.state import from_row, lowered_pads, with_pad
+from casestudies.lunar.train import STEP_LIMIT
 from nomos.states.fuzzing import load_pool
-from nomos.train import GuidedTraining, PolicyTest, Schedule
+from nomos.train import GuidedTraining, PolicyTest
 from nomos.train.guiding.actions import Actions, best_actions
-from nomos.train.guiding.tests import PolicyTests
+from nomos.train.guiding.policy_tests import PolicyTests
+from nomos.train.guiding.starts import Start, StartChooser
 
 HERE = Path(__file__).parent
-BASE_SEED = 0
-# What the folder of a study holds besides its runs.
-BASE, HELD_OUT = "base.zip", "held_out.npz"
-# The seeds of evaluation games: while training, and of the policies chosen in the end.
-WATCHING_SEED = 10_000
+POOL = HERE.parent / "pool.npz"
+# One for all policies: they are judged by the same cases and games.
 JUDGING_SEED = 20_000
-ACTIONS = np.eye(4, dtype=np.float32)
 
 Tell = Callable[[dict[str, Any]], None]
 
 
-def reward_of(act: Actions, *, seed: int, games: int) -> Evaluation:
-    """Play games from gymnasium's own starts."""
-    return evaluate(lambda views: ACTIONS[act(views)], seed=seed, episodes=games)
+class PoolStarts(StartChooser):
+    """Starts from random states of the pool, with the surface lowered as in a case."""
 
+    def __init__(self, seed: Sequence[int] | int) -> None:
+        super().__init__(seed)
+        states = [from_row(row) for row in load_pool(POOL).states]
+        lowerable = [s for s in states if lowered_pads(s)[0] < lowered_pads(s)[1]]
+        self._all = [Start("", "s1", state) for state in lowerable]
 
-def train_base(setting: Setting, path: Path) -> None:
-    """Train the policy that every run goes on from, as usual."""
-    import torch
+    def update(self, newest: Sequence[Start], everything: Sequence[Start]) -> None:
+        """Leave the bugs of a test alone."""
 
-    torch.set_num_threads(1)
-    learner = make_learner(
-        BASE_SEED, environments=setting.environments, rollout=setting.rollout
-    )
-    learner.learn(setting.base_steps)
-    unfinished = path.with_name("unfinished-" + path.name)
-    learner.save(unfinished)
-    unfinished.replace(path)
+    def _pick(self) -> Start:
+        start = super()._pick()
+        if self.rng.random() < 0.5:
+            return start
+        pad = float(self.rng.uniform(*lowered_pads(start.state)))
+        return Start("", "s2", with_pad(start.state, pad))
 
 
 def train_once(
-    setting: Setting, seed: int, *, guided: bool, folder: Path, tell: Tell
+    setting: Setting, arm: str, base: int, seed: int, tell: Tell
 ) -> dict[str, Any]:
     """Train once and return what the file of the run is to hold."""
     import torch
@@ -66,21 +70,22 @@ def train_once(
         tests.append(_rounded(figures))
         tell(tests[-1])
 
-    base = folder / BASE if setting.base_steps else None
-    train(setting, seed, guided=guided, base=base, on_test=on_test)
+    share = train(setting, arm, base, seed, on_test)
     trained = time.process_time() - began
-    chosen = {name: choose(tests) for name, choose in CHOICES.items()}
+    chosen = {name: CHOICES[name](tests) for name in setting.choices}
     judged = {
-        number: judge(policies[number], setting, folder / HELD_OUT)
+        number: judge(policies[number], setting)
         for number in sorted(set(chosen.values()))
     }
     cpu_s = {"training": trained, "all": time.process_time() - began}
     return {
-        "schema": 1,
+        "schema": 2,
+        "arm": arm,
+        "base": base,
         "seed": seed,
-        "guided": guided,
         "setting": setting.to_json(),
         "cpu_s": _rounded(cpu_s),
+        "guided_steps": round(share, 4),
         "tests": tests,
         "chosen": {
             name: {"test": number, **judged[number]} for name, number in chosen.items()
@@ -90,34 +95,72 @@ def train_once(
 
 def train(
     setting: Setting,
+    arm: str,
+    base: int,
     seed: int,
-    *,
-    guided: bool,
-    base: Path | None,
     on_test: Callable[[PolicyTest, Any], None],
-) -> None:
-    """Train a policy; the normal training is tested as well, but starts from no bug."""
-    most = setting.most if guided else 0.0
+) -> float:
+    """Train a policy; return the share of steps that other starts than usual had."""
     guide = GuidedTraining(
         HERE / "relax.nom",
-        settings={"step_limit": str(setting.step_limit)},
+        settings={"step_limit": str(setting.step_limit), "pool": str(POOL)},
         starts=setting.starts,
         tests=setting.tests,
-        fresh=setting.fresh,
+        fresh=setting.fresh if arm == "guided" else 0,
         test_every=setting.test_every,
-        schedule=Schedule(setting.growth, setting.grow_every, most),
+        share=0.0 if arm == "normal" else setting.share,
+        min_reward=setting.min_reward,
+        forget_after=setting.forget_after,
         seed=seed,
         on_test=on_test,
     )
-    learner = make_learner(
-        seed,
-        environments=setting.environments,
-        rollout=setting.rollout,
-        wrap=guide.wrap,
-    )
-    if base is not None:
-        learner.set_parameters(base)
+
+    def wrap(game: Any) -> Any:
+        env = guide.wrap(game)
+        if arm == "pool":
+            env.chooser = PoolStarts(0)
+        return env
+
+    learner = make_learner(setting, seed, wrap)
+    if base:
+        learner.policy.load_state_dict(base_weights(base))
     learner.learn(setting.steps, callback=guide.callback())
+    return guide.guided_steps
+
+
+def make_learner(setting: Setting, seed: int, wrap: Callable[[Any], Any]) -> Any:
+    """Build PPO as the setting says."""
+    from gymnasium.wrappers import TimeLimit
+    from stable_baselines3 import PPO
+    from stable_baselines3.common.monitor import Monitor
+    from stable_baselines3.common.vec_env import DummyVecEnv
+
+    from casestudies.lunar.lander import Lander
+
+    rate = setting.learning_rate
+    games = DummyVecEnv(
+        [lambda: Monitor(TimeLimit(wrap(Lander()), STEP_LIMIT))] * setting.environments
+    )
+    return PPO(
+        "MlpPolicy",
+        games,
+        n_steps=setting.rollout,
+        batch_size=setting.batch,
+        n_epochs=setting.epochs,
+        gamma=setting.gamma,
+        gae_lambda=setting.gae_lambda,
+        ent_coef=setting.entropy,
+        learning_rate=(lambda left: rate * left) if setting.rate_falls else rate,
+        seed=seed,
+        device="cpu",
+    )
+
+
+def base_weights(base: int) -> Any:
+    """Load what a base knows: the weights of its policy and of its critic."""
+    from stable_baselines3 import PPO
+
+    return PPO.load(base_path(base), device="cpu").policy.state_dict()
 
 
 def minimum_bug(tests: list[dict[str, Any]]) -> int:
@@ -142,26 +185,27 @@ CHOICES = {
 }
 
 
-def judge(act: Actions, setting: Setting, held_out: Path) -> dict[str, Any]:
+def judge(act: Actions, setting: Setting) -> dict[str, Any]:
     """Count the bugs of a policy on states that no training saw, beside chance."""
     counts = {}
-    for name in ("relax", "control"):
+    sizes = {"relax": setting.judge_tests, "control": setting.control_tests}
+    for name, size in sizes.items():
         tests = PolicyTests(
             HERE / f"{name}.nom",
-            {"pool": str(held_out), "step_limit": str(setting.step_limit)},
+            {"pool": str(HELD_OUT), "step_limit": str(setting.step_limit)},
             policy="policy",
-            budget=setting.judge_tests,
+            budget=size,
         )
         found = tests.run(act, seed=JUDGING_SEED)
-        counts[f"{name}_bugs"] = found.counts.unique_bugs
+        counts[f"{name}_bugs"] = len(found.bugs)
     reward = reward_of(act, seed=JUDGING_SEED, games=setting.judge_games)
-    won = won_from(act, held_out, step_limit=setting.step_limit)
+    won = won_from(act, HELD_OUT, step_limit=setting.step_limit)
     figures = {"reward": reward.mean, "landed": reward.landed, "won": won}
-    return {"tests": setting.judge_tests, **counts, **_rounded(figures)}
+    return {**counts, **_rounded(figures)}
 
 
 def won_from(act: Actions, pool: Path, *, step_limit: int) -> float:
-    """Return the share of a pool's states from which a policy does not crash.
+    """Return the share of games from a pool's states that a policy does not crash in.
 
     A policy that loses everywhere has no bugs: nothing is won that could be lost.
     """
@@ -190,6 +234,6 @@ def won_from(act: Actions, pool: Path, *, step_limit: int) -> float:
 
 def _rounded(figures: dict[str, Any]) -> dict[str, Any]:
     return {
-        name: round(value, 3) if isinstance(value, float) else value
+        name: round(value, 4) if isinstance(value, float) else value
         for name, value in figures.items()
     }

@@ -1,230 +1,199 @@
-"""The tables of the training study: what normal and guided runs came to, pair by pair."""
+"""The tables of a training study: effects with their intervals first, then the runs."""
 
-import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from nomos.results.statistics import Interval
+from casestudies.lunar.guided.effects import Effect, effect, mean, mean_interval
 
 Run = dict[str, Any]
-CONFIDENCE = 0.9
+Group = dict[str, Run]  # the runs of one base and one seed, by their arms
+CHOICES = {
+    "last": "the last policy",
+    "minimum_bug": "the policy with the fewest bugs while training",
+    "maximum_reward": "the policy with the most reward while training",
+}
+REWARD_LOST = 10.0  # that a reward may be lower by and still be called kept
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """The normal and the guided run of one seed."""
-
-    seed: int
-    normal: Run
-    guided: Run
-
-
-def pairs_of(study: dict[str, Any]) -> list[Pair]:
-    """Return the pairs of a study of which both runs are there."""
-    runs = {(run["seed"], run["guided"]): run for run in study["runs"] if run}
-    seeds = sorted({seed for seed, _ in runs})
-    return [
-        Pair(seed, runs[seed, False], runs[seed, True])
-        for seed in seeds
-        if (seed, False) in runs and (seed, True) in runs
-    ]
+def groups_of(study: dict[str, Any]) -> list[Group]:
+    """Return the groups of runs of which every arm is there."""
+    groups: dict[tuple[int, int], Group] = {}
+    for run in study["runs"]:
+        groups.setdefault((run["base"], run["seed"]), {})[run["arm"]] = run
+    wanted = set(study["runs"][0]["setting"]["arms"]) if groups else set()
+    return [group for _, group in sorted(groups.items()) if wanted <= set(group)]
 
 
-def watched(run: Run, choice: str) -> dict[str, Any]:
-    """Return the test by which a policy was chosen."""
-    test: dict[str, Any] = run["tests"][run["chosen"][choice]["test"]]
-    return test
+def bugs(run: Run, choice: str = "last") -> float:
+    """Return the bugs of a policy in held-out cases."""
+    return float(run["chosen"][choice]["relax_bugs"])
 
 
-def mean_interval(values: Sequence[float]) -> Interval:
-    """Return the interval of Student's t for a mean of normal values."""
-    count = len(values)
-    mean = math.fsum(values) / count
-    if count < 2:
-        return Interval(mean, mean, CONFIDENCE)
-    variance = math.fsum((value - mean) ** 2 for value in values) / (count - 1)
-    half = student((1 + CONFIDENCE) / 2, count - 1) * math.sqrt(variance / count)
-    return Interval(mean - half, mean + half, CONFIDENCE)
-
-
-def student(chance: float, freedom: int) -> float:
-    """Return the quantile of Student's t, by bisection of its integral."""
-    scale = math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2))
-    scale /= math.sqrt(freedom * math.pi)
-
-    def below(x: float) -> float:
-        steps = 2000  # Simpson's rule; far more than three digits need
-        width = x / steps
-        heights = [
-            (1 + (i * width) ** 2 / freedom) ** (-(freedom + 1) / 2)
-            for i in range(steps + 1)
-        ]
-        inside = heights[0] + heights[-1] + 4 * sum(heights[1:-1:2])
-        inside += 2 * sum(heights[2:-1:2])
-        return 0.5 + scale * inside * width / 3
-
-    low, high = 0.0, 50.0
-    for _ in range(40):
-        middle = (low + high) / 2
-        low, high = (middle, high) if below(middle) < chance else (low, middle)
-    return (low + high) / 2
+def per_won(run: Run, choice: str = "last") -> float:
+    """Return the bugs for each hundred held-out cases whose first game is won."""
+    judged = run["chosen"][choice]
+    won = judged["won"] * run["setting"]["judge_tests"]
+    return 100.0 * float(judged["relax_bugs"]) / max(1.0, won)
 
 
 def print_study(study: dict[str, Any]) -> None:
-    """Print the paper's table, what held-out states say, and the counts of pairs."""
-    pairs = pairs_of(study)
-    console = Console(width=120, highlight=False)
-    if not pairs:
-        console.print("no pair of runs is complete")
+    """Print what a study came to."""
+    console = Console(width=100, highlight=False)
+    groups = groups_of(study)
+    if not groups:
+        console.print("no seed has all of its runs yet")
         return
-    setting = pairs[0].normal["setting"]
-    cpu = sum(run["cpu_s"]["all"] for p in pairs for run in (p.normal, p.guided))
+    setting = next(iter(groups[0].values()))["setting"]
+    runs = [run for group in groups for run in group.values()]
+    words = {2: "pairs", 3: "triples"}[len(setting["arms"])]
+    cpu_h = sum(run["cpu_s"]["all"] for run in runs) / 3600
     console.print(
-        f"{len(pairs)} pair{'s' * (len(pairs) > 1)} of runs of {setting['steps']:,} steps, "
-        f"{len(pairs[0].normal['tests'])} tests a run; {cpu:,.0f} CPU seconds"
+        f"{len(groups)} {words} of runs of {setting['steps']:,} steps;"
+        f" {cpu_h:.1f} CPU hours"
     )
-    title = f"While training: the same {setting['tests']} cases in every test"
-    console.print(_table(pairs, title, PAPERS, _watched_cells))
-    console.print(_summary(pairs, PAPERS, _watched_cells))
-    console.print(_course(pairs))
-    console.print(_practice(pairs))
-    title = (
-        f"Afterwards: {setting['judge_tests']} cases from states that no training saw"
-    )
-    console.print(_table(pairs, title, CHOICES, _judged_cells))
-    console.print(_summary(pairs, CHOICES, _judged_cells))
-    console.print(_chance(pairs))
-
-
-Cells = Callable[[Run, str], tuple[float, float]]
-
-
-def _watched_cells(run: Run, choice: str) -> tuple[float, float]:
-    test = watched(run, choice)
-    return test["bugs"], test["reward"]
-
-
-def _judged_cells(run: Run, choice: str) -> tuple[float, float]:
-    judged = run["chosen"][choice]
-    return judged["relax_bugs"], judged["reward"]
-
-
-KINDS = ("normal", "guided")
-PAPERS = {"minimum_bug": "fewest bugs", "maximum_reward": "most reward"}
-CHOICES = {**PAPERS, "last": "last policy"}
-
-
-def _table(
-    pairs: Sequence[Pair], title: str, choices: Mapping[str, str], cells: Cells
-) -> Table:
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
-    table.add_column("\n\n\nseed", justify="right")
-    for words in choices.values():
-        above = words.replace(" ", "\n")
-        for kind in KINDS:
-            for what in ("bugs", "reward"):
-                table.add_column(f"{above}\n{kind}\n{what}", justify="right")
-    rows = [
-        [
-            figure
-            for choice in choices
-            for run in (pair.normal, pair.guided)
-            for figure in cells(run, choice)
-        ]
-        for pair in pairs
-    ]
-    for pair, row in zip(pairs, rows, strict=True):
-        shown = [f"{x:.0f}" if i % 2 == 0 else f"{x:.1f}" for i, x in enumerate(row)]
-        table.add_row(str(pair.seed), *shown)
-    means = [math.fsum(column) / len(pairs) for column in zip(*rows, strict=True)]
-    table.add_section()
-    table.add_row("mean", *(f"{mean:.1f}" for mean in means))
-    return table
-
-
-def _course(pairs: Sequence[Pair]) -> Table:
-    """Show reward and bugs over the steps: means over the runs, with their bands."""
-    title = "Over the steps: means, with 90 % bands"
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
-    table.add_column("\nsteps", justify="right")
-    columns = [(what, kind) for what in ("reward", "bugs") for kind in KINDS]
-    for what, kind in columns:
-        table.add_column(f"{kind}\n{what}", justify="right")
-    for number, test in enumerate(pairs[0].normal["tests"]):
-        shown = (
-            _mean([getattr(pair, kind)["tests"][number][what] for pair in pairs])
-            for what, kind in columns
+    for choice in setting["choices"]:
+        console.print(
+            f"\n[bold]{CHOICES[choice]}[/], {setting['judge_tests']:,} held-out cases"
         )
-        table.add_row(
-            f"{test['steps']:,}", *(text.replace("90 %: ", "") for text in shown)
-        )
-    return table
+        console.print("\n".join(comparisons(groups, choice)), soft_wrap=True)
+        console.print(_arms(groups, choice))
+    if len({group["normal"]["base"] for group in groups}) > 1:
+        console.print(_bases(groups))
+    console.print(_course(groups))
+    console.print(_runs(groups))
 
 
-def _practice(pairs: Sequence[Pair]) -> str:
-    """Say how much of the guided training came from bugs, where the runs tell it."""
-    tests = [test for pair in pairs for test in pair.guided["tests"]]
-    most = max(test.get("probability", 0.0) for test in tests)
-    shares = [
-        100 * test["guided_steps"]
-        for test in tests
-        if "guided_steps" in test and test["probability"] == most
-    ]
-    known = [pair.guided["tests"][-1].get("known_bugs", 0) for pair in pairs]
-    line = f"guided runs came to know {min(known)} to {max(known)} bugs"
-    if not shares:
-        return line
-    return (
-        f"{line}; with {most:.0%} of the episodes from bugs,"
-        f" {min(shares):.0f} to {max(shares):.0f} % of the steps were theirs"
-    )
-
-
-def _summary(pairs: Sequence[Pair], choices: Mapping[str, str], cells: Cells) -> str:
-    """Say in how many pairs guiding gave fewer bugs, and what the rewards are."""
+def comparisons(groups: Sequence[Group], choice: str) -> list[str]:
+    """Say what each arm does against the others, as effects with intervals."""
+    arms = list(groups[0])
+    pairs = [(a, b) for a, b in (("normal", "guided"), ("normal", "pool")) if b in arms]
+    pairs += [("pool", "guided")] * ("pool" in arms)
     lines = []
-    for choice, words in choices.items():
-        normal = [cells(pair.normal, choice) for pair in pairs]
-        guided = [cells(pair.guided, choice) for pair in pairs]
-        gaps = [
-            ours[0] - theirs[0] for ours, theirs in zip(guided, normal, strict=True)
-        ]
-        fewer, more = sum(g < 0 for g in gaps), sum(g > 0 for g in gaps)
-        lines.append(
-            f"{words}: guided has fewer bugs in {fewer} of {len(pairs)} pairs, as many in"
-            f" {len(pairs) - fewer - more}, more in {more}; difference {_mean(gaps, '+')}"
-        )
-        for kind, figures in (("normal", normal), ("guided", guided)):
-            rewards = [reward for _, reward in figures]
-            lines.append(f"  {kind}: mean reward {_mean(rewards)}")
-    return "\n".join(lines)
+    for other, arm in pairs:
+        found = effect(*_columns(groups, other, arm, choice, bugs))
+        lines.append(f"{arm} against {other}: {_words(found)}")
+        won = effect(*_columns(groups, other, arm, choice, per_won))
+        lines.append(f"  per won case {percent(won)}; p = {won.p:.2g}")
+        lines.append(f"  {_reward(groups, other, arm, choice)}")
+    return lines
 
 
-def _mean(values: Sequence[float], sign: str = "") -> str:
-    """Write a mean with its band, where there is more than one value."""
-    mean = format(math.fsum(values) / len(values), f"{sign}.1f")
-    if len(values) < 2:
-        return mean
-    band = mean_interval(values)
-    return f"{mean} (90 %: {band.low:{sign}.1f} to {band.high:{sign}.1f})"
-
-
-def _chance(pairs: Sequence[Pair]) -> str:
-    """Say how many bugs chance alone gives to the same policies, and what they win."""
-    runs = [run for p in pairs for run in (p.normal, p.guided)]
-    counts = [run["chosen"][c]["control_bugs"] for run in runs for c in CHOICES]
-    normal, guided = (
-        100 * math.fsum(getattr(p, kind)["chosen"]["last"]["won"] for p in pairs)
-        for kind in KINDS
+def _columns(
+    groups: Sequence[Group], other: str, arm: str, choice: str, figure: Any
+) -> tuple[list[float], list[float]]:
+    before, after = (
+        [figure(group[name], choice) for group in groups] for name in (other, arm)
     )
+    return before, after
+
+
+def _words(found: Effect) -> str:
     return (
-        f"by chance alone (a state against itself): {sum(counts) / len(counts):.1f}"
-        f" of as many cases on average, at most {max(counts)}\n"
-        f"the last policies won from {normal / len(pairs):.1f} % of those states (normal)"
-        f" and {guided / len(pairs):.1f} % (guided)"
+        f"bugs {percent(found)}, {found.difference:+.1f}"
+        f" ({found.interval.low:+.1f} to {found.interval.high:+.1f})\n"
+        f"  fewer in {found.lower} of {found.pairs}, more in {found.higher};"
+        f" Wilcoxon p = {found.p:.2g}; so many pairs show a change of"
+        f" {100 * (found.detectable - 1):.0f} % with a power of 80 %"
     )
+
+
+def percent(found: Effect) -> str:
+    """Return the change in proportion, with its interval."""
+    low, high = found.ratio_interval.low, found.ratio_interval.high
+    return (
+        f"{100 * (found.ratio - 1):+.0f} %"
+        f" (95 %: {100 * (low - 1):+.0f} % to {100 * (high - 1):+.0f} %)"
+    )
+
+
+def _reward(groups: Sequence[Group], other: str, arm: str, choice: str) -> str:
+    gaps = [
+        group[arm]["chosen"][choice]["reward"]
+        - group[other]["chosen"][choice]["reward"]
+        for group in groups
+    ]
+    band = mean_interval(gaps)
+    kept = "kept" if band.low > -REWARD_LOST else "not shown to be kept"
+    if band.high < -REWARD_LOST:
+        kept = "lost"
+    return (
+        f"reward {mean(gaps):+.1f} (95 %: {band.low:+.1f} to {band.high:+.1f}): {kept}"
+    )
+
+
+def _table(title: str, *columns: str) -> Table:
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column(columns[0])
+    for column in columns[1:]:
+        table.add_column(column, justify="right")
+    return table
+
+
+def _arms(groups: Sequence[Group], choice: str) -> Table:
+    columns = ("bugs", "per 100 won", "control", "reward", "landed", "won", "steps")
+    table = _table("", "arm", *columns)
+    for arm in groups[0]:
+        runs = [group[arm] for group in groups]
+        judged = [run["chosen"][choice] for run in runs]
+        table.add_row(
+            arm,
+            f"{mean([one['relax_bugs'] for one in judged]):.1f}",
+            f"{mean([per_won(run, choice) for run in runs]):.1f}",
+            f"{mean([one['control_bugs'] for one in judged]):.1f}",
+            f"{mean([one['reward'] for one in judged]):.1f}",
+            f"{100 * mean([one['landed'] for one in judged]):.0f} %",
+            f"{100 * mean([one['won'] for one in judged]):.1f} %",
+            f"{100 * mean([run['guided_steps'] for run in runs]):.0f} %",
+        )
+    table.caption = (
+        f"control: of {groups[0]['normal']['setting']['control_tests']:,} cases; "
+        "won: first games of cases; steps: of episodes from bugs or the pool"
+    )
+    return table
+
+
+def _bases(groups: Sequence[Group]) -> Table:
+    arms = list(groups[0])
+    table = _table("Base by base: mean bugs", "base", "seeds", *arms, "guided/normal")
+    for base in sorted({group["normal"]["base"] for group in groups}):
+        own = [group for group in groups if group["normal"]["base"] == base]
+        found = effect(*_columns(own, "normal", "guided", "last", bugs))
+        means = (f"{mean([bugs(group[arm]) for group in own]):.1f}" for arm in arms)
+        table.add_row(str(base), str(len(own)), *means, percent(found))
+    return table
+
+
+def _course(groups: Sequence[Group]) -> Table:
+    arms = list(groups[0])
+    fixed = groups[0]["normal"]["setting"]["tests"]
+    names = [f"{arm}\n{what}" for what in ("bugs", "reward") for arm in arms]
+    title = f"While training: means of bugs in {fixed} cases that stay the same, reward"
+    table = _table(title, "\nsteps", *names)
+    length = min(len(run["tests"]) for group in groups for run in group.values())
+    for number in range(0, length, max(1, length // 9)):
+        tests = {arm: [group[arm]["tests"][number] for group in groups] for arm in arms}
+        table.add_row(
+            f"{tests['normal'][0]['steps']:,}",
+            *(f"{mean([t['bugs'] for t in tests[arm]]):.1f}" for arm in arms),
+            *(f"{mean([t['reward'] for t in tests[arm]]):.0f}" for arm in arms),
+        )
+    return table
+
+
+def _runs(groups: Sequence[Group]) -> Table:
+    arms = list(groups[0])
+    names = [f"{arm}\n{what}" for what in ("bugs", "reward") for arm in arms]
+    table = _table("Run by run: the last policies", "\nbase", "\nseed", *names)
+    for group in groups:
+        last = {arm: group[arm]["chosen"]["last"] for arm in arms}
+        table.add_row(
+            str(group["normal"]["base"]),
+            str(group["normal"]["seed"]),
+            *(str(last[arm]["relax_bugs"]) for arm in arms),
+            *(f"{last[arm]['reward']:.1f}" for arm in arms),
+        )
+    return table

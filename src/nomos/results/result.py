@@ -201,13 +201,13 @@ def to_data(result: Result) -> dict[str, Any]:
     plain = replace(result, live=None, control=None)
     data = asdict(plain)
     subject = data.pop("subject")
-    texts, told_k = subject.pop("ensures"), subject.pop("k")
+    texts = subject.pop("ensures")
     subject["text_k"] = subject.pop("k")  # beside the `k` that was counted
     data["control"] = None if result.control is None else to_data(result.control)
     data["gaps"] = None if result.gaps is None else sorted(result.gaps.items())
     del data["live"]
     counts = data.pop("counts")
-    return {**subject, "properties": texts, "k_by_text": told_k, **counts, **data}
+    return {**subject, "properties": texts, **counts, **data}
 
 
 def from_data(data: Mapping[str, Any]) -> Result:
@@ -217,7 +217,7 @@ def from_data(data: Mapping[str, Any]) -> Result:
     given["k"] = data["text_k"]
     texts = tuple(Ensures(**item) for item in data["properties"])
     given |= {"ensures": texts, "outputs": _tuple(data["outputs"])}
-    subject = Subject(**{**given, "k": data["k_by_text"]})
+    subject = Subject(**given)
     interval, chance = data["rate"], data["next_bug"]
     return Result(
         subject=subject,

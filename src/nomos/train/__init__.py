@@ -6,28 +6,35 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from nomos.train.guiding.fine_tune import Budget, FineTuned, fine_tune
     from nomos.train.guiding.starts import Schedule
     from nomos.train.guiding.training import GuidedTraining, PolicyTest
     from nomos.train.repairing.repair import Listener, Plan, Repair, repair
 
 __all__ = [
+    "Budget",
+    "FineTuned",
     "GuidedTraining",
     "Listener",
     "Plan",
     "PolicyTest",
     "Repair",
     "Schedule",
+    "fine_tune",
     "repair",
 ]
 
 # Loaded when first asked for: repair needs nothing of games, and the other way round.
 _HOMES = {
+    "Budget": "nomos.train.guiding.fine_tune",
+    "FineTuned": "nomos.train.guiding.fine_tune",
     "GuidedTraining": "nomos.train.guiding.training",
     "Listener": "nomos.train.repairing.repair",
     "Plan": "nomos.train.repairing.repair",
     "PolicyTest": "nomos.train.guiding.training",
     "Repair": "nomos.train.repairing.repair",
     "Schedule": "nomos.train.guiding.starts",
+    "fine_tune": "nomos.train.guiding.fine_tune",
     "repair": "nomos.train.repairing.repair",
 }
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import random  # noqa: TID251 - its state is kept safe here; nothing is drawn from it
 import time
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +15,25 @@ import gymnasium
 import numpy as np
 import torch
 from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.monitor import Monitor
+from stable_baselines3.common.vec_env import DummyVecEnv
 
 from nomos.errors import NomosError
-from nomos.results.result import Result
-from nomos.train.guiding.actions import best_actions
-from nomos.train.guiding.starts import BuggyStarts, Start, StartChooser, states_of
-from nomos.train.guiding.tests import LostCase, PolicyTests, states_in
+from nomos.train.guiding.actions import Actions, best_actions
+from nomos.train.guiding.policy_tests import PolicyTests, Tested, states_in
+from nomos.train.guiding.starts import BuggyStarts, Dose, Start, StartChooser, states_of
 from nomos.train.guiding.training import GuidedTraining, PolicyTest, Restore
+
+_EPISODES = 100  # whose mean reward is compared with `min_reward`
+
+
+@dataclass(slots=True)
+class Ended:
+    """The lengths of episodes that are over, and the rewards of the usual ones."""
+
+    usual: list[int] = field(default_factory=list)
+    from_bugs: list[int] = field(default_factory=list)
+    rewards: list[float] = field(default_factory=list)
 
 
 class GuidedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
@@ -35,6 +49,8 @@ class GuidedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
         self.chooser = StartChooser(0)
         self._from_bug = False
         self._steps = [0, 0]  # of episodes from the game's own starts, and from bugs
+        self._length, self._reward = 0, 0.0  # of this episode so far
+        self._ended = Ended()
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -42,6 +58,8 @@ class GuidedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
         """Start an episode; `info["nomos_bug"]` names the bug that it starts from."""
         # Also where a bug follows: wrappers inside count the steps of an episode.
         observation, info = self.env.reset(seed=seed, options=options)
+        # A wrapper outside may have ended the last episode, by its limit of steps.
+        self._end()
         start = self.chooser.choose()
         self._from_bug = start is not None
         if start is None:
@@ -53,8 +71,21 @@ class GuidedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         """Play one action, and count it."""
         self._steps[self._from_bug] += 1
-        result: tuple[Any, Any, bool, bool, dict[str, Any]] = self.env.step(action)
-        return result
+        self._length += 1
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        self._reward += float(reward)
+        if terminated or truncated:
+            self._end()
+        return observation, reward, terminated, truncated, info
+
+    def _end(self) -> None:
+        if self._length:
+            if self._from_bug:
+                self._ended.from_bugs.append(self._length)
+            else:
+                self._ended.usual.append(self._length)
+                self._ended.rewards.append(self._reward)
+        self._length, self._reward = 0, 0.0
 
     def nomos_steps(self) -> tuple[int, int]:
         """Return the steps since last asked: of usual episodes, and of those from bugs."""
@@ -64,16 +95,21 @@ class GuidedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     def nomos_seed(self, seed: Sequence[int]) -> None:
         """Begin with another generator; called by the callback, from any process."""
-        self.chooser = StartChooser(seed)
+        self.chooser = type(self.chooser)(seed)
+
+    def nomos_ended(self) -> Ended:
+        """Return the episodes that ended since last asked."""
+        ended, self._ended = self._ended, Ended()
+        return ended
 
     def nomos_update(
-        self, probability: float, newest: Sequence[Start], everything: Sequence[Start]
+        self, newest: Sequence[Start], everything: Sequence[Start]
     ) -> None:
         """Take over what a test found; called by the callback, from any process."""
-        self.chooser.update(probability, newest, everything)
+        self.chooser.update(newest, everything)
 
     def nomos_probability(self, probability: float) -> None:
-        """Change how often episodes start from bugs."""
+        """Change how likely episodes start from bugs."""
         self.chooser.probability = probability
 
 
@@ -84,8 +120,11 @@ class GuidedCallback(BaseCallback):
         super().__init__()
         self.guided = guided
         self.rollouts = 0
-        self.starts = BuggyStarts()
-        self._probability = 0.0
+        self.starts = BuggyStarts(guided.forget_after)
+        self._dose = Dose()
+        self._share = self._probability = 0.0
+        self._gate = guided.min_reward is None
+        self._rewards: deque[float] = deque(maxlen=_EPISODES)
         self._tested_at = -1  # which number of rollouts the last test came after
         self._tests: PolicyTests | None = None
         self._fresh: PolicyTests | None = None
@@ -94,7 +133,7 @@ class GuidedCallback(BaseCallback):
     @property
     def can_guide(self) -> bool:
         """Whether any episode will start from a bug."""
-        return self.guided.schedule.most > 0 and self.guided.schedule.growth > 0
+        return self.guided.share > 0
 
     def _on_training_start(self) -> None:
         if self._tests is not None:
@@ -120,13 +159,28 @@ class GuidedCallback(BaseCallback):
         return PolicyTests(spec, settings, policy=guided.policy, budget=budget)
 
     def _on_rollout_start(self) -> None:
-        due = self.rollouts > 0 and self.rollouts % self.guided.test_every == 0
+        due = self.rollouts % self.guided.test_every == 0
         if due and self._tested_at != self.rollouts:
             self._test()
-        probability = self.guided.schedule.probability(self.rollouts)
-        if self.can_guide and probability != self._probability:
+        if self.can_guide:
+            self._set_share()
+
+    def _set_share(self) -> None:
+        """Let the environments start from bugs as often as it takes."""
+        for ended in self.training_env.env_method("nomos_ended"):
+            self._dose.ended(ended.usual, ended.from_bugs)
+            self._rewards.extend(ended.rewards)
+        self._gate = self._gate or self._plays_well()
+        self._share = self.guided.share_after(self.rollouts) if self._gate else 0.0
+        probability = self._dose.probability(self._share)
+        if probability != self._probability:
             self.training_env.env_method("nomos_probability", probability)
             self._probability = probability
+
+    def _plays_well(self) -> bool:
+        if len(self._rewards) < _EPISODES or self.guided.min_reward is None:
+            return False
+        return sum(self._rewards) / _EPISODES >= self.guided.min_reward
 
     def _on_rollout_end(self) -> None:
         self.rollouts += 1
@@ -141,23 +195,24 @@ class GuidedCallback(BaseCallback):
     def _test(self) -> None:
         guided, began = self.guided, time.process_time()
         with undisturbed(self.model.policy):
-            result, lost, fresh = self._run_tests()
-            new = self._take_in([*lost, *fresh])
+            act = best_actions(self.model)
+            result, fresh = self._run_tests(act)
+            new = self._take_in([result, *fresh], act)
             told = PolicyTest(
                 rollouts=self.rollouts,
                 steps=self.num_timesteps,
-                probability=self._probability,
+                share=self._share,
                 guided_steps=self._guided_steps(),
-                tests=result.counts.tests,
-                bugs=result.counts.unique_bugs,
-                fresh_bugs=len(fresh),
+                tests=result.tests,
+                bugs=len(result.bugs),
+                fresh_bugs=sum(len(one.bugs) for one in fresh),
                 new_bugs=new,
-                known_bugs=len({start.bug for start in self.starts.all.values()}),
+                known_bugs=len(self.starts),
                 cpu_s=time.process_time() - began,
             )
             guided.history.append(told)
             self._tested_at = self.rollouts
-            for name in ("bugs", "fresh_bugs", "known_bugs", "probability"):
+            for name in ("bugs", "fresh_bugs", "known_bugs", "guided_steps"):
                 self.logger.record(f"nomos/{name}", getattr(told, name))
             if guided.on_test is not None:
                 guided.on_test(told, self.model)
@@ -169,40 +224,45 @@ class GuidedCallback(BaseCallback):
         usual, from_bugs = (sum(part) for part in zip(*counts, strict=True))
         return float(from_bugs / max(1, usual + from_bugs))
 
-    def _run_tests(self) -> tuple[Result, list[LostCase], list[LostCase]]:
+    def _run_tests(self, act: Actions) -> tuple[Tested, list[Tested]]:
         """Try the cases that are always the same, and those of this test alone."""
         assert self._tests is not None
-        act, seed = best_actions(self.model), self.guided.seed
-        result, lost = self._tests.run(act, seed=seed)
+        seed = self.guided.seed
+        result = self._tests.run(act, seed=seed)
         if self._fresh is None:
-            return result, lost, []
+            return result, []
         # Another seed for each test and each training, and never that of the others.
         other = np.random.SeedSequence([seed, 1 + self.rollouts]).generate_state(1)
-        return result, lost, self._fresh.run(act, seed=int(other[0]))[1]
+        return result, [self._fresh.run(act, seed=int(other[0]))]
 
-    def _take_in(self, bugs: Sequence[LostCase]) -> int:
-        """Keep the states of bugs and tell the environments; say how many are new."""
+    def _take_in(self, results: Sequence[Tested], act: Actions) -> int:
+        """Keep the states of bugs that occur; say how many bugs are new."""
         assert self._tests is not None
-        tests, found = self._tests, list[Start]()
-        for bug in bugs:
-            names = self.guided.starts
-            if names is None:
-                names = states_in(bug, tests.state_names, tests.inputs)
-            found += states_of(bug.id, bug.values, names)
-        new = self.starts.add(found)
+        tests, names, new = self._tests, self.guided.starts, 0
+        self.starts.begin()
+        for result in results:
+            for bug in result.bugs:
+                held = names or states_in(bug, tests.state_names, tests.inputs)
+                states = states_of(bug.id, bug.values, held)
+                new += self.starts.add(bug.id, bug.choices, states)
         if self.can_guide:
-            self._tell(found)
+            again = self.starts.not_found()
+            self.starts.tried_again(again, tests.occurring(act, again))
+            self._tell()
         return new
 
-    def _tell(self, found: list[Start]) -> None:
+    def _tell(self) -> None:
         """Share the newest starts out among the environments; all know all others."""
-        env = self.training_env
+        env, found = self.training_env, self.starts.newest
         order = [found[i] for i in self._rng.permutation(len(found))]
-        everything = list(self.starts.all.values())
         for i in range(env.num_envs):
-            mine = order[i :: env.num_envs]
-            told = (self._probability, mine, everything)
+            told = (order[i :: env.num_envs], self.starts.all)
             env.env_method("nomos_update", *told, indices=[i])
+
+
+def environments(makers: Sequence[Callable[[], Any]]) -> Any:
+    """Return environments side by side, which tell the rewards of their episodes."""
+    return DummyVecEnv([lambda make=make: Monitor(make()) for make in makers])
 
 
 @contextmanager

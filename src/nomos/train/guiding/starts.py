@@ -2,38 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from nomos.train.guiding.policy_tests import Choices
+
+_EPISODES = 200  # whose mean length is taken
+
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """How likely an episode starts from a bug: nothing at first, then more in steps.
+    """How the share of bugs grows: nothing at first, then more in equal parts.
 
-    The first steps of training are for learning the game at all; bugs are ironed out
-    when the policy already plays.
+    For a training from nothing: its first steps are for learning the game at all.
     """
 
     growth: float = 0.15
     every: int = 50  # rollouts
-    most: float = 0.6
 
     def __post_init__(self) -> None:
-        if not (self.growth >= 0 and 0 <= self.most <= 1):
-            raise ValueError(
-                f"the guiding probability grows by {self.growth} up to {self.most}:"
-                " the first must not be negative, the second lie between 0 and 1"
-            )
+        if not self.growth > 0:
+            raise ValueError(f"`growth` must be more than 0, not {self.growth}")
         if self.every < 1:
             raise ValueError(f"`every` must be 1 rollout or more, not {self.every}")
 
-    def probability(self, rollouts: int) -> float:
-        """Return the share of episodes that start from a bug after so many rollouts."""
-        # Rounded: three steps of 0.15 are 0.45, not 0.44999999999999996.
-        return min(self.most, round(self.growth * (rollouts // self.every), 10))
+    def share(self, rollouts: int, most: float) -> float:
+        """Return the share after so many rollouts of one that ends at `most`."""
+        # Rounded: three parts of 0.15 are 0.45, not 0.44999999999999996.
+        return min(most, round(self.growth * (rollouts // self.every), 10))
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,30 +45,86 @@ class Start:
     state: Any
 
 
-class BuggyStarts:
-    """The states of all bugs found so far, those of the last test ahead of the others."""
+@dataclass(slots=True)
+class _Known:
+    choices: Choices
+    starts: Sequence[Start]
+    missed: int = 0  # how many tests in a row it did not occur in
 
-    def __init__(self) -> None:
-        self.all: dict[tuple[str, str], Start] = {}
+
+class BuggyStarts:
+    """The bugs that still occur, and the states to start from that they have."""
+
+    def __init__(self, forget_after: int) -> None:
+        self.forget_after = forget_after
         self.newest: list[Start] = []
+        self._known: dict[str, _Known] = {}
+        self._ever: set[str] = set()
 
     def __len__(self) -> int:
-        return len(self.all)
+        return len(self._known)
 
-    def add(self, found: Sequence[Start]) -> int:
-        """Take in what the newest test found; say how many of its bugs are new."""
-        known = {start.bug for start in self.all.values()}
-        self.newest = list(found)
-        for start in found:
-            self.all.setdefault((start.bug, start.name), start)
-        return len({start.bug for start in found} - known)
+    @property
+    def all(self) -> list[Start]:
+        """The states of all bugs that are known."""
+        return [start for known in self._known.values() for start in known.starts]
+
+    def begin(self) -> None:
+        """Begin to take in what another test finds."""
+        self.newest = []
+
+    def add(self, bug: str, choices: Choices, starts: Sequence[Start]) -> bool:
+        """Take in a bug of this test; say whether no test found it before."""
+        new = bug not in self._ever
+        self._ever.add(bug)
+        self._known[bug] = _Known(choices, starts)
+        self.newest += starts
+        return new
+
+    def not_found(self) -> dict[str, Choices]:
+        """Return the cases of bugs that are known but were not found by this test."""
+        found = {start.bug for start in self.newest}
+        return {
+            bug: known.choices for bug, known in self._known.items() if bug not in found
+        }
+
+    def tried_again(self, tried: Collection[str], occurred: Collection[str]) -> None:
+        """Forget what did not occur for so many tests in a row."""
+        for bug in tried:
+            known = self._known[bug]
+            known.missed = 0 if bug in occurred else known.missed + 1
+            if known.missed >= self.forget_after:
+                del self._known[bug]
+
+
+class Dose:
+    """How likely an episode must start from a bug for bugs to have a share of steps.
+
+    Episodes from bugs are often much shorter than others; the mean lengths of the last
+    episodes of both kinds, of all environments, make up for it.
+    """
+
+    def __init__(self) -> None:
+        self._lengths = deque[int](maxlen=_EPISODES), deque[int](maxlen=_EPISODES)
+
+    def ended(self, usual: Sequence[int], from_bugs: Sequence[int]) -> None:
+        """Take in how long episodes were."""
+        self._lengths[0].extend(usual)
+        self._lengths[1].extend(from_bugs)
+
+    def probability(self, share: float) -> float:
+        """Return the probability for a share of the steps."""
+        if not all(self._lengths):
+            return share
+        usual, buggy = (sum(lengths) / len(lengths) for lengths in self._lengths)
+        return share * usual / (share * usual + (1 - share) * buggy)
 
 
 class StartChooser:
     """Chooses the starts of one environment, from a generator of its own.
 
     Each of the newest starts is taken once, in random order; from then on all starts
-    ever found are drawn from, so that what was ironed out is not forgotten.
+    that are known are drawn from.
     """
 
     def __init__(self, seed: Sequence[int] | int) -> None:
@@ -77,11 +133,8 @@ class StartChooser:
         self._newest: list[Start] = []
         self._all: list[Start] = []
 
-    def update(
-        self, probability: float, newest: Sequence[Start], everything: Sequence[Start]
-    ) -> None:
-        """Take over what another test and the schedule say."""
-        self.probability = probability
+    def update(self, newest: Sequence[Start], everything: Sequence[Start]) -> None:
+        """Take over what another test found."""
         order = self.rng.permutation(len(newest))
         self._newest = [newest[i] for i in order]
         self._all = list(everything)
@@ -89,8 +142,9 @@ class StartChooser:
     def choose(self) -> Start | None:
         """Return where the next episode starts, None for the game's own start."""
         guided = self.rng.random() < self.probability
-        if not guided or not self._all:
-            return None
+        return self._pick() if guided and self._all else None
+
+    def _pick(self) -> Start:
         if self._newest:
             return self._newest.pop()
         return self._all[self.rng.integers(len(self._all))]

@@ -4,9 +4,9 @@
     model = PPO("MlpPolicy", guided.wrap(env))
     model.learn(1_000_000, callback=guided.callback())
 
-Every few rollouts the policy as it is now is tested against the spec, by the usual
-engine and in the domain's own simulators. The states of the bugs found are where some
-of the next episodes start. Stable-Baselines3 is used as it is; this module loads
+At the start and every few rollouts the policy as it is then is tested against the spec,
+by the usual engine and in the domain's own simulators. The states of the bugs found are
+where some of the next episodes start. Stable-Baselines3 is used as it is; this module loads
 neither it nor gymnasium before `wrap` or `callback` is called.
 """
 
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,13 +38,13 @@ class PolicyTest:
 
     rollouts: int
     steps: int  # of all training environments together
-    probability: float  # that an episode started from a bug, until now
-    guided_steps: float  # share of the steps since the last test that such episodes had
+    share: float  # of the steps that episodes from bugs were to have, until now
+    guided_steps: float  # the share that they had since the last test
     tests: int
     bugs: int
     fresh_bugs: int  # of the cases that no other test tries
     new_bugs: int  # of both, not found by any test before
-    known_bugs: int  # found by any test so far
+    known_bugs: int  # found by any test so far, and not forgotten
     cpu_s: float
 
 
@@ -65,7 +66,11 @@ class GuidedTraining:
         fresh: how many cases each test tries besides, others each time: a policy that
             only ever practises the same few states learns those by heart.
         test_every: rollouts from one test to the next.
-        schedule: how the share of episodes that start from a bug grows.
+        share: which part of all steps episodes that start from a bug have.
+        schedule: how that share grows from nothing; without it, it is there at once.
+        min_reward: no episode starts from a bug before the mean reward of the last 100
+            other episodes has reached this; without it, nothing is waited for.
+        forget_after: a bug that did not occur in so many tests in a row is no start.
         seed: fixes the cases of the tests and the choice of starts.
         on_test: told of each test, with the algorithm as it is then.
         history: the tests so far.
@@ -80,17 +85,38 @@ class GuidedTraining:
     tests: int = 500
     fresh: int = 500
     test_every: int = 5
-    schedule: Schedule = field(default_factory=Schedule)
+    share: float = 0.5
+    schedule: Schedule | None = None
+    min_reward: float | None = None
+    forget_after: int = 2
     seed: int = 0
     on_test: Callable[[PolicyTest, Any], None] | None = None
     history: list[PolicyTest] = field(default_factory=list, init=False)
 
     def __post_init__(self) -> None:
-        for name in ("tests", "test_every"):
+        for name in ("tests", "test_every", "forget_after"):
             if getattr(self, name) < 1:
                 raise ValueError(f"`{name}` must be 1 or more")
         if self.fresh < 0:
             raise ValueError("`fresh` must not be negative")
+        if not 0 <= self.share <= 1:
+            raise ValueError(f"`share` must lie between 0 and 1, not {self.share}")
+
+    def share_after(self, rollouts: int) -> float:
+        """Return the share that is due after so many rollouts."""
+        if self.schedule is None:
+            return self.share
+        return self.schedule.share(rollouts, self.share)
+
+    @property
+    def guided_steps(self) -> float:
+        """The share of all steps so far that episodes from bugs had."""
+        parts = list(pairwise(self.history))
+        steps = sum(after.steps - before.steps for before, after in parts)
+        from_bugs = sum(
+            t.guided_steps * (t.steps - before.steps) for before, t in parts
+        )
+        return from_bugs / max(1, steps)
 
     def wrap(self, env: Any) -> GuidedEnv:
         """Wrap one environment, so that its `reset` may start from a bug.
@@ -98,7 +124,7 @@ class GuidedTraining:
         Wrap the game itself, inside whatever changes observations. For many at once,
         wrap each: `make_vec_env(make, 8, wrapper_class=guided.wrap)`.
         """
-        sb3 = _import_sb3()
+        sb3 = import_sb3()
         if self.restore is restore and not hasattr(env.unwrapped, "restore"):
             raise NomosError(
                 f"{type(env.unwrapped).__name__} has no method `restore`\n"
@@ -110,11 +136,12 @@ class GuidedTraining:
 
     def callback(self) -> GuidedCallback:
         """Return what `learn` is to be given: it tests, and guides what is wrapped."""
-        callback: GuidedCallback = _import_sb3().GuidedCallback(self)
+        callback: GuidedCallback = import_sb3().GuidedCallback(self)
         return callback
 
 
-def _import_sb3() -> Any:
+def import_sb3() -> Any:
+    """Import what needs gymnasium and Stable-Baselines3, or say how to get them."""
     try:
         from nomos.train.guiding import sb3
     except ImportError as error:

@@ -12,6 +12,9 @@ import numpy as np
 from nomos import api
 from nomos.domain.domain import Domain, members
 from nomos.domain.functions import batched
+from nomos.engine.cases import ListedCases
+from nomos.engine.engine import Limits
+from nomos.engine.vectorized.chunk import padded
 from nomos.errors import DomainError, NomosError
 from nomos.results.result import Result
 from nomos.runner.driver import run_prepared
@@ -23,12 +26,25 @@ Actions = Callable[[np.ndarray[Any, Any]], Any]
 _BATCH = 4096
 
 
+Choices = tuple[int, ...]
+
+
 @dataclass(frozen=True, slots=True)
-class LostCase:
-    """A case in which the policy breaks the spec, with its values as they are played."""
+class TestedBug:
+    """A case that broke the spec, with the values of its inputs and variables."""
 
     id: str
+    choices: Choices  # enough to play the same case again
     values: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """What one test of a policy found."""
+
+    tests: int
+    bugs: Sequence[TestedBug]
+    model_calls: int
 
 
 class PolicyTests:
@@ -108,20 +124,41 @@ class PolicyTests:
                 f" it has {', '.join(self.state_names)}"
             )
 
-    def run(self, act: Actions, *, seed: int) -> tuple[Result, list[LostCase]]:
+    @property
+    def domain(self) -> Domain:
+        """The domain as it was built, with its settings."""
+        return self.prepared.domain
+
+    def run(self, act: Actions, *, seed: int) -> Tested:
         """Test what `act` plays; the same seed gives the same cases."""
         self._act, self._asked = act, 0
         try:
             result = run_prepared(self.prepared, seed, self._options)
-            lost = [
-                LostCase(bug.id, values)
+            # Run alone once more: their values are wanted as they are played.
+            bugs = [
+                TestedBug(bug.id, bug.choices, values)
                 for bug in result.bugs
                 if (values := self.prepared.values(bug)) is not None
             ]
         finally:
             self._act = None
         self._check(result)
-        return result, lost
+        return Tested(result.counts.tests, bugs, result.counts.model_calls)
+
+    def occurring(self, act: Actions, cases: Mapping[str, Choices]) -> set[str]:
+        """Try cases of earlier tests again, side by side; name those that violate."""
+        self._act = act
+        engine = self.prepared.engine
+        engine.forget()
+        picked = ListedCases(*padded(list(cases.values())))
+        # One test more than there are cases: none of them is left out.
+        most = len(cases) + 1
+        try:
+            judged = engine.run(picked, Limits(most, most), repeat=False)
+        finally:
+            self._act = None
+        names = list(cases)
+        return {names[row] for row in judged.violations.rows.tolist()}
 
     def _check(self, result: Result) -> None:
         """Stop a training that is not tested at all, rather than guide it by nothing."""
@@ -139,7 +176,7 @@ class PolicyTests:
             )
 
 
-def states_in(case: LostCase, names: Sequence[str], inputs: Sequence[str]) -> list[str]:
-    """Return which names hold states in a case: inputs, and what is of their types."""
-    kinds = {type(case.values[name]) for name in inputs if name in case.values}
-    return [name for name in names if type(case.values.get(name)) in kinds]
+def states_in(bug: TestedBug, names: Sequence[str], inputs: Sequence[str]) -> list[str]:
+    """Return which names hold states in a bug: the inputs, and what is of their types."""
+    kinds = {type(bug.values[name]) for name in inputs if name in bug.values}
+    return [name for name in names if type(bug.values.get(name)) in kinds]
