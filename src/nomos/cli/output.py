@@ -57,6 +57,10 @@ class Output:
 
 def write_file(path: Path, text: str) -> None:
     """Write a file whole or not at all; raises OSError, and leaves nothing then."""
+    if path.exists() and not path.is_file():  # a device or a pipe is not replaced
+        with path.open("w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        return
     unfinished = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
         unfinished.write_text(text, encoding="utf-8", newline="\n")

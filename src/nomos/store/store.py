@@ -345,25 +345,25 @@ def _decoded(row: sqlite3.Row) -> Row:
 
 
 def _record(row: sqlite3.Row) -> BugRecord:
-    mask = row["mask"]
+    mask = int(row["mask"])
     bug = Bug(
         id=row["id"],
-        case=row["number"],
+        case=int(row["number"]),
         choices=_choices(row["choices"]),
         failed=row["failed"],
         failures=tuple(n for n in range(mask.bit_length()) if mask >> n & 1),
         gap=row["gap"],
-        seen=row["seen"],
+        seen=int(row["seen"]),
         confirmed="batch" if row["how"] else "alone",
         is_new=bool(row["is_new"]),
-        inputs=json.loads(row["inputs"]),
-        outputs=json.loads(row["outputs"]),
+        inputs=dict(json.loads(row["inputs"])),
+        outputs=dict(json.loads(row["outputs"])),
     )
     subject = Subject(
         spec=row["spec"],
         property=row["property"],
         model=row["model"],
-        settings=json.loads(row["settings"]),
+        settings=dict(json.loads(row["settings"])),
     )
     return BugRecord(bug, subject, int(row["seed"]), row["status"], row["campaign"])
 

@@ -29,6 +29,7 @@ def reopened_job(subject: Subject, store: Path) -> tuple[Path, Job]:
     root = root.resolve()
     path = _own_spec(subject.spec, root, folder)
     loaded = load_spec(path)
+    loaded.runnable()  # where it cannot be run, that is what to say
     settings = dict(subject.settings)
     if subject.model:
         settings["model"] = _own_model(subject.model, path, root, folder, loaded)

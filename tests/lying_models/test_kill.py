@@ -1,0 +1,104 @@
+"""`kill -9` at random moments, then --resume: what comes out is as if nothing happened."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.lying_models.conftest import World
+from tests.lying_models.worlds import Fault, write_domain
+
+SLOW = "time.sleep(0.0005 * len(numbers))\n"
+HOLES = "return np.where(numbers % 17 == 3, -1, right)"
+CAMPAIGNS: dict[str, tuple[str, list[str]]] = {
+    "random": (SLOW + HOLES, ["--search", "random", "--budget", "3000"]),
+    "exhaustive": (SLOW + HOLES, ["--search", "exhaustive"]),
+    "crashes": (
+        SLOW + "if 36 in numbers: raise ValueError('no')\n" + HOLES,
+        ["--search", "random", "--budget", "2000", "--max-crashes", "9999"],
+    ),
+    "unstable": (
+        SLOW + "if len(numbers) > 1: right = np.where(numbers % 7 == 1, -9, right)\n"
+        "return right",
+        ["--search", "random", "--budget", "2000", "--confirm", "all"],
+    ),
+    "workers": (SLOW + HOLES, ["--search", "random", "--budget", "3000", "--jobs", "2"]),
+}
+REPORTS = ["--fail-on", "new", "--junit", "out.xml", "--json", "out.json", "--quiet"]
+
+
+def start(folder: Path, arguments: list[str]) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "nomos", "run", "specs", "--batch", "40", *arguments],
+        cwd=folder,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,  # its workers are killed with it
+    )
+
+
+def finish(folder: Path, arguments: list[str]) -> dict[str, Any]:
+    """Run to the end; return all that is written, without times."""
+    process = start(folder, arguments)
+    _, said = process.communicate(timeout=240)
+    assert "Traceback" not in said, said
+    document = json.loads((folder / "out.json").read_text())
+    for run in document["runs"]:
+        for name in ("seconds", "asked_again", "recorded"):
+            del run[name]
+    junit = (folder / "out.xml").read_text()
+    junit = re.sub(r' (time|timestamp)="[^"]*"', "", junit)
+    junit = re.sub(r"\d+ answers? (was|were) asked.*", "", junit)
+    return {"status": process.returncode, "json": document, "junit": junit}
+
+
+def put(world: World, name: str) -> list[str]:
+    """Put a campaign's model in place, with no store; return the arguments."""
+    code, arguments = CAMPAIGNS[name]
+    write_domain(world.folder, Fault("model", code, frozenset()))
+    subprocess.run(["rm", "-rf", str(world.folder / ".nomos")], check=True)
+    return [*arguments, *REPORTS]
+
+
+def kill_and_resume(world: World, name: str, moments: list[float]) -> None:
+    arguments = put(world, name)
+    began = time.monotonic()
+    whole = finish(world.folder, [*arguments, "--no-store"])
+    took = time.monotonic() - began
+    killed = 0
+    for moment in moments:
+        process = start(world.folder, [*arguments, "--resume"])
+        time.sleep(moment * took)
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            killed += 1
+        process.communicate()
+        (world.folder / "out.json").unlink(missing_ok=True)
+    found = finish(world.folder, [*arguments, "--resume"])
+    for run in (*found["json"]["runs"], *whole["json"]["runs"]):
+        del run["fingerprint"]  # a campaign without a store has none
+    assert found == whole
+    assert killed or not moments
+
+
+@pytest.mark.parametrize("name", ["random", "unstable"])
+def test_killed_once(world: World, name: str) -> None:
+    kill_and_resume(world, name, [0.7])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("name", CAMPAIGNS)
+def test_killed_at_a_random_moment(world: World, name: str, seed: int) -> None:
+    rng = np.random.default_rng([seed, len(name)])
+    kill_and_resume(world, name, [float(rng.uniform(0.1, 1.0))])
