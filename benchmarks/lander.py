@@ -3,7 +3,7 @@
     python -m benchmarks.lander [--cases 200]
 
 Runs the same cases of casestudies/lunar/specs/relax.nom, seed by seed, three ways in one
-process and one thread, and checks that all three come to the same verdicts:
+process and one thread, and checks that all three come to the same bugs:
 
 1. the plain way: gymnasium's own step, `PPO.predict` for each observation;
 2. the domain as it stands, one case at a time;
@@ -13,20 +13,15 @@ Needs the extras `lunar` and `lunar-train`.
 """
 
 import argparse
-import time
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+import nomos
+from benchmarks.throughput import Stopwatch
 from casestudies.lunar.box2d import lunar_lander
 from casestudies.lunar.lunar import Lunar
 from casestudies.lunar.state import LanderState
 from casestudies.lunar.train import make_learner
-from nomos import api
-from nomos.engine.choices import Stream
-from nomos.engine.engine import Engine, RandomCases, Way
-from nomos.engine.program import Program
 
 FOLDER = Path(__file__).parent.parent / "casestudies" / "lunar"
 SPEC = FOLDER / "specs" / "relax.nom"
@@ -77,16 +72,16 @@ def learner_of(path: Path) -> Any:
     return learner
 
 
-def measure(domain: Lunar, way: Way, cases: int, seed: int) -> tuple[float, Any]:
-    """Run cases; give their CPU seconds and verdicts."""
-    checked = api.check(SPEC)
-    assert checked.spec is not None
-    engine = Engine(Program(checked.spec, domain), way)
-    started = time.process_time()
-    judged = engine.run(
-        RandomCases(Stream(seed, checked.spec.name), 0, cases), tests=cases, crashes=1
+def measure(
+    domain: type[Lunar], way: str, cases: int, seed: int
+) -> tuple[float, list[str]]:
+    """Run cases; give their CPU seconds and the bugs that they are."""
+    watch = Stopwatch()
+    options = {"budget": cases, "search": "random", "confirm": 1}
+    result = nomos.run(
+        SPEC, domain=domain, way=way, seed=seed, handlers=[watch], **options
     )
-    return time.process_time() - started, judged.verdicts
+    return watch.seconds, [bug.id for bug in result.bugs]
 
 
 def main() -> None:
@@ -96,19 +91,19 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     plays = arguments.cases * PLAYS_PER_CASE
-    ways: list[tuple[str, Lunar, Way]] = [
-        ("gymnasium + SB3.predict, one at a time", OneAtATime(), "rows"),
-        ("Nomos' domain, one at a time", Lunar(), "rows"),
-        ("Nomos' domain, side by side", Lunar(), "lanes"),
+    ways: list[tuple[str, type[Lunar], str]] = [
+        ("gymnasium + SB3.predict, one at a time", OneAtATime, "rows"),
+        ("Nomos' domain, one at a time", Lunar, "rows"),
+        ("Nomos' domain, side by side", Lunar, "lanes"),
     ]
     print(f"{arguments.cases} relax cases, {plays} plays, one thread, CPU time")
-    first_rate, first_verdicts = 0.0, None
+    first_rate, first_bugs = 0.0, None
     for name, domain, way in ways:
-        seconds, verdicts = measure(domain, way, arguments.cases, arguments.seed)
+        seconds, bugs = measure(domain, way, arguments.cases, arguments.seed)
         rate = plays / seconds
-        if first_verdicts is None:
-            first_rate, first_verdicts = rate, verdicts
-        assert np.array_equal(verdicts, first_verdicts), "the ways disagree"
+        if first_bugs is None:
+            first_rate, first_bugs = rate, bugs
+        assert bugs == first_bugs, "the ways disagree"
         print(
             f"{name:40} {seconds:7.1f} s {rate:8.0f} plays/s {rate / first_rate:6.1f}x"
         )

@@ -13,13 +13,10 @@ import argparse
 import time
 from pathlib import Path
 
-from nomos.campaign.events import Finished
-from nomos.campaign.runner import Budget, Campaign
-from nomos.campaign.session import Options, Session
+import numpy as np
 
-from nomos import api
-from nomos.engine.choices import RandomCase, Stream
-from nomos.errors import NomosError
+import nomos
+from benchmarks.throughput import Stopwatch
 
 SPECS = {"mnist": "blur", "speech_command": "w_noise"}
 _BARE = 2000  # records that the bare model is timed on
@@ -29,28 +26,21 @@ _SINGLE = 100  # cases of the plain loop; it is slow, and a rate is all that is 
 def measure(name: str, cases: int) -> None:
     """Print the figures of one case study."""
     path = Path("casestudies") / name / "specs" / f"{SPECS[name]}.nom"
-    session = Session(Path(), Options())
-    prepared = session.prepare(*api.load_spec(path), path, {})
-    engine, domain = prepared.engine, prepared.subject.domain
-    list(Campaign(engine, 1, Budget(cases=1000), name_bug=str).run())  # warm
-    campaign = Campaign(engine, 0, Budget(cases=cases), name_bug=str)
+    watch = Stopwatch()
+    more = {"store": False, "search": "random", "handlers": [watch]}
+    nomos.run(path, budget=1000, seed=1, **more)  # warm
+    nomos.run(path, budget=_SINGLE, way="rows", confirm=1, **more)
+    single = watch.seconds / _SINGLE * cases
+    result = nomos.run(path, budget=cases, **more)
+    ours = watch.seconds
+    assert result.live is not None
+    domain = result.live.domain
+    part = np.asarray(domain.inputs()[:500])
     began = time.process_time()
-    end = list(campaign.run())[-1]
-    ours = time.process_time() - began
-    assert isinstance(end, Finished)
-    stream = Stream(0, prepared.subject.spec.name)
-    began = time.process_time()
-    for number in range(_SINGLE):
-        engine.alone.run(RandomCase(stream, number))
-    single = (time.process_time() - began) / _SINGLE * cases
-    sent, inputs = engine.answers.rows_sent, engine.program.source
-    predict = domain.predict.many  # type: ignore[attr-defined]  # both case studies have it
-    began = time.process_time()
-    part = inputs[:500]
     for _ in range(0, _BARE, len(part)):
-        predict(part)
+        domain.predict.many(part)  # type: ignore[attr-defined]  # both case studies have it
     bare = (time.process_time() - began) / _BARE * 2 * cases
-    print(f"{name}: {cases} cases, {sent} records sent to the model")
+    print(f"{name}: {cases} cases")
     print(f"  single calls, cases/s   {cases / single:>12,.0f}")
     print(
         f"  Nomos, cases/s          {cases / ours:>12,.0f}   {single / ours:.1f}x single"
@@ -58,8 +48,6 @@ def measure(name: str, cases: int) -> None:
     print(
         f"  bare model, cases/s     {cases / bare:>12,.0f}   {bare / ours:.0%} of bare"
     )
-    inside = bare * sent / (2 * cases)
-    print(f"  outside the model       {max(0.0, 1 - inside / ours):>12.0%} of the time")
 
 
 def main() -> None:
@@ -74,7 +62,7 @@ def main() -> None:
     for name in options.names or SPECS:
         try:
             measure(name, options.cases)
-        except NomosError as error:
+        except nomos.NomosError as error:
             print(f"{name}: {error}")
 
 

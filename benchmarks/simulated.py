@@ -13,15 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from nomos.engine.alone import Verdict
-from nomos.engine.judged import Judged, Violations
+from nomos.harness.alone import Verdict
+from nomos.harness.judged import Judged, Violations
 from nomos.results.result import Ensures, Subject
-from nomos.runner.campaigns.bugs import RunAlone
-from nomos.runner.campaigns.ranges import LARGEST, Range
+from nomos.runner.bugs import RunAlone
 from nomos.runner.executors.crew import Answer, Died, Task
 from nomos.runner.executors.worker import About
+from nomos.runner.ranges import Range
 
 INPUTS = 100_000
+CHUNK = 8192  # cases
 _AT_ONCE = 8  # answers that the driver finds when it looks
 
 
@@ -38,8 +39,8 @@ class SimulatedCrew:
         self._rng = np.random.default_rng(0)
         self._todo: list[tuple[int, Task]] = []
         self._tickets = 0
-        self._rows = np.flatnonzero(self._rng.random(LARGEST) < bugs)
-        self._verdicts = np.full(LARGEST, Verdict.PASSED, dtype=np.int8)
+        self._rows = np.flatnonzero(self._rng.random(CHUNK) < bugs)
+        self._verdicts = np.full(CHUNK, Verdict.PASSED, dtype=np.int8)
         self._verdicts[self._rows] = Verdict.VIOLATED
 
     def submit(self, task: Task) -> int:

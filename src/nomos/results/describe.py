@@ -15,10 +15,13 @@ from nomos.domain.schema import Schema
 
 _LARGEST_ARRAY = 64  # numbers; of larger arrays only the shape and a checksum are kept
 _LONGEST_REPR = 500
+_PLAIN = (int, str, bool, type(None))
 
 
 def describe(value: Any, schema: Schema | None = None) -> Any:
     """Return a value as data made of dicts, lists, strings, numbers and None."""
+    if type(value) in _PLAIN:  # most are, and bugs have many of them
+        return value
     if isinstance(value, np.ndarray):
         return _array(value, schema)
     if isinstance(value, np.generic):

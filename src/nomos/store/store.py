@@ -144,8 +144,10 @@ class Store:
                 (_encoded(campaign, row) for row in new),
             )
             self._connection.executemany(
-                "UPDATE bugs SET latest = 0 WHERE id = ? AND campaign < ? AND latest",
-                ((row.bug.id, campaign) for row in new if row.bug is not None),
+                # A later campaign may have been faster to write the same bug.
+                "UPDATE bugs SET latest = 0 WHERE id = ?1 AND latest"
+                " AND campaign < (SELECT max(campaign) FROM bugs WHERE id = ?1)",
+                ((row.bug.id,) for row in new if row.bug is not None),
             )
             self._connection.executemany(
                 "UPDATE bugs SET seen = ? WHERE campaign = ? AND number = ?",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-LARGEST = 8192  # cases of a chunk; larger ones leave the processor's cache
+LARGEST = 32_768  # cases of a chunk; larger ones save nothing more
 SMALLEST = 64  # of the first chunk: something is seen at once, whatever the model takes
 _LONGEST_S = 0.5  # a chunk should be over by then, so that progress shows
 
