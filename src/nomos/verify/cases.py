@@ -61,7 +61,7 @@ class Cases:
             rows.append(self.space.rows(values, count, self.dtype))
         answers = self.ask(np.concatenate(rows))
         parts = [answers[n * count : (n + 1) * count] for n in range(len(rows))]
-        return violated(self.question, parts)
+        return violated(self.question, parts, atoms)
 
     def from_schema(self, rng: np.random.Generator, count: int) -> Atoms:
         """Draw cases with each feature drawn by itself."""

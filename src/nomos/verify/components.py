@@ -94,9 +94,14 @@ class Problem:
         }
 
 
-def violated(question: Question, answers: Sequence[Array]) -> Array:
+def violated(
+    question: Question,
+    answers: Sequence[Array],
+    others: Mapping[str, Array] | None = None,
+) -> Array:
     """Return in which cases an ensures does not hold, given the model's answers."""
     values = {f"{ANSWER}{call}": np.asarray(a) for call, a in enumerate(answers)}
+    values |= others or {}
     count = len(answers[0])
     bad = np.zeros(count, bool)
     for formula in question.ensures:
