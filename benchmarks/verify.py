@@ -280,7 +280,7 @@ def estimator_of(name: str, signs: list[int] | None) -> Any:
     sizes = tuple(int(n) for n in name.removeprefix("mlp").split("-") if n.isdigit())
     if name.endswith("-value"):
         return pipeline.make_pipeline(
-            scaler, neural_network.MLPRegressor(sizes, max_iter=300, random_state=0)
+            scaler, neural_network.MLPRegressor(hidden_layer_sizes=sizes, max_iter=300, random_state=0)
         )
     return pipeline.make_pipeline(
         scaler, neural_network.MLPClassifier(sizes, max_iter=300, random_state=0)

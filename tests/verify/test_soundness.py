@@ -23,7 +23,7 @@ TREES = (
     "histograms",
     "pipeline",
 )
-KINDS = TREES
+KINDS = (*TREES, "logistic", "linear regressor", "network", "network regressor")
 PATIENT = Options(seconds=120, counting=120)
 
 

@@ -180,7 +180,7 @@ def random_model(rng: np.random.Generator, kind: str, rows: Array) -> Any:
             neural_network.MLPClassifier((6, 4), max_iter=30, random_state=seed),
         ),
         "network regressor": lambda: neural_network.MLPRegressor(
-            (6, 4), max_iter=30, random_state=seed
+            hidden_layer_sizes=(6, 4), max_iter=30, random_state=seed
         ),
     }
     target = values if kind.endswith("regressor") else labels

@@ -193,7 +193,7 @@ class _Builder:
         for draw in self.group.draws:
             if late is not None and late in atoms(draw.low) | atoms(draw.high):
                 raise NotProvable("a real feature bounds a draw", draw.low.span)
-            self._draw(draw)
+            self._draw(draw, last=late is None and draw is self.group.draws[-1])
             self._filter()
         if late is not None:
             self._cut_feature(late)
@@ -240,7 +240,7 @@ class _Builder:
                 self.guards.remove(guard)
                 self._keep(np.flatnonzero(holds(guard, self.values, len(self.counts))))
 
-    def _draw(self, draw: Draw) -> None:
+    def _draw(self, draw: Draw, *, last: bool) -> None:
         count = len(self.counts)
         low, high = (self._whole(b, count) for b in (draw.low, draw.high))
         self._keep(possible := np.flatnonzero(low <= high))
@@ -250,7 +250,7 @@ class _Builder:
             starts = np.repeat(np.cumsum(lengths) - lengths, lengths)
             values = np.arange(int(lengths.sum())) - starts + np.repeat(low, lengths)
             self._expanded(draw.atom, lengths, values)
-        elif draw is self.group.draws[-1] and self.keys is not None:
+        elif last and self.keys is not None:
             self._cut_integers(draw.atom, low, high)
         else:
             raise NotProvable("this draw has too many values", draw.low.span)

@@ -24,7 +24,7 @@ from nomos.verify.space import Space, around, whole, within
 from nomos.verify.splitting import split
 from nomos.verify.structure.layers import Layers
 from nomos.verify.structure.read import read_structure
-from nomos.verify.structure.trees import Trees
+from nomos.verify.structure.trees import SINGLE, Trees
 from nomos.verify.symbolic import NotProvable, Question, question
 from nomos.verify.witness import Judge
 
@@ -104,6 +104,10 @@ class Prover:
                 name = type(self.domain).__name__
                 raise NotProvable(f"{name} has no model `{attribute}`, as it declares")
             structure = read_structure(model, self.space.schema.width)
+            if isinstance(structure, Layers) and self.data.dtype.itemsize < 8:
+                # Then libraries may calculate in the type of the rows.
+                link = 16 * SINGLE if structure.link else 0.0
+                structure = replace(structure, roundoff=SINGLE, link=link)
             ask = asker(self.domain, function)
             compared = compare(structure, ask, self.space, self.data, function)
             self._models[function] = _Model(structure, ask, compared)
