@@ -26,8 +26,6 @@ from typing import Any
 for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(threads, "1")  # before numpy is imported
 
-import numpy as np
-
 ROOT = Path(__file__).parents[1]
 MODELS = ROOT / "build" / "verify"
 CASES = {"compas": "Compas", "german_credit": "GermanCredit"}
@@ -69,7 +67,9 @@ def main() -> None:
     """Run the families that are asked for, and print one table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("families", nargs="*", default=[])
-    parser.add_argument("--limit", type=float, default=60.0, help="seconds of each task")
+    parser.add_argument(
+        "--limit", type=float, default=60.0, help="seconds of each task"
+    )
     parser.add_argument("--only", default="", help="tasks whose names hold this text")
     parser.add_argument("--task", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -89,7 +89,10 @@ def main() -> None:
 def tasks(family: str) -> Iterator[list[str]]:
     """Yield the case study, the model and the spec of each task."""
     for case in CASES:
-        specs = [p.stem for p in sorted((ROOT / "casestudies" / case / "specs").glob("*.nom"))]
+        specs = [
+            p.stem
+            for p in sorted((ROOT / "casestudies" / case / "specs").glob("*.nom"))
+        ]
         if family == "committed":
             models = ["dt.onnx", "nn.onnx"]
         elif family == "around":
@@ -107,7 +110,14 @@ def measure(task: list[str], limit: float) -> dict[str, Any]:
     """Run a task in a process of its own, and print its line."""
     if not task[2].endswith(".onnx"):
         train(task[1], task[2])
-    command = [sys.executable, __file__, "--limit", str(limit), "--task", json.dumps(task)]
+    command = [
+        sys.executable,
+        __file__,
+        "--limit",
+        str(limit),
+        "--task",
+        json.dumps(task),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     name = " ".join(task)
     if done.returncode:
@@ -130,12 +140,14 @@ def summary(lines: list[dict[str, Any]]) -> None:
         answers = [line["answer"] for line in own]
         counts = ", ".join(f"{answers.count(a)} {a}" for a in dict.fromkeys(answers))
         print(
-            f"{family}: {len(own)} tasks: {counts}; at most {max(l['cpu'] for l in own):.2f}"
-            f" CPU s and {max(l['mb'] for l in own)} MB"
+            f"{family}: {len(own)} tasks: {counts}; at most {max(line['cpu'] for line in own):.2f}"
+            f" CPU s and {max(line['mb'] for line in own)} MB"
         )
 
 
-def run_task(family: str, case: str, model: str, spec: str, limit: float) -> dict[str, Any]:
+def run_task(
+    family: str, case: str, model: str, spec: str, limit: float
+) -> dict[str, Any]:
     """Prove one property, and return its line of the table."""
     from nomos.api import load_spec
     from nomos.domain.find import build
@@ -145,14 +157,15 @@ def run_task(family: str, case: str, model: str, spec: str, limit: float) -> dic
     folder = ROOT / "casestudies" / case
     path = folder / "specs" / f"{spec}.nom"
     if family == "lipschitz":
-        path = folder / "specs" / "lipschitz.nom"
         path = MODELS / case / "lipschitz.nom"
         path.parent.mkdir(parents=True, exist_ok=True)
         bound, oldest = (1.0, 96) if case == "compas" else (0.5, 75)
         path.write_text(LIPSCHITZ.format(case=case, bound=bound, oldest=oldest))
         sys.path.append(str(folder))
     checked, imported = load_spec(path)
-    file = folder / "models" / model if model.endswith(".onnx") else trained(case, model)
+    file = (
+        folder / "models" / model if model.endswith(".onnx") else trained(case, model)
+    )
     assert imported.domain is not None
     warnings.simplefilter("ignore")
     with trusting():
@@ -160,7 +173,13 @@ def run_task(family: str, case: str, model: str, spec: str, limit: float) -> dic
     try:
         prover._model("predict")
     except NotProvable as error:
-        return {"answer": "open", "confirmed": "", "cpu": 0.0, "mb": 0, "share": str(error)}
+        return {
+            "answer": "open",
+            "confirmed": "",
+            "cpu": 0.0,
+            "mb": 0,
+            "share": str(error),
+        }
     radius = {"age": 3.0, "juv_fel_count": 1.0, "juv_misd_count": 1.0,
               "juv_other_count": 1.0, "v_decile_score": 1.0, "priors_count": float("inf")}  # fmt: skip
     options = Options(
@@ -172,7 +191,13 @@ def run_task(family: str, case: str, model: str, spec: str, limit: float) -> dic
     try:
         result = prover.verify(checked, options)
     except NotProvable as error:
-        return {"answer": "open", "confirmed": "", "cpu": 0.0, "mb": 0, "share": str(error)}
+        return {
+            "answer": "open",
+            "confirmed": "",
+            "cpu": 0.0,
+            "mb": 0,
+            "share": str(error),
+        }
     cpu = time.process_time() - started
     answer = {"holds": "proved", "violated": "refuted", "open": "open"}[result.verdict]
     if result.rows:
@@ -218,7 +243,9 @@ def train(case: str, model: str) -> None:
     if variant in ("binary", "mono"):
         labels = (labels >= labels.max()).astype(int)
     if variant == "value":
-        target = schema.columns.index("v_decile_score" if case == "compas" else "duration")
+        target = schema.columns.index(
+            "v_decile_score" if case == "compas" else "duration"
+        )
         labels = rows[:, target] / (1 if case == "compas" else 12)
         rows = rows.copy()
         rows[:, target] = rows[0, target]
@@ -249,7 +276,14 @@ def learning(case: str) -> tuple[Any, Any, Any]:
 
 def estimator_of(name: str, signs: list[int] | None) -> Any:
     """Return an estimator of the zoo, not yet trained."""
-    from sklearn import ensemble, linear_model, neural_network, pipeline, preprocessing, tree
+    from sklearn import (
+        ensemble,
+        linear_model,
+        neural_network,
+        pipeline,
+        preprocessing,
+        tree,
+    )
 
     scaler = preprocessing.StandardScaler()
     if name == "dt8":
@@ -261,7 +295,9 @@ def estimator_of(name: str, signs: list[int] | None) -> Any:
     if name == "gb100x3":
         return ensemble.GradientBoostingClassifier(max_depth=3, random_state=0)
     if name == "hgb100":
-        return ensemble.HistGradientBoostingClassifier(random_state=0, monotonic_cst=signs)
+        return ensemble.HistGradientBoostingClassifier(
+            random_state=0, monotonic_cst=signs
+        )
     if name == "xgb200x4":
         import xgboost
 
@@ -276,11 +312,16 @@ def estimator_of(name: str, signs: list[int] | None) -> Any:
             n_estimators=100, n_jobs=1, verbose=-1, monotone_constraints=signs
         )
     if name == "logistic":
-        return pipeline.make_pipeline(scaler, linear_model.LogisticRegression(max_iter=1000))
+        return pipeline.make_pipeline(
+            scaler, linear_model.LogisticRegression(max_iter=1000)
+        )
     sizes = tuple(int(n) for n in name.removeprefix("mlp").split("-") if n.isdigit())
     if name.endswith("-value"):
         return pipeline.make_pipeline(
-            scaler, neural_network.MLPRegressor(hidden_layer_sizes=sizes, max_iter=300, random_state=0)
+            scaler,
+            neural_network.MLPRegressor(
+                hidden_layer_sizes=sizes, max_iter=300, random_state=0
+            ),
         )
     return pipeline.make_pipeline(
         scaler, neural_network.MLPClassifier(sizes, max_iter=300, random_state=0)
@@ -288,5 +329,4 @@ def estimator_of(name: str, signs: list[int] | None) -> Any:
 
 
 if __name__ == "__main__":
-    np.seterr(all="ignore")
     main()

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from types import ModuleType
-from typing import Any
-
 import pytest
 
 from nomos.verify import NotProvable, Options, prove, real, verify

@@ -11,7 +11,16 @@ from typing import Any
 import numpy as np
 
 from nomos.diagnostics import Source
-from nomos.domain import Category, Domain, Flag, Integer, OneHot, Ordinal, Schema, batched
+from nomos.domain import (
+    Category,
+    Domain,
+    Flag,
+    Integer,
+    OneHot,
+    Ordinal,
+    Schema,
+    batched,
+)
 from nomos.domain.domain import offer_of
 from nomos.harness.alone import Alone, Verdict
 from nomos.harness.choices import Odometer
@@ -47,7 +56,8 @@ def all_rows(schema: Schema, dtype: Any) -> Array:
                 choices.append(np.eye(len(levels)).tolist())
             case Ordinal(levels=levels) | Category(levels=levels):
                 choices.append([[v] for v in range(len(levels))])
-    return np.array([sum(map(list, c), []) for c in itertools.product(*choices)], dtype)
+    records = [list(itertools.chain(*c)) for c in itertools.product(*choices)]
+    return np.array(records, dtype)
 
 
 def domain_of(
@@ -138,7 +148,14 @@ def random_schema(rng: np.random.Generator) -> Schema:
 
 def random_model(rng: np.random.Generator, kind: str, rows: Array) -> Any:
     """Train a small model on random labels that follow the rows a little."""
-    from sklearn import ensemble, linear_model, neural_network, pipeline, preprocessing, tree
+    from sklearn import (
+        ensemble,
+        linear_model,
+        neural_network,
+        pipeline,
+        preprocessing,
+        tree,
+    )
 
     chosen = rows[rng.integers(0, len(rows), 80)].astype(np.float64)
     noise = rng.normal(size=len(chosen))
@@ -152,7 +169,9 @@ def random_model(rng: np.random.Generator, kind: str, rows: Array) -> Any:
     depth = int(rng.integers(1, 4))
     count = int(rng.integers(2, 6))
     makers: dict[str, Callable[[], Any]] = {
-        "tree": lambda: tree.DecisionTreeClassifier(max_depth=depth + 1, random_state=seed),
+        "tree": lambda: tree.DecisionTreeClassifier(
+            max_depth=depth + 1, random_state=seed
+        ),
         "tree regressor": lambda: tree.DecisionTreeRegressor(max_depth=depth + 1),
         "forest": lambda: ensemble.RandomForestClassifier(
             count, max_depth=depth, random_state=seed
@@ -229,7 +248,12 @@ def random_spec(
     lines += [f"  {o} = predict({c})" for o, c in zip(outputs, calls, strict=True)]
     ensures = ["d1 <= d2", "d1 >= d2", "d1 == d2", "d1 != d2 || d1 < 1"]
     if numbers:
-        ensures = ["d1 <= d2", "d1 - d2 <= 0.5 && d2 - d1 <= 0.5", "d2 < d1 + 1", "d1 == d2"]
+        ensures = [
+            "d1 <= d2",
+            "d1 - d2 <= 0.5 && d2 - d1 <= 0.5",
+            "d2 < d1 + 1",
+            "d1 == d2",
+        ]
     if rng.random() < 0.3:
         ensures += [f"x1.{names[0]} > 1 ==> d1 <= d2", "v > 2 || d1 == d2"]
     if len(calls) == 3:

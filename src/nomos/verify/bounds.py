@@ -80,14 +80,14 @@ class Relaxation:
         flat = first.reshape(*first.shape[:2], -1)
         return constant + self._most(state, flat), flat
 
-    def _linear(
-        self, known: Bounds, weights: Array, layer: int
-    ) -> tuple[Array, Array]:
+    def _linear(self, known: Bounds, weights: Array, layer: int) -> tuple[Array, Array]:
         """Return what `weights . sums` of a layer is at most, in sums of the first one."""
         constant: Array = np.zeros(weights.shape[:2])
         for number in range(layer, 0, -1):
             constant = constant + (weights @ self.model.biases[number]).sum(axis=2)
-            weights, more = relaxed(weights @ self.model.weights[number], known[number - 1])
+            weights, more = relaxed(
+                weights @ self.model.weights[number], known[number - 1]
+            )
             constant = constant + more
         return constant + (weights @ self.model.biases[0]).sum(axis=2), weights
 
@@ -97,6 +97,27 @@ class Relaxation:
         for component, own in zip(self.components, state, strict=True):
             most = most + component.bound(own, flat)[1]
         return most
+
+    def numbers(self, state: State) -> Array:
+        """Return how many values are left, (parts, components)."""
+        found = [c.numbers(own) for c, own in zip(self.components, state, strict=True)]
+        return np.stack(found, axis=1)
+
+    def gains(self, state: State, weights: Array, scales: Array | None = None) -> Array:
+        """Return how much bounds depend on each component; -1: it has one value left.
+
+        `weights` are of the first layer's sums, (parts, sums); `scales` say how much it
+        counts that a sum is wide.
+        """
+        found = []
+        share = 0.05 * np.abs(weights).mean(axis=1, keepdims=True)
+        wide = share if scales is None else scales
+        for component, own in zip(self.components, state, strict=True):
+            low, high = component.bound(own, weights[:, None])
+            least, most = component.box(own)
+            gain = (high - low)[:, 0] + ((most - least) * wide).sum(axis=1)
+            found.append(np.where(component.numbers(own) < 2, -1.0, gain))
+        return np.stack(found, axis=1)
 
     def error(self, known: Bounds) -> Array:
         """Bound the rounding errors of scores on each part, (parts, scores)."""
@@ -110,7 +131,7 @@ class Relaxation:
             _, error = model.after(weight, bias, size, error)
             if layer < self.last:
                 size = np.maximum(known[layer][1].max(axis=1), 0)
-        return error + model.link + self.own_error
+        return np.asarray(error + model.link + self.own_error)
 
     @property
     def own_error(self) -> Array:

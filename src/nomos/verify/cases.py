@@ -71,16 +71,22 @@ class Cases:
                 atoms[f"{name}.{feature}"] = self._rounded(values)
         return self.with_draws(atoms, count, rng)
 
-    def from_rows(self, data: Array, rng: np.random.Generator, count: int) -> Atoms:
-        """Draw cases whose inputs are rows of the data that lie in the space."""
+    def from_rows(
+        self, data: Array, rng: np.random.Generator, count: int, changes: int = 0
+    ) -> Atoms:
+        """Draw cases whose inputs are rows of the data, with some features changed."""
         data = data[self.inside(data)]
         if not len(data):
-            return self.with_draws(self.from_schema(rng, 1), 0, rng)
+            return self.from_schema(rng, 0)
         atoms = {}
         for name in self.question.inputs:
             rows = data[rng.integers(0, len(data), count)]
+            other = self.space.sample(rng, count)
+            share = changes / len(self.space.ranges)
             for feature, one in self.space.ranges.items():
-                atoms[f"{name}.{feature}"] = one.read(rows)
+                drawn, kept = self._rounded(other[feature]), one.read(rows)
+                changed = rng.random(count) < share
+                atoms[f"{name}.{feature}"] = np.where(changed, drawn, kept)
         return self.with_draws(atoms, count, rng)
 
     def inside(self, data: Array) -> Array:

@@ -17,7 +17,7 @@ import numpy as np
 
 from nomos.domain.schema import Category, OneHot
 from nomos.lang import core
-from nomos.verify.cuts import Keys, cut_integers, cut_reals
+from nomos.verify.cuts import Cuts, Keys, cut_integers, cut_reals
 from nomos.verify.formulas import Array, evaluate, holds
 from nomos.verify.space import Space
 from nomos.verify.symbolic import ANSWER, Draw, NotProvable, Question, Write, atoms
@@ -116,7 +116,9 @@ def groups(question: Question, space: Space) -> list[Group]:
         for call, record in enumerate(question.calls)
         for name, value in record.items()
     }
-    parent = {f"{i}.{name}": f"{i}.{name}" for i in question.inputs for name in space.ranges}
+    parent = {
+        f"{i}.{name}": f"{i}.{name}" for i in question.inputs for name in space.ranges
+    }
     parent |= {draw.atom: draw.atom for draw in question.draws}
 
     def root(atom: str) -> str:
@@ -140,9 +142,7 @@ def groups(question: Question, space: Space) -> list[Group]:
     return [*found, constant] if constant.slots or constant.guards else found
 
 
-def _group(
-    question: Question, own: set[str], slots: Mapping[Slot, core.Expr]
-) -> Group:
+def _group(question: Question, own: set[str], slots: Mapping[Slot, core.Expr]) -> Group:
     """Return what is said of these atoms; of none: what is said of constants."""
 
     def mine(expr: core.Expr) -> bool:
@@ -166,9 +166,7 @@ def build(
     return Problem(question, space, dtype, tuple(tables))
 
 
-def table(
-    group: Group, space: Space, dtype: np.dtype[Any], keys: Keys | None
-) -> Table:
+def table(group: Group, space: Space, dtype: np.dtype[Any], keys: Keys | None) -> Table:
     """Return the combinations of a group's values that fulfil its guards."""
     return _Builder(group, space, dtype, keys).table()
 
@@ -207,7 +205,9 @@ class _Builder:
         reals = [a for a in self.group.features if self._range(a).is_real]
         sizes = {a: self._range(a).count for a in self.group.features}
         if len(reals) > 1:
-            raise NotProvable(f"{' and '.join(reals)} are real and depend on each other")
+            raise NotProvable(
+                f"{' and '.join(reals)} are real and depend on each other"
+            )
         if math.prod(sizes.values()) <= LARGEST_TABLE:
             return reals[0] if reals else None
         largest = max(sizes, key=lambda atom: sizes[atom])
@@ -299,9 +299,7 @@ class _Builder:
         }
         self.counts = np.concatenate([part[1] for part in parts])
 
-    def _cuts(self, atom: str) -> Any:
-        from nomos.verify.cuts import Cuts
-
+    def _cuts(self, atom: str) -> Cuts:
         assert self.keys is not None
         slots = [(name, value) for (_, name), value in self.group.slots.items()]
         return Cuts(atom, slots, [*self.guards], self.keys)

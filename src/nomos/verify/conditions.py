@@ -57,7 +57,9 @@ def violations(
         ]
     count = 2 if decision == "sign" else scores
     if count**calls > _MOST_COMBINATIONS:
-        raise NotProvable(f"{calls} calls with {count} labels have too many combinations")
+        raise NotProvable(
+            f"{calls} calls with {count} labels have too many combinations"
+        )
     labels = np.arange(count) if classes is None else classes
     combinations = np.array(list(itertools.product(range(count), repeat=calls)))
     bad = violated(question, [labels[combinations[:, c]] for c in range(calls)])
@@ -144,8 +146,8 @@ def _linear(expr: core.Expr, calls: int) -> tuple[Array, float]:
             return -weights, -constant
         case core.Arithmetic(operator="+" | "-" as sign, left=left, right=right):
             one, two = _linear(left, calls), _linear(right, calls)
-            factor = 1 if sign == "+" else -1
-            return one[0] + factor * two[0], one[1] + factor * two[1]
+            side = 1 if sign == "+" else -1
+            return one[0] + side * two[0], one[1] + side * two[1]
         case core.Arithmetic(operator="*" | "/" as sign, left=left, right=right):
             one, two = _linear(left, calls), _linear(right, calls)
             if sign == "*" and not one[0].any():
@@ -196,7 +198,10 @@ def ordered_pairs(way: Violation, calls: int) -> Iterator[tuple[int, int]]:
                 yield one, two
         return
     for space in way.conditions:
-        over, under = np.argwhere(space.weights[:, 0] > 0), np.argwhere(space.weights[:, 0] < 0)
+        over, under = (
+            np.argwhere(space.weights[:, 0] > 0),
+            np.argwhere(space.weights[:, 0] < 0),
+        )
         plain = len(over) == len(under) == 1 and space.constant == 0 and space.strict
         if plain and space.weights.sum() == 0:
             yield int(over[0, 0]), int(under[0, 0])

@@ -158,13 +158,18 @@ def cut_reals(
     done: list[tuple[Array, Array]] = []
     while len(rows):
         own = {name: column[rows] for name, column in values.items()}
-        sides = [_signs(cuts, own, _float(p, dtype), len(rows)) for p in (firsts, lasts)]
+        sides = [
+            _signs(cuts, own, _float(p, dtype), len(rows)) for p in (firsts, lasts)
+        ]
         alike = (sides[0] == sides[1]).all(axis=1)
         done.append((rows[alike], _float(firsts[alike], dtype)))
         rows, first, last = rows[~alike], firsts[~alike], lasts[~alike]
         middle = (first >> 1) + (last >> 1) + (first & last & 1)
         rows = np.concatenate([rows, rows])
-        firsts, lasts = np.concatenate([first, middle + 1]), np.concatenate([middle, last])
+        firsts, lasts = (
+            np.concatenate([first, middle + 1]),
+            np.concatenate([middle, last]),
+        )
     return np.concatenate([d[0] for d in done]), np.concatenate([d[1] for d in done])
 
 
@@ -183,15 +188,16 @@ def _signs(cuts: Cuts, own: Mapping[str, Array], at: Array, count: int) -> Array
 
 def _place(numbers: Array) -> Array:
     """Return whole numbers in the order of floats."""
-    bits = numbers.view(np.int32 if numbers.dtype.itemsize == 4 else np.int64)
-    least = np.iinfo(bits.dtype).min
+    kind: Any = np.int32 if numbers.dtype.itemsize == 4 else np.int64
+    bits: Array = numbers.view(kind)
+    least = np.iinfo(kind).min
     return np.where(bits < 0, least - bits, bits).astype(np.int64)
 
 
 def _float(places: Array, dtype: np.dtype[Any]) -> Array:
     """Return the floats at places that `_place` gave."""
-    kind = np.int32 if dtype.itemsize == 4 else np.int64
-    bits = places.astype(kind)
+    kind: Any = np.int32 if dtype.itemsize == 4 else np.int64
+    bits: Array = places.astype(kind)
     least = np.iinfo(kind).min
     floats: Array = np.where(bits < 0, least - bits, bits).astype(kind).view(dtype)
     return floats

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from nomos.verify.cases import Cases
+from typing import Any
+
+from nomos.verify.cases import Cases, columns_of
 from nomos.verify.components import build
-from nomos.verify.conditions import violations
+from nomos.verify.conditions import Violation, violations
 from nomos.verify.ensemble import EnsembleSearch
 from nomos.verify.formulas import Array
 from nomos.verify.leaves import Reached
 from nomos.verify.netsearch import NetworkSearch
 from nomos.verify.regions import Regions
+from nomos.verify.rise import atoms_of_rise, find_rise
 from nomos.verify.search import Ask, Findings, Limits
 from nomos.verify.single import count_exactly
+from nomos.verify.slope import SlopeSearch, ends_of
 from nomos.verify.space import Space
 from nomos.verify.structure.layers import Layers
 from nomos.verify.structure.trees import TreeKeys, Trees
 from nomos.verify.symbolic import Question
+
+_SLOPES = 0.6  # the part of the time in which one copy is tried
 
 
 def settle(
@@ -69,4 +75,40 @@ def _settle_layers(
         return Findings(0), ""
     if not ways:
         return Findings(search.total, good=search.total), "no answers break it"
+    one_layer = len(model.weights) == 1
+    if limits.found_at is None and not one_layer and model.decision != "value":
+        outcome = _by_slopes(question, ways, model, data, cases, limits)
+        if outcome is True:
+            return Findings(search.total, good=search.total), "slopes of layers"
+        if outcome:
+            return search.run(outcome), "slopes of layers"
     return search.run(), "linear bounds of layers"
+
+
+def _by_slopes(
+    question: Question,
+    ways: list[Violation],
+    model: Layers,
+    data: Array,
+    cases: Cases,
+    limits: Limits,
+) -> bool | dict[str, Any]:
+    """Try one copy instead of two: True for a proof, a case that breaks the property."""
+    regions = Regions(question, cases.space, cases.dtype, model)
+    labels = 2 if model.decision == "sign" else len(model.biases[-1])
+    rise = find_rise(question, ways, labels, regions)
+    if rise is None:
+        return False
+    part = Limits(_SLOPES * limits.seconds, limits.counting)
+    search = SlopeSearch(model, rise, cases, part)
+    for attempt in (lambda: search.sweep(data), search.run):
+        outcome = attempt()
+        if outcome is True:
+            return True
+        if isinstance(outcome, dict):
+            atoms = atoms_of_rise(rise, *ends_of(outcome), regions)
+            case = {**outcome, **(atoms or {})}
+            # A rise that the spec does not make, or only rounding, is no violation.
+            if atoms is not None and cases.broken(columns_of(case, 1), 1)[0]:
+                return case
+    return False

@@ -53,7 +53,9 @@ class EnsembleSearch:
         self.constants = flat @ base + self.objectives.constants
         error = np.tile(self.model.error, calls)
         size = np.abs(self.gains).sum(axis=0) if len(self.gains) else 0.0
-        self.slack = np.abs(flat) @ error + 64 * DOUBLE * (size + np.abs(self.constants))
+        self.slack = np.abs(flat) @ error + 64 * DOUBLE * (
+            size + np.abs(self.constants)
+        )
         self._orders()
 
     def _orders(self) -> None:
@@ -62,7 +64,9 @@ class EnsembleSearch:
         self.rules: list[list[list[int]]] = []
         for way in self.ways:
             rules = []
-            pairs = ordered_pairs(way, self.problem.calls) if self.model.in_order else ()
+            pairs = (
+                ordered_pairs(way, self.problem.calls) if self.model.in_order else ()
+            )
             for one, two in pairs:
                 own = self._rises(way, one, two)
                 rules.append(list(range(len(columns), len(columns) + len(own))))
@@ -108,7 +112,7 @@ class EnsembleSearch:
         gains, tree = self.gains[part.alive], self.tree[part.alive]
         starts = np.flatnonzero(np.r_[True, tree[1:] != tree[:-1]])
         most = np.maximum.reduceat(gains, starts, axis=0).sum(axis=0) + self.constants
-        rising = self.rising[part.alive].any(axis=0)
+        rising: Array = np.any(self.rising[part.alive], axis=0)
         live = tuple(
             way
             for way in part.live

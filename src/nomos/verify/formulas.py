@@ -82,7 +82,10 @@ def _numbers(expr: core.Expr, values: Values, count: int) -> Array:
 
 
 def _arithmetic(expr: core.Arithmetic, values: Values, count: int) -> Array:
-    left, right = _numbers(expr.left, values, count), _numbers(expr.right, values, count)
+    left, right = (
+        _numbers(expr.left, values, count),
+        _numbers(expr.right, values, count),
+    )
     if expr.operator in "/%" and (right == 0).any():
         raise NotProvable("the divisor can be 0, which is an error", expr.span)
     with np.errstate(all="ignore"):

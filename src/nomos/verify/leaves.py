@@ -75,7 +75,9 @@ class Reached:
                 fits &= one @ two.T > 0
             first, second = np.nonzero(fits)
             if len(first) > _MOST_TUPLES:
-                raise NotProvable("a tree has too many pairs of leaves that a case reaches")
+                raise NotProvable(
+                    "a tree has too many pairs of leaves that a case reaches"
+                )
             masks = masks[first] & more[second]
             numbers = np.concatenate([numbers[first], others[second][:, None]], axis=1)
         return LeafTuples(masks, numbers, tree.value[numbers])

@@ -34,9 +34,7 @@ def neighbours(cases: Cases, case: dict[str, Any], data: Array) -> dict[str, Nei
     return found
 
 
-def _differences(
-    cases: Cases, case: dict[str, Any], data: Array, name: str
-) -> Array:
+def _differences(cases: Cases, case: dict[str, Any], data: Array, name: str) -> Array:
     """Return of each row which features differ from those of an input."""
     return np.stack(
         [
@@ -54,7 +52,9 @@ def moved(cases: Cases, case: dict[str, Any], data: Array) -> dict[str, Any]:
         return case
     targets = {}
     for name in cases.question.inputs:
-        order = np.argsort(_differences(cases, case, data, name).sum(axis=1), kind="stable")
+        order = np.argsort(
+            _differences(cases, case, data, name).sum(axis=1), kind="stable"
+        )
         targets[name] = data[np.resize(order[:_ROWS], _ROWS)]
     atoms = columns_of(case, _ROWS)
     for _ in range(_ROUNDS):
@@ -64,7 +64,9 @@ def moved(cases: Cases, case: dict[str, Any], data: Array) -> dict[str, Any]:
                 kind = np.result_type(atoms[f"{name}.{feature}"], wanted)
                 tried = {**atoms, f"{name}.{feature}": wanted.astype(kind)}
                 ok = cases.allowed(tried, _ROWS)
-                ok[ok] = cases.broken({a: v[ok] for a, v in tried.items()}, int(ok.sum()))
+                ok[ok] = cases.broken(
+                    {a: v[ok] for a, v in tried.items()}, int(ok.sum())
+                )
                 atoms[f"{name}.{feature}"] = np.where(
                     ok, wanted, atoms[f"{name}.{feature}"]
                 )

@@ -8,6 +8,7 @@ that are small enough are asked from the model itself, case by case.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -48,7 +49,9 @@ class NetworkSearch:
         self.relaxation = Relaxation(model, parts, calls)
         self.objectives = Objectives.of(ways, calls, scores)
         self.everything = tuple(range(len(ways)))
-        self.opposed = _opposed(self.objectives.weights) if len(model.weights) > 1 else {}
+        self.opposed = (
+            _opposed(self.objectives.weights) if len(model.weights) > 1 else {}
+        )
         size = np.abs(self.objectives.constants) + 1
         self.slack = 64 * DOUBLE * size  # what an ensures calculates is rounded too
 
@@ -62,9 +65,11 @@ class NetworkSearch:
         """How many cases there are."""
         return self._volume(self.root)
 
-    def run(self) -> Findings:
+    def run(self, example: dict[str, Any] | None = None) -> Findings:
         """Search until everything is settled, or the time is up."""
         found = Findings(self.total)
+        if example is not None:
+            found.note(example, self.limits)
         parts = [Part(self.root, self.everything)]
         while parts and not self.limits.are_up:
             batch, parts = parts[-_BATCH:], parts[:-_BATCH]
@@ -88,20 +93,27 @@ class NetworkSearch:
         if found.example is not None:
             least = self._least(state, known)
             certain = least > slack
-        left = []
+        numbers = self.relaxation.numbers(state)
+        left: list[tuple[Part, tuple[int, ...], int]] = []
+        places = []
         for number, part in enumerate(batch):
             needed, decisive = self.objectives.needed, self.objectives.decisive
-            live = tuple(w for w in part.live if not impossible[number, needed[w]].any())
+            live = tuple(
+                w for w in part.live if not impossible[number, needed[w]].any()
+            )
             if not live:
                 found.good += self._volume(part.state)
             elif certain is not None and any(
                 certain[number, list(decisive[w])].all() for w in live
             ):
                 found.bad += self._volume(part.state)
-            elif not self._ask_small(part, found):
+            elif numbers[number].prod() <= _SMALL:
+                self._ask(part, found)
+            else:
                 nearest = min(needed[live[0]], key=lambda o: most[number, o])
-                left += self._halves(part, live, flat[number, nearest])
-        return left
+                left.append((part, live, nearest))
+                places.append(number)
+        return self._halves(left, places, state, flat)
 
     def _most(self, state: State, known: Bounds) -> tuple[Array, Array]:
         """Bound all objectives from above."""
@@ -122,41 +134,36 @@ class NetworkSearch:
         most, _ = self.relaxation.upper(state, known, weights, self.relaxation.last)
         return self.objectives.constants - most
 
-    def _ask_small(self, part: Part, found: Findings) -> bool:
-        """Ask about every case of a part, if they are few."""
-        number = 1.0
-        for component, own in zip(self.components, part.state, strict=True):
-            number *= component.number(own)
-        if number > _SMALL:
-            return False
+    def _ask(self, part: Part, found: Findings) -> None:
+        """Ask about every case of a part."""
         atoms, counts = combinations(self.components, part.state)
         bad = self.cases.broken(atoms, len(counts))
         found.bad += sum(counts[bad].tolist())
         found.good += sum(counts[~bad].tolist())
         if bad.any():
             found.note(one_case(atoms, int(np.argmax(bad))), self.limits)
-        return True
 
-    def _halves(self, part: Part, live: tuple[int, ...], weights: Array) -> list[Part]:
+    def _halves(
+        self,
+        left: list[tuple[Part, tuple[int, ...], int]],
+        places: list[int],
+        state: State,
+        flat: Array,
+    ) -> list[Part]:
         """Split the component on which the nearest condition depends most."""
-        best, at = -1.0, -1
-        for number, (component, own) in enumerate(
-            zip(self.components, part.state, strict=True)
-        ):
-            if component.number(own) < 2:
-                continue
-            low, high = component.bound(own[None], weights[None, None])
-            least, most = component.box(own[None])
-            gain = float(high[0, 0] - low[0, 0])
-            gain += 0.05 * float((most - least).sum() * np.abs(weights).mean())
-            if gain > best:
-                best, at = gain, number
-        halves = self.components[at].split(part.state[at], weights)
-        return [
-            Part((*part.state[:at], half, *part.state[at + 1 :]), live)
-            for half in halves
-            if self.components[at].volume(half)
-        ]
+        if not left:
+            return []
+        own = [component[places] for component in state]
+        weights = flat[places, [objective for _, _, objective in left]]
+        gains = self.relaxation.gains(own, weights)
+        halves = []
+        for number, (part, live, _) in enumerate(left):
+            at = int(np.argmax(gains[number]))
+            for half in self.components[at].split(part.state[at], weights[number]):
+                if self.components[at].volume(half):
+                    state_ = (*part.state[:at], half, *part.state[at + 1 :])
+                    halves.append(Part(state_, live))
+        return halves
 
 
 def _opposed(weights: Array) -> dict[tuple[int, int], list[int]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -30,12 +31,13 @@ class Polygon:
     base: Array  # what a pair adds: base + number * by_number + draw * by_draw
     by_number: Array
     by_draw: Array
+    forms: Mapping[tuple[int, str], HalfPlane]  # the number of each call, in the pair
 
     def root(self) -> Array:
         """Return the box around all pairs."""
         return np.array([self.ends], float)
 
-    def _corners(self, state: Array) -> tuple[Array, Array]:
+    def corners(self, state: Array) -> tuple[Array, Array]:
         """Return the corners of each part, a corner repeated, and which are empty."""
         corners = np.zeros((len(state), _CORNERS, 2))
         empty = np.zeros(len(state), bool)
@@ -50,7 +52,7 @@ class Polygon:
 
     def bound(self, state: Array, weights: Array) -> tuple[Array, Array]:
         """Return the least and the most of `weights . sums`; nothing is far below 0."""
-        corners, empty = self._corners(state)
+        corners, empty = self.corners(state)
         x, y = corners[:, None, :, 0], corners[:, None, :, 1]
         value = (weights @ self.by_number)[:, :, None] * x
         value += (weights @ self.by_draw)[:, :, None] * y
@@ -61,7 +63,7 @@ class Polygon:
 
     def box(self, state: Array) -> tuple[Array, Array]:
         """Return the least and the most of each sum."""
-        corners, _ = self._corners(state)
+        corners, _ = self.corners(state)
         value = corners[:, :, :1] * self.by_number + corners[:, :, 1:] * self.by_draw
         value = value + self.base
         return value.min(axis=1), value.max(axis=1)
@@ -86,9 +88,11 @@ class Polygon:
         _, low, high = self._lines(state)
         return int(np.maximum(high - low + 1, 0).astype(np.int64).sum())
 
-    def number(self, state: Array) -> float:
+    def numbers(self, state: Array) -> Array:
         """Return how many pairs there may be."""
-        return float((state[1] - state[0] + 1) * (state[3] - state[2] + 1))
+        sides = state[:, 1::2] - state[:, ::2] + 1
+        pairs: Array = sides.prod(axis=1)
+        return pairs
 
     def split(self, state: Array, weights: Array) -> tuple[Array, Array]:
         """Return the halves of a box, cut across its longer side."""
@@ -128,7 +132,9 @@ def _clipped(
             kept.append((x, y))
         if (sides[here] < 0) != (sides[after] < 0):
             t = sides[here] / (sides[here] - sides[after])
-            kept.append((x + t * (points[after][0] - x), y + t * (points[after][1] - y)))
+            kept.append(
+                (x + t * (points[after][0] - x), y + t * (points[after][1] - y))
+            )
     return kept
 
 
@@ -148,13 +154,14 @@ def polygon(group: Group, regions: Regions) -> Polygon:
     ends += [high[0] * v + high[2] for v in (one.low, one.high)]
     box = (float(one.low), float(one.high), float(min(ends)), float(max(ends)))
     base, by_number, by_draw = np.zeros(1), np.zeros(1), np.zeros(1)
-    for slot, formula in group.slots.items():
-        a, b, c = _line(formula, pair)
+    forms = {slot: _line(formula, pair) for slot, formula in group.slots.items()}
+    for slot, (a, b, c) in forms.items():
         reached = [a * v + b * d + c for v in box[:2] for d in box[2:]]
         own, slope = regions.line(slot, min(reached), max(reached))
         base = base + own + slope * c
         by_number, by_draw = by_number + slope * a, by_draw + slope * b
-    return Polygon(number, draw.atom, box, tuple(planes), base, by_number, by_draw)
+    sums = base, by_number, by_draw
+    return Polygon(number, draw.atom, box, tuple(planes), *sums, forms)
 
 
 def _line(expr: core.Expr, pair: tuple[str, str]) -> HalfPlane:
@@ -172,7 +179,9 @@ def _line(expr: core.Expr, pair: tuple[str, str]) -> HalfPlane:
             (a, b, c), (d, e, f) = _line(left, pair), _line(right, pair)
             return a + s * d, b + s * e, c + s * f
         case _:
-            raise NotProvable("this is not linear, and there are too many values", expr.span)
+            raise NotProvable(
+                "this is not linear, and there are too many values", expr.span
+            )
 
 
 def _planes(guard: core.Expr, pair: tuple[str, str]) -> list[HalfPlane]:
@@ -200,4 +209,6 @@ def _planes(guard: core.Expr, pair: tuple[str, str]) -> list[HalfPlane]:
                     pass
         case _:
             pass
-    raise NotProvable("this condition is no line, and there are too many values", guard.span)
+    raise NotProvable(
+        "this condition is no line, and there are too many values", guard.span
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any
@@ -29,6 +29,7 @@ from nomos.verify.symbolic import NotProvable, Question, question
 from nomos.verify.witness import Judge
 
 _SAMPLES = 10_000
+_FEW_SAMPLES = 256  # around a row
 _SHOWN = (bool, int, float, str)
 
 
@@ -92,7 +93,9 @@ class Prover:
         if options.radius is not None:
             result = attempt.around(space, options.radius)
         else:
-            kind = Scope("within", options.within) if options.within else Scope("schema")
+            kind = (
+                Scope("within", options.within) if options.within else Scope("schema")
+            )
             result = attempt.verify(space, kind)
         return replace(result, seconds=time.monotonic() - started)
 
@@ -205,16 +208,24 @@ class _Attempt:
     def _sampled(self, cases: Cases, limits: Limits) -> dict[str, Any] | None:
         """Look for a violation among rows of the data first, then anywhere."""
         rng = np.random.default_rng(0)
-        small = self.options.radius is not None
-        count = 256 if small else _SAMPLES
-        draws = [lambda: cases.from_rows(self.data, rng, count)] * (not small)
-        for draw in (*draws, lambda: cases.from_schema(rng, count)):
-            atoms = draw()
+        if self.options.radius is not None:
+            drawn = iter([cases.from_schema(rng, _FEW_SAMPLES)])
+        else:
+            drawn = self._drawn(cases, rng)
+        for atoms in drawn:
             bad = np.flatnonzero(cases.broken(atoms, size_of(atoms)))
             if len(bad):
                 limits.found_at = time.monotonic()
                 return one_case(atoms, int(bad[0]))
         return None
+
+    def _drawn(
+        self, cases: Cases, rng: np.random.Generator
+    ) -> Iterator[dict[str, Array]]:
+        """Yield cases of rows, of rows with one to three changes, and of the schema."""
+        for changes in range(4):
+            yield cases.from_rows(self.data, rng, _SAMPLES, changes)
+        yield cases.from_schema(rng, 2 * _SAMPLES)
 
     def _witness(self, cases: Cases, example: dict[str, Any]) -> Witness:
         """Move a violation towards the data, and run it alone on the real model."""

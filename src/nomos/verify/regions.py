@@ -20,7 +20,9 @@ from nomos.verify.space import Range, Space
 from nomos.verify.structure.layers import Layers
 from nomos.verify.symbolic import NotProvable, Question
 
-_WIDE = 200  # values of a feature from which on it is a range and no table
+_WIDE = 8  # more values than these are a range and no table, if nothing changes them
+_POLYGON = 200  # more than these are a polygon with a draw
+_CHUNK = 2_000_000  # numbers that a bound looks at at once
 
 
 class Component(Protocol):
@@ -42,8 +44,8 @@ class Component(Protocol):
         """Return how many cases the state of one part stands for."""
         ...
 
-    def number(self, state: Array) -> float:
-        """Return how many different values are left in one part; infinite for reals."""
+    def numbers(self, state: Array) -> Array:
+        """Return how many different values are left in each part; infinite for reals."""
         ...
 
     def split(self, state: Array, weights: Array) -> tuple[Array, Array]:
@@ -83,16 +85,22 @@ class Listed:
 
     def box(self, state: Array) -> tuple[Array, Array]:
         """Return the least and the most of each sum."""
-        low = np.stack([self.sums[left].min(axis=0) for left in state])
-        return low, np.stack([self.sums[left].max(axis=0) for left in state])
+        low = np.empty((len(state), self.sums.shape[1]))
+        high = np.empty_like(low)
+        step = max(1, _CHUNK // max(1, self.sums.size))
+        for start in range(0, len(state), step):
+            left = state[start : start + step, :, None]
+            low[start : start + step] = np.where(left, self.sums, np.inf).min(axis=1)
+            high[start : start + step] = np.where(left, self.sums, -np.inf).max(axis=1)
+        return low, high
 
     def volume(self, state: Array) -> int:
         """Return how many cases the rows stand for."""
         return int(self.table.counts[state].sum())
 
-    def number(self, state: Array) -> float:
+    def numbers(self, state: Array) -> Array:
         """Return how many rows are left."""
-        return float(state.sum())
+        return np.asarray(state.sum(axis=1), float)
 
     def split(self, state: Array, weights: Array) -> tuple[Array, Array]:
         """Return the rows of low and of high value."""
@@ -145,11 +153,12 @@ class Wide:
         """Return how many numbers are left; 1 for reals, which are not counted."""
         return 1 if self.range.is_real else int(state[1] - state[0]) + 1
 
-    def number(self, state: Array) -> float:
+    def numbers(self, state: Array) -> Array:
         """Return how many numbers are left."""
+        apart: Array = state[:, 1] - state[:, 0]
         if isinstance(self.range.feature, Real):
-            return 1.0 if state[0] == state[1] else np.inf
-        return float(state[1] - state[0] + 1)
+            return np.where(apart == 0, 1.0, np.inf)
+        return apart + 1
 
     def split(self, state: Array, weights: Array) -> tuple[Array, Array]:
         """Return the two halves of a range."""
@@ -187,7 +196,11 @@ class Contribution:
         """Return the model's columns that a feature makes, and their numbers."""
         one = self.space.ranges[feature]
         sources = self.model.columns.sources
-        own = [c for c, s in enumerate(sources) if one.columns.start <= s < one.columns.stop]
+        own = [
+            c
+            for c, s in enumerate(sources)
+            if one.columns.start <= s < one.columns.stop
+        ]
         lowest = {name: r.values()[:1] for name, r in self.space.ranges.items()}
         rows = np.repeat(self.space.rows(lowest, 1, self.dtype), len(values), axis=0)
         rows[:, one.columns] = one.write(values, self.dtype)
@@ -221,7 +234,12 @@ class Regions:
     def __init__(
         self, question: Question, space: Space, dtype: np.dtype[Any], model: Layers
     ) -> None:
-        self.question, self.space, self.dtype, self.model = question, space, dtype, model
+        self.question, self.space, self.dtype, self.model = (
+            question,
+            space,
+            dtype,
+            model,
+        )
         self.add = Contribution(model, space, dtype, len(question.calls))
         self.largest = np.zeros(len(model.columns.sources))
         self.deviation = np.zeros(len(model.columns.sources))
@@ -241,7 +259,7 @@ class Regions:
                 f"the spec changes or compares {', '.join(group.features)}, which is "
                 "real, and the model is a network"
             )
-        if self._is_polygon(group):
+        if self.is_polygon(group):
             from nomos.verify.polygons import polygon
 
             try:
@@ -262,7 +280,9 @@ class Regions:
     def _range(self, atom: str) -> Range:
         return self.space.ranges[atom.partition(".")[2]]
 
-    def line(self, slot: tuple[int, str], low: float, high: float) -> tuple[Array, Array]:
+    def line(
+        self, slot: tuple[int, str], low: float, high: float
+    ) -> tuple[Array, Array]:
         """Return what a feature adds as a straight line, between two of its values."""
         ends = np.array([low, high], float)
         apart = high - low if high > low else 1.0
@@ -277,7 +297,7 @@ class Regions:
         slope = (at[1] - at[0]) / apart
         return at[0] - slope * ends[0], slope
 
-    def _is_line(self, name: str) -> bool:
+    def is_line(self, name: str) -> bool:
         """Tell whether all that a network sees of a feature is a straight line over it."""
         own, _ = self.add.columns(name, self.space.ranges[name].values()[:1])
         is_number = self.space.ranges[name].names is None
@@ -291,20 +311,22 @@ class Regions:
         one = self._range(atom)
         if not group.slots or not (one.is_real or one.count > _WIDE):
             return None
-        if not self._is_line(one.feature.name):
+        if not self.is_line(one.feature.name):
             return None
         if any(not isinstance(value, core.Variable) for value in group.slots.values()):
             return None
-        lines = [self.line(slot, float(one.low), float(one.high)) for slot in group.slots]
+        lines = [
+            self.line(slot, float(one.low), float(one.high)) for slot in group.slots
+        ]
         base, slope = (np.sum(part, axis=0) for part in zip(*lines, strict=True))
         return Wide(atom, one, base, slope)
 
-    def _is_polygon(self, group: Group) -> bool:
+    def is_polygon(self, group: Group) -> bool:
         """Tell whether a number and a draw have too many pairs for a table."""
         if len(group.features) != 1 or len(group.draws) != 1:
             return False
         one = self._range(group.features[0])
         name = one.feature.name
-        if one.names is not None or one.count <= _WIDE or not self._is_line(name):
+        if one.names is not None or one.count <= _POLYGON or not self.is_line(name):
             return False
         return all(own == name for _, own in group.slots)

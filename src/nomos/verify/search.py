@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from nomos.verify.components import Problem, violated
 from nomos.verify.formulas import Array
 
@@ -58,8 +60,6 @@ def broken(problem: Problem, ask: Ask, picks: Array) -> Array:
 
 def ask_calls(problem: Problem, ask: Ask, picks: Array) -> Sequence[Array]:
     """Return the model's answers to all calls of cases, asked at once."""
-    import numpy as np
-
     count = len(picks)
     rows = np.concatenate([problem.rows(c, picks) for c in range(problem.calls)])
     answers = ask(rows)

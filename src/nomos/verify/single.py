@@ -28,7 +28,9 @@ def count_exactly(reached: Reached, ask: Ask, limits: Limits) -> tuple[Findings,
         rows.append(problem.rows(call, np.array([pick]))[0])
     answers = ask(np.array(rows))
     places = np.searchsorted(names, leaves)
-    bad = violated(problem.question, [answers[places[:, c]] for c in range(problem.calls)])
+    bad = violated(
+        problem.question, [answers[places[:, c]] for c in range(problem.calls)]
+    )
     volumes = [reached.volume(mask) for mask in tuples.masks]
     found.bad = sum(v for v, is_bad in zip(volumes, bad, strict=True) if is_bad)
     found.good = sum(v for v, is_bad in zip(volumes, bad, strict=True) if not is_bad)

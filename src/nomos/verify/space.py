@@ -68,7 +68,8 @@ class Range:
         levels = getattr(self.feature, "levels", ())
         if not isinstance(self.feature, OneHot | Category):
             return values[:, None].astype(float).astype(dtype)
-        codes = np.array([levels.index(name) for name in values.tolist()], dtype=int)
+        order = np.argsort(levels)
+        codes = order[np.searchsorted(np.array(levels)[order], values)]
         if isinstance(self.feature, Category):
             return codes[:, None].astype(dtype)
         return np.eye(len(levels), dtype=dtype)[codes]

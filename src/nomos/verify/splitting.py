@@ -18,9 +18,7 @@ from nomos.verify.symbolic import ANSWER, NotProvable, Question, atoms
 _MOST_PARTS = 64
 
 
-def split(
-    question: Question, space: Space, dtype: np.dtype[Any]
-) -> list[Question]:
+def split(question: Question, space: Space, dtype: np.dtype[Any]) -> list[Question]:
     """Return questions that together ask the same; each has ensures of answers alone.
 
     What an ensures says of inputs and draws becomes a guard: one question for each of
@@ -70,7 +68,7 @@ def _values(
     for group in groups(question, space):
         if used <= {*group.features, *(draw.atom for draw in group.draws)}:
             rows = table(group, space, dtype, None)
-            return np.unique(evaluate(part, rows.atoms, len(rows))).tolist()
+            return list(np.unique(evaluate(part, rows.atoms, len(rows))).tolist())
     raise NotProvable("this depends on several features at once", part.span)
 
 

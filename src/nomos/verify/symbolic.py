@@ -217,11 +217,10 @@ class _Run:
             raise NotProvable("two different functions are asked", expr.span)
         if self.lazy:
             raise NotProvable("whether the model is asked differs by case", expr.span)
-        values = [self.value(argument) for argument in expr.arguments]
-        if len(values) != 1 or not isinstance(values[0], Mapping):
+        if len(expr.arguments) != 1:
             raise NotProvable("the model is asked about more than a record", expr.span)
         self.function = expr.function
-        (record,) = values
+        record = self._record(expr.arguments[0])
         if record not in self.calls:
             self.calls.append(record)
         place = self.calls.index(record)

@@ -96,7 +96,7 @@ def _lightgbm_tree(root: Any, place: int, count: int) -> Tree:
     def add(node: Any) -> int:
         here = len(nodes)
         if "split_feature" not in node:
-            if "leaf_coeff" in node and node["leaf_coeff"]:
+            if node.get("leaf_coeff"):
                 raise NotProvable("a LightGBM model of linear trees")
             nodes.append((-1, 0.0, -1, -1, float(node["leaf_value"])))
             return here

@@ -62,9 +62,7 @@ def read_estimator(
     raise NotProvable(f"a {name} is neither trees nor layers that a proof knows")
 
 
-def _columns(
-    before: Callable[[Array], Array], origins: Origins, dtype: Any
-) -> Columns:
+def _columns(before: Callable[[Array], Array], origins: Origins, dtype: Any) -> Columns:
     return Columns(
         lambda rows: before(rows).astype(dtype),
         tuple(origin.source for origin in origins),
@@ -129,7 +127,11 @@ def _boosting(estimator: Any, columns: Columns, name: str) -> Trees:
 
 def _histograms(estimator: Any, columns: Columns, name: str) -> Trees:
     is_value = name.endswith("Regressor")
-    if is_value and estimator.loss not in ("squared_error", "absolute_error", "quantile"):
+    if is_value and estimator.loss not in (
+        "squared_error",
+        "absolute_error",
+        "quantile",
+    ):
         raise NotProvable(f"{name} with the loss {estimator.loss}")
     if getattr(estimator, "is_categorical_", None) is not None:
         raise NotProvable(f"{name} with categorical features")

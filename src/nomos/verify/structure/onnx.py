@@ -167,13 +167,15 @@ def _ensemble(node: Node, columns: Columns) -> Trees:
         raise NotProvable("the ONNX file's trees are not in single precision")
     modes = set(given["nodes_modes"]) - {"LEAF"}
     if len(modes) > 1 or not modes <= {"BRANCH_LEQ", "BRANCH_LT"}:
-        raise NotProvable(f"the ONNX file's trees compare by {', '.join(sorted(modes))}")
+        raise NotProvable(
+            f"the ONNX file's trees compare by {', '.join(sorted(modes))}"
+        )
     is_value = node.operator == "TreeEnsembleRegressor"
     if is_value and given.get("aggregate_function", "SUM") != "SUM":
         raise NotProvable("the ONNX file's trees are not summed")
     if is_value and given.get("n_targets", 1) != 1:
         raise NotProvable("the ONNX file predicts several outputs")
-    labels = given.get("classlabels_int64s") or given.get("classlabels_strings")
+    labels = given.get("classlabels_int64s") or given.get("classlabels_strings") or []
     count = 1 if is_value else len(labels)
     trees = [_tree(given, number, count, "target" if is_value else "class")
              for number in sorted(set(given["nodes_treeids"]))]  # fmt: skip
@@ -209,21 +211,18 @@ def _tree(given: dict[str, Any], number: int, count: int, kind: str) -> Tree:
     own = np.flatnonzero(np.asarray(given["nodes_treeids"]) == number)
     place = {given["nodes_nodeids"][i]: at for at, i in enumerate(own)}
     leaf = np.array([given["nodes_modes"][i] == "LEAF" for i in own])
-    left, right = (
-        np.array([-1 if leaf[at] else place[given[f"nodes_{side}nodeids"][i]]
-                  for at, i in enumerate(own)])  # fmt: skip
-        for side in ("true", "false")
-    )
+
+    def children(side: str) -> Array:
+        ids = given[f"nodes_{side}nodeids"]
+        return np.array([-1 if leaf[at] else place[ids[i]] for at, i in enumerate(own)])
+
     value = np.zeros((len(own), count))
-    for tree, node, output, weight in zip(
-        given[f"{kind}_treeids"],
-        given[f"{kind}_nodeids"],
-        given[f"{kind}_ids"],
-        given[f"{kind}_weights"],
-        strict=True,
-    ):
+    columns = [
+        given[f"{kind}_{part}"] for part in ("treeids", "nodeids", "ids", "weights")
+    ]
+    for tree, node, output, weight in zip(*columns, strict=True):
         if tree == number:
             value[place[node], output] += weight
     feature = np.asarray(given["nodes_featureids"])[own]
     bound = np.asarray(given["nodes_values"], np.float32)[own].astype(float)
-    return Tree(feature, bound, left, right, value)
+    return Tree(feature, bound, children("true"), children("false"), value)

@@ -109,7 +109,7 @@ def _places(chosen: Any, names: list[str] | None, width: int) -> list[int]:
         return [place for place, one in enumerate(listed) if one]
     if any(isinstance(one, str) for one in listed):
         assert names is not None
-        return [names.index(one) for one in listed]
+        return [names.index(str(one)) for one in listed]
     return [int(one) % width for one in listed]
 
 

@@ -6,53 +6,48 @@ from typing import Any
 
 import numpy as np
 
+from nomos.verify.structure.boosters import read_catboost, read_lightgbm, read_xgboost
 from nomos.verify.structure.estimators import read_estimator
 from nomos.verify.structure.layers import Layers
+from nomos.verify.structure.onnx import read_onnx
+from nomos.verify.structure.torch import read_torch
 from nomos.verify.structure.trees import Trees
 from nomos.verify.symbolic import NotProvable
 
 
 def read_structure(model: Any, width: int) -> Trees | Layers:
     """Return what a model is made of: an adapter of `load_model`, or an estimator."""
-    kind = type(model).__name__
-    if kind == "OnnxModel":
-        from nomos.verify.structure.onnx import read_onnx
-
-        return read_onnx(model.path, width)
-    if kind == "EstimatorModel":
-        return _estimator(model.estimator, model._rows, width)
-    if kind == "XgboostModel":
-        return _boosters().read_xgboost(model.booster, model.classes)
-    if kind == "LightgbmModel":
-        return _boosters().read_lightgbm(model.booster, model.classes)
-    if kind == "CatboostModel":
-        return _boosters().read_catboost(model.model, model.classes)
-    if kind == "TorchModel":
-        from nomos.verify.structure.torch import read_torch
-
-        return read_torch(model.module, width)
-    if hasattr(model, "predict"):
-        return _estimator(model, np.asarray, width)
-    raise NotProvable(
-        f"the model is a {kind}: neither trees nor layers that a proof knows"
-    )
-
-
-def _boosters() -> Any:
-    from nomos.verify.structure import boosters
-
-    return boosters
+    match type(model).__name__:
+        case "OnnxModel":
+            return read_onnx(model.path, width)
+        case "EstimatorModel":
+            return _estimator(model.estimator, model._rows, width)
+        case "XgboostModel":
+            return read_xgboost(model.booster, model.classes)
+        case "LightgbmModel":
+            return read_lightgbm(model.booster, model.classes)
+        case "CatboostModel":
+            return read_catboost(model.model, model.classes)
+        case "TorchModel":
+            return read_torch(model.module, width)
+        case kind if not hasattr(model, "predict"):
+            raise NotProvable(
+                f"the model is a {kind}: neither trees nor layers that a proof knows"
+            )
+        case _:
+            return _estimator(model, np.asarray, width)
 
 
 def _estimator(estimator: Any, rows: Any, width: int) -> Trees | Layers:
     """Return what an object with `predict` is made of."""
-    kind = type(estimator).__name__
     classes = getattr(estimator, "classes_", None)
-    if kind.startswith(("XGBClassifier", "XGBRegressor")):
-        return _boosters().read_xgboost(estimator.get_booster(), classes)
-    if kind.startswith(("LGBMClassifier", "LGBMRegressor")):
-        return _boosters().read_lightgbm(estimator.booster_, classes)
-    if kind.startswith(("CatBoostClassifier", "CatBoostRegressor")):
-        known = classes if classes is not None and len(classes) else None
-        return _boosters().read_catboost(estimator, known)
-    return read_estimator(estimator, rows, width)
+    match type(estimator).__name__:
+        case "XGBClassifier" | "XGBRegressor":
+            return read_xgboost(estimator.get_booster(), classes)
+        case "LGBMClassifier" | "LGBMRegressor":
+            return read_lightgbm(estimator.booster_, classes)
+        case "CatBoostClassifier" | "CatBoostRegressor":
+            known = classes if classes is not None and len(classes) else None
+            return read_catboost(estimator, known)
+        case _:
+            return read_estimator(estimator, rows, width)

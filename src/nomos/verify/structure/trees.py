@@ -68,9 +68,12 @@ class Trees:
     @property
     def error(self) -> Array:
         """How far the library's sums may be from the true ones, for each score."""
-        size = np.abs(self.base) + sum(np.abs(t.value).max(axis=0) for t in self.trees)
+        size: Array = np.abs(self.base) + sum(
+            np.abs(t.value).max(axis=0) for t in self.trees
+        )
         # Twice: the sums that bounds are made of are rounded as well.
-        return 2 * (len(self.trees) + 4) * (self.roundoff + DOUBLE) * size + self.link
+        growth = 2 * (len(self.trees) + 4) * (self.roundoff + DOUBLE)
+        return growth * size + self.link
 
     def scores(self, rows: Array) -> Array:
         """Return the sums for rows, calculated as they are defined."""
@@ -122,7 +125,9 @@ class TreeKeys:
         """Return the model's columns that trees compare and a feature makes."""
         own = self.space.ranges[feature].columns
         sources = self.model.columns.sources
-        return [c for c in sorted(self.thresholds) if own.start <= sources[c] < own.stop]
+        return [
+            c for c in sorted(self.thresholds) if own.start <= sources[c] < own.stop
+        ]
 
     def columns(self, feature: str, values: Array) -> Array:
         """Return the model's columns for values of a feature, the others as anywhere."""
