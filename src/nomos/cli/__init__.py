@@ -18,6 +18,7 @@ _COMMANDS = {
     "report": "Make a page from the stored campaigns.",
     "compile": "Write the standalone Python harness of a spec.",
     "run": "Test a model against specs.",
+    "verify": "Prove properties for every input that the schema allows.",
     "compare": "Run the same cases on an old and a new model.",
     "repair": "Train a model on the cases in which it breaks specs.",
     "bugs": "List the bugs that campaigns found.",
@@ -27,7 +28,16 @@ _COMMANDS = {
     "explain": "Explain a diagnostic code.",
 }
 # Those that load a model; each takes --trust.
-_LOADING = {"init", "report", "run", "compare", "show", "replay", "fuzz-states"}
+_LOADING = {
+    "init",
+    "report",
+    "run",
+    "verify",
+    "compare",
+    "show",
+    "replay",
+    "fuzz-states",
+}
 
 
 def _trust(ctx: click.Context, _: click.Parameter, given: bool) -> None:

@@ -136,7 +136,8 @@ class Relaxation:
     @property
     def own_error(self) -> Array:
         """Bound the rounding errors of these bounds themselves."""
-        size, terms = self.parts.largest, 0
+        size: Array = self.parts.largest
+        terms = 0
         for weight, bias in zip(self.model.weights, self.model.biases, strict=True):
             size = size @ np.abs(weight).T + np.abs(bias)
             terms += weight.shape[1] + 8
