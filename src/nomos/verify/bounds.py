@@ -141,7 +141,7 @@ class Relaxation:
         for weight, bias in zip(self.model.weights, self.model.biases, strict=True):
             size = size @ np.abs(weight).T + np.abs(bias)
             terms += weight.shape[1] + 8
-        return 8 * terms * DOUBLE * size
+        return np.asarray(8 * terms * DOUBLE * size)
 
     def difference(
         self, state: State, known: Bounds, pair: tuple[int, int], weights: Array

@@ -22,6 +22,7 @@ from nomos.verify.structure.trees import TreeKeys, Trees
 from nomos.verify.symbolic import Question
 
 _SLOPES = 0.6  # the part of the time in which one copy is tried
+_FEW_PARTS, _MANY_PARTS = 2000, 10**9  # before and after looking along some records
 
 
 def settle(
@@ -101,7 +102,12 @@ def _by_slopes(
         return False
     part = Limits(_SLOPES * limits.seconds, limits.counting)
     search = SlopeSearch(model, rise, cases, part)
-    for attempt in (lambda: search.sweep(data), search.run):
+    attempts = (
+        lambda: search.run(_FEW_PARTS),
+        lambda: search.sweep(data),
+        lambda: search.run(_MANY_PARTS),
+    )
+    for attempt in attempts:
         outcome = attempt()
         if outcome is True:
             return True

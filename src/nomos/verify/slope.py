@@ -129,6 +129,9 @@ class SlopeSearch:
         ]
         self.weights = np.stack([self._weights(p, q) for p, q in self.pairs])
         self.place = {pair: n for n, pair in enumerate(self.pairs)}
+        root = tuple(c.root()[0] for c in components)
+        self.heap: list[Any] = [(0.0, 0, root, rise.bad)]
+        self.parts = 0
 
     def _weights(self, p: int, q: int) -> Array:
         """Return the weights of (score of p - score of q)."""
@@ -167,20 +170,21 @@ class SlopeSearch:
             bad |= (before == p) & (after == q)
         return bad
 
-    def run(self) -> bool | dict[str, Any]:
-        """Return True for a proof, False without one, or a case with a forbidden step."""
-        root = tuple(c.root()[0] for c in self.components)
-        heap: list[Any] = [(0.0, 0, root, self.rise.bad)]
-        count = 0
-        while heap:
-            if self.limits.are_up:
+    def run(self, most: int) -> bool | dict[str, Any]:
+        """Settle parts, so many at most; goes on where it ended before.
+
+        Returns True for a proof, False without one, or a case with a forbidden step.
+        """
+        while self.heap:
+            if self.limits.are_up or self.parts > most:
                 return False
-            some = range(min(_BATCH, len(heap)))
-            batch = [heapq.heappop(heap)[2:] for _ in some]
+            some = range(min(_BATCH, len(self.heap)))
+            batch = [heapq.heappop(self.heap)[2:] for _ in some]
             for state, live, few in self._settle(batch):
+                self.parts += 1
                 if not few:
-                    count += 1
-                    heapq.heappush(heap, (-self._number(state), count, state, live))
+                    part = (-self._number(state), self.parts, state, live)
+                    heapq.heappush(self.heap, part)
                     continue
                 found = self._ask(state)
                 if found is not None:
