@@ -81,7 +81,8 @@ def mutate(monkeypatch: pytest.MonkeyPatch, module: str, old: str, new: str) -> 
     exec(compile(text.replace(old, new), str(original.__file__), "exec"), vars(mutant))
     numbers = {n: v for n, v in vars(original).items() if isinstance(v, int | float)}
     vars(mutant).update(numbers)  # those that the fixture has set
-    names = [n for n in vars(original) if not n.startswith("__") and n not in numbers]
+    own_names = [n for n in vars(mutant) if not n.startswith("__")]
+    names = [n for n in own_names if n in vars(original) and n not in numbers]
     for name, loaded in list(sys.modules.items()):
         if name.startswith("nomos.verify") and loaded is not mutant:
             for own in names:
