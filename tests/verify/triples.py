@@ -157,7 +157,8 @@ def random_model(rng: np.random.Generator, kind: str, rows: Array) -> Any:
         tree,
     )
 
-    chosen = rows[rng.integers(0, len(rows), 80)].astype(np.float64)
+    size = int(rng.choice([10, 80]))  # a forest of few rows has ties
+    chosen = rows[rng.integers(0, len(rows), size)].astype(np.float64)
     noise = rng.normal(size=len(chosen))
     values = chosen @ rng.normal(size=rows.shape[1]) + noise
     levels = int(rng.integers(2, 4))

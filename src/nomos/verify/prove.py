@@ -192,7 +192,8 @@ class _Attempt:
         unknown = [name for name in radius if name not in space.ranges]
         if unknown:
             raise NomosError(f"--radius: there is no feature `{unknown[0]}`")
-        text = ", ".join(f"{name}={value:g}" for name, value in radius.items())
+        far = {name: "all" if np.isinf(r) else f"{r:g}" for name, r in radius.items()}
+        text = ", ".join(f"{name}={distance}" for name, distance in far.items())
         count = len(self.data) if self.options.rows is None else self.options.rows
         chosen = np.unique(np.linspace(0, len(self.data) - 1, count).astype(int))
         inside = Cases(self.question, space, self.data.dtype, self.model.ask).inside(
