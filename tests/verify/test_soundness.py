@@ -134,11 +134,6 @@ MUTANTS = {
         "lengths = high - low + 1",
         "lengths = high - low",
     ),
-    "a draw from an empty range": (
-        "components",
-        "np.flatnonzero(low <= high)",
-        "np.flatnonzero(low <= high + 1)",
-    ),
     "a condition that is dropped": (
         "components",
         "self._keep(np.flatnonzero(holds(guard, self.values, len(self.counts))))",
