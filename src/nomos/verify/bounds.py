@@ -141,7 +141,8 @@ class Relaxation:
         for weight, bias in zip(self.model.weights, self.model.biases, strict=True):
             size = size @ np.abs(weight).T + np.abs(bias)
             terms += weight.shape[1] + 8
-        return np.asarray(8 * terms * DOUBLE * size)
+        own: Array = 8 * terms * DOUBLE * size
+        return own
 
     def difference(
         self, state: State, known: Bounds, pair: tuple[int, int], weights: Array
@@ -154,7 +155,8 @@ class Relaxation:
         middle, radius = (least + most) / 2, (most - least) / 2
         backward: Array = (radius * np.maximum(-low, high)[:, None]).sum(axis=2)
         backward = backward + self._most(state, self._between(middle, pair))
-        return np.minimum(forward, backward)
+        smaller: Array = np.minimum(forward, backward)
+        return smaller
 
     def _between(self, weights: Array, pair: tuple[int, int]) -> Array:
         """Return weights of the first layer for a difference of two calls."""
