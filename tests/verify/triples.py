@@ -127,6 +127,39 @@ def random_triple(seed: int, kinds: tuple[str, ...]) -> Triple:
     return Triple(spec_of(text, domain), domain, text, kind)
 
 
+RISING = """\
+import small;
+input x1;
+var v := x1.a {step};
+var x2 := x1[a := v];
+requires v <= {high} && v >= 0;
+output d1;
+output d2;
+{{
+  d1 = predict(x1)
+  d2 = predict(x2)
+}}
+ensures {ensures};
+"""
+
+
+def rising_triple(seed: int) -> Triple:
+    """Make a network and a spec in which one number rises or falls."""
+    rng = np.random.default_rng(seed)
+    schema = Schema(Integer("a", 0, 9), Integer("b", -2, 3), OneHot("c", ("x", "y")))
+    rows = all_rows(schema, np.float32)
+    model = random_model(rng, "network", rows)
+    domain = domain_of(schema, model, rows, model.predict)
+    text = RISING.format(
+        step=rng.choice(
+            ["+ randInt(1, 3)", "- randInt(1, 9)", "+ 1", "+ randInt(2, 4)"]
+        ),
+        high=int(rng.integers(5, 12)),
+        ensures=rng.choice(["d1 <= d2", "d1 >= d2", "d1 == d2"]),
+    )
+    return Triple(spec_of(text, domain), domain, text, "network")
+
+
 def random_schema(rng: np.random.Generator) -> Schema:
     """Make a schema of at most so many records that all can be tried."""
     while True:

@@ -12,7 +12,7 @@ from nomos.verify.formulas import Array
 from nomos.verify.leaves import Reached
 from nomos.verify.netsearch import NetworkSearch
 from nomos.verify.regions import Regions
-from nomos.verify.rise import atoms_of_rise, find_rise
+from nomos.verify.rise import Rise, atoms_of_rise, find_rise
 from nomos.verify.search import Ask, Findings, Limits
 from nomos.verify.single import count_exactly
 from nomos.verify.slope import SlopeSearch, ends_of
@@ -102,19 +102,26 @@ def _by_slopes(
         return False
     part = Limits(_SLOPES * limits.seconds, limits.counting)
     search = SlopeSearch(model, rise, cases, part)
-    attempts = (
-        lambda: search.run(_FEW_PARTS),
-        lambda: search.sweep(data),
-        lambda: search.run(_MANY_PARTS),
-    )
-    for attempt in attempts:
-        outcome = attempt()
-        if outcome is True:
-            return True
-        if isinstance(outcome, dict):
-            atoms = atoms_of_rise(rise, *ends_of(outcome), regions)
-            case = {**outcome, **(atoms or {})}
-            # A rise that the spec does not make, or only rounding, is no violation.
-            if atoms is not None and cases.broken(columns_of(case, 1), 1)[0]:
-                return case
-    return False
+    outcome = search.run(_FEW_PARTS)
+    if outcome is False:
+        swept = search.sweep(data)
+        case = None if swept is None else _case_of(swept, rise, regions, cases)
+        if case is not None:
+            return case
+        outcome = search.run(_MANY_PARTS)
+    if not isinstance(outcome, dict):
+        return outcome
+    # A forbidden step ends the search. Where the spec does not take it, the rest of the
+    # steps is unknown: there is no proof then, and the other engine has to look.
+    return _case_of(outcome, rise, regions, cases) or False
+
+
+def _case_of(
+    found: dict[str, Any], rise: Rise, regions: Regions, cases: Cases
+) -> dict[str, Any] | None:
+    """Return the case of a spec in which a number rises so; None where there is none."""
+    atoms = atoms_of_rise(rise, *ends_of(found), regions)
+    if atoms is None:
+        return None
+    case = {**found, **atoms}
+    return case if cases.broken(columns_of(case, 1), 1)[0] else None
