@@ -31,7 +31,7 @@ from nomos.results.result import Result
 from nomos.runner.driver import Driver  # the simulated workers need the driver itself
 from nomos.runner.events import Event, Progress
 from nomos.runner.jobs import Job
-from nomos.runner.violations import MOST_TOLD_APART
+from nomos.runner.campaigns.violations import MOST_TOLD_APART
 
 DOMAIN = '''
 import numpy as np

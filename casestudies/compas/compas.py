@@ -30,6 +30,7 @@ class Compas(Domain):
         OneHot("race", GROUPS["race"]),
         OneHot("c_charge_degree", GROUPS["c_charge_degree"]),
     )
+    verifies = {"predict": "model"}  # noqa: RUF012 - it is read and never changed
 
     def __init__(self, model: str = str(MODELS / "dt.onnx")) -> None:
         self.people = load_people("test")

@@ -32,6 +32,7 @@ class GermanCredit(Domain):
         Flag("telephone"),
         Flag("foreign_worker"),
     )
+    verifies = {"predict": "model"}  # noqa: RUF012 - it is read and never changed
 
     def __init__(self, model: str = str(MODELS / "dt.onnx")) -> None:
         self.applicants = load_applicants("test")

@@ -19,6 +19,7 @@ _COMMANDS = {
     "report": "Make a page from the stored campaigns.",
     "compile": "Write the standalone Python harness of a spec.",
     "run": "Test a model against specs.",
+    "verify": "Prove properties for every input that the schema allows.",
     "compare": "Run the same cases on an old and a new model.",
     "repair": "Train a model on the cases in which it breaks specs.",
     "train-guided": "Fine-tune a policy from the states in which it breaks a spec.",
@@ -40,6 +41,7 @@ _FOLDERS = {
     "compare": "campaigns",
     "repair": "campaigns",
     "fuzz-states": "campaigns",
+    "verify": "campaigns",
     "train-guided": "campaigns",
     "bugs": "stored",
     "show": "stored",
@@ -47,7 +49,16 @@ _FOLDERS = {
     "report": "stored",
 }
 # Those that load a model; each takes --trust.
-_LOADING = {"init", "report", "run", "compare", "show", "replay", "fuzz-states"}
+_LOADING = {
+    "init",
+    "report",
+    "run",
+    "verify",
+    "compare",
+    "show",
+    "replay",
+    "fuzz-states",
+}
 
 
 def _trust(ctx: click.Context, _: click.Parameter, given: bool) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import CodeType, FunctionType
 from typing import Any, ClassVar
@@ -22,9 +22,13 @@ class Domain:
     `getFeat`, `setFeat` and `strConcat` may be overridden. `show(record)` may say what
     a record looks like (see nomos.domain.show). `training()` may give the records and
     labels that a model may be trained on, none of them among the inputs (`nomos repair`).
+
+    `verifies` says which functions are a model and nothing else, for `nomos verify`:
+    with `{"predict": "model"}`, `predict(x)` is what `self.model.predict` says of x.
     """
 
     schema: ClassVar[Schema | None] = None
+    verifies: ClassVar[Mapping[str, str]] = {}
 
     def inputs(self) -> Sequence[Any]:
         """Return the items that an input is drawn from."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nomos.cli.options import parse_settings, settings_option, load_specs
+from nomos.cli.options import load_specs, parse_settings, settings_option
 from nomos.errors import ModelError, NomosError
 
 if TYPE_CHECKING:

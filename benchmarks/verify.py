@@ -1,0 +1,332 @@
+"""Proofs for the tabular case studies: answer, confirmation, CPU seconds and memory.
+
+    python benchmarks/verify.py [FAMILY...] [--limit 60] [--only TEXT]
+
+Families: committed (the case studies' trees and networks), trees, constrained, linear,
+networks, around, lipschitz, others (other tools on the same questions). Needs the case
+studies' data and the extras `train`, `xgboost` and `lightgbm`; models are trained once
+and kept in build/verify. Every property is a process of its own, so that memory is its
+own; CPU seconds do not count loading and comparing the model, which is shown apart.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(threads, "1")  # before numpy is imported
+
+ROOT = Path(__file__).parents[1]
+MODELS = ROOT / "build" / "verify"
+CASES = {"compas": "Compas", "german_credit": "GermanCredit"}
+# Features in which a model is trained to rise (1) or to fall (-1).
+RISES = {
+    "compas": {
+        "juv_fel_count": 1, "juv_misd_count": 1, "juv_other_count": 1,
+        "priors_count": 1, "is_recid": 1, "is_violent_recid": 1,
+    },
+    "german_credit": {
+        "credit_amount": -1, "credit_history": -1, "employment_since": 1,
+        "installment_rate": -1, "job": 1,
+    },
+}  # fmt: skip
+FAMILIES = {
+    "trees": ["dt8", "rf50x8", "gb100x3", "hgb100", "xgb200x4", "lgb100x31",
+              "rf50x8-binary", "gb100x3-binary", "xgb200x4-binary", "lgb100x31-binary"],
+    "constrained": ["rf50x8-mono", "hgb100-mono", "xgb200x4-mono", "lgb100x31-mono"],
+    "linear": ["logistic", "logistic-binary"],
+    "networks": ["mlp12-9-9"],
+}  # fmt: skip
+LIPSCHITZ = """\
+# A step of one year changes the answer by at most {bound}.
+import {case};
+input x1;
+var x2 := x1[age := x1.age + 1];
+requires x2.age <= {oldest};
+output d1;
+output d2;
+{{
+  d1 = predict(x1)
+  d2 = predict(x2)
+}}
+ensures d1 - d2 <= {bound} && d2 - d1 <= {bound};
+"""
+
+
+def main() -> None:
+    """Run the families that are asked for, and print one table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("families", nargs="*", default=[])
+    parser.add_argument(
+        "--limit", type=float, default=60.0, help="seconds of each task"
+    )
+    parser.add_argument("--only", default="", help="tasks whose names hold this text")
+    parser.add_argument("--task", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.task:
+        print(json.dumps(run_task(*json.loads(arguments.task), arguments.limit)))
+        return
+    wanted = arguments.families or ["committed", *FAMILIES, "around", "lipschitz"]
+    print(f"{'task':48}{'answer':>10}{'confirmed':>11}{'CPU s':>8}{'MB':>6}  share")
+    lines = []
+    for family in wanted:
+        for task in tasks(family):
+            if arguments.only in " ".join(task):
+                lines.append(measure(task, arguments.limit))
+    summary(lines)
+
+
+def tasks(family: str) -> Iterator[list[str]]:
+    """Yield the case study, the model and the spec of each task."""
+    for case in CASES:
+        specs = [
+            p.stem
+            for p in sorted((ROOT / "casestudies" / case / "specs").glob("*.nom"))
+        ]
+        if family == "committed":
+            models = ["dt.onnx", "nn.onnx"]
+        elif family == "around":
+            models, specs = ["nn.onnx"], ["priors_inc"] if case == "compas" else []
+        elif family == "lipschitz":
+            models, specs = ["mlp32-16-value"], ["lipschitz"]
+        else:
+            models = FAMILIES[family]
+        for model in models:
+            for spec in specs:
+                yield [family, case, model, spec]
+
+
+def measure(task: list[str], limit: float) -> dict[str, Any]:
+    """Run a task in a process of its own, and print its line."""
+    if not task[2].endswith(".onnx"):
+        train(task[1], task[2])
+    command = [
+        sys.executable,
+        __file__,
+        "--limit",
+        str(limit),
+        "--task",
+        json.dumps(task),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    name = " ".join(task)
+    if done.returncode:
+        line = {"task": name, "answer": "failed", "confirmed": "", "cpu": 0.0, "mb": 0,
+                "share": done.stderr.strip().splitlines()[-1][:80]}  # fmt: skip
+    else:
+        line = {"task": name, **json.loads(done.stdout.splitlines()[-1])}
+    print(
+        f"{name:48}{line['answer']:>10}{line['confirmed']:>11}{line['cpu']:>8.2f}"
+        f"{line['mb']:>6}  {line['share']}",
+        flush=True,
+    )
+    return line
+
+
+def summary(lines: list[dict[str, Any]]) -> None:
+    """Print how many tasks of each family ended how, and the slowest."""
+    for family in dict.fromkeys(line["task"].split()[0] for line in lines):
+        own = [line for line in lines if line["task"].split()[0] == family]
+        answers = [line["answer"] for line in own]
+        counts = ", ".join(f"{answers.count(a)} {a}" for a in dict.fromkeys(answers))
+        print(
+            f"{family}: {len(own)} tasks: {counts}; at most {max(line['cpu'] for line in own):.2f}"
+            f" CPU s and {max(line['mb'] for line in own)} MB"
+        )
+
+
+def run_task(
+    family: str, case: str, model: str, spec: str, limit: float
+) -> dict[str, Any]:
+    """Prove one property, and return its line of the table."""
+    from nomos.api import load_spec
+    from nomos.domain.find import build
+    from nomos.models import trusting
+    from nomos.verify import NotProvable, Options, Prover
+
+    folder = ROOT / "casestudies" / case
+    path = folder / "specs" / f"{spec}.nom"
+    if family == "lipschitz":
+        path = MODELS / case / "lipschitz.nom"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        bound, oldest = (1.0, 96) if case == "compas" else (0.5, 75)
+        path.write_text(LIPSCHITZ.format(case=case, bound=bound, oldest=oldest))
+        sys.path.append(str(folder))
+    checked, imported = load_spec(path)
+    file = (
+        folder / "models" / model if model.endswith(".onnx") else trained(case, model)
+    )
+    assert imported.domain is not None
+    warnings.simplefilter("ignore")
+    with trusting():
+        prover = Prover(build(imported.domain, {"model": str(file)}))
+    try:
+        prover._model("predict")
+    except NotProvable as error:
+        return {
+            "answer": "open",
+            "confirmed": "",
+            "cpu": 0.0,
+            "mb": 0,
+            "share": str(error),
+        }
+    radius = {"age": 3.0, "juv_fel_count": 1.0, "juv_misd_count": 1.0,
+              "juv_other_count": 1.0, "v_decile_score": 1.0, "priors_count": float("inf")}  # fmt: skip
+    options = Options(
+        seconds=limit,
+        radius=radius if family == "around" else None,
+        rows=500 if family == "around" else None,
+    )
+    started = time.process_time()
+    try:
+        result = prover.verify(checked, options)
+    except NotProvable as error:
+        return {
+            "answer": "open",
+            "confirmed": "",
+            "cpu": 0.0,
+            "mb": 0,
+            "share": str(error),
+        }
+    cpu = time.process_time() - started
+    answer = {"holds": "proved", "violated": "refuted", "open": "open"}[result.verdict]
+    if result.rows:
+        verdicts = [row.verdict for row in result.rows]
+        share = ", ".join(f"{verdicts.count(v)} {v}" for v in dict.fromkeys(verdicts))
+    else:
+        share = described(result)
+    return {
+        "answer": answer,
+        "confirmed": "" if result.witness is None else "yes",
+        "cpu": cpu,
+        "mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+        "share": share,
+    }
+
+
+def described(result: Any) -> str:
+    """Return the share of violating cases in a few words."""
+    if result.violating is None or not result.cases:
+        return str(result.reason)
+    low, high = (100 * n / result.cases for n in result.violating)
+    near = "" if result.witness is None else f"; {result.witness.distance} from a row"
+    if result.is_exact:
+        return f"exact: {low:.3g} % of {result.cases:.2e} cases{near}"
+    return f"{low:.3g} % to {high:.3g} % of {result.cases:.2e} cases{near}"
+
+
+def trained(case: str, model: str) -> Path:
+    """Return where a trained model is kept."""
+    return MODELS / f"{case}-{model}.joblib"
+
+
+def train(case: str, model: str) -> None:
+    """Train a model of the zoo, unless it is there."""
+    path = trained(case, model)
+    if path.exists():
+        return
+    import joblib
+
+    sys.path.insert(0, str(ROOT))
+    rows, labels, schema = learning(case)
+    kind, _, variant = model.partition("-")
+    if variant in ("binary", "mono"):
+        labels = (labels >= labels.max()).astype(int)
+    if variant == "value":
+        target = schema.columns.index(
+            "v_decile_score" if case == "compas" else "duration"
+        )
+        labels = rows[:, target] / (1 if case == "compas" else 12)
+        rows = rows.copy()
+        rows[:, target] = rows[0, target]
+    rises = RISES[case] if variant == "mono" else {}
+    signs = [rises.get(column, 0) for column in schema.columns]
+    name = model if kind.startswith("mlp") else kind
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        estimator = estimator_of(name, signs if variant == "mono" else None)
+        joblib.dump(estimator.fit(rows, labels), path)
+
+
+def learning(case: str) -> tuple[Any, Any, Any]:
+    """Return the training part of a case study, and its schema."""
+    if case == "compas":
+        from casestudies.compas.compas import Compas
+        from casestudies.compas.data import load_people
+
+        people = load_people("train")
+        return people.rows, people.risks, Compas.schema
+    from casestudies.german_credit.data import load_applicants
+    from casestudies.german_credit.german_credit import GermanCredit
+
+    applicants = load_applicants("train")
+    return applicants.rows, applicants.granted, GermanCredit.schema
+
+
+def estimator_of(name: str, signs: list[int] | None) -> Any:
+    """Return an estimator of the zoo, not yet trained."""
+    from sklearn import (
+        ensemble,
+        linear_model,
+        neural_network,
+        pipeline,
+        preprocessing,
+        tree,
+    )
+
+    scaler = preprocessing.StandardScaler()
+    if name == "dt8":
+        return tree.DecisionTreeClassifier(max_depth=8, random_state=0)
+    if name == "rf50x8":
+        return ensemble.RandomForestClassifier(
+            50, max_depth=8, random_state=0, monotonic_cst=signs
+        )
+    if name == "gb100x3":
+        return ensemble.GradientBoostingClassifier(max_depth=3, random_state=0)
+    if name == "hgb100":
+        return ensemble.HistGradientBoostingClassifier(
+            random_state=0, monotonic_cst=signs
+        )
+    if name == "xgb200x4":
+        import xgboost
+
+        constraints = None if signs is None else tuple(signs)
+        return xgboost.XGBClassifier(
+            n_estimators=200, max_depth=4, n_jobs=1, monotone_constraints=constraints
+        )
+    if name == "lgb100x31":
+        import lightgbm
+
+        return lightgbm.LGBMClassifier(
+            n_estimators=100, n_jobs=1, verbose=-1, monotone_constraints=signs
+        )
+    if name == "logistic":
+        return pipeline.make_pipeline(
+            scaler, linear_model.LogisticRegression(max_iter=1000)
+        )
+    sizes = tuple(int(n) for n in name.removeprefix("mlp").split("-") if n.isdigit())
+    if name.endswith("-value"):
+        return pipeline.make_pipeline(
+            scaler,
+            neural_network.MLPRegressor(
+                hidden_layer_sizes=sizes, max_iter=300, random_state=0
+            ),
+        )
+    return pipeline.make_pipeline(
+        scaler, neural_network.MLPClassifier(sizes, max_iter=300, random_state=0)
+    )
+
+
+if __name__ == "__main__":
+    main()

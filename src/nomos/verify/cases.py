@@ -1,0 +1,126 @@
+"""Cases one by one, given by the values of their atoms: drawn, checked, and asked about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nomos.verify.components import violated
+from nomos.verify.formulas import Array, evaluate, holds
+from nomos.verify.search import Ask
+from nomos.verify.space import Space
+from nomos.verify.symbolic import Question
+
+Atoms = dict[str, Array]
+
+
+@dataclass(frozen=True, slots=True)
+class Cases:
+    """Draws cases of a question, and finds those in which it is violated."""
+
+    question: Question
+    space: Space
+    dtype: np.dtype[Any]
+    ask: Ask
+
+    def with_draws(self, atoms: Atoms, count: int, rng: np.random.Generator) -> Atoms:
+        """Add draws to features, and keep the cases that the guards allow."""
+        atoms = dict(atoms)
+        for draw in self.question.draws:
+            low = evaluate(draw.low, atoms, count)
+            high = evaluate(draw.high, atoms, count)
+            atoms, count = _kept(atoms, low <= high)
+            kept = low <= high
+            atoms[draw.atom] = rng.integers(low[kept], high[kept], endpoint=True)
+        for guard in self.question.guards:
+            atoms, count = _kept(atoms, holds(guard, atoms, count))
+        return atoms
+
+    def allowed(self, atoms: Atoms, count: int) -> Array:
+        """Return which cases are in the space, with draws in their bounds."""
+        ok = np.ones(count, bool)
+        for draw in self.question.draws:
+            ok &= atoms[draw.atom] >= evaluate(draw.low, atoms, count)
+            ok &= atoms[draw.atom] <= evaluate(draw.high, atoms, count)
+        for guard in self.question.guards:
+            ok &= holds(guard, atoms, count)
+        return ok
+
+    def broken(self, atoms: Atoms, count: int) -> Array:
+        """Return which cases break the property, asking the model."""
+        if not count:
+            return np.zeros(0, bool)
+        rows = []
+        for record in self.question.calls:
+            values = {
+                name: np.array(evaluate(formula, atoms, count))
+                for name, formula in record.items()
+            }
+            rows.append(self.space.rows(values, count, self.dtype))
+        answers = self.ask(np.concatenate(rows))
+        parts = [answers[n * count : (n + 1) * count] for n in range(len(rows))]
+        return violated(self.question, parts, atoms)
+
+    def from_schema(self, rng: np.random.Generator, count: int) -> Atoms:
+        """Draw cases with each feature drawn by itself."""
+        atoms = {}
+        for name in self.question.inputs:
+            for feature, values in self.space.sample(rng, count).items():
+                atoms[f"{name}.{feature}"] = self._rounded(values)
+        return self.with_draws(atoms, count, rng)
+
+    def from_rows(
+        self, data: Array, rng: np.random.Generator, count: int, changes: int = 0
+    ) -> Atoms:
+        """Draw cases whose inputs are rows of the data, with some features changed."""
+        data = data[self.inside(data)]
+        if not len(data):
+            return self.from_schema(rng, 0)
+        atoms = {}
+        for name in self.question.inputs:
+            rows = data[rng.integers(0, len(data), count)]
+            other = self.space.sample(rng, count)
+            share = changes / len(self.space.ranges)
+            for feature, one in self.space.ranges.items():
+                drawn, kept = self._rounded(other[feature]), one.read(rows)
+                changed = rng.random(count) < share
+                atoms[f"{name}.{feature}"] = np.where(changed, drawn, kept)
+        return self.with_draws(atoms, count, rng)
+
+    def inside(self, data: Array) -> Array:
+        """Return which rows lie in the space."""
+        ok = np.ones(len(data), bool)
+        for one in self.space.ranges.values():
+            values = one.read(data)
+            if one.names is not None:
+                ok &= np.isin(values, one.names)
+            else:
+                ok &= (values >= one.low) & (values <= one.high)
+        return ok
+
+    def _rounded(self, values: Array) -> Array:
+        """Return numbers as rows hold them."""
+        if values.dtype.kind != "f":
+            return values
+        return values.astype(self.dtype).astype(np.float64)
+
+
+def size_of(atoms: Atoms) -> int:
+    """Return how many cases there are."""
+    return len(next(iter(atoms.values())))
+
+
+def _kept(atoms: Atoms, keep: Array) -> tuple[Atoms, int]:
+    return {name: values[keep] for name, values in atoms.items()}, int(keep.sum())
+
+
+def one_case(atoms: Atoms, number: int) -> dict[str, Any]:
+    """Return the atoms of one case."""
+    return {name: values[number].item() for name, values in atoms.items()}
+
+
+def columns_of(case: dict[str, Any], count: int) -> Atoms:
+    """Return one case many times."""
+    return {name: np.repeat(np.array([value]), count) for name, value in case.items()}

@@ -1,0 +1,207 @@
+"""In which combinations of scores a property is violated, as linear conditions."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nomos.lang import core
+from nomos.verify.components import violated
+from nomos.verify.formulas import Array
+from nomos.verify.structure.trees import Decision
+from nomos.verify.symbolic import ANSWER, NotProvable, Question
+
+_MOST_COMBINATIONS = 4096
+_OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HalfSpace:
+    """Scores, (calls, scores of a call), with `weights . scores + constant >= 0`.
+
+    Where it is strict, scores on the edge are outside; bounds do not need to know.
+    """
+
+    weights: Array
+    constant: float = 0.0
+    strict: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Violation:
+    """One way to break a property: all conditions at once.
+
+    `implied` follow from the conditions and are often easier to refute; `labels` are
+    the places of the labels, where the answers are labels.
+    """
+
+    conditions: tuple[HalfSpace, ...]
+    implied: tuple[HalfSpace, ...] = ()
+    labels: tuple[int, ...] | None = None
+
+
+def violations(
+    question: Question, decision: Decision, classes: Array | None, scores: int
+) -> list[Violation]:
+    """Return all ways to break a property whose ensures speak of answers alone."""
+    calls = len(question.calls)
+    if decision == "value":
+        return [
+            Violation(tuple(conditions))
+            for formula in question.ensures
+            for conditions in _ways(formula, calls, False)
+        ]
+    count = 2 if decision == "sign" else scores
+    if count**calls > _MOST_COMBINATIONS:
+        raise NotProvable(
+            f"{calls} calls with {count} labels have too many combinations"
+        )
+    labels = np.arange(count) if classes is None else classes
+    combinations = np.array(list(itertools.product(range(count), repeat=calls)))
+    bad = violated(question, [labels[combinations[:, c]] for c in range(calls)])
+    return [_labelled(tuple(c), decision, scores) for c in combinations[bad].tolist()]
+
+
+def _labelled(labels: tuple[int, ...], decision: Decision, scores: int) -> Violation:
+    calls = len(labels)
+    conditions, implied = [], []
+    for call, label in enumerate(labels):
+        if decision == "sign":
+            conditions.append(_space(calls, scores, {(call, 0): 1 if label else -1}))
+            continue
+        for other in range(scores):
+            if other != label:
+                weights = {(call, label): 1, (call, other): -1}
+                conditions.append(_space(calls, scores, weights))
+    for one, two in itertools.combinations(range(calls), 2):
+        a, b = labels[one], labels[two]
+        if a != b and decision == "sign":
+            sign = 1 if a else -1
+            implied.append(_space(calls, scores, {(one, 0): sign, (two, 0): -sign}))
+        elif a != b:  # the sum of a condition of either call: what they share cancels
+            weights = {(one, a): 1, (one, b): -1, (two, b): 1, (two, a): -1}
+            implied.append(_space(calls, scores, weights))
+    return Violation(tuple(conditions), tuple(implied), labels)
+
+
+def _space(calls: int, scores: int, weights: dict[tuple[int, int], int]) -> HalfSpace:
+    array = np.zeros((calls, scores))
+    for place, weight in weights.items():
+        array[place] = weight
+    return HalfSpace(array)
+
+
+def _ways(expr: core.Expr, calls: int, wanted: bool) -> list[list[HalfSpace]]:
+    """Return the ways in which a formula has a truth value; each is a conjunction."""
+    match expr:
+        case core.Constant(value=value):
+            return [[]] if bool(value) == wanted else []
+        case core.Not(operand=operand):
+            return _ways(operand, calls, not wanted)
+        case core.Logic(operator=word, left=left, right=right):
+            first = _ways(left, calls, wanted != (word == "==>"))
+            second = _ways(right, calls, wanted)
+            if (word == "&&") == wanted:
+                return [[*one, *two] for one in first for two in second]
+            return first + second
+        case core.Compare(operator=relation):
+            sign = relation if wanted else _OPPOSITE[relation]
+            weights, constant = _linear(expr.left, calls)
+            less, smaller = _linear(expr.right, calls)
+            return _compared(sign, weights - less, constant - smaller)
+        case _:
+            raise NotProvable("an answer is taken for a truth value", expr.span)
+
+
+def _compared(sign: str, weights: Array, constant: float) -> list[list[HalfSpace]]:
+    column = weights[:, None]
+    over = HalfSpace(column, constant, sign in (">", "!="))
+    under = HalfSpace(-column, -constant, sign in ("<", "!="))
+    match sign:
+        case ">" | ">=":
+            return [[over]]
+        case "<" | "<=":
+            return [[under]]
+        case "==":
+            return [[over, under]]
+        case _:
+            return [[over], [under]]
+
+
+def _linear(expr: core.Expr, calls: int) -> tuple[Array, float]:
+    """Return a formula as weights of the calls' answers and a constant."""
+    match expr:
+        case core.Constant(value=int() | float() as value):
+            return np.zeros(calls), float(value)
+        case core.Variable(name=name) if name.startswith(ANSWER):
+            weights = np.zeros(calls)
+            weights[int(name.removeprefix(ANSWER))] = 1
+            return weights, 0.0
+        case core.Negate(operand=operand):
+            weights, constant = _linear(operand, calls)
+            return -weights, -constant
+        case core.Arithmetic(operator="+" | "-" as sign, left=left, right=right):
+            one, two = _linear(left, calls), _linear(right, calls)
+            side = 1 if sign == "+" else -1
+            return one[0] + side * two[0], one[1] + side * two[1]
+        case core.Arithmetic(operator="*" | "/" as sign, left=left, right=right):
+            one, two = _linear(left, calls), _linear(right, calls)
+            if sign == "*" and not one[0].any():
+                one, two = two, one
+            if not two[0].any() and (sign == "*" or two[1] != 0):
+                factor = two[1] if sign == "*" else 1 / two[1]
+                return one[0] * factor, one[1] * factor
+        case _:
+            pass
+    raise NotProvable("answers are calculated with in a way that is no sum", expr.span)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Objectives:
+    """The different half-spaces of all violations, and which each violation has."""
+
+    weights: Array  # (objectives, calls, scores)
+    constants: Array
+    needed: tuple[tuple[int, ...], ...]  # of each violation: conditions and implied
+    decisive: tuple[tuple[int, ...], ...]  # of each violation: conditions alone
+
+    @classmethod
+    def of(cls, ways: list[Violation], calls: int, scores: int) -> Objectives:
+        """Number the half-spaces."""
+        numbers: dict[Any, int] = {}
+        spaces: list[HalfSpace] = []
+
+        def number(space: HalfSpace) -> int:
+            key = space.weights.tobytes(), space.constant
+            if key not in numbers:
+                numbers[key] = len(spaces)
+                spaces.append(space)
+            return numbers[key]
+
+        decisive = [tuple(number(s) for s in way.conditions) for way in ways]
+        implied = [tuple(number(s) for s in way.implied) for way in ways]
+        weights = np.array([s.weights for s in spaces]).reshape(-1, calls, scores)
+        constants = np.array([s.constant for s in spaces], float)
+        needed = [(*a, *b) for a, b in zip(decisive, implied, strict=True)]
+        return cls(weights, constants, tuple(needed), tuple(decisive))
+
+
+def ordered_pairs(way: Violation, calls: int) -> Iterator[tuple[int, int]]:
+    """Yield pairs of calls whose answers a violation puts in order."""
+    if way.labels is not None:
+        for one, two in itertools.permutations(range(calls), 2):
+            if way.labels[one] != way.labels[two]:
+                yield one, two
+        return
+    for space in way.conditions:
+        over, under = (
+            np.argwhere(space.weights[:, 0] > 0),
+            np.argwhere(space.weights[:, 0] < 0),
+        )
+        plain = len(over) == len(under) == 1 and space.constant == 0 and space.strict
+        if plain and space.weights.sum() == 0:
+            yield int(over[0, 0]), int(under[0, 0])

@@ -1,0 +1,203 @@
+"""Ranges of numbers cut where something changes, so that one stands for all between."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from nomos.lang import core
+from nomos.verify.formulas import Array, evaluate
+from nomos.verify.symbolic import NotProvable, atoms
+
+
+class Keys(Protocol):
+    """What a model tells apart of a feature's values."""
+
+    def of(self, feature: str, values: Array) -> Array:
+        """Return whole numbers, (values, keys): alike where the model sees no difference."""
+        ...
+
+    def starts(self, feature: str) -> Array:
+        """Return the whole numbers at which a cell begins, in rising order."""
+        ...
+
+    def rises(self, feature: str) -> bool:
+        """Tell whether every key rises with the value."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Cuts:
+    """Where the range of an atom has to be cut: at cells of slots, and at guards."""
+
+    atom: str
+    slots: Sequence[tuple[str, core.Expr]]
+    guards: Sequence[core.Expr]
+    keys: Keys
+
+    @property
+    def size(self) -> int:
+        """How many cuts there may be."""
+        return sum(len(self.keys.starts(name)) for name, _ in self.slots) + 2 * len(
+            list(self.comparisons())
+        )
+
+    def comparisons(self) -> Iterator[core.Compare]:
+        """Yield the comparisons on which the guards depend."""
+        for guard in self.guards:
+            for node in _tests(guard):
+                if self.atom in atoms(node):
+                    yield node
+
+
+def _tests(expr: core.Expr) -> Iterator[core.Compare]:
+    match expr:
+        case core.Compare():
+            yield expr
+        case core.Not(operand=operand):
+            yield from _tests(operand)
+        case core.Logic(left=left, right=right):
+            yield from _tests(left)
+            yield from _tests(right)
+        case _:
+            raise NotProvable("this condition is no comparison", expr.span)
+
+
+def direction(expr: core.Expr, atom: str) -> int:
+    """Return 1 where a formula rises with an atom, -1 where it falls, 0 without it."""
+    if atom not in atoms(expr):
+        return 0
+    match expr:
+        case core.Variable():
+            return 1
+        case core.Negate(operand=operand):
+            return -direction(operand, atom)
+        case core.Arithmetic(operator="+" | "-" as sign, left=left, right=right):
+            one, two = direction(left, atom), direction(right, atom)
+            two = two if sign == "+" else -two
+            if one * two >= 0:
+                return one or two
+        case core.Arithmetic(operator="*", left=left, right=right):
+            for factor, other in ((left, right), (right, left)):
+                if isinstance(factor, core.Constant):
+                    factor_sign = int(np.sign(float(factor.value)))  # type: ignore[arg-type]  # a number
+                    return factor_sign * direction(other, atom)
+        case _:
+            pass
+    raise NotProvable(f"how this changes with {atom} is not plain", expr.span)
+
+
+def cut_integers(
+    low: Array, high: Array, values: Mapping[str, Array], cuts: Cuts
+) -> tuple[Array, Array, Array]:
+    """Cut each row's range; returns rows, the first number of each part, and lengths."""
+    count = len(low)
+    at_low = {**values, cuts.atom: low}
+    edges = [low[:, None]]
+    for name, formula in cuts.slots:
+        slope, base = _affine(formula, at_low, cuts.atom, low, count)
+        starts = cuts.keys.starts(name)
+        if slope and not cuts.keys.rises(name):
+            raise NotProvable(f"`{name}` has too many values to be listed")
+        if slope > 0:
+            edges.append(starts - base[:, None])
+        elif slope < 0:
+            edges.append(base[:, None] - starts + 1)
+    for test in cuts.comparisons():
+        difference = core.Arithmetic("-", test.left, test.right, span=test.span)
+        slope, base = _affine(difference, at_low, cuts.atom, low, count)
+        if slope:
+            zero = np.floor(-base * slope).astype(np.int64)[:, None]
+            edges += [zero, zero + 1]
+    ends = high[:, None] + 1
+    bounds = np.clip(np.concatenate(edges, axis=1), low[:, None], ends)
+    bounds.sort(axis=1)
+    lengths = np.diff(np.concatenate([bounds, ends], axis=1), axis=1)
+    rows, columns = np.nonzero(lengths > 0)
+    return rows, bounds[rows, columns], lengths[rows, columns]
+
+
+def _affine(
+    formula: core.Expr, at_low: Mapping[str, Array], atom: str, low: Array, count: int
+) -> tuple[int, Array]:
+    """Return the slope of a formula (0, 1 or -1), and its value where the atom is 0."""
+    slope = direction(formula, atom)
+    if slope == 0 or count == 0:
+        return 0, low
+    here = evaluate(formula, at_low, count)
+    there = evaluate(formula, {**at_low, atom: low + 1}, count)
+    if not (there - here == slope).all():
+        raise NotProvable(f"{atom} has too many values to be multiplied", formula.span)
+    return slope, here - slope * low
+
+
+def cut_reals(
+    ends: tuple[float, float],
+    dtype: np.dtype[Any],
+    values: Mapping[str, Array],
+    count: int,
+    cuts: Cuts,
+) -> tuple[Array, Array]:
+    """Halve ranges of floats until nothing changes in them; returns rows and numbers."""
+    if dtype.kind != "f":
+        raise NotProvable("a real feature in rows of whole numbers")
+    for name, formula in cuts.slots:
+        direction(formula, cuts.atom)
+        if not cuts.keys.rises(name):
+            raise NotProvable(f"`{name}` is real, and the model tells its values apart")
+    for test in cuts.comparisons():
+        direction(
+            core.Arithmetic("-", test.left, test.right, span=test.span), cuts.atom
+        )
+    low, high = (_place(np.array([e], dtype)) for e in ends)
+    rows = np.arange(count)
+    firsts, lasts = np.repeat(low, count), np.repeat(high, count)
+    done: list[tuple[Array, Array]] = []
+    while len(rows):
+        own = {name: column[rows] for name, column in values.items()}
+        sides = [
+            _signs(cuts, own, _float(p, dtype), len(rows)) for p in (firsts, lasts)
+        ]
+        alike = (sides[0] == sides[1]).all(axis=1)
+        done.append((rows[alike], _float(firsts[alike], dtype)))
+        rows, first, last = rows[~alike], firsts[~alike], lasts[~alike]
+        middle = (first >> 1) + (last >> 1) + (first & last & 1)
+        rows = np.concatenate([rows, rows])
+        firsts, lasts = (
+            np.concatenate([first, middle + 1]),
+            np.concatenate([middle, last]),
+        )
+    return np.concatenate([d[0] for d in done]), np.concatenate([d[1] for d in done])
+
+
+def _signs(cuts: Cuts, own: Mapping[str, Array], at: Array, count: int) -> Array:
+    """Return all that may change with the atom, each of which rises or falls with it."""
+    values = {**own, cuts.atom: at.astype(np.float64)}
+    found = [np.zeros((count, 1), np.int64)]
+    for name, formula in cuts.slots:
+        found.append(cuts.keys.of(name, np.array(evaluate(formula, values, count))))
+    for test in cuts.comparisons():
+        left = evaluate(test.left, values, count)
+        right = evaluate(test.right, values, count)
+        found.append(((left > right).astype(int) - (left < right))[:, None])
+    return np.concatenate(found, axis=1)
+
+
+def _place(numbers: Array) -> Array:
+    """Return whole numbers in the order of floats."""
+    kind: Any = np.int32 if numbers.dtype.itemsize == 4 else np.int64
+    bits: Array = numbers.view(kind)
+    least = np.iinfo(kind).min
+    return np.where(bits < 0, least - bits, bits).astype(np.int64)
+
+
+def _float(places: Array, dtype: np.dtype[Any]) -> Array:
+    """Return the floats at places that `_place` gave."""
+    kind: Any = np.int32 if dtype.itemsize == 4 else np.int64
+    bits: Array = places.astype(kind)
+    least = np.iinfo(kind).min
+    floats: Array = np.where(bits < 0, least - bits, bits).astype(kind).view(dtype)
+    return floats

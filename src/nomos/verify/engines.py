@@ -1,0 +1,127 @@
+"""Which engine settles which model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nomos.verify.cases import Cases, columns_of
+from nomos.verify.components import build
+from nomos.verify.conditions import Violation, violations
+from nomos.verify.ensemble import EnsembleSearch
+from nomos.verify.formulas import Array
+from nomos.verify.leaves import Reached
+from nomos.verify.netsearch import NetworkSearch
+from nomos.verify.regions import Regions
+from nomos.verify.rise import Rise, atoms_of_rise, find_rise
+from nomos.verify.search import Ask, Findings, Limits
+from nomos.verify.single import count_exactly
+from nomos.verify.slope import SlopeSearch, ends_of
+from nomos.verify.space import Space
+from nomos.verify.structure.layers import Layers
+from nomos.verify.structure.trees import TreeKeys, Trees
+from nomos.verify.symbolic import Question
+
+_SLOPES = 0.6  # the part of the time in which one copy is tried
+_FEW_PARTS, _MANY_PARTS = 2000, 10**9  # before and after looking along some records
+
+
+def settle(
+    question: Question,
+    space: Space,
+    data: Array,
+    model: Trees | Layers,
+    ask: Ask,
+    limits: Limits,
+) -> tuple[Findings, str]:
+    """Settle the cases of a question; returns what was found, and by what method."""
+    if isinstance(model, Trees):
+        return _settle_trees(question, space, data, model, ask, limits)
+    return _settle_layers(question, space, data, model, ask, limits)
+
+
+def _settle_trees(
+    question: Question,
+    space: Space,
+    data: Array,
+    model: Trees,
+    ask: Ask,
+    limits: Limits,
+) -> tuple[Findings, str]:
+    keys = TreeKeys(model, space, data.dtype)
+    problem = build(question, space, data.dtype, keys)
+    if not problem.total:
+        return Findings(0), ""
+    reached = Reached(problem, keys)
+    if len(model.trees) == 1:
+        return count_exactly(reached, ask, limits)[0], "all tuples of leaves"
+    ways = violations(question, model.decision, model.classes, len(model.base))
+    if not ways:
+        return Findings(problem.total, good=problem.total), "no answers break it"
+    return EnsembleSearch(reached, ways, ask, limits).run(), "bounds of leaves"
+
+
+def _settle_layers(
+    question: Question,
+    space: Space,
+    data: Array,
+    model: Layers,
+    ask: Ask,
+    limits: Limits,
+) -> tuple[Findings, str]:
+    parts = Regions(question, space, data.dtype, model).parts()
+    cases = Cases(question, space, data.dtype, ask)
+    ways = violations(question, model.decision, model.classes, len(model.biases[-1]))
+    search = NetworkSearch(model, parts, ways, cases, limits)
+    if not search.total:
+        return Findings(0), ""
+    if not ways:
+        return Findings(search.total, good=search.total), "no answers break it"
+    one_layer = len(model.weights) == 1
+    if limits.found_at is None and not one_layer and model.decision != "value":
+        outcome = _by_slopes(question, ways, model, data, cases, limits)
+        if outcome is True:
+            return Findings(search.total, good=search.total), "slopes of layers"
+        if outcome:
+            return search.run(outcome), "slopes of layers"
+    return search.run(), "linear bounds of layers"
+
+
+def _by_slopes(
+    question: Question,
+    ways: list[Violation],
+    model: Layers,
+    data: Array,
+    cases: Cases,
+    limits: Limits,
+) -> bool | dict[str, Any]:
+    """Try one copy instead of two: True for a proof, a case that breaks the property."""
+    regions = Regions(question, cases.space, cases.dtype, model)
+    labels = 2 if model.decision == "sign" else len(model.biases[-1])
+    rise = find_rise(question, ways, labels, regions)
+    if rise is None:
+        return False
+    part = Limits(_SLOPES * limits.seconds, limits.counting)
+    search = SlopeSearch(model, rise, cases, part)
+    outcome = search.run(_FEW_PARTS)
+    if outcome is False:
+        swept = search.sweep(data)
+        case = None if swept is None else _case_of(swept, rise, regions, cases)
+        if case is not None:
+            return case
+        outcome = search.run(_MANY_PARTS)
+    if not isinstance(outcome, dict):
+        return outcome
+    # A forbidden step ends the search. Where the spec does not take it, the rest of the
+    # steps is unknown: there is no proof then, and the other engine has to look.
+    return _case_of(outcome, rise, regions, cases) or False
+
+
+def _case_of(
+    found: dict[str, Any], rise: Rise, regions: Regions, cases: Cases
+) -> dict[str, Any] | None:
+    """Return the case of a spec in which a number rises so; None where there is none."""
+    atoms = atoms_of_rise(rise, *ends_of(found), regions)
+    if atoms is None:
+        return None
+    case = {**found, **atoms}
+    return case if cases.broken(columns_of(case, 1), 1)[0] else None

@@ -1,0 +1,236 @@
+"""Sums of trees: branch and bound over the rows of the tables.
+
+A part of the cases is a choice of rows of each table. What a sum can come to there is
+bounded by the best tuple of leaves of each tree; parts that the bounds do not settle are
+halved, down to parts in which every tree has one tuple left: there all cases have the
+same answers, and the model itself is asked for them.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+
+import numpy as np
+
+from nomos.verify.conditions import Objectives, Violation, ordered_pairs
+from nomos.verify.formulas import Array
+from nomos.verify.leaves import Reached
+from nomos.verify.search import Ask, Findings, Limits, broken
+from nomos.verify.structure.trees import DOUBLE
+
+_SAMPLES = 64
+_SAMPLE_EVERY = 16  # parts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Part:
+    mask: Array
+    alive: Array  # numbers of the tuples that are still reached
+    live: tuple[int, ...]  # numbers of the violations that are still possible
+    volume: int
+
+
+class EnsembleSearch:
+    """Settles the cases of one problem for a sum of trees."""
+
+    def __init__(
+        self, reached: Reached, ways: list[Violation], ask: Ask, limits: Limits
+    ) -> None:
+        self.reached, self.ways, self.ask, self.limits = reached, ways, ask, limits
+        self.problem, self.model = reached.problem, reached.keys.model
+        self.masks = np.concatenate([t.masks for t in reached.trees])
+        self.values = np.concatenate([t.values for t in reached.trees])
+        sizes = [len(t.masks) for t in reached.trees]
+        self.tree = np.repeat(np.arange(len(sizes)), sizes)
+        self.rng = np.random.default_rng(0)
+        self.parts = 0
+        calls, scores = self.values.shape[1:]
+        self.objectives = Objectives.of(ways, calls, scores)
+        flat = self.objectives.weights.reshape(-1, calls * scores)
+        self.gains = self.values.reshape(len(self.values), -1) @ flat.T
+        base = np.tile(self.model.base, calls)
+        self.constants = flat @ base + self.objectives.constants
+        error = np.tile(self.model.error, calls)
+        size = np.abs(self.gains).sum(axis=0) if len(self.gains) else 0.0
+        self.slack = np.abs(flat) @ error + 64 * DOUBLE * (
+            size + np.abs(self.constants)
+        )
+        self._orders()
+
+    def _orders(self) -> None:
+        """Note which tuples rise against the order that a violation needs."""
+        columns: list[Array] = []
+        self.rules: list[list[list[int]]] = []
+        for way in self.ways:
+            rules = []
+            pairs = (
+                ordered_pairs(way, self.problem.calls) if self.model.in_order else ()
+            )
+            for one, two in pairs:
+                own = self._rises(way, one, two)
+                rules.append(list(range(len(columns), len(columns) + len(own))))
+                columns += own
+            self.rules.append(rules)
+        empty = np.zeros((len(self.values), 0), bool)
+        self.rising = np.stack(columns, axis=1) if columns else empty
+
+    def _rises(self, way: Violation, one: int, two: int) -> list[Array]:
+        """Return where a tree gives to call `one` more than to `two` of what it needs."""
+        v = self.values
+        if way.labels is None:
+            return [v[:, one, 0] > v[:, two, 0]]
+        a, b = way.labels[one], way.labels[two]
+        if self.model.decision == "sign":
+            sign = 1 if a else -1
+            return [sign * (v[:, one, 0] - v[:, two, 0]) > 0]
+        return [v[:, one, a] > v[:, two, a], v[:, two, b] > v[:, one, b]]
+
+    def run(self) -> Findings:
+        """Search until everything is settled, or the time is up."""
+        found = Findings(self.problem.total)
+        mask = np.ones(self.reached.size, bool)
+        everything = tuple(range(len(self.ways)))
+        root = _Part(mask, np.arange(len(self.masks)), everything, found.total)
+        heap = [(0, 0, root)]
+        counting = False
+        while heap and not self.limits.are_up:
+            part = heapq.heappop(heap)[2]
+            children = self._settle(part, found)
+            if found.example is not None and not counting:
+                counting = True  # from now on, the largest part first
+                heap = [(-p.volume, n, p) for n, (_, _, p) in enumerate(heap)]
+                heapq.heapify(heap)
+            for child in children:
+                self.parts += 1
+                order = -child.volume if counting else -self.parts
+                heapq.heappush(heap, (order, self.parts, child))
+        return found
+
+    def _settle(self, part: _Part, found: Findings) -> list[_Part]:
+        """Settle a part, or return its halves."""
+        gains, tree = self.gains[part.alive], self.tree[part.alive]
+        starts = np.flatnonzero(np.r_[True, tree[1:] != tree[:-1]])
+        most = np.maximum.reduceat(gains, starts, axis=0).sum(axis=0) + self.constants
+        rising: Array = np.any(self.rising[part.alive], axis=0)
+        live = tuple(
+            way
+            for way in part.live
+            if all(most[o] >= -self.slack[o] for o in self.objectives.needed[way])
+            and all(rising[rule].any() for rule in self.rules[way])
+        )
+        if not live:
+            found.good += part.volume
+            return []
+        least = np.minimum.reduceat(gains, starts, axis=0).sum(axis=0) + self.constants
+        if any(
+            all(least[o] > self.slack[o] for o in self.objectives.decisive[way])
+            for way in live
+        ):
+            return self._bad(part, found)
+        if found.example is None and self.parts % _SAMPLE_EVERY == 0:
+            self._sample(part, found)
+        split = self._choose(part, starts, live)
+        if split is None:
+            pick = np.array([self.reached.pick(part.mask)])
+            if broken(self.problem, self.ask, pick)[0]:
+                return self._bad(part, found)
+            found.good += part.volume
+            return []
+        return self._halves(part, live, *split)
+
+    def _bad(self, part: _Part, found: Findings) -> list[_Part]:
+        found.bad += part.volume
+        found.note(self.problem.case(self.reached.pick(part.mask)), self.limits)
+        return []
+
+    def _sample(self, part: _Part, found: Findings) -> None:
+        """Ask about a few cases of a part."""
+        picks = np.stack(
+            [
+                self.rng.choice(np.flatnonzero(part.mask[start:stop]), _SAMPLES)
+                for start, stop in self.reached.parts
+            ],
+            axis=1,
+        )
+        bad = np.flatnonzero(broken(self.problem, self.ask, picks))
+        if len(bad):
+            found.note(self.problem.case(picks[bad[0]].tolist()), self.limits)
+
+    def _halves(
+        self, part: _Part, live: tuple[int, ...], table: int, inside: Array
+    ) -> list[_Part]:
+        start, stop = self.reached.parts[table]
+        halves = []
+        for side in (inside, ~inside):
+            mask = part.mask.copy()
+            mask[start:stop] &= side
+            own = mask[start:stop]
+            kept = part.alive[self.masks[part.alive, start:stop][:, own].any(axis=1)]
+            halves.append(_Part(mask, kept, live, self.reached.volume(mask)))
+        return sorted(halves, key=lambda half: -len(half.alive))
+
+    def _choose(
+        self, part: _Part, starts: Array, live: tuple[int, ...]
+    ) -> tuple[int, Array] | None:
+        """Return a table and rows of it that tell tuples of a tree apart; None: none do."""
+        needed = list(self.objectives.needed[live[0]])
+        gains = self.gains[part.alive][:, needed]
+        most = np.maximum.reduceat(gains, starts, axis=0)
+        least = np.minimum.reduceat(gains, starts, axis=0)
+        # The condition that is nearest to being impossible.
+        nearest = int(np.argmin(most.sum(axis=0) + self.constants[needed]))
+        spread = (most - least)[:, nearest]
+        ends = np.r_[starts[1:], len(part.alive)]
+        best: tuple[float, int, Array] | None = None
+        for tree in np.argsort(-spread)[:3]:
+            if spread[tree] <= 0:
+                break
+            alive = part.alive[starts[tree] : ends[tree]]
+            own = self.gains[alive, needed[nearest]]
+            for scored in self._splits(part, alive, own):
+                if best is None or scored[0] > best[0]:
+                    best = scored
+        if best is not None:
+            return best[1], best[2]
+        return self._any_split(part, starts, ends)
+
+    def _splits(
+        self, part: _Part, alive: Array, gains: Array
+    ) -> list[tuple[float, int, Array]]:
+        """Return ways to halve a part by the leaves of one tree, with how much they help."""
+        found = []
+        for table, (start, stop) in enumerate(self.reached.parts):
+            rows = np.flatnonzero(part.mask[start:stop])
+            if len(rows) < 2:
+                continue
+            masks = self.masks[alive, start:stop][:, rows]
+            for inside in np.unique(masks[~masks.all(axis=1)], axis=0)[:6]:
+                one, two = masks[:, inside].any(axis=1), masks[:, ~inside].any(axis=1)
+                if (one.all() and two.all()) or not (one.any() and two.any()):
+                    continue
+                top = gains.max()
+                help_ = (top - gains[one].max()) + (top - gains[two].max())
+                help_ += 1e-3 * (2 - one.mean() - two.mean())
+                whole = np.zeros(stop - start, bool)
+                whole[rows[inside]] = True
+                found.append((float(help_), table, whole))
+        return found
+
+    def _any_split(
+        self, part: _Part, starts: Array, ends: Array
+    ) -> tuple[int, Array] | None:
+        """Return a split by any tree that has more than one tuple."""
+        for tree in np.argsort(starts - ends):
+            if ends[tree] - starts[tree] < 2:
+                return None
+            alive = part.alive[starts[tree] : ends[tree]]
+            for table, (start, stop) in enumerate(self.reached.parts):
+                rows = np.flatnonzero(part.mask[start:stop])
+                masks = self.masks[alive, start:stop][:, rows]
+                partial = masks[~masks.all(axis=1)]
+                if len(partial):
+                    whole = np.zeros(stop - start, bool)
+                    whole[rows[partial[0]]] = True
+                    return table, whole
+        return None

@@ -1,0 +1,122 @@
+"""Evaluate formulas on columns of values, as Python would evaluate them case by case."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, assert_never
+
+import numpy as np
+
+from nomos.lang import core
+from nomos.verify.symbolic import NotProvable
+
+Array = np.ndarray[Any, Any]
+Values = Mapping[str, Array]
+_LARGEST = 2.0**53  # whole numbers up to here are exact in every type that is used
+
+_ARITHMETIC: dict[str, Callable[[Array, Array], Array]] = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "/": np.true_divide,
+    "%": np.mod,
+}
+_COMPARE: dict[str, Callable[[Array, Array], Array]] = {
+    "==": np.equal,
+    "!=": np.not_equal,
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+}
+
+
+def evaluate(expr: core.Expr, values: Values, count: int) -> Array:
+    """Return the value of a formula for each of `count` cases."""
+    return np.broadcast_to(_evaluate(expr, values, count), (count,))
+
+
+def holds(expr: core.Expr, values: Values, count: int) -> Array:
+    """Return for each of `count` cases whether a formula is true."""
+    value = evaluate(expr, values, count)
+    if value.dtype.kind == "b":
+        return value
+    empty: Any = "" if value.dtype.kind == "U" else 0
+    truth: Array = value != empty
+    return truth
+
+
+def _evaluate(expr: core.Expr, values: Values, count: int) -> Array:
+    match expr:
+        case core.Constant(value=value):
+            if value is None:
+                raise NotProvable("`None` is no value that a proof knows", expr.span)
+            return np.asarray(value)
+        case core.Variable(name=name):
+            return values[name]
+        case core.Not(operand=operand):
+            return ~holds(operand, values, count)
+        case core.Negate(operand=operand):
+            return -_numbers(operand, values, count)
+        case core.Arithmetic():
+            return _arithmetic(expr, values, count)
+        case core.Compare(operator=operator):
+            return _compare(expr, operator, values, count)
+        case core.Logic():
+            return _logic(expr, values, count)
+        case core.GetFeature() | core.SetFeature() | core.Label():
+            raise AssertionError("a formula has no records")
+        case core.RandInt() | core.RandReal() | core.Call():
+            raise AssertionError("a formula has no draws and no calls")
+        case core.Conditional() | core.Index() | core.Quantifier() | core.Apply():
+            raise AssertionError("a formula has none of these forms")
+        case _:
+            assert_never(expr)
+
+
+def _numbers(expr: core.Expr, values: Values, count: int) -> Array:
+    value = _evaluate(expr, values, count)
+    if value.dtype.kind == "b":
+        return value.astype(np.int64)
+    if value.dtype.kind not in "if":
+        raise NotProvable("a name is calculated with", expr.span)
+    return value
+
+
+def _arithmetic(expr: core.Arithmetic, values: Values, count: int) -> Array:
+    left, right = (
+        _numbers(expr.left, values, count),
+        _numbers(expr.right, values, count),
+    )
+    if expr.operator in "/%" and (right == 0).any():
+        raise NotProvable("the divisor can be 0, which is an error", expr.span)
+    with np.errstate(all="ignore"):
+        result = _ARITHMETIC[expr.operator](left, right)
+        if result.dtype.kind == "i":  # where it wraps around, reals tell
+            size = np.abs(_ARITHMETIC[expr.operator](left.astype(float), right))
+            if size.size and size.max() > _LARGEST:
+                raise NotProvable("the numbers become larger than 2**53", expr.span)
+    return result
+
+
+def _compare(expr: core.Compare, operator: str, values: Values, count: int) -> Array:
+    left = _evaluate(expr.left, values, count)
+    right = _evaluate(expr.right, values, count)
+    if (left.dtype.kind == "U") != (right.dtype.kind == "U"):
+        raise NotProvable("a name is compared with a number", expr.span)
+    result = np.asarray(_COMPARE[operator](left, right))
+    if operator == "!=" and "f" in (left.dtype.kind, right.dtype.kind):
+        unlike = np.isnan(left.astype(float)) | np.isnan(right.astype(float))
+        result = result & ~unlike  # NaN compares with nothing
+    return result
+
+
+def _logic(expr: core.Logic, values: Values, count: int) -> Array:
+    """Evaluate the right side only on the cases in which it decides."""
+    left = holds(expr.left, values, count)
+    result = ~left if expr.operator == "==>" else left.copy()
+    decides = np.flatnonzero(~left if expr.operator == "||" else left)
+    if len(decides):
+        chosen = {name: column[decides] for name, column in values.items()}
+        result[decides] = holds(expr.right, chosen, len(decides))
+    return result

@@ -1,0 +1,110 @@
+"""For each tree, the tuples of leaves (one for each call) that some case reaches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from nomos.verify.components import Problem
+from nomos.verify.formulas import Array
+from nomos.verify.structure.trees import Tree, TreeKeys
+from nomos.verify.symbolic import NotProvable
+
+_MOST_TUPLES = 400_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LeafTuples:
+    """Tuples of one tree: which rows of the tables reach them, and their leaves."""
+
+    masks: Array  # (tuples, rows of all tables)
+    leaves: Array  # (tuples, calls): numbers of nodes
+    values: Array  # (tuples, calls, scores)
+
+
+class Reached:
+    """The tuples of all trees over the product of a problem's tables."""
+
+    def __init__(self, problem: Problem, keys: TreeKeys) -> None:
+        self.problem, self.keys = problem, keys
+        lengths = [len(table) for table in problem.tables]
+        self.offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(int)
+        self.parts = list(zip(self.offsets, self.offsets[1:], strict=False))
+        self.counts = [table.counts for table in problem.tables]
+        self._columns: dict[tuple[int, int], tuple[int, Array]] = {}
+        for number, table in enumerate(problem.tables):
+            for (call, name), values in table.slots.items():
+                made = keys.columns(name, values) if keys.places(name) else None
+                for place in keys.places(name):
+                    assert made is not None
+                    self._columns[call, place] = number, made[:, place].astype(float)
+
+    @property
+    def size(self) -> int:
+        """How many rows all tables have."""
+        return int(self.offsets[-1])
+
+    @cached_property
+    def trees(self) -> list[LeafTuples]:
+        """The tuples of each tree."""
+        return [self._tuples(tree) for tree in self.keys.model.trees]
+
+    def volume(self, mask: Array) -> int:
+        """Return how many cases the chosen rows of the tables make."""
+        volume = 1
+        for (start, stop), counts in zip(self.parts, self.counts, strict=True):
+            volume *= int(counts[mask[start:stop]].sum())
+        return volume
+
+    def pick(self, mask: Array) -> list[int]:
+        """Return one case of the chosen rows: the first row of each table."""
+        return [int(np.argmax(mask[start:stop])) for start, stop in self.parts]
+
+    def _tuples(self, tree: Tree) -> LeafTuples:
+        masks, leaves = self._reached(tree, 0)
+        numbers = leaves[:, None]
+        for call in range(1, self.problem.calls):
+            more, others = self._reached(tree, call)
+            fits = np.ones((len(masks), len(more)), bool)
+            for start, stop in self.parts:
+                one = masks[:, start:stop].astype(np.float32)
+                two = more[:, start:stop].astype(np.float32)
+                fits &= one @ two.T > 0
+            first, second = np.nonzero(fits)
+            if len(first) > _MOST_TUPLES:
+                raise NotProvable(
+                    "a tree has too many pairs of leaves that a case reaches"
+                )
+            masks = masks[first] & more[second]
+            numbers = np.concatenate([numbers[first], others[second][:, None]], axis=1)
+        return LeafTuples(masks, numbers, tree.value[numbers])
+
+    def _reached(self, tree: Tree, call: int) -> tuple[Array, Array]:
+        """Return the leaves that a call may reach, and the rows that lead there."""
+        masks, leaves = [], []
+        for leaf, mask in self._paths(tree, call):
+            if all(mask[start:stop].any() for start, stop in self.parts):
+                masks.append(mask)
+                leaves.append(leaf)
+        return np.array(masks).reshape(-1, self.size), np.array(leaves, dtype=np.int64)
+
+    def _paths(self, tree: Tree, call: int) -> Iterator[tuple[int, Array]]:
+        pending = [(0, np.ones(self.size, bool))]
+        while pending:
+            node, mask = pending.pop()
+            if tree.left[node] < 0:
+                yield node, mask
+                continue
+            number, x = self._columns[call, int(tree.feature[node])]
+            bound = tree.threshold[node]
+            left = x < bound if self.keys.model.strict else x <= bound
+            start, stop = self.parts[number]
+            for child, side in ((tree.left[node], left), (tree.right[node], ~left)):
+                narrowed = mask[start:stop] & side
+                if narrowed.any():
+                    own = mask.copy()
+                    own[start:stop] = narrowed
+                    pending.append((int(child), own))

@@ -1,0 +1,191 @@
+"""Networks and linear models: branch and bound over parts of the cases.
+
+Bounds hold for what the library calculates, not only for exact numbers: a condition
+counts as impossible only where it fails by more than rounding errors can make up. Parts
+that are small enough are asked from the model itself, case by case.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nomos.verify.bounds import Bounds, Relaxation, State
+from nomos.verify.cases import Cases, one_case
+from nomos.verify.conditions import Objectives, Violation
+from nomos.verify.formulas import Array
+from nomos.verify.regions import Component, Parts
+from nomos.verify.search import Findings, Limits
+from nomos.verify.structure.layers import Layers
+from nomos.verify.structure.trees import DOUBLE
+
+_BATCH = 128
+_SMALL = 512  # cases that are asked rather than halved
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """A part of the cases: the state of each component."""
+
+    state: tuple[Array, ...]
+    live: tuple[int, ...]
+
+
+class NetworkSearch:
+    """Settles the cases of one problem for a network."""
+
+    def __init__(
+        self,
+        model: Layers,
+        parts: Parts,
+        ways: list[Violation],
+        cases: Cases,
+        limits: Limits,
+    ) -> None:
+        self.components, self.cases, self.limits = parts.components, cases, limits
+        calls, scores = len(cases.question.calls), len(model.biases[-1])
+        self.relaxation = Relaxation(model, parts, calls)
+        self.objectives = Objectives.of(ways, calls, scores)
+        self.everything = tuple(range(len(ways)))
+        self.opposed = (
+            _opposed(self.objectives.weights) if len(model.weights) > 1 else {}
+        )
+        size = np.abs(self.objectives.constants) + 1
+        self.slack = 64 * DOUBLE * size  # what an ensures calculates is rounded too
+
+    @property
+    def root(self) -> tuple[Array, ...]:
+        """The state of all cases."""
+        return tuple(c.root()[0] for c in self.components)
+
+    @property
+    def total(self) -> int:
+        """How many cases there are."""
+        return self._volume(self.root)
+
+    def run(self, example: dict[str, Any] | None = None) -> Findings:
+        """Search until everything is settled, or the time is up."""
+        found = Findings(self.total)
+        if example is not None:
+            found.note(example, self.limits)
+        parts = [Part(self.root, self.everything)]
+        while parts and not self.limits.are_up:
+            batch, parts = parts[-_BATCH:], parts[:-_BATCH]
+            parts += self._settle(batch, found)
+        return found
+
+    def _volume(self, state: tuple[Array, ...]) -> int:
+        volume = 1
+        for component, own in zip(self.components, state, strict=True):
+            volume *= component.volume(own)
+        return volume
+
+    def _settle(self, batch: list[Part], found: Findings) -> list[Part]:
+        state = [np.stack(own) for own in zip(*(p.state for p in batch), strict=True)]
+        known = self.relaxation.layers(state)
+        most, flat = self._most(state, known)
+        weights = np.abs(self.objectives.weights)
+        slack = (weights.sum(axis=1) @ self.relaxation.error(known).T).T + self.slack
+        impossible = most < -slack
+        certain = None
+        if found.example is not None:
+            least = self._least(state, known)
+            certain = least > slack
+        numbers = self.relaxation.numbers(state)
+        left: list[tuple[Part, tuple[int, ...], int]] = []
+        places = []
+        for number, part in enumerate(batch):
+            needed, decisive = self.objectives.needed, self.objectives.decisive
+            live = tuple(
+                w for w in part.live if not impossible[number, needed[w]].any()
+            )
+            if not live:
+                found.good += self._volume(part.state)
+            elif certain is not None and any(
+                certain[number, list(decisive[w])].all() for w in live
+            ):
+                found.bad += self._volume(part.state)
+            elif numbers[number].prod() <= _SMALL:
+                self._ask(part, found)
+            else:
+                nearest = min(needed[live[0]], key=lambda o: most[number, o])
+                left.append((part, live, nearest))
+                places.append(number)
+        return self._halves(left, places, state, flat)
+
+    def _most(self, state: State, known: Bounds) -> tuple[Array, Array]:
+        """Bound all objectives from above."""
+        shape = (len(state[0]), *self.objectives.weights.shape)
+        weights = np.broadcast_to(self.objectives.weights, shape)
+        most, flat = self.relaxation.upper(state, known, weights, self.relaxation.last)
+        most = most + self.objectives.constants
+        for pair, members in self.opposed.items():
+            own = np.array([self.objectives.weights[o, pair[0]] for o in members])
+            bound = self.relaxation.difference(state, known, pair, own)
+            bound = bound + self.objectives.constants[members]
+            most[:, members] = np.minimum(most[:, members], bound)
+        return most, flat
+
+    def _least(self, state: State, known: Bounds) -> Array:
+        shape = (len(state[0]), *self.objectives.weights.shape)
+        weights = np.broadcast_to(-self.objectives.weights, shape)
+        most, _ = self.relaxation.upper(state, known, weights, self.relaxation.last)
+        return self.objectives.constants - most
+
+    def _ask(self, part: Part, found: Findings) -> None:
+        """Ask about every case of a part."""
+        atoms, counts = combinations(self.components, part.state)
+        bad = self.cases.broken(atoms, len(counts))
+        found.bad += sum(counts[bad].tolist())
+        found.good += sum(counts[~bad].tolist())
+        if bad.any():
+            found.note(one_case(atoms, int(np.argmax(bad))), self.limits)
+
+    def _halves(
+        self,
+        left: list[tuple[Part, tuple[int, ...], int]],
+        places: list[int],
+        state: State,
+        flat: Array,
+    ) -> list[Part]:
+        """Split the component on which the nearest condition depends most."""
+        if not left:
+            return []
+        own = [component[places] for component in state]
+        weights = flat[places, [objective for _, _, objective in left]]
+        gains = self.relaxation.gains(own, weights)
+        halves = []
+        for number, (part, live, _) in enumerate(left):
+            at = int(np.argmax(gains[number]))
+            for half in self.components[at].split(part.state[at], weights[number]):
+                if self.components[at].volume(half):
+                    state_ = (*part.state[:at], half, *part.state[at + 1 :])
+                    halves.append(Part(state_, live))
+        return halves
+
+
+def _opposed(weights: Array) -> dict[tuple[int, int], list[int]]:
+    """Return the objectives that are a difference between two calls, by the calls."""
+    found: dict[tuple[int, int], list[int]] = {}
+    for number, own in enumerate(weights):
+        calls = np.flatnonzero(own.any(axis=1))
+        if len(calls) == 2 and (own[calls[0]] == -own[calls[1]]).all():
+            found.setdefault((int(calls[0]), int(calls[1])), []).append(number)
+    return found
+
+
+def combinations(
+    components: tuple[Component, ...], state: tuple[Array, ...]
+) -> tuple[dict[str, Array], Array]:
+    """Return the atoms of all cases of a part, and how many cases each stands for."""
+    picks = [c.picks(own) for c, own in zip(components, state, strict=True)]
+    grid = np.meshgrid(*(np.arange(len(p)) for p in picks), indexing="ij")
+    atoms: dict[str, Array] = {}
+    counts: Array = np.ones(grid[0].size, object)
+    for component, own, index in zip(components, picks, grid, strict=True):
+        chosen = own[index.ravel()]
+        atoms |= component.atoms(chosen)
+        counts = counts * component.counts(chosen).astype(object)
+    return atoms, counts

@@ -1,0 +1,214 @@
+"""A number and a draw with linear conditions: the whole points of a polygon."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nomos.lang import core
+from nomos.verify.components import Group
+from nomos.verify.formulas import Array
+from nomos.verify.symbolic import NotProvable
+
+if TYPE_CHECKING:  # regions.py makes polygons
+    from nomos.verify.regions import Regions
+
+HalfPlane = tuple[float, float, float]  # (a, b, c): a * number + b * draw + c >= 0
+_CORNERS = 12
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Polygon:
+    """All pairs of a number and a draw; a state is a box (number, number, draw, draw)."""
+
+    number_atom: str
+    draw_atom: str
+    ends: tuple[float, float, float, float]
+    planes: tuple[HalfPlane, ...]
+    base: Array  # what a pair adds: base + number * by_number + draw * by_draw
+    by_number: Array
+    by_draw: Array
+    forms: Mapping[tuple[int, str], HalfPlane]  # the number of each call, in the pair
+
+    def root(self) -> Array:
+        """Return the box around all pairs."""
+        return np.array([self.ends], float)
+
+    def corners(self, state: Array) -> tuple[Array, Array]:
+        """Return the corners of each part, a corner repeated, and which are empty."""
+        corners = np.zeros((len(state), _CORNERS, 2))
+        empty = np.zeros(len(state), bool)
+        for part, (a, b, c, d) in enumerate(state):
+            points = [(a, c), (b, c), (b, d), (a, d)]
+            for plane in self.planes:
+                points = _clipped(points, plane)
+            empty[part] = not points
+            points = points or [(a, c)]
+            corners[part] = [points[min(n, len(points) - 1)] for n in range(_CORNERS)]
+        return corners, empty
+
+    def bound(self, state: Array, weights: Array) -> tuple[Array, Array]:
+        """Return the least and the most of `weights . sums`; nothing is far below 0."""
+        corners, empty = self.corners(state)
+        x, y = corners[:, None, :, 0], corners[:, None, :, 1]
+        value = (weights @ self.by_number)[:, :, None] * x
+        value += (weights @ self.by_draw)[:, :, None] * y
+        value += (weights @ self.base)[:, :, None]
+        low, high = value.min(axis=2), value.max(axis=2)
+        high[empty] = -1e30
+        return low, high
+
+    def box(self, state: Array) -> tuple[Array, Array]:
+        """Return the least and the most of each sum."""
+        corners, _ = self.corners(state)
+        value = corners[:, :, :1] * self.by_number + corners[:, :, 1:] * self.by_draw
+        value = value + self.base
+        return value.min(axis=1), value.max(axis=1)
+
+    def _lines(self, state: Array) -> tuple[Array, Array, Array]:
+        """Return the numbers of a part, and the least and the greatest draw of each."""
+        number = np.arange(int(state[0]), int(state[1]) + 1)
+        low = np.full(len(number), state[2])
+        high = np.full(len(number), state[3])
+        for a, b, c in self.planes:
+            rest = a * number + c
+            if b > 0:
+                low = np.maximum(low, np.ceil(-rest / b))
+            elif b < 0:
+                high = np.minimum(high, np.floor(rest / -b))
+            else:
+                high = np.where(rest >= 0, high, low - 1)
+        return number, low, high
+
+    def volume(self, state: Array) -> int:
+        """Return how many pairs there are."""
+        _, low, high = self._lines(state)
+        return int(np.maximum(high - low + 1, 0).astype(np.int64).sum())
+
+    def numbers(self, state: Array) -> Array:
+        """Return how many pairs there may be."""
+        sides = state[:, 1::2] - state[:, ::2] + 1
+        pairs: Array = sides.prod(axis=1)
+        return pairs
+
+    def split(self, state: Array, weights: Array) -> tuple[Array, Array]:
+        """Return the halves of a box, cut across its longer side."""
+        side = 0 if state[1] - state[0] >= state[3] - state[2] else 2
+        middle = np.floor((state[side] + state[side + 1]) / 2)
+        one, two = state.copy(), state.copy()
+        one[side + 1], two[side] = middle, middle + 1
+        return one, two
+
+    def picks(self, state: Array) -> Array:
+        """Return the pairs that are left."""
+        number, low, high = self._lines(state)
+        lengths = np.maximum(high - low + 1, 0).astype(np.int64)
+        starts = np.repeat(np.cumsum(lengths) - lengths, lengths)
+        draws = np.arange(int(lengths.sum())) - starts + np.repeat(low, lengths)
+        return np.stack([np.repeat(number, lengths), draws.astype(np.int64)], axis=1)
+
+    def counts(self, picks: Array) -> Array:
+        """Return that each pair stands for itself."""
+        return np.ones(len(picks), np.int64)
+
+    def atoms(self, picks: Array) -> dict[str, Array]:
+        """Return the atoms of pairs."""
+        return {self.number_atom: picks[:, 0], self.draw_atom: picks[:, 1]}
+
+
+def _clipped(
+    points: list[tuple[float, float]], plane: HalfPlane
+) -> list[tuple[float, float]]:
+    """Return the part of a polygon on one side of a line."""
+    a, b, c = plane
+    sides = [a * x + b * y + c for x, y in points]
+    kept = []
+    for here, (x, y) in enumerate(points):
+        after = (here + 1) % len(points)
+        if sides[here] >= 0:
+            kept.append((x, y))
+        if (sides[here] < 0) != (sides[after] < 0):
+            t = sides[here] / (sides[here] - sides[after])
+            kept.append(
+                (x + t * (points[after][0] - x), y + t * (points[after][1] - y))
+            )
+    return kept
+
+
+def polygon(group: Group, regions: Regions) -> Polygon:
+    """Return the polygon of a feature and a draw whose conditions are all linear."""
+    (number,), (draw,) = group.features, group.draws
+    one = regions.space.ranges[number.partition(".")[2]]
+    pair = number, draw.atom
+    low, high = _line(draw.low, pair), _line(draw.high, pair)
+    planes = [(-low[0], 1 - low[1], -low[2]), (high[0], high[1] - 1, high[2])]
+    for guard in group.guards:
+        planes += _planes(guard, pair)
+    for write in group.writes:
+        if not all(float(part).is_integer() for part in _line(write.value, pair)):
+            raise NotProvable("this is written and not always whole", write.value.span)
+    ends = [low[0] * v + low[2] for v in (one.low, one.high)]
+    ends += [high[0] * v + high[2] for v in (one.low, one.high)]
+    box = (float(one.low), float(one.high), float(min(ends)), float(max(ends)))
+    base, by_number, by_draw = np.zeros(1), np.zeros(1), np.zeros(1)
+    forms = {slot: _line(formula, pair) for slot, formula in group.slots.items()}
+    for slot, (a, b, c) in forms.items():
+        reached = [a * v + b * d + c for v in box[:2] for d in box[2:]]
+        own, slope = regions.line(slot, min(reached), max(reached))
+        base = base + own + slope * c
+        by_number, by_draw = by_number + slope * a, by_draw + slope * b
+    sums = base, by_number, by_draw
+    return Polygon(number, draw.atom, box, tuple(planes), *sums, forms)
+
+
+def _line(expr: core.Expr, pair: tuple[str, str]) -> HalfPlane:
+    """Return the coefficients of the number and the draw, and the constant."""
+    match expr:
+        case core.Constant(value=int() | float() as value):
+            return 0.0, 0.0, float(value)
+        case core.Variable(name=name) if name in pair:
+            return float(name == pair[0]), float(name == pair[1]), 0.0
+        case core.Negate(operand=operand):
+            a, b, c = _line(operand, pair)
+            return -a, -b, -c
+        case core.Arithmetic(operator="+" | "-" as sign, left=left, right=right):
+            s = 1 if sign == "+" else -1
+            (a, b, c), (d, e, f) = _line(left, pair), _line(right, pair)
+            return a + s * d, b + s * e, c + s * f
+        case _:
+            raise NotProvable(
+                "this is not linear, and there are too many values", expr.span
+            )
+
+
+def _planes(guard: core.Expr, pair: tuple[str, str]) -> list[HalfPlane]:
+    match guard:
+        case core.Logic(operator="&&", left=left, right=right):
+            return _planes(left, pair) + _planes(right, pair)
+        case core.Compare(operator=relation, left=left, right=right):
+            difference = core.Arithmetic("-", left, right, span=guard.span)
+            a, b, c = _line(difference, pair)
+            if not (float(a).is_integer() and float(b).is_integer() and c.is_integer()):
+                raise NotProvable("this condition is not of whole numbers", guard.span)
+            over, under = (a, b, c), (-a, -b, -c)
+            match relation:
+                case ">=":
+                    return [over]
+                case ">":
+                    return [(a, b, c - 1)]
+                case "<=":
+                    return [under]
+                case "<":
+                    return [(-a, -b, -c - 1)]
+                case "==":
+                    return [over, under]
+                case _:
+                    pass
+        case _:
+            pass
+    raise NotProvable(
+        "this condition is no line, and there are too many values", guard.span
+    )

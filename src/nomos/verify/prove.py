@@ -1,0 +1,308 @@
+"""Prove a property for every input of a scope, or find a case that breaks it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from nomos.domain.domain import Domain
+from nomos.errors import NomosError
+from nomos.lang import core
+from nomos.verify.cases import Cases, one_case, size_of
+from nomos.verify.engines import settle
+from nomos.verify.formulas import Array
+from nomos.verify.nearest import moved, neighbours
+from nomos.verify.real import asker, check_exact, compare, data_rows
+from nomos.verify.result import Nearest, Scope, VerifyResult, Witness
+from nomos.verify.search import Findings, Limits
+from nomos.verify.space import Space, around, whole, within
+from nomos.verify.splitting import split
+from nomos.verify.structure.layers import Layers
+from nomos.verify.structure.read import read_structure
+from nomos.verify.structure.trees import SINGLE, Trees
+from nomos.verify.symbolic import NotProvable, Question, question
+from nomos.verify.witness import Judge
+
+_SAMPLES = 10_000
+_FEW_SAMPLES = 256  # around a row
+_SHOWN = (bool, int, float, str)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How far a proof goes.
+
+    Attributes:
+        within: The part of the schema to prove, such as `age=18..70,sex=Female`.
+        radius: Prove around each row of the data: how far a feature may be from it.
+        rows: Around how many rows, evenly chosen; None: all.
+        seconds: When to give up, for each property or each row.
+        counting: How long to count violations after the first was found.
+    """
+
+    within: str = ""
+    radius: Mapping[str, float] | None = None
+    rows: int | None = None
+    seconds: float = 60.0
+    counting: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Model:
+    """A domain's function, and the structure that was compared with it."""
+
+    structure: Trees | Layers
+    ask: Callable[[Array], Array]
+    compared: int
+
+
+class Prover:
+    """Proves properties of one domain; reads and compares its models once."""
+
+    def __init__(
+        self,
+        domain: Domain,
+        functions: Mapping[str, Callable[..., Any]] | None = None,
+        modules: Mapping[str, ModuleType] | None = None,
+    ) -> None:
+        self.domain, self._functions, self._modules = domain, functions, modules
+        self.data = data_rows(domain)
+        assert domain.schema is not None
+        self.space = whole(domain.schema)
+        self._models: dict[str, _Model] = {}
+
+    def verify(self, spec: core.Spec, options: Options | None = None) -> VerifyResult:
+        """Prove one property; raises NotProvable for what no proof covers."""
+        options = options or Options()
+        started = time.monotonic()
+        assert self.domain.schema is not None
+        own = {"getFeat", "setFeat"} & set(dir(type(self.domain)))
+        if own:
+            raise NotProvable(f"the domain has a `{own.pop()}` of its own")
+        asked = question(spec, self.domain.schema, self.domain.verifies)
+        model = self._model(asked.function)
+        judge = Judge(spec, self.domain, self._functions, self._modules)
+        space = within(self.space, options.within) if options.within else self.space
+        check_exact(space, self.data.dtype)
+        attempt = _Attempt(asked, model, self.data, judge, options)
+        if options.radius is not None:
+            result = attempt.around(space, options.radius)
+        else:
+            kind = (
+                Scope("within", options.within) if options.within else Scope("schema")
+            )
+            result = attempt.verify(space, kind)
+        return replace(result, seconds=time.monotonic() - started)
+
+    def _model(self, function: str) -> _Model:
+        if function not in self._models:
+            attribute = self.domain.verifies[function]
+            model = getattr(self.domain, attribute, None)
+            if model is None:
+                name = type(self.domain).__name__
+                raise NotProvable(f"{name} has no model `{attribute}`, as it declares")
+            structure = read_structure(model, self.space.schema.width)
+            if isinstance(structure, Layers) and self.data.dtype.itemsize < 8:
+                # Then libraries may calculate in the type of the rows.
+                link = 16 * SINGLE if structure.link else 0.0
+                structure = replace(structure, roundoff=SINGLE, link=link)
+            ask = asker(self.domain, function)
+            compared = compare(structure, ask, self.space, self.data, function)
+            self._models[function] = _Model(structure, ask, compared)
+        return self._models[function]
+
+
+def verify(
+    spec: core.Spec,
+    domain: Domain,
+    *,
+    functions: Mapping[str, Callable[..., Any]] | None = None,
+    modules: Mapping[str, ModuleType] | None = None,
+    options: Options | None = None,
+) -> VerifyResult:
+    """Prove one property of a domain's model, or find a case that breaks it."""
+    return Prover(domain, functions, modules).verify(spec, options)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Attempt:
+    """One property, one model: what is tried on a space."""
+
+    question: Question
+    model: _Model
+    data: Array
+    judge: Judge
+    options: Options
+
+    def verify(self, space: Space, scope: Scope) -> VerifyResult:
+        """Settle all cases of a space, as far as the time allows."""
+        started = time.monotonic()
+        limits = Limits(self.options.seconds, self.options.counting)
+        result = VerifyResult(
+            spec=self.question.spec.name,
+            verdict="open",
+            scope=scope,
+            assumptions=assumptions(self.model.structure),
+            compared_rows=self.model.compared,
+        )
+        cases = Cases(self.question, space, self.data.dtype, self.model.ask)
+        sampled = self._sampled(cases, limits)
+        total = Findings(0)
+        methods: dict[str, None] = {}
+        for part in split(self.question, space, self.data.dtype):
+            found, method = settle(
+                part, space, self.data, self.model.structure, self.model.ask, limits
+            )
+            methods[method] = None
+            total.total += found.total
+            total.good += found.good
+            total.bad += found.bad
+            total.example = total.example or found.example
+        example = sampled or total.example
+        result = replace(
+            result,
+            method=", ".join(m for m in methods if m),
+            seconds=time.monotonic() - started,
+        )
+        if not total.total:
+            return replace(result, cases=0, reason="no case fulfils `requires`")
+        if not space.is_real:
+            at_least = max(total.bad, int(example is not None))
+            most = total.total - total.good
+            result = replace(
+                result,
+                cases=total.total,
+                violating=(at_least, most),
+                settled=total.good + total.bad,
+            )
+        if example is not None:
+            witness = self._witness(cases, example)
+            return replace(result, verdict="violated", witness=witness)
+        if total.good == total.total:
+            return replace(result, verdict="holds")
+        return replace(result, reason="the time is up")
+
+    def around(self, space: Space, radius: Mapping[str, float]) -> VerifyResult:
+        """Prove the property around each row of the data."""
+        unknown = [name for name in radius if name not in space.ranges]
+        if unknown:
+            raise NomosError(f"--radius: there is no feature `{unknown[0]}`")
+        far = {name: "all" if np.isinf(r) else f"{r:g}" for name, r in radius.items()}
+        text = ", ".join(f"{name}={distance}" for name, distance in far.items())
+        count = len(self.data) if self.options.rows is None else self.options.rows
+        chosen = np.unique(np.linspace(0, len(self.data) - 1, count).astype(int))
+        inside = Cases(self.question, space, self.data.dtype, self.model.ask).inside(
+            self.data
+        )
+        found = []
+        for row in chosen[inside[chosen]]:
+            part = around(space, self.data[row], radius)
+            scope = Scope("around", f"row {row}: {text}")
+            found.append(self.verify(part, scope))
+        return _together(found, Scope("around", text), self.question.spec.name)
+
+    def _sampled(self, cases: Cases, limits: Limits) -> dict[str, Any] | None:
+        """Look for a violation among rows of the data first, then anywhere."""
+        rng = np.random.default_rng(0)
+        if self.options.radius is not None:
+            drawn = iter([cases.from_schema(rng, _FEW_SAMPLES)])
+        else:
+            drawn = self._drawn(cases, rng)
+        for atoms in drawn:
+            bad = np.flatnonzero(cases.broken(atoms, size_of(atoms)))
+            if len(bad):
+                limits.found_at = time.monotonic()
+                return one_case(atoms, int(bad[0]))
+        return None
+
+    def _drawn(
+        self, cases: Cases, rng: np.random.Generator
+    ) -> Iterator[dict[str, Array]]:
+        """Yield cases of rows, of rows with one to three changes, and of the schema."""
+        for changes in range(4):
+            yield cases.from_rows(self.data, rng, _SAMPLES, changes)
+        yield cases.from_schema(rng, 2 * _SAMPLES)
+
+    def _witness(self, cases: Cases, example: dict[str, Any]) -> Witness:
+        """Move a violation towards the data, and run it alone on the real model."""
+        for case in (moved(cases, example, self.data), example):
+            records = np.concatenate([self._record(cases, case, n) for n in
+                                      self.question.inputs])  # fmt: skip
+            draws = tuple(case[draw.atom] for draw in self.question.draws)
+            confirmed = self.judge.confirm(records, draws)
+            if confirmed is not None:
+                failed, values = confirmed
+                near = neighbours(cases, case, self.data)
+                return Witness(
+                    inputs=_inputs(self.question, cases.space, case),
+                    draws=draws,
+                    failed=failed,
+                    values={
+                        name: value
+                        for name, value in values.items()
+                        if isinstance(value, _SHOWN)
+                    },
+                    nearest={n: Nearest(o.row, o.features) for n, o in near.items()},
+                )
+        raise NotProvable("a violation that was found is none when it is run alone")
+
+    def _record(self, cases: Cases, case: dict[str, Any], name: str) -> Array:
+        values = {
+            feature: np.array([case[f"{name}.{feature}"]])
+            for feature in cases.space.ranges
+        }
+        return cases.space.rows(values, 1, self.data.dtype)
+
+
+def _inputs(
+    asked: Question, space: Space, case: dict[str, Any]
+) -> dict[str, dict[str, Any]]:
+    return {
+        name: {feature: case[f"{name}.{feature}"] for feature in space.ranges}
+        for name in asked.inputs
+    }
+
+
+def _together(found: list[VerifyResult], scope: Scope, spec: str) -> VerifyResult:
+    """Return one result for the results of several rows; rows without cases aside."""
+    real = [one for one in found if one.cases != 0]
+    if not real:
+        return VerifyResult(spec, "open", scope, reason="no case fulfils `requires`")
+    bad = [one for one in real if one.verdict == "violated"]
+    unknown = [one for one in real if one.verdict == "open"]
+    return VerifyResult(
+        spec=spec,
+        verdict="violated" if bad else "open" if unknown else "holds",
+        scope=scope,
+        witness=bad[0].witness if bad else None,
+        reason=unknown[0].reason if unknown and not bad else "",
+        method=real[0].method,
+        assumptions=real[0].assumptions,
+        compared_rows=real[0].compared_rows,
+        rows=tuple(found),
+    )
+
+
+def assumptions(model: Trees | Layers) -> tuple[str, ...]:
+    """Return what a proof takes for granted, in words."""
+    shared = (
+        "the structure that was read is the model: it was compared with the real "
+        "function on the data and on rows drawn from the schema",
+        "records have whole numbers, names and real numbers as the schema says, "
+        "and no missing values",
+        "the same record gets the same answer whenever, and with whatever others, "
+        "it is asked",
+    )
+    if isinstance(model, Layers):
+        return (
+            *shared,
+            "the library's sums are rounded as IEEE arithmetic allows for any order",
+        )
+    if model.in_order and len(model.trees) > 1:
+        return (*shared, "the library adds up its trees in one order")
+    return shared

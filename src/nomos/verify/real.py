@@ -1,0 +1,104 @@
+"""The model as it really answers, and whether its structure answers likewise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nomos.domain.domain import Domain
+from nomos.domain.functions import BoundBatched
+from nomos.domain.records import items
+from nomos.verify.formulas import Array
+from nomos.verify.space import Space
+from nomos.verify.structure.layers import Layers
+from nomos.verify.structure.trees import Trees, answers
+from nomos.verify.symbolic import NotProvable
+
+SCHEMA_ROWS = 20_000  # on which a structure is compared with the model, beside the data
+
+
+def asker(domain: Domain, function: str) -> Any:
+    """Return a function that asks the domain's function about rows."""
+    bound = getattr(domain, function)
+
+    def ask(rows: Array) -> Array:
+        rows.flags.writeable = False
+        if isinstance(bound, BoundBatched):
+            given = items(bound.many(rows))
+        else:
+            given = [bound(row) for row in rows]
+        answer = np.asarray(given)
+        if answer.ndim != 1 or answer.dtype.kind not in "biufU":
+            raise NotProvable(f"`{function}` gives no label or number for each record")
+        if answer.dtype.kind == "f" and np.isnan(answer).any():
+            raise NotProvable(f"`{function}` answers with NaN, which is no number")
+        return answer
+
+    return ask
+
+
+def data_rows(domain: Domain) -> Array:
+    """Return the rows of a domain's data."""
+    name = type(domain).__name__
+    if domain.schema is None:
+        raise NotProvable(f"{name} has no schema, so there is nothing to prove it for")
+    rows = np.asarray(domain.inputs())
+    if rows.ndim != 2 or rows.dtype.kind not in "iuf":
+        raise NotProvable(f"{name}.inputs() gives no array of rows of numbers")
+    if rows.shape[1] != domain.schema.width:
+        raise NotProvable(f"{name}.inputs() has rows that do not fit its schema")
+    return rows
+
+
+def check_exact(space: Space, dtype: np.dtype[Any]) -> None:
+    """Refuse ranges of whole numbers that rows of a type round."""
+    for name, one in space.ranges.items():
+        if one.names is None and not one.is_real:
+            ends = np.array([one.low, one.high])
+            exact = 2 ** (np.finfo(dtype).nmant + 1) if dtype.kind == "f" else 2**53
+            if (np.abs(ends) > exact).any():
+                raise NotProvable(f"`{name}` has numbers that rows of {dtype} round")
+
+
+def compare(
+    model: Trees | Layers, ask: Any, space: Space, data: Array, function: str
+) -> int:
+    """Compare a structure with the real function; returns on how many rows.
+
+    Raises where they differ by more than rounding: then the function is not the model.
+    """
+    rng = np.random.default_rng(0)
+    drawn = space.rows(space.sample(rng, SCHEMA_ROWS), SCHEMA_ROWS, data.dtype)
+    rows = np.concatenate([data, drawn])
+    scores = model.scores(rows)
+    said, own = ask(rows), answers(scores, model.decision, model.classes)
+    error = _error(model, rows)
+    if model.decision == "value":
+        size = np.abs(scores[:, 0]) + 1
+        differ = np.abs(said.astype(float) - own) > 2 * error[0] + 1e-9 * size
+    else:
+        differ = (said != own) & (_margin(scores) > 2 * error.max())
+    if differ.any():
+        row = int(np.argmax(differ))
+        raise NotProvable(
+            f"`{function}` is not what its model says: for a row it gives "
+            f"{said[row].item()!r}, and the model's structure {own[row].item()!r} "
+            f"(so for {int(differ.sum())} of {len(rows)} rows)"
+        )
+    return len(rows)
+
+
+def _margin(scores: Array) -> Array:
+    """Return how far the decision on each row is from another one."""
+    if scores.shape[1] == 1:
+        return np.abs(scores[:, 0])
+    two = np.sort(scores, axis=1)[:, -2:]
+    margin: Array = two[:, 1] - two[:, 0]
+    return margin
+
+
+def _error(model: Trees | Layers, rows: Array) -> Array:
+    if isinstance(model, Trees):
+        return model.error
+    return model.error(np.abs(model.columns.transform(rows)).max(axis=0).astype(float))

@@ -1,0 +1,332 @@
+"""Parts of the cases of a network: for each table or range, which values are left.
+
+A component adds to the sums of the first layer, for all calls at once. Bounds are over
+many parts at a time: `state` holds one row for each part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from nomos.domain.schema import Real
+from nomos.lang import core
+from nomos.verify.components import Group, Table, groups, table
+from nomos.verify.formulas import Array
+from nomos.verify.space import Range, Space
+from nomos.verify.structure.layers import Layers
+from nomos.verify.symbolic import NotProvable, Question
+
+_WIDE = 8  # more values than these are a range and no table, if nothing changes them
+_POLYGON = 200  # more than these are a polygon with a draw
+_CHUNK = 2_000_000  # numbers that a bound looks at at once
+
+
+class Component(Protocol):
+    """Values that are coupled, and what they add to the first layer's sums."""
+
+    def root(self) -> Array:
+        """Return the state in which all values are left, (1, ...)."""
+        ...
+
+    def bound(self, state: Array, weights: Array) -> tuple[Array, Array]:
+        """Return the least and the most of `weights . sums`, (parts, weights)."""
+        ...
+
+    def box(self, state: Array) -> tuple[Array, Array]:
+        """Return the least and the most of each sum."""
+        ...
+
+    def volume(self, state: Array) -> int:
+        """Return how many cases the state of one part stands for."""
+        ...
+
+    def numbers(self, state: Array) -> Array:
+        """Return how many different values are left in each part; infinite for reals."""
+        ...
+
+    def split(self, state: Array, weights: Array) -> tuple[Array, Array]:
+        """Return the two halves of one part's state."""
+        ...
+
+    def picks(self, state: Array) -> Array:
+        """Return the values that are left in one part."""
+        ...
+
+    def counts(self, picks: Array) -> Array:
+        """Return how many cases each value stands for."""
+        ...
+
+    def atoms(self, picks: Array) -> dict[str, Array]:
+        """Return the atoms of values."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Listed:
+    """A table of values; a state says which rows are left."""
+
+    table: Table
+    sums: Array  # (rows, calls * outputs of the first layer)
+
+    def root(self) -> Array:
+        """Return the state in which all rows are left."""
+        return np.ones((1, len(self.table)), bool)
+
+    def bound(self, state: Array, weights: Array) -> tuple[Array, Array]:
+        """Return the least and the most of `weights . sums`."""
+        value = weights @ self.sums.T
+        left = state[:, None, :]
+        low, high = np.where(left, value, np.inf), np.where(left, value, -np.inf)
+        return low.min(axis=2), high.max(axis=2)
+
+    def box(self, state: Array) -> tuple[Array, Array]:
+        """Return the least and the most of each sum."""
+        low = np.empty((len(state), self.sums.shape[1]))
+        high = np.empty_like(low)
+        step = max(1, _CHUNK // max(1, self.sums.size))
+        for start in range(0, len(state), step):
+            left = state[start : start + step, :, None]
+            low[start : start + step] = np.where(left, self.sums, np.inf).min(axis=1)
+            high[start : start + step] = np.where(left, self.sums, -np.inf).max(axis=1)
+        return low, high
+
+    def volume(self, state: Array) -> int:
+        """Return how many cases the rows stand for."""
+        return int(self.table.counts[state].sum())
+
+    def numbers(self, state: Array) -> Array:
+        """Return how many rows are left."""
+        return np.asarray(state.sum(axis=1), float)
+
+    def split(self, state: Array, weights: Array) -> tuple[Array, Array]:
+        """Return the rows of low and of high value."""
+        rows = np.flatnonzero(state)
+        order = rows[np.argsort(self.sums[rows] @ weights, kind="stable")]
+        low, high = np.zeros_like(state), np.zeros_like(state)
+        low[order[: len(order) // 2]] = True
+        high[order[len(order) // 2 :]] = True
+        return low, high
+
+    def picks(self, state: Array) -> Array:
+        """Return the rows that are left."""
+        return np.flatnonzero(state)
+
+    def counts(self, picks: Array) -> Array:
+        """Return how many cases each row stands for."""
+        return self.table.counts[picks]
+
+    def atoms(self, picks: Array) -> dict[str, Array]:
+        """Return the atoms of rows."""
+        return {name: values[picks] for name, values in self.table.atoms.items()}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Wide:
+    """A number that no call changes; a state is the range that is left."""
+
+    atom: str
+    range: Range
+    base: Array  # what it adds where it is 0
+    slope: Array
+
+    def root(self) -> Array:
+        """Return the whole range."""
+        return np.array([[self.range.low, self.range.high]], float)
+
+    def bound(self, state: Array, weights: Array) -> tuple[Array, Array]:
+        """Return the least and the most of `weights . sums`."""
+        one = weights @ self.slope * state[:, :1]
+        two = weights @ self.slope * state[:, 1:]
+        base = weights @ self.base
+        return np.minimum(one, two) + base, np.maximum(one, two) + base
+
+    def box(self, state: Array) -> tuple[Array, Array]:
+        """Return the least and the most of each sum."""
+        one, two = state[:, :1] * self.slope, state[:, 1:] * self.slope
+        return np.minimum(one, two) + self.base, np.maximum(one, two) + self.base
+
+    def volume(self, state: Array) -> int:
+        """Return how many numbers are left; 1 for reals, which are not counted."""
+        return 1 if self.range.is_real else int(state[1] - state[0]) + 1
+
+    def numbers(self, state: Array) -> Array:
+        """Return how many numbers are left."""
+        apart: Array = state[:, 1] - state[:, 0]
+        if isinstance(self.range.feature, Real):
+            return np.where(apart == 0, 1.0, np.inf)
+        return apart + 1
+
+    def split(self, state: Array, weights: Array) -> tuple[Array, Array]:
+        """Return the two halves of a range."""
+        middle = (state[0] + state[1]) / 2
+        if isinstance(self.range.feature, Real):
+            return np.array([state[0], middle]), np.array([middle, state[1]])
+        middle = np.floor(middle)
+        return np.array([state[0], middle]), np.array([middle + 1, state[1]])
+
+    def picks(self, state: Array) -> Array:
+        """Return the numbers that are left."""
+        if isinstance(self.range.feature, Real):
+            return state[:1]
+        return np.arange(int(state[0]), int(state[1]) + 1)
+
+    def counts(self, picks: Array) -> Array:
+        """Return that each number stands for itself."""
+        return np.ones(len(picks), np.int64)
+
+    def atoms(self, picks: Array) -> dict[str, Array]:
+        """Return the atom's values."""
+        return {self.atom: picks}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Contribution:
+    """What columns of calls add to the sums of the first layer."""
+
+    model: Layers
+    space: Space
+    dtype: np.dtype[Any]
+    calls: int
+
+    def columns(self, feature: str, values: Array) -> tuple[list[int], Array]:
+        """Return the model's columns that a feature makes, and their numbers."""
+        one = self.space.ranges[feature]
+        sources = self.model.columns.sources
+        own = [
+            c
+            for c, s in enumerate(sources)
+            if one.columns.start <= s < one.columns.stop
+        ]
+        lowest = {name: r.values()[:1] for name, r in self.space.ranges.items()}
+        rows = np.repeat(self.space.rows(lowest, 1, self.dtype), len(values), axis=0)
+        rows[:, one.columns] = one.write(values, self.dtype)
+        return own, self.model.columns.transform(rows)[:, own].astype(float)
+
+    def sums(self, slots: Mapping[tuple[int, str], Array], count: int) -> Array:
+        """Return what values of slots add, (values, calls * outputs)."""
+        first = self.model.weights[0]
+        total = np.zeros((count, self.calls, len(first)))
+        for (call, name), values in slots.items():
+            own, columns = self.columns(name, values)
+            total[:, call] += columns @ first[:, own].T
+        return total.reshape(count, self.calls * len(first))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parts:
+    """The components of a question, and how large what the first layer sees can be.
+
+    `deviation` is how far that may be from a straight line, where one is taken for it.
+    """
+
+    components: tuple[Component, ...]
+    largest: Array
+    deviation: Array
+
+
+class Regions:
+    """Makes the components of a question for a network."""
+
+    def __init__(
+        self, question: Question, space: Space, dtype: np.dtype[Any], model: Layers
+    ) -> None:
+        self.question, self.space, self.dtype, self.model = (
+            question,
+            space,
+            dtype,
+            model,
+        )
+        self.add = Contribution(model, space, dtype, len(question.calls))
+        self.largest = np.zeros(len(model.columns.sources))
+        self.deviation = np.zeros(len(model.columns.sources))
+
+    def parts(self, own: Sequence[Group] | None = None) -> Parts:
+        """Return a component for each group."""
+        chosen = groups(self.question, self.space) if own is None else own
+        found = tuple(self._component(group) for group in chosen)
+        return Parts(found, self.largest, self.deviation)
+
+    def _component(self, group: Group) -> Component:
+        wide = self._wide(group)
+        if wide is not None:
+            return wide
+        if any(self._range(atom).is_real for atom in group.features):
+            raise NotProvable(
+                f"the spec changes or compares {', '.join(group.features)}, which is "
+                "real, and the model is a network"
+            )
+        if self.is_polygon(group):
+            from nomos.verify.polygons import polygon
+
+            try:
+                return polygon(group, self)
+            except NotProvable:  # not linear: perhaps few enough for a table
+                pass
+        rows = table(group, self.space, self.dtype, None)
+        if not group.slots and len(rows):  # nothing that the model sees
+            first = {name: values[:1] for name, values in rows.atoms.items()}
+            rows = Table({}, first, np.array([rows.total], object))
+        slots = rows.slots if len(rows) else {}  # libraries refuse to take no rows
+        for (_, name), values in slots.items():
+            columns, numbers = self.add.columns(name, values)
+            most = np.abs(numbers).max(axis=0)
+            self.largest[columns] = np.maximum(self.largest[columns], most)
+        return Listed(rows, self.add.sums(slots, len(rows)))
+
+    def _range(self, atom: str) -> Range:
+        return self.space.ranges[atom.partition(".")[2]]
+
+    def line(
+        self, slot: tuple[int, str], low: float, high: float
+    ) -> tuple[Array, Array]:
+        """Return what a feature adds as a straight line, between two of its values."""
+        ends = np.array([low, high], float)
+        apart = high - low if high > low else 1.0
+        at = self.add.sums({slot: ends}, 2)
+        columns, numbers = self.add.columns(slot[1], ends)
+        most = np.abs(numbers).max(axis=0)
+        steep = np.abs(numbers[1] - numbers[0]) / apart * np.abs(ends).max()
+        self.largest[columns] = np.maximum(self.largest[columns], most)
+        # A scaler subtracts first: what it calculates with is larger than what it gives.
+        apart_error = 8 * self.model.roundoff * (most + 2 * steep)
+        self.deviation[columns] = np.maximum(self.deviation[columns], apart_error)
+        slope = (at[1] - at[0]) / apart
+        return at[0] - slope * ends[0], slope
+
+    def is_line(self, name: str) -> bool:
+        """Tell whether all that a network sees of a feature is a straight line over it."""
+        own, _ = self.add.columns(name, self.space.ranges[name].values()[:1])
+        is_number = self.space.ranges[name].names is None
+        return is_number and all(self.model.affine[column] for column in own)
+
+    def _wide(self, group: Group) -> Wide | None:
+        """Return a range for a feature with many values that is only passed on."""
+        if len(group.features) != 1 or group.draws or group.guards or group.writes:
+            return None
+        (atom,) = group.features
+        one = self._range(atom)
+        if not group.slots or not (one.is_real or one.count > _WIDE):
+            return None
+        if not self.is_line(one.feature.name):
+            return None
+        if any(not isinstance(value, core.Variable) for value in group.slots.values()):
+            return None
+        lines = [
+            self.line(slot, float(one.low), float(one.high)) for slot in group.slots
+        ]
+        base, slope = (np.sum(part, axis=0) for part in zip(*lines, strict=True))
+        return Wide(atom, one, base, slope)
+
+    def is_polygon(self, group: Group) -> bool:
+        """Tell whether a number and a draw have too many pairs for a table."""
+        if len(group.features) != 1 or len(group.draws) != 1:
+            return False
+        one = self._range(group.features[0])
+        name = one.feature.name
+        if one.names is not None or one.count <= _POLYGON or not self.is_line(name):
+            return False
+        return all(own == name for _, own in group.slots)

@@ -1,0 +1,66 @@
+"""What engines have in common: the cases that they settle, and when they must stop."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from nomos.verify.components import Problem, violated
+from nomos.verify.formulas import Array
+
+Ask = Callable[[Array], Array]
+
+
+@dataclass(slots=True)
+class Limits:
+    """Until when to search for a violation or a proof, and until when to count.
+
+    Counting begins with the first violation and ends early: it is about the share.
+    """
+
+    seconds: float
+    counting: float
+    started: float = field(default_factory=time.monotonic)
+    found_at: float | None = None
+
+    @property
+    def are_up(self) -> bool:
+        """Whether to stop now."""
+        now = time.monotonic()
+        if self.found_at is not None and now - self.found_at > self.counting:
+            return True
+        return now - self.started > self.seconds
+
+
+@dataclass(slots=True)
+class Findings:
+    """How many cases are known to be good and bad, and a bad one, by its atoms."""
+
+    total: int
+    good: int = 0
+    bad: int = 0
+    example: dict[str, Any] | None = None
+
+    def note(self, example: dict[str, Any], limits: Limits) -> None:
+        """Keep the first violation."""
+        if self.example is None:
+            self.example = example
+            limits.found_at = time.monotonic()
+
+
+def broken(problem: Problem, ask: Ask, picks: Array) -> Array:
+    """Ask the model about cases, and return which of them break the property."""
+    answers = ask_calls(problem, ask, picks)
+    return violated(problem.question, answers)
+
+
+def ask_calls(problem: Problem, ask: Ask, picks: Array) -> Sequence[Array]:
+    """Return the model's answers to all calls of cases, asked at once."""
+    count = len(picks)
+    rows = np.concatenate([problem.rows(c, picks) for c in range(problem.calls)])
+    answers = ask(rows)
+    return [answers[c * count : (c + 1) * count] for c in range(problem.calls)]

@@ -1,0 +1,40 @@
+"""One tree: every tuple of leaves that a case reaches, and exact numbers of cases."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nomos.verify.components import violated
+from nomos.verify.formulas import Array
+from nomos.verify.leaves import Reached
+from nomos.verify.search import Ask, Findings, Limits
+
+
+def count_exactly(reached: Reached, ask: Ask, limits: Limits) -> tuple[Findings, Array]:
+    """Judge every tuple of leaves; also returns the masks of those that are bad.
+
+    The answer of a leaf is what the model itself says of a row that reaches it, so
+    nothing depends on how the library breaks ties.
+    """
+    problem = reached.problem
+    found = Findings(problem.total)
+    (tuples,) = reached.trees
+    leaves = tuples.leaves
+    names, first = np.unique(leaves.reshape(-1), return_index=True)
+    rows = []
+    for place in first:
+        number, call = divmod(int(place), problem.calls)
+        pick = reached.pick(tuples.masks[number])
+        rows.append(problem.rows(call, np.array([pick]))[0])
+    answers = ask(np.array(rows))
+    places = np.searchsorted(names, leaves)
+    bad = violated(
+        problem.question, [answers[places[:, c]] for c in range(problem.calls)]
+    )
+    volumes = [reached.volume(mask) for mask in tuples.masks]
+    found.bad = sum(v for v, is_bad in zip(volumes, bad, strict=True) if is_bad)
+    found.good = sum(v for v, is_bad in zip(volumes, bad, strict=True) if not is_bad)
+    masks = tuples.masks[bad]
+    if len(masks):
+        found.note(problem.case(reached.pick(masks[0])), limits)
+    return found, masks

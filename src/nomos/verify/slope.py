@@ -1,0 +1,299 @@
+"""Properties of one number that rises: one copy of a network instead of two.
+
+Where a spec only lets one number of a record rise, and its ensures compose (never down
+and never down is never down), it is enough to look at steps of 1. A step from label p to
+label q needs scores of p and q that meet, and a score of p that does not pull ahead of
+q's on the way: bounds of both are those of one call, over half as many features.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from nomos.verify.bounds import Bounds, Relaxation, State, carried, interval
+from nomos.verify.cases import Cases, one_case, size_of
+from nomos.verify.components import Group, groups
+from nomos.verify.formulas import Array, evaluate
+from nomos.verify.netsearch import combinations
+from nomos.verify.regions import Component, Parts, Regions
+from nomos.verify.rise import Rise
+from nomos.verify.search import Limits
+from nomos.verify.structure.layers import Layers
+from nomos.verify.structure.trees import answers
+
+_BATCH = 256
+_SMALL = 1000  # steps that are asked rather than halved
+_SWEPT = 4000  # records along whose numbers is looked
+_STOPS = 48
+_CHANGES, _ROUNDS = (1, 2, 3, 4, 6, 8), 4  # of features, so that records are near rows
+_START, _END = "start of a rise", "end of a rise"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Steps:
+    """The number that rises: states are ranges of where a step of 1 begins."""
+
+    atom: str
+    low: int
+    high: int  # the last number that is reached
+    base: Array
+    slope: Array
+
+    def root(self) -> Array:
+        """Return all steps."""
+        return np.array([[self.low, self.high - 1]], float)
+
+    def _ends(self, state: Array) -> tuple[Array, Array]:
+        return state[:, :1], state[:, 1:] + 1  # the way of the last step counts
+
+    def bound(self, state: Array, weights: Array) -> tuple[Array, Array]:
+        """Return the least and the most of `weights . sums` on the way of the steps."""
+        low, high = self._ends(state)
+        slope, base = weights @ self.slope, weights @ self.base
+        one, two = slope * low + base, slope * high + base
+        return np.minimum(one, two), np.maximum(one, two)
+
+    def box(self, state: Array) -> tuple[Array, Array]:
+        """Return the least and the most of each sum."""
+        low, high = self._ends(state)
+        one, two = low * self.slope + self.base, high * self.slope + self.base
+        return np.minimum(one, two), np.maximum(one, two)
+
+    def volume(self, state: Array) -> int:
+        """Return how many steps there are."""
+        return int(state[1] - state[0]) + 1
+
+    def numbers(self, state: Array) -> Array:
+        """Return how many steps there are."""
+        apart: Array = state[:, 1] - state[:, 0] + 1
+        return apart
+
+    def split(self, state: Array, weights: Array) -> tuple[Array, Array]:
+        """Return the two halves."""
+        middle = np.floor((state[0] + state[1]) / 2)
+        return np.array([state[0], middle]), np.array([middle + 1, state[1]])
+
+    def picks(self, state: Array) -> Array:
+        """Return where the steps begin."""
+        return np.arange(int(state[0]), int(state[1]) + 1)
+
+    def counts(self, picks: Array) -> Array:
+        """Return that each step stands for itself."""
+        return np.ones(len(picks), np.int64)
+
+    def atoms(self, picks: Array) -> dict[str, Array]:
+        """Return where steps begin, under the atom's name."""
+        return {self.atom: picks}
+
+
+def ends_of(case: dict[str, Any]) -> tuple[int, int]:
+    """Take the numbers between which a case rises out of it."""
+    return case.pop(_START), case.pop(_END)
+
+
+def _without(group: Group, feature: str) -> dict[tuple[int, str], Any]:
+    return {slot: v for slot, v in group.slots.items() if slot[1] != feature}
+
+
+class SlopeSearch:
+    """Settles all steps of a number, for a network that decides on labels."""
+
+    def __init__(self, model: Layers, rise: Rise, cases: Cases, limits: Limits) -> None:
+        self.model, self.rise, self.cases, self.limits = model, rise, cases, limits
+        record = rise.question.calls[rise.first]
+        self.single = replace(rise.question, calls=(record,))
+        space = cases.space
+        regions = Regions(self.single, space, cases.dtype, model)
+        others = [
+            replace(group, slots=_without(group, rise.feature))
+            for group in groups(self.single, space)
+            if group.features != rise.group.features
+        ]
+        parts = regions.parts(others)
+        base, slope = regions.line((0, rise.feature), rise.low, rise.high)
+        steps = Steps(_START, rise.low, rise.high, base, slope)
+        components: tuple[Component, ...] = (steps, *parts.components)
+        self.components = components
+        self.relaxation = Relaxation(
+            model, Parts(components, regions.largest, regions.deviation), 1
+        )
+        self.direction = slope
+        self.labels = 2 if model.decision == "sign" else len(model.biases[-1])
+        self.pairs = [
+            (p, q) for p in range(self.labels) for q in range(self.labels) if p != q
+        ]
+        self.weights = np.stack([self._weights(p, q) for p, q in self.pairs])
+        self.place = {pair: n for n, pair in enumerate(self.pairs)}
+        root = tuple(c.root()[0] for c in components)
+        self.heap: list[Any] = [(0.0, 0, root, rise.bad)]
+        self.parts = 0
+
+    def _weights(self, p: int, q: int) -> Array:
+        """Return the weights of (score of p - score of q)."""
+        scores = len(self.model.biases[-1])
+        if self.model.decision == "sign":
+            return np.full(scores, float(p - q))
+        own = np.zeros(scores)
+        own[p], own[q] = 1, -1
+        return own
+
+    def sweep(self, data: Array) -> dict[str, Any] | None:
+        """Look along the whole way of the number, from rows of the data and near them."""
+        rng = np.random.default_rng(0)
+        way = np.linspace(self.rise.low, self.rise.high, _STOPS)
+        way = np.unique(way.astype(np.int64))
+        for changes in (0, *_CHANGES * _ROUNDS):
+            atoms = self.cases.from_rows(data, rng, _SWEPT, changes)
+            count = size_of(atoms)
+            if not count or self.limits.are_up:
+                return None
+            several = {name: np.repeat(v, len(way)) for name, v in atoms.items()}
+            numbers = np.tile(way, count)
+            scores = self.model.scores(self._rows(several, numbers, len(numbers)))
+            labels = answers(scores, self.model.decision, None).reshape(count, -1)
+            bad = self._bad(labels[:, :-1], labels[:, 1:])
+            if bad.any():
+                record, stop = np.argwhere(bad)[0]
+                case = one_case(atoms, int(record))
+                return {**case, _START: int(way[stop]), _END: int(way[stop + 1])}
+        return None
+
+    def _bad(self, before: Array, after: Array) -> Array:
+        """Return which pairs of labels are forbidden."""
+        bad = np.zeros(before.shape, bool)
+        for p, q in self.rise.bad:
+            bad |= (before == p) & (after == q)
+        return bad
+
+    def run(self, most: int) -> bool | dict[str, Any]:
+        """Settle parts, so many at most; goes on where it ended before.
+
+        Returns True for a proof, False without one, or a case with a forbidden step.
+        """
+        while self.heap:
+            if self.limits.are_up or self.parts > most:
+                return False
+            some = range(min(_BATCH, len(self.heap)))
+            batch = [heapq.heappop(self.heap)[2:] for _ in some]
+            for state, live, few in self._settle(batch):
+                self.parts += 1
+                if not few:
+                    part = (-self._number(state), self.parts, state, live)
+                    heapq.heappush(self.heap, part)
+                    continue
+                found = self._ask(state)
+                if found is not None:
+                    return found
+        return True
+
+    def _settle(
+        self, batch: list[Any]
+    ) -> Iterator[tuple[tuple[Array, ...], Any, bool]]:
+        """Yield what is left of parts, and whether it is few enough to be asked."""
+        state = [np.stack(own) for own in zip(*(b[0] for b in batch), strict=True)]
+        known = self.relaxation.layers(state)
+        shape = (len(batch), len(self.weights), 1, self.weights.shape[1])
+        weights = np.broadcast_to(self.weights[:, None], shape)
+        most, flat = self.relaxation.upper(state, known, weights, self.relaxation.last)
+        slack = (np.abs(self.weights) @ self.relaxation.error(known).T).T
+        possible = most >= -slack
+        flat_or_falling = self._slopes(known) <= 2 * slack
+        few = self.relaxation.numbers(state).prod(axis=1) <= _SMALL
+        left, places, toward = [], [], []
+        for number, (own, steps) in enumerate(batch):
+            live = tuple(
+                (p, q)
+                for p, q in steps
+                if flat_or_falling[number, self.place[p, q]]
+                and self._may_step(possible[number], p, q)
+            )
+            if live and few[number]:
+                yield own, live, True
+            elif live:
+                left.append((own, live))
+                places.append(number)
+                toward.append(self.place[live[0]])
+        if left:
+            yield from self._halves(left, [s[places] for s in state], flat[places, toward],
+                                    [(a[places], b[places]) for a, b in known])  # fmt: skip
+
+    def _number(self, state: tuple[Array, ...]) -> float:
+        parts = zip(self.components, state, strict=True)
+        return float(np.prod([c.numbers(own[None])[0] for c, own in parts]))
+
+    def _may_step(self, possible: Array, p: int, q: int) -> bool:
+        """Tell whether p can win where a step begins, and q where it ends."""
+        others = [c for c in range(self.labels) if c not in (p, q)]
+        return bool(
+            possible[self.place[p, q]]
+            and possible[self.place[q, p]]
+            and all(possible[self.place[p, c]] for c in others)
+            and all(possible[self.place[q, c]] for c in others)
+        )
+
+    def _slopes(self, known: Bounds) -> Array:
+        """Return the least that (score of p - score of q) rises by in a step."""
+        single = [(low[:, 0], high[:, 0]) for low, high in known]
+        model, last = self.model, self.relaxation.last
+        low = high = np.broadcast_to(
+            self.weights, (len(known[0][0]), *self.weights.shape)
+        )
+        for layer in range(last, 0, -1):
+            low, high = interval(model.weights[layer].T, 0.0, low, high)
+            below = single[layer - 1]
+            low, high = carried(low, high, (below[0][:, None], below[1][:, None]))
+        backward = interval(self.direction[None], 0.0, low, high)[0][..., 0]
+        low = high = np.broadcast_to(self.direction, single[0][0].shape)
+        for layer in range(last):
+            low, high = carried(low, high, single[layer])
+            low, high = interval(model.weights[layer + 1], 0.0, low, high)
+        return np.maximum(backward, interval(self.weights, 0.0, low, high)[0])
+
+    def _halves(
+        self, left: list[Any], state: State, weights: Array, known: Bounds
+    ) -> Iterator[tuple[tuple[Array, ...], Any, bool]]:
+        """Split the component that bends most ReLUs of the first layer."""
+        low, high = known[0][0][:, 0], known[0][1][:, 0]
+        width = np.maximum(high - low, 1e-9)
+        bent = ((low < 0) & (high > 0)) * np.abs(self.model.weights[1]).sum(axis=0)
+        scale = np.abs(weights).max(axis=1, keepdims=True) * 5
+        gains = self.relaxation.gains(
+            state, weights, bent / width * scale * width.max()
+        )
+        for number, (own, live) in enumerate(left):
+            at = int(np.argmax(gains[number]))
+            for half in self.components[at].split(own[at], weights[number]):
+                yield (*own[:at], half, *own[at + 1 :]), live, False
+
+    def _ask(self, state: tuple[Array, ...]) -> dict[str, Any] | None:
+        """Ask about both ends of all steps of a part; returns a case with a bad one."""
+        atoms, _ = combinations(self.components, state)
+        starts = atoms.pop(_START)
+        count = len(starts)
+        labels = self.model.classes
+        said_labels = []
+        for shift in (0, 1):
+            rows = self._rows(atoms, starts + shift, count)
+            said = self.cases.ask(rows)
+            known = np.arange(self.labels) if labels is None else labels
+            said_labels.append((said[:, None] == known).argmax(axis=1))
+        bad = self._bad(*said_labels)
+        if not bad.any():
+            return None
+        place = int(np.argmax(bad))
+        start = int(starts[place])
+        return {**one_case(atoms, place), _START: start, _END: start + 1}
+
+    def _rows(self, atoms: dict[str, Array], number: Array, count: int) -> Array:
+        values = {
+            name: number
+            if name == self.rise.feature
+            else np.array(evaluate(formula, atoms, count))
+            for name, formula in self.single.calls[0].items()
+        }
+        return self.cases.space.rows(values, count, self.cases.dtype)

@@ -1,0 +1,197 @@
+"""The inputs that a proof speaks of: a range of values for each feature of the schema."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from nomos.domain.schema import (
+    Category,
+    Feature,
+    Flag,
+    Integer,
+    OneHot,
+    Ordinal,
+    Real,
+    Schema,
+)
+from nomos.errors import NomosError
+from nomos.verify.symbolic import NotProvable
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The values that a feature may have: names, or all numbers from low to high."""
+
+    feature: Feature
+    columns: slice
+    low: float = 0
+    high: float = 0
+    names: tuple[str, ...] | None = None
+
+    @property
+    def is_real(self) -> bool:
+        """Whether there are more values than can be counted."""
+        return isinstance(self.feature, Real) and self.low < self.high
+
+    @property
+    def count(self) -> int:
+        """How many values there are; one for a real range, which is not counted."""
+        if self.names is not None:
+            return len(self.names)
+        return 1 if self.is_real else int(self.high) - int(self.low) + 1
+
+    def values(self) -> Array:
+        """Return all values; the two ends of a real range."""
+        if self.names is not None:
+            return np.array(self.names)
+        if isinstance(self.feature, Real):
+            return np.unique([float(self.low), float(self.high)])
+        return np.arange(int(self.low), int(self.high) + 1)
+
+    def sample(self, rng: np.random.Generator, count: int) -> Array:
+        """Draw values."""
+        if self.is_real:
+            return rng.uniform(self.low, self.high, count)
+        if self.names is None and not isinstance(self.feature, Real):
+            return rng.integers(int(self.low), int(self.high) + 1, count)
+        return rng.choice(self.values(), count)
+
+    def write(self, values: Array, dtype: np.dtype[Any]) -> Array:
+        """Return what the columns of rows hold for values, as specs would write them."""
+        levels = getattr(self.feature, "levels", ())
+        if not isinstance(self.feature, OneHot | Category):
+            return values[:, None].astype(float).astype(dtype)
+        order = np.argsort(levels)
+        codes = order[np.searchsorted(np.array(levels)[order], values)]
+        if isinstance(self.feature, Category):
+            return codes[:, None].astype(dtype)
+        return np.eye(len(levels), dtype=dtype)[codes]
+
+    def read(self, rows: Array) -> Array:
+        """Return the values of this feature in rows."""
+        read = self.feature.read_many(rows[:, self.columns])
+        if isinstance(self.feature, OneHot | Category):
+            return np.array(list(read), dtype=str)
+        return np.asarray(read)
+
+
+class Space:
+    """All records with each feature in its range."""
+
+    def __init__(self, schema: Schema, ranges: Mapping[str, Range]) -> None:
+        self.schema = schema
+        self.ranges = dict(ranges)
+
+    @property
+    def is_real(self) -> bool:
+        """Whether some feature has more values than can be counted."""
+        return any(one.is_real for one in self.ranges.values())
+
+    def restricted(self, changes: Mapping[str, Range]) -> Space:
+        """Return a smaller space."""
+        return Space(self.schema, {**self.ranges, **changes})
+
+    def rows(
+        self, values: Mapping[str, Array], count: int, dtype: np.dtype[Any]
+    ) -> Array:
+        """Return rows whose features have these values."""
+        rows = np.zeros((count, self.schema.width), dtype)
+        for name, one in self.ranges.items():
+            rows[:, one.columns] = one.write(values[name], dtype)
+        return rows
+
+    def sample(self, rng: np.random.Generator, count: int) -> dict[str, Array]:
+        """Draw records, each feature by itself."""
+        return {name: one.sample(rng, count) for name, one in self.ranges.items()}
+
+
+def whole(schema: Schema) -> Space:
+    """Return all that a schema allows."""
+    ranges = {}
+    for feature in schema.features:
+        columns = schema.place(feature.name)[1]
+        ranges[feature.name] = _range(feature, columns)
+    return Space(schema, ranges)
+
+
+def _range(feature: Feature, columns: slice) -> Range:
+    match feature:
+        case OneHot(levels=levels) | Category(levels=levels):
+            return Range(feature, columns, names=levels)
+        case Ordinal(levels=levels):
+            return Range(feature, columns, 0, len(levels) - 1)
+        case Flag():
+            return Range(feature, columns, 0, 1)
+        case Integer(low=low, high=high) | Real(low=low, high=high):
+            if not (math.isfinite(low) and math.isfinite(high)) or low > high:
+                raise NotProvable(
+                    f"`{feature.name}` ranges from {low} to {high}: "
+                    "a proof needs a finite range in the schema"
+                )
+            return Range(feature, columns, low, high)
+        case _:
+            raise NotProvable(
+                f"`{feature.name}` is a {type(feature).__name__}, "
+                "of which a proof does not know the values"
+            )
+
+
+def within(space: Space, text: str) -> Space:
+    """Return the part of a space that `age=18..70,sex=Female|Male` names."""
+    changes = {}
+    for part in text.split(","):
+        name, equals, wanted = part.strip().partition("=")
+        if not equals or name not in space.ranges:
+            known = ", ".join(space.ranges)
+            raise NomosError(f"--within: {part!r} is not FEATURE=RANGE of {known}")
+        changes[name] = _within(space.ranges[name], wanted)
+    return space.restricted(changes)
+
+
+def _within(one: Range, wanted: str) -> Range:
+    name = one.feature.name
+    if one.names is not None:
+        chosen = tuple(wanted.split("|"))
+        if unknown := [level for level in chosen if level not in one.names]:
+            raise NomosError(f"--within: `{name}` has no level {unknown[0]!r}")
+        return replace(one, names=chosen)
+    low, dots, high = wanted.partition("..")
+    try:
+        first = float(low) if low else one.low
+        last = (float(high) if high else one.high) if dots else first
+    except ValueError:
+        raise NomosError(f"--within: {wanted!r} is no range LOW..HIGH") from None
+    return _part(one, first, last)
+
+
+def _part(one: Range, low: float, high: float) -> Range:
+    """Return the common part of a range and another."""
+    low, high = max(low, one.low), min(high, one.high)
+    if not isinstance(one.feature, Real):
+        low, high = math.ceil(low), math.floor(high)
+    if low > high:
+        name, given = one.feature.name, f"{one.low:g} to {one.high:g}"
+        raise NomosError(f"`{name}` has no such value: the schema has {given}")
+    return replace(one, low=low, high=high)
+
+
+def around(space: Space, row: Array, radius: Mapping[str, float]) -> Space:
+    """Return the records whose features are as near to a row's as `radius` says."""
+    changes = {}
+    for name, one in space.ranges.items():
+        value = one.read(row[None])[0]
+        distance = radius.get(name, 0.0)
+        if math.isinf(distance):
+            continue
+        if one.names is not None:
+            changes[name] = replace(one, names=(str(value),))
+        else:
+            changes[name] = _part(one, value - distance, value + distance)
+    return space.restricted(changes)

@@ -1,0 +1,228 @@
+"""Tree ensembles and networks in ONNX files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nomos.verify.structure.columns import Array, Columns
+from nomos.verify.structure.layers import Layers
+from nomos.verify.structure.onnxfile import Graph, Node, read_graph
+from nomos.verify.structure.trees import SINGLE, Tree, Trees, check_trees
+from nomos.verify.symbolic import NotProvable
+
+_AFTER = {"Softmax", "LogSoftmax", "Identity", "Cast", "ZipMap", "Normalizer"}
+_AFTER |= {"Reshape", "ArgMax", "ArrayFeatureExtractor"}
+_FLOAT = 1  # the number of float32 among ONNX's types
+
+
+def read_onnx(path: Path, width: int) -> Trees | Layers:
+    """Return what an ONNX file is made of."""
+    graph = read_graph(path)
+    trees = [n for n in graph.nodes if n.operator.startswith("TreeEnsemble")]
+    if len(trees) > 1:
+        raise NotProvable("the ONNX file holds several tree ensembles")
+    chain = _Chain(graph, width)
+    return chain.trees(trees[0]) if trees else chain.layers()
+
+
+class _Chain:
+    """Follows the operations from the input on, one after the other."""
+
+    def __init__(self, graph: Graph, width: int) -> None:
+        if len(graph.inputs) != 1:
+            raise NotProvable("the ONNX file has several inputs")
+        self.graph, self.width = graph, width
+        self.name = graph.inputs[0]
+        self.steps: list[tuple[str, Array]] = []
+
+    def next(self) -> Node | None:
+        """Return the operation that takes what is there."""
+        takers = [n for n in self.graph.nodes if self.name in n.inputs]
+        return takers[0] if len(takers) == 1 else None
+
+    def advance(self, node: Node) -> None:
+        """Go on to what an operation gives."""
+        self.name = node.outputs[0]
+
+    def prepare(self) -> None:
+        """Follow scalers and casts, which treat each column by itself."""
+        while (node := self.next()) is not None:
+            match node.operator:
+                case "Sub" | "Div" | "Mul" | "Add" if self.name == node.inputs[0]:
+                    self.steps.append((node.operator, self._constant(node.inputs[1])))
+                case "Scaler":
+                    self.steps.append(("Sub", _row(node.attributes["offset"])))
+                    self.steps.append(("Mul", _row(node.attributes["scale"])))
+                case "Cast" if node.attributes.get("to") == _FLOAT:
+                    pass
+                case "Flatten" | "Identity":
+                    pass
+                case _:
+                    return
+            self.advance(node)
+
+    def _constant(self, name: str) -> Array:
+        if name not in self.graph.constants:
+            raise NotProvable("the ONNX file calculates with more than constants")
+        return self.graph.constants[name]
+
+    def columns(self) -> Columns:
+        """Return what the steps so far make of a row, in float32 as onnxruntime does."""
+        steps = [(sign, np.float32(value)) for sign, value in self.steps]
+        functions = {"Sub": np.subtract, "Div": np.divide, "Mul": np.multiply}
+
+        def transform(rows: Array) -> Array:
+            columns = rows.astype(np.float32)
+            for sign, value in steps:
+                columns = functions.get(sign, np.add)(columns, value)
+            return columns
+
+        factors = np.ones(self.width)
+        for sign, value in steps:
+            if sign in ("Div", "Mul"):
+                factors = factors * np.sign(np.broadcast_to(value, self.width))
+        rising = tuple(bool(f > 0) for f in factors)
+        return Columns(transform, tuple(range(self.width)), rising)
+
+    def trees(self, node: Node) -> Trees:
+        """Read a tree ensemble."""
+        self.prepare()
+        if self.name != node.inputs[0]:
+            raise NotProvable("what comes before the trees in the ONNX file")
+        return _ensemble(node, self.columns())
+
+    def layers(self) -> Layers:
+        """Read a network of Gemm and Relu."""
+        self.prepare()
+        columns = self.columns()
+        weights: list[Array] = []
+        biases: list[Array] = []
+        rectified = True  # whether the next sum sees what a layer may see
+        link = 0.0
+        while (node := self.next()) is not None:
+            match node.operator:
+                case "Gemm" | "MatMul" if rectified:
+                    weights.append(self._weights(node))
+                    bias = self._bias(node)
+                    biases.append(np.broadcast_to(bias, len(weights[-1])).astype(float))
+                    rectified = False
+                case "Add" if weights and not rectified:
+                    (own,) = (name for name in node.inputs if name != self.name)
+                    biases[-1] = biases[-1] + self._constant(own).reshape(-1)
+                case "Relu" if weights and not rectified:
+                    rectified = True
+                case "Dropout" | "Identity" | "Flatten":
+                    pass
+                case after if weights and not rectified and after in _AFTER:
+                    link = 16 * SINGLE
+                case other:
+                    raise NotProvable(
+                        f"the ONNX file has the operation {other} where a proof knows "
+                        "scalers, then layers of Gemm with Relu between them"
+                    )
+            self.advance(node)
+        if not weights or rectified:
+            raise NotProvable("the ONNX file does not end with a layer of sums")
+        is_value = len(biases[-1]) == 1
+        return Layers(
+            columns=columns,
+            affine=(True,) * self.width,
+            weights=tuple(weights),
+            biases=tuple(biases),
+            decision="value" if is_value else "argmax",
+            roundoff=SINGLE,
+            link=link,
+        )
+
+    def _weights(self, node: Node) -> Array:
+        own = node.inputs[1]
+        if node.inputs[0] != self.name:
+            raise NotProvable("a layer of the ONNX file multiplies from the other side")
+        weight = self._constant(own).astype(float)
+        given = node.attributes
+        if node.operator == "Gemm":
+            if given.get("transA", 0):
+                raise NotProvable("a layer of the ONNX file is transposed")
+            weight = weight * float(given.get("alpha", 1.0))
+            return weight if given.get("transB", 0) else weight.T
+        return weight.T
+
+    def _bias(self, node: Node) -> Any:
+        if node.operator == "Gemm" and len(node.inputs) > 2:
+            beta = float(node.attributes.get("beta", 1.0))
+            return beta * self._constant(node.inputs[2]).astype(float).reshape(-1)
+        return 0.0
+
+
+def _row(values: Any) -> Array:
+    return np.atleast_1d(np.asarray(values, np.float32))
+
+
+def _ensemble(node: Node, columns: Columns) -> Trees:
+    given = node.attributes
+    if "nodes_values" not in given or node.operator == "TreeEnsemble":
+        raise NotProvable("the ONNX file's trees are not in single precision")
+    modes = set(given["nodes_modes"]) - {"LEAF"}
+    if len(modes) > 1 or not modes <= {"BRANCH_LEQ", "BRANCH_LT"}:
+        raise NotProvable(
+            f"the ONNX file's trees compare by {', '.join(sorted(modes))}"
+        )
+    is_value = node.operator == "TreeEnsembleRegressor"
+    if is_value and given.get("aggregate_function", "SUM") != "SUM":
+        raise NotProvable("the ONNX file's trees are not summed")
+    if is_value and given.get("n_targets", 1) != 1:
+        raise NotProvable("the ONNX file predicts several outputs")
+    labels = given.get("classlabels_int64s") or given.get("classlabels_strings") or []
+    count = 1 if is_value else len(labels)
+    trees = [_tree(given, number, count, "target" if is_value else "class")
+             for number in sorted(set(given["nodes_treeids"]))]  # fmt: skip
+    base = np.zeros(count)
+    if given.get("base_values"):
+        base[: len(given["base_values"])] = given["base_values"]
+    decision: Any = "value" if is_value else "argmax"
+    if not is_value and count == 2 and len(set(given["class_ids"])) == 1:
+        # One weight for each leaf: that of the second class, whatever its number is.
+        positive = min(given["class_weights"]) >= 0 and not given.get("base_values")
+        trees = [_replaced(t, t.value.sum(axis=1, keepdims=True)) for t in trees]
+        base = np.array([base.sum() - (0.5 if positive else 0.0)])
+        decision = "sign"
+    after = given.get("post_transform", "NONE")
+    return Trees(
+        columns=columns,
+        trees=check_trees(trees, "the ONNX file"),
+        base=base,
+        decision=decision,
+        strict="BRANCH_LT" in modes,
+        roundoff=SINGLE,
+        classes=None if is_value else np.array(labels),
+        link=0.0 if after == "NONE" else 16 * SINGLE,
+        in_order=after == "NONE" or decision == "sign",
+    )
+
+
+def _replaced(tree: Tree, value: Array) -> Tree:
+    return Tree(tree.feature, tree.threshold, tree.left, tree.right, value)
+
+
+def _tree(given: dict[str, Any], number: int, count: int, kind: str) -> Tree:
+    own = np.flatnonzero(np.asarray(given["nodes_treeids"]) == number)
+    place = {given["nodes_nodeids"][i]: at for at, i in enumerate(own)}
+    leaf = np.array([given["nodes_modes"][i] == "LEAF" for i in own])
+
+    def children(side: str) -> Array:
+        ids = given[f"nodes_{side}nodeids"]
+        return np.array([-1 if leaf[at] else place[ids[i]] for at, i in enumerate(own)])
+
+    value = np.zeros((len(own), count))
+    columns = [
+        given[f"{kind}_{part}"] for part in ("treeids", "nodeids", "ids", "weights")
+    ]
+    for tree, node, output, weight in zip(*columns, strict=True):
+        if tree == number:
+            value[place[node], output] += weight
+    feature = np.asarray(given["nodes_featureids"])[own]
+    bound = np.asarray(given["nodes_values"], np.float32)[own].astype(float)
+    return Tree(feature, bound, children("true"), children("false"), value)

@@ -1,0 +1,133 @@
+"""Which column of a row each column of a scikit-learn transformer is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nomos.verify.structure.columns import Array
+from nomos.verify.symbolic import NotProvable
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a column comes from: its source, whether it rises, whether it is a line."""
+
+    source: int
+    rising: bool = True
+    affine: bool = True
+
+    def changed(self, *, rising: bool, affine: bool) -> Origin:
+        """Return the origin after another step."""
+        return Origin(self.source, self.rising and rising, self.affine and affine)
+
+
+Origins = tuple[Origin, ...]
+
+
+def trace(transformer: Any, origins: Origins) -> Origins:
+    """Return the origins of the columns that a fitted transformer makes."""
+    if transformer is None or transformer == "passthrough":
+        return origins
+    name = type(transformer).__name__
+    if name not in _KNOWN or not type(transformer).__module__.startswith("sklearn."):
+        raise NotProvable(
+            f"a {name} comes before the model, and what it makes of a row is not known "
+            f"to a proof; known are: {', '.join(_KNOWN)}"
+        )
+    return _KNOWN[name](transformer, origins)
+
+
+def _pipeline(pipeline: Any, origins: Origins) -> Origins:
+    for _, step in pipeline.steps:
+        origins = trace(step, origins)
+    return origins
+
+
+def _scaler(scaler: Any, origins: Origins) -> Origins:
+    scale = getattr(scaler, "scale_", None)
+    # A column is divided by its scale, or multiplied with it: the sign is the same.
+    signs = np.ones(len(origins)) if scale is None else np.sign(scale)
+    clips = bool(getattr(scaler, "clip", False))
+    return tuple(
+        origin.changed(rising=bool(sign > 0), affine=not clips)
+        for origin, sign in zip(origins, signs, strict=True)
+    )
+
+
+def _one_hot(encoder: Any, origins: Origins) -> Origins:
+    if getattr(encoder, "_infrequent_enabled", False):
+        raise NotProvable("a OneHotEncoder that joins infrequent categories")
+    found: list[Origin] = []
+    for number, (origin, levels) in enumerate(
+        zip(origins, encoder.categories_, strict=True)
+    ):
+        drop = None if encoder.drop_idx_ is None else encoder.drop_idx_[number]
+        width = len(levels) - (drop is not None)
+        found += [origin.changed(rising=False, affine=False)] * width
+    return tuple(found)
+
+
+def _ordinal(_: Any, origins: Origins) -> Origins:
+    return tuple(origin.changed(rising=False, affine=False) for origin in origins)
+
+
+def _imputer(imputer: Any, origins: Origins) -> Origins:
+    if imputer.add_indicator or not np.isnan(imputer.missing_values):
+        raise NotProvable("a SimpleImputer that adds columns or replaces numbers")
+    if len(imputer.statistics_) != len(origins) or np.isnan(imputer.statistics_).any():
+        raise NotProvable("a SimpleImputer that drops columns")
+    return origins
+
+
+def _function(transformer: Any, origins: Origins) -> Origins:
+    if transformer.func is not None:
+        raise NotProvable("a FunctionTransformer runs code of its own before the model")
+    return origins
+
+
+def _column_transformer(transformer: Any, origins: Origins) -> Origins:
+    names = getattr(transformer, "feature_names_in_", None)
+    found: Origins = ()
+    for _, step, chosen in transformer.transformers_:
+        if isinstance(step, str) and step == "drop":
+            continue
+        places = _places(chosen, None if names is None else list(names), len(origins))
+        found += trace(step, tuple(origins[place] for place in places))
+    return found
+
+
+def _places(chosen: Any, names: list[str] | None, width: int) -> list[int]:
+    """Return the numbers of the columns that a ColumnTransformer chose."""
+    if isinstance(chosen, slice):
+        return list(range(width))[chosen]
+    listed = [chosen] if isinstance(chosen, str | int) else list(chosen)
+    if listed and all(isinstance(one, bool | np.bool_) for one in listed):
+        return [place for place, one in enumerate(listed) if one]
+    if any(isinstance(one, str) for one in listed):
+        assert names is not None
+        return [names.index(str(one)) for one in listed]
+    return [int(one) % width for one in listed]
+
+
+_KNOWN: dict[str, Callable[[Any, Origins], Origins]] = {
+    "Pipeline": _pipeline,
+    "ColumnTransformer": _column_transformer,
+    "StandardScaler": _scaler,
+    "MinMaxScaler": _scaler,
+    "MaxAbsScaler": _scaler,
+    "RobustScaler": _scaler,
+    "OneHotEncoder": _one_hot,
+    "OrdinalEncoder": _ordinal,
+    "SimpleImputer": _imputer,
+    "FunctionTransformer": _function,
+}
+
+
+def dense(made: Any) -> Array:
+    """Return what a transformer made as an array."""
+    array: Array = np.asarray(made.toarray() if hasattr(made, "toarray") else made)
+    return array

@@ -1,0 +1,180 @@
+"""Models that add up trees."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from nomos.verify.structure.columns import Array, Columns
+from nomos.verify.symbolic import NotProvable
+
+Decision = Literal["argmax", "sign", "value"]
+DOUBLE = 2.0**-53  # unit roundoff
+SINGLE = 2.0**-24
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tree:
+    """A tree as arrays over its nodes; a leaf has no children (-1) and its values."""
+
+    feature: Array
+    threshold: Array
+    left: Array
+    right: Array
+    value: Array  # (nodes, scores)
+
+    def leaf(self, columns: Array, *, strict: bool) -> Array:
+        """Return the leaf that each row reaches."""
+        at = np.zeros(len(columns), np.int64)
+        rows = np.arange(len(columns))
+        while (inner := self.left[at] >= 0).any():
+            x = columns[rows, np.maximum(self.feature[at], 0)]
+            bound = self.threshold[at]
+            goes_left = x < bound if strict else x <= bound
+            at = np.where(inner, np.where(goes_left, self.left[at], self.right[at]), at)
+        return at
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trees:
+    """A sum of trees, and what is made of it.
+
+    Attributes:
+        columns: What the trees compare.
+        base: What is added to the sums.
+        decision: The label is the place of the highest score, or whether the only
+            score is positive; or the answer is the score itself.
+        strict: A row goes left where its number is smaller, not where it is equal.
+        roundoff: The unit roundoff of the library's sums.
+        classes: The labels, in the order of the scores.
+        link: How far apart scores may be that the library takes for equal.
+        in_order: Sums are made in one order, tree by tree, and the label is decided by
+            them: so if no tree gives more, the sum is not more, rounding included.
+    """
+
+    columns: Columns
+    trees: tuple[Tree, ...]
+    base: Array
+    decision: Decision
+    strict: bool
+    roundoff: float
+    classes: Array | None = None
+    link: float = 0.0
+    in_order: bool = True
+
+    @property
+    def error(self) -> Array:
+        """How far the library's sums may be from the true ones, for each score."""
+        size: Array = np.abs(self.base) + sum(
+            np.abs(t.value).max(axis=0) for t in self.trees
+        )
+        # Twice: the sums that bounds are made of are rounded as well.
+        growth = 2 * (len(self.trees) + 4) * (self.roundoff + DOUBLE)
+        return growth * size + self.link
+
+    def scores(self, rows: Array) -> Array:
+        """Return the sums for rows, calculated as they are defined."""
+        columns = self.columns.transform(rows)
+        total = np.tile(self.base.astype(float), (len(rows), 1))
+        for tree in self.trees:
+            total += tree.value[tree.leaf(columns, strict=self.strict)]
+        return total
+
+
+def answers(scores: Array, decision: Decision, classes: Array | None) -> Array:
+    """Return the labels, or the numbers, that scores stand for."""
+    if decision == "value":
+        return scores[:, 0]
+    places = scores.argmax(axis=1) if decision == "argmax" else scores[:, 0] > 0
+    return places.astype(int) if classes is None else classes[places.astype(int)]
+
+
+def check_trees(trees: Sequence[Tree], what: str) -> tuple[Tree, ...]:
+    """Refuse trees with numbers that cannot be compared or added."""
+    for tree in trees:
+        forks = tree.left >= 0
+        if np.isnan(tree.threshold[forks]).any():
+            raise NotProvable(f"{what} has a threshold that is not a number")
+        if not np.isfinite(tree.value).all():
+            raise NotProvable(f"{what} has a leaf whose value is not finite")
+    if not trees:
+        raise NotProvable(f"{what} has no trees")
+    return tuple(trees)
+
+
+class TreeKeys:
+    """Which values of features trees tell apart."""
+
+    def __init__(self, model: Trees, space: Any, dtype: np.dtype[Any]) -> None:
+        self.model, self.space, self.dtype = model, space, dtype
+        lowest = {name: one.values()[:1] for name, one in space.ranges.items()}
+        self.base = space.rows(lowest, 1, dtype)
+        found: dict[int, list[Array]] = {}
+        for tree in model.trees:
+            forks = tree.left >= 0
+            for column in np.unique(tree.feature[forks]):
+                own = tree.threshold[forks & (tree.feature == column)]
+                found.setdefault(int(column), []).append(own)
+        self.thresholds = {c: np.unique(np.concatenate(t)) for c, t in found.items()}
+        self._starts: dict[str, Array] = {}
+
+    def places(self, feature: str) -> list[int]:
+        """Return the model's columns that trees compare and a feature makes."""
+        own = self.space.ranges[feature].columns
+        sources = self.model.columns.sources
+        return [
+            c for c in sorted(self.thresholds) if own.start <= sources[c] < own.stop
+        ]
+
+    def columns(self, feature: str, values: Array) -> Array:
+        """Return the model's columns for values of a feature, the others as anywhere."""
+        one = self.space.ranges[feature]
+        rows = np.repeat(self.base, len(values), axis=0)
+        rows[:, one.columns] = one.write(values, self.dtype)
+        return self.model.columns.transform(rows)
+
+    def of(self, feature: str, values: Array) -> Array:
+        """Return the cells of values: between which thresholds they lie."""
+        side: Literal["left", "right"] = "right" if self.model.strict else "left"
+        places = self.places(feature)
+        columns = self.columns(feature, values) if places else values[:, None]
+        found = [np.zeros(len(values), np.int64)]
+        for place in places:
+            found.append(
+                np.searchsorted(self.thresholds[place], columns[:, place], side)
+            )
+        return np.stack(found, axis=1)
+
+    def rises(self, feature: str) -> bool:
+        """Tell whether every column of a feature rises with it."""
+        one = self.space.ranges[feature]
+        return one.names is None and all(
+            self.model.columns.rising[place] for place in self.places(feature)
+        )
+
+    def starts(self, feature: str) -> Array:
+        """Return the whole numbers at which a cell begins, found by halving."""
+        if feature not in self._starts:
+            self._starts[feature] = self._find_starts(feature)
+        return self._starts[feature]
+
+    def _find_starts(self, feature: str) -> Array:
+        places = self.places(feature)
+        if not places or not self.rises(feature):
+            return np.empty(0, np.int64)
+        exact = 2**24 if self.dtype == np.float32 else 2**52
+        found = []
+        for column, place in enumerate(places, start=1):
+            wanted = np.arange(1, len(self.thresholds[place]) + 1)
+            low = np.full(len(wanted), -exact)  # below every threshold, or never met
+            high = np.full(len(wanted), exact)
+            while (low < high).any():
+                middle = (low + high) >> 1
+                there = self.of(feature, middle)[:, column] >= wanted
+                high = np.where(there, middle, high)
+                low = np.where(there, low, np.minimum(middle + 1, high))
+            found.append(low)
+        return np.unique(np.concatenate(found))

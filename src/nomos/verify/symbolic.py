@@ -1,0 +1,235 @@
+"""Run a spec on symbols: what it asks of the model, as formulas over features and draws.
+
+A formula is an expression of the core whose variables are atoms: `x1.age` (a feature of
+an input), `randInt#0` (a draw) or `answer#0` (what the model answers to a call).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import assert_never
+
+from nomos.diagnostics.source import Source, Span
+from nomos.domain.schema import Schema
+from nomos.errors import NomosError
+from nomos.lang import core
+from nomos.lang.types import Type
+
+Record = Mapping[str, core.Expr]
+Symbol = core.Expr | Record
+ANSWER = "answer#"
+
+
+class NotProvable(NomosError):
+    """Something that no proof covers, with the place where the spec says it."""
+
+    def __init__(self, reason: str, at: Span | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.at = at
+
+    def picture(self, source: Source) -> str:
+        """Return the reason with the line of the spec that it is about."""
+        if self.at is None:
+            return f"cannot be proved: {self.reason}\n --> {source.name}"
+        line, column = source.locate(self.at.start)
+        text = source.line(line)
+        carets = "^" * max(1, min(self.at.end - self.at.start, len(text) - column + 1))
+        return (
+            f"cannot be proved: {self.reason}\n --> {source.name}:{line}:{column}\n"
+            f"  | {text}\n  | {' ' * (column - 1)}{carets}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """A `randInt`: the atom of its value, and its bounds."""
+
+    atom: str
+    low: core.Expr
+    high: core.Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """A value that the spec puts into a feature."""
+
+    feature: str
+    value: core.Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a spec asks: for all atoms that fulfil the guards, do the ensures hold?"""
+
+    spec: core.Spec
+    inputs: tuple[str, ...]
+    draws: tuple[Draw, ...]
+    guards: tuple[core.Expr, ...]
+    writes: tuple[Write, ...]
+    function: str
+    calls: tuple[Record, ...]
+    ensures: tuple[core.Expr, ...]
+
+
+def atoms(expr: core.Expr) -> frozenset[str]:
+    """Return the atoms in a formula."""
+    return frozenset(
+        node.name for node in core.walk(expr) if isinstance(node, core.Variable)
+    )
+
+
+def question(spec: core.Spec, schema: Schema, models: Collection[str]) -> Question:
+    """Run a spec on symbols; `models` are the functions that answer as a model does."""
+    if spec.code.straight is None:
+        raise NotProvable(
+            "the block is more than assignments of calls: a proof needs to know "
+            "beforehand what the model is asked",
+            _block(spec),
+        )
+    run = _Run(spec, schema, models)
+    for let in spec.variables:
+        run.scope[let.name] = run.value(let.value)
+    guards = [run.formula(condition.test) for condition in spec.requires]
+    for let in (*spec.code.straight, *spec.later_variables):
+        run.scope[let.name] = run.value(let.value)
+    ensures = [run.formula(condition.test) for condition in spec.ensures]
+    if not run.calls:
+        raise NotProvable("the block does not ask the model", _block(spec))
+    return Question(
+        spec=spec,
+        inputs=spec.inputs,
+        draws=tuple(run.draws),
+        guards=tuple(guards),
+        writes=tuple(run.writes),
+        function=run.function,
+        calls=tuple(run.calls),
+        ensures=tuple(ensures),
+    )
+
+
+def _block(spec: core.Spec) -> Span | None:
+    if not spec.code.statements:
+        return None
+    line = spec.code.statements[0].lineno
+    start = spec.source.line_starts[line - 1]
+    text = spec.source.line(line)
+    return Span(start + len(text) - len(text.lstrip()), start + len(text))
+
+
+class _Run:
+    """Evaluates expressions to formulas, and notes draws, writes and calls."""
+
+    def __init__(
+        self, spec: core.Spec, schema: Schema, models: Collection[str]
+    ) -> None:
+        self.schema = schema
+        self.models = models
+        self.function = ""
+        self.draws: list[Draw] = []
+        self.writes: list[Write] = []
+        self.calls: list[Record] = []
+        self.lazy = 0  # how many right sides of logic surround what is evaluated
+        self.scope: dict[str, Symbol] = {
+            name: {f.name: _atom(f"{name}.{f.name}", f.type) for f in schema.features}
+            for name in spec.inputs
+        }
+
+    def formula(self, expr: core.Expr) -> core.Expr:
+        """Return the formula of an expression that is no record."""
+        value = self.value(expr)
+        if isinstance(value, Mapping):
+            raise NotProvable("a record is compared or calculated with", expr.span)
+        return value
+
+    def value(self, expr: core.Expr) -> Symbol:
+        """Return what an expression stands for."""
+        match expr:
+            case core.Constant():
+                return expr
+            case core.Variable(name=name):
+                return self.scope[name]
+            case core.GetFeature(record=record, key=key):
+                return self._record(record)[self._feature(key)]
+            case core.SetFeature():
+                return self._set_feature(expr)
+            case core.Label():
+                raise NotProvable("only rows of the data have labels", expr.span)
+            case core.RandInt():
+                return self._draw(expr)
+            case core.RandReal():
+                raise NotProvable("`randReal` has too many values", expr.span)
+            case core.Conditional() | core.Index() | core.Quantifier() | core.Apply():
+                raise NotProvable("proofs do not read this form", expr.span)
+            case core.Call():
+                return self._call(expr)
+            case core.Not(operand=operand):
+                return core.Not(self.formula(operand), span=expr.span)
+            case core.Negate(operand=operand):
+                return core.Negate(self.formula(operand), span=expr.span)
+            case core.Arithmetic(operator=sign, left=left, right=right):
+                sides = self.formula(left), self.formula(right)
+                return core.Arithmetic(sign, *sides, span=expr.span)
+            case core.Compare(operator=relation, left=left, right=right):
+                sides = self.formula(left), self.formula(right)
+                return core.Compare(relation, *sides, span=expr.span)
+            case core.Logic(operator=word, left=left, right=right):
+                first = self.formula(left)
+                self.lazy += 1
+                second = self.formula(right)
+                self.lazy -= 1
+                return core.Logic(word, first, second, span=expr.span)
+            case _:
+                assert_never(expr)
+
+    def _record(self, expr: core.Expr) -> Record:
+        value = self.value(expr)
+        if not isinstance(value, Mapping):
+            raise NotProvable("this is no record of the schema", expr.span)
+        return value
+
+    def _feature(self, key: core.Expr) -> str:
+        known = self.formula(key)
+        if not isinstance(known, core.Constant):
+            raise NotProvable("which feature is meant differs by case", key.span)
+        return self.schema.place(known.value)[0].name
+
+    def _set_feature(self, expr: core.SetFeature) -> Record:
+        record, name = self._record(expr.record), self._feature(expr.key)
+        value = self.formula(expr.value)
+        if any(atom.startswith(ANSWER) for atom in atoms(value)):
+            raise NotProvable("an answer of the model goes into a record", expr.span)
+        self.writes.append(Write(name, value))
+        return {**record, name: value}
+
+    def _draw(self, expr: core.RandInt) -> core.Expr:
+        if self.lazy:
+            raise NotProvable("whether this is drawn differs by case", expr.span)
+        low, high = self.formula(expr.low), self.formula(expr.high)
+        if any(atom.startswith(ANSWER) for atom in atoms(low) | atoms(high)):
+            raise NotProvable("an answer of the model bounds a draw", expr.span)
+        atom = _atom(f"randInt#{len(self.draws)}", Type.INT, expr.span)
+        self.draws.append(Draw(atom.name, low, high))
+        return atom
+
+    def _call(self, expr: core.Call) -> core.Expr:
+        if expr.draws or expr.function not in self.models:
+            what = "draws at random" if expr.draws else "is not declared to be a model"
+            raise NotProvable(f"`{expr.function}` {what}", expr.span)
+        if self.function not in ("", expr.function):
+            raise NotProvable("two different functions are asked", expr.span)
+        if self.lazy:
+            raise NotProvable("whether the model is asked differs by case", expr.span)
+        if len(expr.arguments) != 1:
+            raise NotProvable("the model is asked about more than a record", expr.span)
+        self.function = expr.function
+        record = self._record(expr.arguments[0])
+        if record not in self.calls:
+            self.calls.append(record)
+        place = self.calls.index(record)
+        return _atom(f"{ANSWER}{place}", Type.UNKNOWN, expr.span)
+
+
+def _atom(name: str, kind: Type, span: Span | None = None) -> core.Variable:
+    return core.Variable(name, span=span or Span(0, 0), type=kind)

@@ -1,0 +1,151 @@
+"""Structures of other libraries' models: answers and counts are those of brute force."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nomos import load_model
+from nomos.domain import Category, Flag, Integer, Schema
+from nomos.verify import real
+from tests.slow.libraries import library, quiet
+from tests.verify.test_soundness import disagreement
+from tests.verify.triples import Triple, all_rows, domain_of, spec_of
+
+SCHEMA = Schema(
+    Integer("a", 0, 6), Integer("b", -2, 3), Category("c", ("x", "y", "z")), Flag("d")
+)
+ROWS = all_rows(SCHEMA, np.float32)
+VALUES = ROWS @ [1, -0.7, 0.5, 0.3] + np.random.default_rng(0).normal(size=len(ROWS))
+LABELS = np.searchsorted(np.quantile(VALUES, [0.4, 0.7]), VALUES)
+TWO = (LABELS > 0).astype(int)
+TARGETS = {"three": LABELS, "two": TWO, "number": VALUES}
+SPEC = """\
+import small;
+input x1;
+var v := x1.a + randInt(1, 2);
+var x2 := x1[a := v];
+requires v <= 6;
+output d1;
+output d2;
+{
+  d1 = predict(x1)
+  d2 = predict(x2)
+}
+ensures d1 <= d2;
+"""
+
+
+@pytest.fixture(autouse=True)
+def _fewer_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(real, "SCHEMA_ROWS", 500)
+
+
+def agrees(model: Any, predict: Callable[[Any], Any] | None = None) -> bool:
+    def flat(rows: Any) -> Any:
+        with quiet():
+            return np.asarray((predict or model.predict)(rows)).reshape(-1)
+
+    domain = domain_of(SCHEMA, model, ROWS, flat)
+    return not disagreement(Triple(spec_of(SPEC, domain), domain, SPEC, "library"))
+
+
+def pipelines() -> dict[str, Any]:
+    from sklearn import compose, ensemble, linear_model, neural_network, preprocessing
+    from sklearn.pipeline import make_pipeline
+
+    def before(**options: Any) -> Any:
+        return compose.make_column_transformer(
+            (preprocessing.OneHotEncoder(**options), [2]),
+            (preprocessing.StandardScaler(), [0, 1]),
+            remainder="passthrough",
+        )
+
+    forest = ensemble.RandomForestClassifier(4, max_depth=3, random_state=0)
+    network = neural_network.MLPClassifier((5,), max_iter=50, random_state=0)
+    return {
+        "logistic": make_pipeline(before(), linear_model.LogisticRegression()),
+        "forest": make_pipeline(before(), forest),
+        "network": make_pipeline(before(drop="first"), network),
+    }
+
+
+@pytest.mark.parametrize("name", ["logistic", "forest", "network"])
+def test_pipelines_with_a_column_transformer(name: str) -> None:
+    pytest.importorskip("sklearn")
+    with quiet():
+        model = pipelines()[name].fit(ROWS, LABELS)
+    assert agrees(model)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", ["xgboost", "lightgbm", "catboost"])
+def test_boosters_as_objects(name: str, target: str) -> None:
+    assert agrees(booster(name, target))
+
+
+def booster(name: str, target: str) -> Any:
+    module = library(name, extra=name)
+    kind = "Regressor" if target == "number" else "Classifier"
+    options: dict[str, Any] = {
+        "xgboost": {"n_estimators": 5, "max_depth": 3, "n_jobs": 1},
+        "lightgbm": {"n_estimators": 5, "num_leaves": 6, "min_child_samples": 5,
+                     "verbose": -1, "n_jobs": 1},
+        "catboost": {"iterations": 5, "depth": 3, "verbose": 0, "thread_count": 1,
+                     "allow_writing_files": False},
+    }[name]  # fmt: skip
+    prefix = {"xgboost": "XGB", "lightgbm": "LGBM", "catboost": "CatBoost"}[name]
+    with quiet():
+        return getattr(module, prefix + kind)(**options).fit(ROWS, TARGETS[target])
+
+
+@pytest.mark.slow
+def test_boosters_from_files(tmp_path: Path) -> None:
+    booster("xgboost", "three").get_booster().save_model(tmp_path / "x.json")
+    booster("xgboost", "two").get_booster().save_model(tmp_path / "x.ubj")
+    booster("lightgbm", "two").booster_.save_model(tmp_path / "l.txt")
+    booster("catboost", "three").save_model(str(tmp_path / "c.cbm"))
+    for name in ("x.json", "x.ubj", "l.txt", "c.cbm"):
+        assert agrees(load_model(str(tmp_path / name))), name
+
+
+@pytest.mark.slow
+def test_onnx_files_of_trees_and_networks(tmp_path: Path) -> None:
+    convert = library("skl2onnx", extra="train").to_onnx
+    from sklearn import ensemble, neural_network, pipeline, preprocessing
+
+    scaler = preprocessing.StandardScaler()
+    forest = ensemble.RandomForestClassifier(3, max_depth=3, random_state=0)
+    network = neural_network.MLPClassifier((5,), max_iter=30, random_state=0)
+    models = {
+        "three": ensemble.GradientBoostingClassifier(n_estimators=4, random_state=0),
+        "two": ensemble.GradientBoostingClassifier(n_estimators=4, random_state=0),
+        "number": ensemble.RandomForestRegressor(4, max_depth=3, random_state=0),
+        "three scaled": pipeline.make_pipeline(scaler, forest),
+        "three network": pipeline.make_pipeline(scaler, network),
+    }
+    for name, model in models.items():
+        with quiet():
+            model.fit(ROWS, TARGETS[name.split()[0]])
+            data = convert(model, ROWS[:1]).SerializeToString()
+        path = tmp_path / f"{name}.onnx"
+        path.write_bytes(data)
+        assert agrees(load_model(str(path))), name
+
+
+@pytest.mark.slow
+def test_a_sequential_module_of_torch() -> None:
+    torch = library("torch", extra="torch")
+    from nomos.models.formats.torch import TorchModel
+
+    torch.manual_seed(0)
+    nn = torch.nn
+    model = TorchModel(
+        nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 3)), "net"
+    )
+    assert agrees(model)

@@ -1,0 +1,223 @@
+"""What is proved, what is refused, and what is said about it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nomos.domain import Domain, Integer, OneHot, Real, Schema, batched
+from nomos.domain import random as drawing
+from nomos.verify import NotProvable, Options, VerifyResult, verify
+from tests.verify.triples import all_rows, domain_of, spec_of
+
+tree = pytest.importorskip("sklearn.tree")
+SCHEMA = Schema(Integer("a", 0, 9), Integer("b", 0, 4), OneHot("c", ("x", "y")))
+ROWS = all_rows(SCHEMA, np.float32)
+RISING = """\
+import small;
+input x1;
+var x2 := x1[a := x1.a + randInt(1, 2)];
+{requires}
+output d1;
+output d2;
+{{
+  d1 = predict(x1)
+  d2 = predict(x2)
+}}
+ensures d1 <= d2;
+"""
+
+
+def rising_tree(sign: int = 1) -> Any:
+    labels = (sign * ROWS[:, 0] + 0.1 * ROWS[:, 1] > sign * 4).astype(int)
+    return tree.DecisionTreeClassifier(max_depth=4, random_state=0).fit(ROWS, labels)
+
+
+def prove(
+    text: str, model: Any, schema: Schema = SCHEMA, data: Any = ROWS, **options: Any
+) -> VerifyResult:
+    domain = domain_of(schema, model, data, model.predict)
+    return verify(spec_of(text, domain), domain, options=Options(**options))
+
+
+def rising(requires: str = "requires x2.a <= 9;") -> str:
+    return RISING.format(requires=requires)
+
+
+def test_a_property_that_holds_is_proved_with_the_number_of_its_cases() -> None:
+    result = prove(rising(), rising_tree())
+    assert result.verdict == "holds"
+    assert result.cases == (9 + 8) * 5 * 2
+    assert result.violating == (0, 0)
+    assert result.scope.kind == "schema"
+    assert result.assumptions
+
+
+def test_a_violation_is_counted_exactly_and_shown_with_its_nearest_row() -> None:
+    result = prove(rising(), rising_tree(-1))
+    assert result.verdict == "violated" and result.is_exact
+    witness = result.witness
+    assert witness is not None
+    assert witness.failed == "d1 <= d2"
+    assert witness.values["d1"] > witness.values["d2"]
+    assert witness.distance == 0  # every record is a row of the data here
+    assert witness.nearest["x1"].features == ()
+    assert result.to_json()["witness"]["draws"] == list(witness.draws)
+
+
+def test_no_case_at_all_is_never_called_a_proof() -> None:
+    result = prove(rising("requires x1.a > 20;"), rising_tree())
+    assert (result.verdict, result.cases) == ("open", 0)
+    assert "requires" in result.reason
+
+
+def test_within_restricts_what_is_proved() -> None:
+    falling = rising_tree(-1)
+    assert prove(rising(), falling, within="a=5..9").verdict == "holds"
+    result = prove(rising(), falling, within="a=0..4,c=x")
+    assert result.verdict == "violated"
+    assert result.scope.text == "a=0..4,c=x"
+
+
+def test_around_gives_a_certificate_for_each_row() -> None:
+    result = prove(rising(), rising_tree(-1), radius={"b": 1.0}, rows=10)
+    assert result.verdict == "violated"
+    assert {row.verdict for row in result.rows} == {"holds", "violated", "open"}
+    without = [row for row in result.rows if row.verdict == "open"]
+    assert all(row.cases == 0 for row in without)  # of rows whose `a` cannot rise
+
+
+def test_a_predict_that_changes_the_answer_is_noticed() -> None:
+    model = rising_tree()
+    domain = domain_of(SCHEMA, model, ROWS, lambda rows: 1 - model.predict(rows))
+    with pytest.raises(NotProvable, match="not what its model says"):
+        verify(spec_of(rising(), domain), domain)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (rising().replace("ensures d1 <= d2", "ensures d1 <= label(x1)"), "labels"),
+        (
+            rising().replace("d2 = predict(x2)", "for _ in range(2): d2 = predict(x2)"),
+            "more than assignments",
+        ),
+        (rising().replace("predict(x2)", "noisy(x2)"), "at random"),
+        (rising().replace("predict(x2)", "other(x2)"), "not declared"),
+        (rising("requires x1.a / x1.b > 1;"), "divisor can be 0"),
+        (
+            rising("requires x1.a > 1 || randInt(0, 1) == 1;"),
+            "whether this is drawn",
+        ),
+    ],
+)
+def test_what_no_proof_covers_is_said_with_its_place(text: str, reason: str) -> None:
+    class Several(Domain):
+        schema = SCHEMA
+        verifies = {"predict": "model"}  # noqa: RUF012
+        model = rising_tree()
+
+        def inputs(self) -> Any:
+            return ROWS
+
+        def labels(self) -> Any:
+            return np.zeros(len(ROWS))
+
+        @batched
+        def predict(self, rows: Any) -> Any:
+            return self.model.predict(rows)
+
+        @batched
+        def other(self, rows: Any) -> Any:
+            return self.model.predict(rows)
+
+        @drawing
+        def noisy(self, row: Any, rng: np.random.Generator) -> int:
+            return int(rng.integers(2))
+
+    domain = Several()
+    spec = spec_of(text, domain)
+    with pytest.raises(NotProvable, match=reason) as caught:
+        verify(spec, domain)
+    assert "small.nom:" in caught.value.picture(spec.source)
+
+
+def test_a_model_of_an_unknown_kind_is_refused_by_name() -> None:
+    neighbors = pytest.importorskip("sklearn.neighbors")
+    model = neighbors.KNeighborsClassifier(3).fit(ROWS, ROWS[:, 0] > 4)
+    with pytest.raises(NotProvable, match="KNeighborsClassifier"):
+        prove(rising(), model)
+
+
+def test_a_threshold_that_is_no_number_is_refused() -> None:
+    model = rising_tree()
+    model.tree_.threshold[0] = np.nan
+    with pytest.raises(NotProvable, match="not a number"):
+        prove(rising(), model)
+
+
+def test_a_feature_without_a_finite_range_is_refused() -> None:
+    schema = Schema(
+        Real("a", 0, float("inf")), Integer("b", 0, 4), OneHot("c", ("x", "y"))
+    )
+    with pytest.raises(NotProvable, match="finite range"):
+        prove(rising(), rising_tree(), schema)
+
+
+def test_a_huge_schema_is_proved_by_its_cells() -> None:
+    schema = Schema(Integer("a", 0, 9), Integer("b", 0, 10**7), OneHot("c", ("x", "y")))
+    result = prove(rising(), rising_tree(), schema)
+    assert result.verdict == "holds"
+    assert result.cases == (9 + 8) * (10**7 + 1) * 2
+
+
+def test_coupled_features_with_too_many_values_are_refused() -> None:
+    schema = Schema(
+        Integer("a", 0, 9000), Integer("b", 0, 9000), OneHot("c", ("x", "y"))
+    )
+    text = rising("requires x1.a * x1.b > 3;")
+    with pytest.raises(NotProvable, match=r"x1\.a is not plain"):
+        prove(text, rising_tree(), schema)
+
+
+def test_numbers_that_rows_would_round_are_refused() -> None:
+    schema = Schema(Integer("a", 0, 2**25), Integer("b", 0, 4), OneHot("c", ("x", "y")))
+    with pytest.raises(NotProvable, match="round"):
+        prove(rising(), rising_tree(), schema)
+
+
+def test_a_real_feature_is_proved_in_cells_and_not_counted() -> None:
+    schema = Schema(Integer("a", 0, 9), Real("b", 0.0, 4.0), OneHot("c", ("x", "y")))
+    rows = ROWS.astype(np.float64)
+    result = prove(rising(), rising_tree(), schema, rows)
+    assert (result.verdict, result.cases, result.violating) == ("holds", None, None)
+    raised = rising().replace("a := x1.a + randInt(1, 2)", "b := x1.b + 1")
+    high = raised.replace("x2.a <= 9", "x2.b <= 4 && x1.b >= 0.5")
+    assert prove(high, rising_tree(), schema, rows).verdict == "holds"
+    falling = high.replace("d1 <= d2", "d1 >= d2")
+    assert prove(falling, rising_tree(), schema, rows).verdict == "violated"
+    with pytest.raises(NotProvable, match="round"):  # rows of float32
+        prove(high, rising_tree(), schema)
+
+
+def test_a_network_is_proved_over_real_features() -> None:
+    linear_model = pytest.importorskip("sklearn.linear_model")
+    schema = Schema(Integer("a", 0, 9), Real("b", 0.0, 4.0), OneHot("c", ("x", "y")))
+    model = linear_model.LogisticRegression().fit(ROWS, ROWS[:, 0] > 4)
+    assert prove(rising(), model, schema).verdict == "holds"
+
+
+def test_time_that_is_up_leaves_a_property_open() -> None:
+    ensemble = pytest.importorskip("sklearn.ensemble")
+    labels = np.random.default_rng(0).integers(0, 2, len(ROWS))
+    model = ensemble.RandomForestClassifier(20, random_state=0).fit(ROWS, labels)
+    text = rising().replace("d1 <= d2", "d1 <= 1 || d2 == 7")
+    assert prove(text, model).verdict == "holds"  # no labels break it
+    text = rising("requires x1.a == 3;").replace("d1 <= d2", "d1 == d1 + d2 - d2")
+    assert prove(text, model).verdict == "holds"
+    result = prove(rising(), model, seconds=1e-9)
+    assert result.verdict in ("open", "violated")
+    if result.verdict == "open":
+        assert result.reason == "the time is up"

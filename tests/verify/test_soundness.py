@@ -1,0 +1,244 @@
+"""Proofs against brute force: small schemas whose cases can all be run alone."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from nomos.verify import (
+    NotProvable,
+    Options,
+    engines,
+    netsearch,
+    prove,
+    real,
+    regions,
+    slope,
+    verify,
+)
+from tests.verify.triples import Triple, brute_force, random_triple, rising_triple
+
+pytest.importorskip("sklearn")
+TREES = (
+    "tree",
+    "tree regressor",
+    "forest",
+    "forest regressor",
+    "boosting",
+    "boosting regressor",
+    "histograms",
+    "pipeline",
+)
+LAYERS = ("logistic", "linear regressor", "network", "network regressor")
+PATIENT = Options(seconds=120, counting=120)
+
+
+@pytest.fixture(autouse=True)
+def _engines_have_to_do_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sample and ask so little that bounds decide, and take ranges for small tables."""
+    monkeypatch.setattr(real, "SCHEMA_ROWS", 100)
+    monkeypatch.setattr(prove, "_SAMPLES", 5)
+    monkeypatch.setattr(netsearch, "_SMALL", 2)
+    monkeypatch.setattr(regions, "_WIDE", 3)
+    monkeypatch.setattr(regions, "_POLYGON", 3)
+
+
+def disagreement(triple: Triple) -> str:
+    """Say how a proof and brute force differ, if they do."""
+    cases, bad = brute_force(triple)
+    result = verify(triple.spec, triple.domain, options=PATIENT)
+    wanted = "open" if not cases else "violated" if bad else "holds"
+    if result.verdict != wanted or result.cases != cases:
+        return f"{result.verdict} of {result.cases}, not {wanted} of {cases}"
+    if cases and result.violating != (bad, bad):
+        return f"{result.violating} violating, not {bad}"
+    return ""
+
+
+def check(seeds: range, kinds: tuple[str, ...]) -> None:
+    for seed in seeds:
+        triple = random_triple(seed, kinds)
+        try:
+            wrong = disagreement(triple)
+        except NotProvable as error:
+            wrong = f"not provable: {error}"
+        assert not wrong, f"seed {seed}, {triple.kind}: {wrong}\n{triple.text}"
+
+
+@pytest.mark.parametrize("kind", [*TREES, *LAYERS])
+def test_answers_and_counts_are_those_of_brute_force(kind: str) -> None:
+    check(range(20), (kind,))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("start", range(1000, 3000, 200))
+def test_two_thousand_triples_are_answered_as_by_brute_force(start: int) -> None:
+    check(range(start, start + 200), (*TREES, *LAYERS))
+
+
+@pytest.fixture
+def _no_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave a number that rises to the engine that looks at its steps."""
+    monkeypatch.setattr(prove._Attempt, "_sampled", lambda *_: None)
+    monkeypatch.setattr(slope, "_SMALL", 3)
+
+
+def verdict_is_wrong(triple: Triple) -> bool:
+    cases, bad = brute_force(triple)
+    result = verify(triple.spec, triple.domain, options=PATIENT)
+    wanted = "open" if not cases else "violated" if bad else "holds"
+    return (result.verdict, result.cases) != (wanted, cases)
+
+
+@pytest.mark.usefixtures("_no_samples")
+def test_one_copy_of_a_network_answers_as_brute_force_does() -> None:
+    wrong = [seed for seed in range(40) if verdict_is_wrong(rising_triple(seed))]
+    assert wrong == []
+
+
+@pytest.mark.usefixtures("_no_samples")
+def test_a_slope_that_is_thought_to_rise_is_caught(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text = "self._slopes(known) <= 2 * slack", "self._slopes(known) <= -1e9"
+    mutate(monkeypatch, "slope", *text)
+    monkeypatch.setattr(engines.SlopeSearch, "sweep", lambda *_: None)
+    assert any(verdict_is_wrong(rising_triple(seed)) for seed in range(40))
+
+
+def mutate(monkeypatch: pytest.MonkeyPatch, module: str, old: str, new: str) -> None:
+    """Replace text of a module, and put what it then defines in place everywhere."""
+    original = sys.modules[f"nomos.verify.{module}"]
+    text = Path(str(original.__file__)).read_text(encoding="utf-8")
+    assert text.count(old) == 1, f"{old!r} stands {text.count(old)} times in {module}"
+    mutant = ModuleType(original.__name__)
+    monkeypatch.setitem(
+        sys.modules, original.__name__, mutant
+    )  # dataclasses look there
+    exec(compile(text.replace(old, new), str(original.__file__), "exec"), vars(mutant))
+    numbers = {n: v for n, v in vars(original).items() if isinstance(v, int | float)}
+    vars(mutant).update(numbers)  # those that the fixture has set
+    own_names = [n for n in vars(mutant) if not n.startswith("__")]
+    names = [n for n in own_names if n in vars(original) and n not in numbers]
+    for name, loaded in list(sys.modules.items()):
+        if name.startswith("nomos.verify") and loaded is not mutant:
+            for own in names:
+                if vars(loaded).get(own) is vars(original)[own]:
+                    monkeypatch.setattr(loaded, own, vars(mutant)[own])
+
+
+MUTANTS = {
+    "bound forgets a tree": (
+        "ensemble",
+        "most = np.maximum.reduceat(gains, starts, axis=0).sum(axis=0) + self.constants\n"
+        "        rising",
+        "most = np.maximum.reduceat(gains, starts, axis=0)[1:].sum(axis=0) + self.constants\n"
+        "        rising",
+    ),
+    "bound of the wrong leaf": (
+        "ensemble",
+        "least = np.minimum.reduceat(gains, starts, axis=0).sum(axis=0) + self.constants",
+        "least = np.maximum.reduceat(gains, starts, axis=0).sum(axis=0) + self.constants",
+    ),
+    "ties are taken for no violation": (
+        "ensemble",
+        "most[o] >= -self.slack[o]",
+        "most[o] > self.slack[o]",
+    ),
+    "the last region is not asked": (
+        "ensemble",
+        "if broken(self.problem, self.ask, pick)[0]:",
+        "if False:",
+    ),
+    "any rise of a tree is forgotten": ("ensemble", "> v[:, two, 0]]", "> 1e9]"),
+    "< for <= on the way to a leaf": (
+        "leaves",
+        "x < bound if self.keys.model.strict else x <= bound",
+        "x < bound",
+    ),
+    "< for <= between cells": (
+        "structure.trees",
+        '"right" if self.model.strict else "left"',
+        '"right"',
+    ),
+    "a lost column of a one-hot group": (
+        "structure.trees",
+        "for place in places:\n            found.append(\n",
+        "for place in places[:1]:\n            found.append(\n",
+    ),
+    "a draw without its last number": (
+        "components",
+        "lengths = high - low + 1",
+        "lengths = high - low",
+    ),
+    "a condition that is dropped": (
+        "components",
+        "self._keep(np.flatnonzero(holds(guard, self.values, len(self.counts))))",
+        "pass",
+    ),
+    "features that are coupled taken for free": (
+        "components",
+        "coupled += [set(atoms(g)) for g in question.guards]",
+        "",
+    ),
+    "`or` for `and` in an ensures": (
+        "conditions",
+        'if (word == "&&") == wanted:',
+        'if (word == "&&") != wanted:',
+    ),
+    "an ReLU below its lower line": (
+        "bounds",
+        "below = np.where(bent, (high > -low).astype(float), on)",
+        "below = np.where(bent, 1.5, on)",
+    ),
+    "an ReLU above its upper line": (
+        "bounds",
+        "np.where(bent, -low * above, 0)",
+        "np.where(bent, 0, 0)",
+    ),
+    "a ReLU that carries no difference": (
+        "bounds",
+        "most = np.where(on, high, np.where(off, 0, np.maximum(high, 0)))",
+        "most = np.where(on, high, 0)",
+    ),
+    "a range without its end": (
+        "regions",
+        "one, two = state[:, :1] * self.slope, state[:, 1:] * self.slope",
+        "one, two = state[:, :1] * self.slope, state[:, :1] * self.slope",
+    ),
+    "a table without its largest value": (
+        "regions",
+        "np.where(left, value, -np.inf)",
+        "np.where(left, value, np.inf) * 0",
+    ),
+    "a polygon without an edge": (
+        "polygons",
+        "high = np.minimum(high, np.floor(rest / -b))",
+        "pass",
+    ),
+    "the wrong half of a question": (
+        "splitting",
+        "return part if value else core.Not(part, span=part.span)",
+        "return part",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_mutant_of_an_engine_is_caught(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mutate(monkeypatch, *MUTANTS[name])
+    layers = MUTANTS[name][0] in ("bounds", "regions", "polygons")
+    kinds = LAYERS if layers else TREES
+    for seed in range(120):
+        triple = random_triple(seed, kinds)
+        try:
+            if disagreement(triple):
+                return
+        except Exception:  # it does not even run
+            return
+    pytest.fail("no triple tells this mutant from the engine")
