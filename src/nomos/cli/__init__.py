@@ -26,6 +26,7 @@ _COMMANDS = {
     "replay": "Run one bug again, alone.",
     "fuzz-states": "Grow a pool of states of a game to draw inputs from.",
     "explain": "Explain a diagnostic code.",
+    "lsp": "Answer an editor, by the language server protocol.",
 }
 # Those that load a model; each takes --trust.
 _LOADING = {"init", "report", "run", "compare", "show", "replay", "fuzz-states"}
