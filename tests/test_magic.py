@@ -98,3 +98,30 @@ def test_tab_completes_what_nomos_offers(shell: Any) -> None:
                 c.text.lstrip(".") for c in shell.Completer.completions("nomos.", 6)
             }
         assert {"run", "spec", "Domain", "relations", "load_model"} <= found
+
+
+def test_interrupting_a_cell_ends_the_run() -> None:
+    """In a real kernel, as a notebook's stop button does."""
+    manager = pytest.importorskip(
+        "jupyter_client.manager", reason="needs jupyter_client"
+    )
+    pytest.importorskip("ipykernel", reason="needs ipykernel")
+    made, client = manager.start_new_kernel(kernel_name="python3")
+    try:
+        set_up = "%load_ext nomos\nimport time\nimport numpy as np\nrows = np.zeros((9, 1))\n"
+        set_up += "def slow(x):\n    print('asked', flush=True)\n    time.sleep(0.5)\n"
+        set_up += "    return x[:, 0]\n"
+        client.execute_interactive(set_up, timeout=60)
+        cell = CELL.replace("age", "f0").replace("+ 1", "+ randInt(1, 999999)")
+        number = client.execute(f"%%nomos rows predict=slow --budget 100000\n{cell}")
+        while client.get_iopub_msg(timeout=60)["content"].get("text") != "asked\n":
+            pass
+        made.interrupt_kernel()
+        while (reply := client.get_shell_msg(timeout=60))["parent_header"][
+            "msg_id"
+        ] != number:
+            pass
+        assert reply["content"]["ename"] == "KeyboardInterrupt"
+    finally:
+        client.stop_channels()
+        made.shutdown_kernel(now=True)
