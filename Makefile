@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo paper train-study test test-all coverage lint docs clean
+.PHONY: demo paper train-study test test-all coverage lint docs vscode clean
 .DEFAULT_GOAL := test
 
 $(BIN)/python:
@@ -66,6 +66,12 @@ coverage: $(VENV)/.dev
 	$(BIN)/coverage run -m pytest -q -n 2 -m "not slow"
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
+
+# The extension for VS Code, tested and packaged; needs Node 20 or newer with npm.
+vscode: $(VENV)/.dev
+	cd editors/vscode && npm ci --no-audit --no-fund && npm run build && npm run test:grammar
+	cd editors/vscode && NOMOS_PYTHON=$(abspath $(BIN))/python npm test
+	cd editors/vscode && npm run package
 
 docs: $(VENV)/.dev
 	$(BIN)/mkdocs build --strict --site-dir build/site

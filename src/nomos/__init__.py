@@ -55,6 +55,7 @@ _HOMES = {
     "StoreError": "nomos.errors",
     "assert_holds": "nomos.api",
     "batched": "nomos.domain",
+    "load_ipython_extension": "nomos.magic",
     "load_model": "nomos.models",
     "random": "nomos.domain",
     "run": "nomos.inline",

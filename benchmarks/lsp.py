@@ -1,0 +1,82 @@
+"""What an editor waits for mistakes: the time from a key to the diagnostics.
+
+    python -m benchmarks.lsp [--keys 300]
+
+A spec of 200 lines is open in a real `nomos lsp`. A key is typed in one of its lines, right
+and wrong in turns, and the time is taken until the server has told the mistakes of that
+text, its short pause after a key included. Goal, on an idle machine: 99 of 100 within
+100 ms. The load of the machine is printed, because a busy one is slower.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+import time
+from pathlib import Path
+from statistics import median, quantiles
+
+from tests.conftest import DOMAIN
+from tests.lsp.client import Editor
+
+NAME = "long.nom"
+
+
+def long_spec() -> str:
+    """Return a spec of 200 lines."""
+    lines = ["# A long spec.", "import loans;"]
+    lines += [f"param p{n} := {n};" for n in range(30)]
+    lines += [f"def near{n}(a, b) := abs(a - b) <= p{n};" for n in range(30)]
+    lines += ["input x1;"]
+    lines += [f"var v{n} := x1.income + p{n % 30} * {n};" for n in range(60)]
+    lines += [
+        f"requires v{n} <= 100 && near{n % 30}(v{n}, 3) || !(v{n} < p1);"
+        for n in range(59)
+    ]
+    lines += ["output d1;", "{", "  d1 = predict(x1)", "}"]
+    lines += [f"ensures e{n}: near{n}(d1, v{n}) ==> d1 in 0..1;" for n in range(14)]
+    assert len(lines) == 200
+    return "\n".join(lines) + "\n"
+
+
+def round_trips(editor: Editor, keys: int) -> list[float]:
+    """Return the seconds that each key took, in a text that is right or wrong."""
+    text = long_spec()
+    editor.open(NAME, text)
+    editor.diagnostics(NAME)
+    texts = (text.replace("v7 <= 100", "v7 <= 10"), text.replace("v7 <= 100", "v7 <= "))
+    editor.change(NAME, texts[1])
+    editor.diagnostics(NAME, lambda codes: "syntax-error" in codes)
+    times = []
+    for number in range(keys):
+        began = time.perf_counter()
+        editor.change(NAME, texts[number % 2])
+        editor.diagnostics(NAME)
+        times.append(time.perf_counter() - began)
+    return times
+
+
+def main() -> None:
+    """Print the median and the 99th percentile."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--keys", type=int, default=300)
+    keys = parser.parse_args().keys
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "pyproject.toml").write_text("")
+        (folder / "loans.py").write_text(DOMAIN)
+        with Editor(folder) as editor:
+            times = round_trips(editor, keys)
+    load = os.getloadavg()[0]
+    worst = quantiles(times, n=100)[98]
+    print(
+        f"{keys} keys in a spec of 200 lines; load {load:.1f}, {os.cpu_count()} cores"
+    )
+    print(
+        f"median {1000 * median(times):.0f} ms, 99 of 100 within {1000 * worst:.0f} ms"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,42 @@
+"""`nomos lsp`: the language server that editors talk to."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+
+from nomos.errors import NomosError
+
+
+@click.command("lsp")
+@click.option(
+    "--import-timeout",
+    default=20.0,
+    show_default=True,
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="How long importing a domain may take.",
+)
+def command(import_timeout: float) -> None:
+    """Answer an editor over standard input and output, by the language server protocol.
+
+    An editor starts it; by hand it waits for requests. Domains are imported by processes
+    of their own, and again when their files change.
+
+    \b
+    nomos lsp
+    """
+    try:
+        import pygls  # noqa: F401 - whether it is there
+    except ModuleNotFoundError:
+        raise NomosError(
+            "`nomos lsp` needs a package: pip install 'nomos-ml[lsp]'"
+        ) from None
+    from nomos.lsp.server import serve
+
+    # Nothing but the protocol may be written to what was standard output.
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    serve(sys.stdin.buffer, answers, import_timeout_s=import_timeout)

@@ -1,0 +1,1 @@
+"""A language server: what an editor shows of a spec while it is written."""

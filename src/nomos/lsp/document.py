@@ -1,0 +1,120 @@
+"""A spec as an editor has it: its text, its tree, its mistakes, what it imports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from nomos.diagnostics import Diagnostic, Source, Span, mistakes
+from nomos.lang import core, syntax
+from nomos.lang.checking.check import check_parsed
+from nomos.lang.checking.declarations import Library, read_library
+from nomos.lang.reading.parse import parse
+from nomos.lang.reading.tree import Parsed, find_block
+from nomos.lsp.domains import Imports
+from nomos.lsp.occurrences import Names, Role, find_names
+from nomos.runner.project.specs import read_libraries
+
+# The text of a file that is open, None where it is not: what is on the disk counts then.
+OpenText = Callable[[Path], str | None]
+
+
+@dataclass(frozen=True)
+class Document:
+    """One text of a spec, and all that is known of it."""
+
+    path: Path
+    source: Source
+    parsed: Parsed
+    libraries: Mapping[str, Library]
+    imports: Imports | None
+    diagnostics: tuple[Diagnostic, ...]
+    spec: core.Spec | None
+
+    @cached_property
+    def names(self) -> Names:
+        """Where its names stand."""
+        return find_names(self.source, self.parsed.spec, self._brought)
+
+    @cached_property
+    def used(self) -> Mapping[str, tuple[str, Source, syntax.Param | syntax.Def]]:
+        """The params and definitions that `use` brings: path, text and statement."""
+        found: dict[str, tuple[str, Source, syntax.Param | syntax.Def]] = {}
+        for path, library in self.libraries.items():
+            statements = read_library(library) if isinstance(library, Source) else []
+            if not isinstance(library, Source) or isinstance(statements, Diagnostic):
+                continue
+            for statement in statements:
+                if not isinstance(statement, syntax.Use):
+                    found.setdefault(statement.name.name, (path, library, statement))
+        return found
+
+    @property
+    def _brought(self) -> dict[str, Role]:
+        return {
+            name: Role.PARAM if isinstance(node, syntax.Param) else Role.DEFINITION
+            for name, (_, _, node) in self.used.items()
+        }
+
+    @property
+    def block(self) -> Span | None:
+        """The stretch of the Python code, open at its end where no `}` closes it."""
+        if self.parsed.spec.block is not None:
+            return self.parsed.spec.block.span
+        opening = find_block(self.source.text)
+        return None if opening is None else Span(opening, len(self.source.text))
+
+    def statement_of(self, name: str) -> syntax.Statement | None:
+        """Return the statement of this text that declares a name."""
+        for statement in syntax.statements(self.parsed.spec):
+            if (
+                isinstance(statement, syntax.Declaration)
+                and statement.name.name == name
+            ):
+                return statement
+        return None
+
+
+def read_document(
+    path: Path,
+    text: str,
+    open_text: OpenText,
+    imports_of: Callable[[Path, list[str]], Imports | None],
+) -> Document:
+    """Read and check a text; `imports_of` says what is known of its imports by now."""
+    source = Source(str(path), text)
+    parsed = parse(source)
+    libraries = _libraries(parsed.spec, path.parent, open_text)
+    names = [declaration.name.name for declaration in parsed.spec.imports]
+    imports = imports_of(path, names) if names else None
+    offer = None if imports is None else imports.offer
+    checked = check_parsed(source, parsed, path.stem, offer, libraries=libraries)
+    diagnostics = checked.diagnostics
+    if imports is not None and imports.error:
+        at = parsed.spec.imports[0].name.span
+        diagnostics += (mistakes.domain_unavailable(at, names[0], imports.error),)
+    return Document(path, source, parsed, libraries, imports, diagnostics, checked.spec)
+
+
+def _libraries(
+    spec: syntax.Spec, folder: Path, open_text: OpenText
+) -> dict[str, Library]:
+    """Read the files that a spec uses, those that are open as the editor has them."""
+    found = read_libraries(spec, folder)
+    for name in found:
+        text = open_text(folder / name)
+        if text is not None:
+            found[name] = Source(str(folder / name), text)
+    return found
+
+
+def type_of(document: Document, name: str) -> str:
+    """Say the type of a var where the spec is right, else ""."""
+    spec = document.spec
+    lets: tuple[Any, ...] = ()
+    if spec is not None:
+        lets = (*spec.variables, *spec.later_variables)
+    return next((let.value.type.value for let in lets if let.name == name), "")

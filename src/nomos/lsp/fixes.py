@@ -1,0 +1,140 @@
+"""Remedies as changes of the text: what an editor offers to do about a mistake."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from nomos.diagnostics import Code, Diagnostic, Severity, Source, Span
+from nomos.lang.reading.tree import find_block
+
+_MEANT = re.compile(r"did you mean `([^`]+)`\?")
+_WORD_FOR = re.compile(r"write `([^`]+)` for `(\w+)`")
+_WRITE = re.compile(r"write (?:straight quotes: )?`([^`]+)`(?: for implication)?")
+_MAKE_OUTPUT = re.compile(r"make it an output: `(output \w+;)`")
+_IMPORT_IT = re.compile(r"import it: `(import \w+;)`")
+_FROM_IMPORT = re.compile(r"from\s+\w+\s+import\b[^;\n]*;?")
+_SIGNS = ("<>", "->")  # of other languages, with one sign that is ours
+_COMPARISON = re.compile(r"[=!<>]=|[<>]")
+_CONNECTIVE = re.compile(r"&&|\|\||==>|[;:{}!]|\b(?:if|then|else|requires|ensures)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A change of the text, and what it is called; `is_sure`: it is the one to take."""
+
+    title: str
+    edits: tuple[tuple[Span, str], ...]
+    is_sure: bool = True
+
+
+def fixes_of(diagnostic: Diagnostic, source: Source) -> list[Fix]:
+    """Return the changes that would mend a mistake, the likeliest first."""
+    found = list(_fixes(diagnostic, source))
+    if diagnostic.severity is Severity.WARNING:
+        found.append(_silence(diagnostic, source))
+    return found
+
+
+def _fixes(diagnostic: Diagnostic, source: Source) -> Iterator[Fix]:
+    at, help = diagnostic.at, diagnostic.help or ""
+    match diagnostic.code:
+        case Code.MISSING_SEMICOLON:
+            if "write `/`" in help:
+                yield _division(source.text.index("//", at.end))
+            yield Fix("Put a `;` here", ((Span(at.end, at.end), ";"),))
+        case Code.SINGLE_EQUALS:
+            sign = ":=" if "`:=`" in help else "=="
+            yield Fix(f"Write `{sign}`", ((at, sign),))
+        case Code.CHAINED_COMPARISON:
+            yield from _unchained(source, at)
+        case _:
+            yield from _from_help(source, at, help)
+
+
+def _from_help(source: Source, at: Span, help: str) -> Iterator[Fix]:
+    """Yield what a help line says to write, as a change."""
+    text = source.text
+    if found := _MEANT.search(help):
+        yield Fix(f"Write `{found[1]}`", ((_without_quotes(source, at), found[1]),))
+    elif found := _MAKE_OUTPUT.search(help):
+        opening = find_block(text)
+        place = len(text) if opening is None else opening
+        yield Fix(f"Add `{found[1]}`", ((Span(place, place), f"{found[1]}\n"),))
+    elif found := _IMPORT_IT.search(help):
+        start = _first_statement(text)
+        yield Fix(f"Add `{found[1]}`", ((Span(start, start), f"{found[1]}\n"),))
+    elif found := _WORD_FOR.search(help):
+        where = _word_before(text, found[2], at)
+        if where is not None:
+            yield Fix(f"Write `{found[1]}`", ((where, found[1]),))
+    elif help == "write a plain space":
+        yield Fix("Write a plain space", ((at, " "),))
+    elif "`//` starts a comment" in help:
+        yield _division(text.rindex("//", 0, at.end))
+    elif help == "write the values in braces: `in {a, b}`":
+        closing = text.find("]", at.start)
+        if closing >= 0:
+            edits = ((at, "{"), (Span(closing, closing + 1), "}"))
+            yield Fix("Write the values in braces", edits)
+    elif found := _WRITE.fullmatch(help):
+        yield from _written(source, at, found[1])
+
+
+def _written(source: Source, at: Span, sign: str) -> Iterator[Fix]:
+    text = source.text
+    if python := _FROM_IMPORT.match(text, at.start):
+        yield Fix(f"Write `{sign}`", ((Span(at.start, python.end()), sign),))
+        return
+    for start in (at.start - 1, at.start):
+        if text[max(0, start) : start + 2] in _SIGNS:
+            at = Span(start, start + 2)
+    if not any(word in sign for word in ("if c", "!(a", "a * a")):
+        yield Fix(f"Write `{sign}`", ((at, sign),))
+
+
+def _division(start: int) -> Fix:
+    return Fix("Write `/` to divide", ((Span(start, start + 2), "/"),))
+
+
+def _unchained(source: Source, at: Span) -> Iterator[Fix]:
+    """Yield `a < b && b < c` for `a < b < c`, where `b` is plain to see."""
+    before = source.text[: at.start]
+    signs = list(_COMPARISON.finditer(before))
+    if not signs:
+        return
+    middle = before[signs[-1].end() :].strip()
+    balanced = all(middle.count(a) == middle.count(b) for a, b in ("()", "[]", "{}"))
+    if middle and balanced and not _CONNECTIVE.search(middle):
+        place = Span(at.start, at.start)
+        yield Fix(f"Write `&& {middle}`", ((place, f"&& {middle} "),))
+
+
+def _without_quotes(source: Source, at: Span) -> Span:
+    quoted = source.slice(at)[:1] in ("'", '"')
+    return Span(at.start + 1, at.end - 1) if quoted else at
+
+
+def _word_before(text: str, word: str, at: Span) -> Span | None:
+    """Return the nearest place of a word at or before another place."""
+    found = list(re.finditer(rf"\b{word}\b", text[: at.end]))
+    return Span(found[-1].start(), found[-1].end()) if found else None
+
+
+def _first_statement(text: str) -> int:
+    """Return where the first line starts that is no comment."""
+    start = 0
+    for line in text.splitlines(keepends=True):
+        if line.strip() and not line.lstrip().startswith(("#", "//")):
+            break
+        start += len(line)
+    return start
+
+
+def _silence(diagnostic: Diagnostic, source: Source) -> Fix:
+    line, _ = source.locate(diagnostic.at.start)
+    end = source.line_starts[line - 1] + len(source.line(line))
+    remark = f"  # nomos: ignore[{diagnostic.code.value}]"
+    title = "Silence this warning here"
+    return Fix(title, ((Span(end, end), remark),), is_sure=False)

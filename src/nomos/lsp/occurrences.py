@@ -1,0 +1,256 @@
+"""Every place at which a spec names something, in its statements and in its block."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from nomos.diagnostics import Source, Span
+from nomos.lang.checking.names import (
+    bindings,
+    bound_names,
+    names_from_outside,
+    walk_own_scope,
+)
+from nomos.lang.python.block import PythonCode
+from nomos.lang.reading import syntax
+
+
+class Role(Enum):
+    """What a name stands for; the value is how an editor calls it."""
+
+    IMPORT = "an import"
+    INPUT = "an input"
+    VAR = "a var"
+    OUTPUT = "an output"
+    PARAM = "a param"
+    DEFINITION = "a definition"
+    PARAMETER = "a parameter of a definition"
+    INDEX = "an index"
+    PROPERTY = "the name of an `ensures`"
+    FUNCTION = "a function"
+    FEATURE = "a feature"
+
+
+DECLARED = {
+    syntax.Import: Role.IMPORT,
+    syntax.Param: Role.PARAM,
+    syntax.Def: Role.DEFINITION,
+    syntax.Input: Role.INPUT,
+    syntax.Var: Role.VAR,
+    syntax.Output: Role.OUTPUT,
+}
+_LOCAL = (Role.PARAMETER, Role.INDEX)
+_READS_FEATURE = ("getFeat", "setFeat")
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """A name at its place. `scope` is where the stretch that a local name is of starts."""
+
+    name: str
+    span: Span
+    role: Role
+    declares: bool = False
+    scope: int = -1
+
+    def means(self, other: Occurrence) -> bool:
+        """Tell whether two occurrences are of the same thing."""
+        return (self.name, self.role, self.scope) == (
+            other.name,
+            other.role,
+            other.scope,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The occurrences of a spec, in order.
+
+    `unsure` are names that have another meaning somewhere in the block, or a place
+    there that Python does not tell.
+    """
+
+    all: tuple[Occurrence, ...]
+    roles: Mapping[str, Role]
+    unsure: frozenset[str]
+
+    def at(self, offset: int) -> Occurrence | None:
+        """Return the name at a place, or right before it."""
+        for found in self.all:
+            if found.span.start <= offset <= found.span.end:
+                return found
+        return None
+
+    def same(self, occurrence: Occurrence) -> list[Occurrence]:
+        """Return all occurrences of what one of them stands for."""
+        return [found for found in self.all if found.means(occurrence)]
+
+
+@dataclass(slots=True)
+class _Finder:
+    source: Source
+    roles: dict[str, Role]
+    found: list[Occurrence] = field(default_factory=list)
+    unsure: set[str] = field(default_factory=set)
+
+    def add(
+        self,
+        name: str,
+        span: Span,
+        role: Role,
+        *,
+        declares: bool = False,
+        scope: int = -1,
+    ) -> None:
+        if self.source.slice(span) != name:
+            self.unsure.add(name)
+            return
+        self.found.append(Occurrence(name, span, role, declares, scope))
+
+
+def find_names(source: Source, spec: syntax.Spec, brought: Mapping[str, Role]) -> Names:
+    """Return the names of a spec; `brought` are those that the files in use declare."""
+    roles = dict(brought)
+    for statement in syntax.statements(spec):
+        if isinstance(statement, syntax.Declaration):
+            roles[statement.name.name] = DECLARED[type(statement)]
+    finder = _Finder(source, roles)
+    for statement in syntax.statements(spec):
+        _in_statement(finder, statement)
+    if spec.block is not None:
+        _in_block(finder, PythonCode(source, spec.block))
+    ordered = sorted(set(finder.found), key=lambda o: (o.span.start, o.span.end))
+    return Names(tuple(ordered), roles, frozenset(finder.unsure))
+
+
+def _in_statement(finder: _Finder, statement: syntax.Statement) -> None:
+    local: dict[str, tuple[Role, int]] = {}
+    match statement:
+        case syntax.Def(parameters=parameters):
+            start = statement.span.start
+            for name in parameters:
+                local[name.name] = Role.PARAMETER, start
+                finder.add(
+                    name.name, name.span, Role.PARAMETER, declares=True, scope=start
+                )
+        case syntax.Input(size=syntax.Name(name=size, span=span)):
+            finder.add(size, span, finder.roles.get(size, Role.PARAM))
+        case syntax.Ensures(name=syntax.Name(name=own, span=span)):
+            finder.add(own, span, Role.PROPERTY, declares=True)
+        case _:
+            pass
+    if isinstance(statement, syntax.Declaration):
+        name = statement.name
+        role = DECLARED[type(statement)]
+        finder.add(name.name, name.span, role, declares=True)
+    for expr in syntax.expressions(statement):
+        _in_expression(finder, expr, local)
+
+
+def _in_expression(
+    finder: _Finder, expr: syntax.Expr, local: Mapping[str, tuple[Role, int]]
+) -> None:
+    todo = [(expr, local)]
+    while todo:
+        node, known = todo.pop()
+        match node:
+            case syntax.Name():
+                _value(finder, node, known)
+            case syntax.Call():
+                _call(finder, node)
+            case syntax.Feature(feature=feature) | syntax.Update(feature=feature):
+                finder.add(feature.name, feature.span, Role.FEATURE)
+            case syntax.Quantifier(indices=indices, over=over):
+                _value(finder, over, known)
+                start = node.span.start
+                known = {**known, **{i.name: (Role.INDEX, start) for i in indices}}
+                for i in indices:
+                    finder.add(i.name, i.span, Role.INDEX, declares=True, scope=start)
+            case _:
+                pass
+        todo += [(child, known) for child in syntax.children(node)]
+
+
+def _value(
+    finder: _Finder, name: syntax.Name, known: Mapping[str, tuple[Role, int]]
+) -> None:
+    if name.name in known:
+        role, scope = known[name.name]
+        finder.add(name.name, name.span, role, scope=scope)
+    elif name.name in finder.roles:
+        finder.add(name.name, name.span, finder.roles[name.name])
+
+
+def _call(finder: _Finder, call: syntax.Call) -> None:
+    function, qualifier = call.function, call.qualifier
+    role = finder.roles.get(function.name)
+    is_own = role is Role.DEFINITION and qualifier is None
+    finder.add(
+        function.name, function.span, Role.DEFINITION if is_own else Role.FUNCTION
+    )
+    if qualifier is not None:
+        finder.add(qualifier.name, qualifier.span, Role.IMPORT)
+    if function.name in _READS_FEATURE and len(call.arguments) > 1:
+        feature = call.arguments[1]
+        if isinstance(feature, syntax.String):
+            _quoted(finder, feature.value, feature.span)
+
+
+def _quoted(finder: _Finder, name: str, span: Span) -> None:
+    """Add a feature that is named by a string, if it is written plainly."""
+    inside = Span(span.start + 1, span.end - 1)
+    if finder.source.slice(inside) == name:
+        finder.add(name, inside, Role.FEATURE)
+
+
+def _in_block(finder: _Finder, python: PythonCode) -> None:
+    statements = python.statements
+    own = bound_names(statements)
+    for node in _names_of_block(statements, own):
+        role = finder.roles.get(node.id)
+        if role is not None:
+            finder.add(node.id, python.span(node), role)
+    finder.unsure |= _bound_inside(statements)
+    for inner in (node for s in statements for node in ast.walk(s)):
+        match inner:
+            case ast.Call(func=ast.Name(id=name) as function, args=arguments):
+                if name not in finder.roles and name not in own:
+                    finder.add(name, python.span(function), Role.FUNCTION)
+                given = arguments[1] if len(arguments) > 1 else None
+                if name in _READS_FEATURE and isinstance(given, ast.Constant):
+                    _quoted(finder, str(given.value), python.span(given))
+            case ast.Attribute(value=ast.Name(id=name), attr=attribute):
+                if finder.roles.get(name) is Role.IMPORT:
+                    end = python.span(inner).end
+                    at = Span(end - len(attribute), end)
+                    finder.add(attribute, at, Role.FUNCTION)
+            case _:
+                pass
+
+
+def _names_of_block(
+    statements: list[ast.stmt], own: frozenset[str]
+) -> Iterator[ast.Name]:
+    """Yield the names that stand in the block for what the spec declares."""
+    yield from names_from_outside(statements)
+    for node in walk_own_scope(statements):
+        if isinstance(node, ast.Name) and node.id in own:
+            yield node
+
+
+def _bound_inside(statements: list[ast.stmt]) -> set[str]:
+    """Return the names to which functions and comprehensions give another meaning."""
+    outer = {id(node) for _, node in bindings(statements)}
+    found: set[str] = set()
+    for node in (node for s in statements for node in ast.walk(s)):
+        match node:
+            case ast.arg(arg=name):
+                found.add(name)
+            case ast.Name(id=name, ctx=ast.Store()) if id(node) not in outer:
+                found.add(name)
+            case _:
+                pass
+    return found

@@ -1,0 +1,261 @@
+"""`nomos lsp`: the requests of an editor, each answered by a function of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import tempfile
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcInvalidParams
+from pygls.lsp.server import LanguageServer
+from pygls.uris import from_fs_path
+
+from nomos import __version__
+from nomos.errors import NomosError, SpecError
+from nomos.lang.writing.format import format_spec
+from nomos.lsp import navigation, outline
+from nomos.lsp.completion import complete
+from nomos.lsp.document import Document
+from nomos.lsp.fixes import Fix, fixes_of
+from nomos.lsp.hover import hover
+from nomos.lsp.places import Places
+from nomos.lsp.results import bugs_text, rates, verdict_line
+from nomos.lsp.session import Session, path_of
+from nomos.runner.project.naming import project_root
+
+RUN, SHOW_BUGS = "nomos.run", "nomos.showBugs"
+
+
+def serve(stdin: BinaryIO, stdout: BinaryIO, *, import_timeout_s: float) -> None:
+    """Answer an editor until it ends the conversation."""
+    server = LanguageServer("nomos", __version__)
+    _Requests(Session(server, import_timeout_s)).register(server)
+    server.start_io(stdin, stdout)
+
+
+class _Requests:
+    """The requests of the protocol, by the names that they have there."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+
+    def register(self, server: Any) -> None:
+        """Tell the protocol what can be asked."""
+        legend = types.SemanticTokensLegend(
+            list(outline.TOKEN_TYPES), list(outline.TOKEN_MODIFIERS)
+        )
+        triggers = types.CompletionOptions(trigger_characters=[".", "[", '"', "{"])
+        fixes = types.CodeActionOptions([types.CodeActionKind.QuickFix])
+        for name, handler, options in (
+            (types.TEXT_DOCUMENT_DID_OPEN, self.changed, None),
+            (types.TEXT_DOCUMENT_DID_CHANGE, self.changed, None),
+            (types.TEXT_DOCUMENT_DID_SAVE, self.saved, None),
+            (types.TEXT_DOCUMENT_DID_CLOSE, self.closed, None),
+            (types.TEXT_DOCUMENT_COMPLETION, self.complete, triggers),
+            (types.TEXT_DOCUMENT_HOVER, self.hover, None),
+            (types.TEXT_DOCUMENT_DEFINITION, self.definition, None),
+            (types.TEXT_DOCUMENT_REFERENCES, self.references, None),
+            (types.TEXT_DOCUMENT_PREPARE_RENAME, self.prepare_rename, None),
+            (
+                types.TEXT_DOCUMENT_RENAME,
+                self.rename,
+                types.RenameOptions(prepare_provider=True),
+            ),
+            (types.TEXT_DOCUMENT_DOCUMENT_SYMBOL, self.symbols, None),
+            (types.TEXT_DOCUMENT_FORMATTING, self.format, None),
+            (types.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, self.tokens, legend),
+            (types.TEXT_DOCUMENT_CODE_ACTION, self.fixes, fixes),
+            (types.TEXT_DOCUMENT_CODE_LENS, self.lenses, types.CodeLensOptions()),
+            (types.TEXT_DOCUMENT_INLAY_HINT, self.hints, None),
+        ):
+            server.feature(name, options)(_plain(handler))
+        server.command(RUN)(_plain(self.run))
+        server.command(SHOW_BUGS)(_plain(self.show_bugs))
+
+    def _asked(self, params: Any) -> tuple[Document, Places]:
+        document = self.session.document(params.text_document.uri)
+        return document, self.session.places(document)
+
+    def _asked_at(self, params: Any) -> tuple[Document, Places, int]:
+        document, places = self._asked(params)
+        return document, places, places.offset(params.position)
+
+    async def changed(self, params: Any) -> None:
+        self.session.check_soon(params.text_document.uri)
+
+    async def saved(self, params: types.DidSaveTextDocumentParams) -> None:
+        self.session.check_all()  # other specs may use this one
+
+    async def closed(self, params: types.DidCloseTextDocumentParams) -> None:
+        self.session.close(params.text_document.uri)
+
+    async def complete(self, params: types.CompletionParams) -> types.CompletionList:
+        document, _, offset = self._asked_at(params)
+        return types.CompletionList(False, complete(document, offset))
+
+    async def hover(self, params: types.HoverParams) -> types.Hover | None:
+        document, places, offset = self._asked_at(params)
+        found = hover(document, offset)
+        if found is None:
+            return None
+        text = types.MarkupContent(types.MarkupKind.Markdown, found[1])
+        return types.Hover(text, places.range(found[0]))
+
+    async def definition(self, params: types.DefinitionParams) -> Any:
+        document, _, offset = self._asked_at(params)
+        found = navigation.definition(document, offset)
+        return None if found is None else self._location(found)
+
+    async def references(self, params: types.ReferenceParams) -> list[types.Location]:
+        document, _, offset = self._asked_at(params)
+        found = navigation.references(document, offset, self.session.read)
+        return [self._location(place) for place in found]
+
+    async def prepare_rename(self, params: types.PrepareRenameParams) -> types.Range:
+        document, places, offset = self._asked_at(params)
+        try:
+            return places.range(navigation.renamed(document, offset).span)
+        except NomosError as error:
+            raise JsonRpcInvalidParams(str(error)) from None
+
+    async def rename(self, params: types.RenameParams) -> types.WorkspaceEdit:
+        document, _, offset = self._asked_at(params)
+        new = params.new_name
+        try:
+            found = navigation.rename(document, offset, new, self.session.read)
+        except NomosError as error:
+            raise JsonRpcInvalidParams(str(error)) from None
+        changes: dict[str, list[types.TextEdit]] = {}
+        for place in found:
+            location = self._location(place)
+            edit = types.TextEdit(location.range, new)
+            changes.setdefault(location.uri, []).append(edit)
+        return types.WorkspaceEdit(changes)
+
+    def _location(self, place: navigation.Place) -> types.Location:
+        uri = from_fs_path(str(place.path))
+        if place.source is None:
+            start = types.Position(max(0, place.line - 1), 0)
+            return types.Location(uri, types.Range(start, start))
+        places = Places(place.source, self.session.server.workspace.position_codec)
+        return types.Location(uri, places.range(place.span))
+
+    async def symbols(self, params: types.DocumentSymbolParams) -> Any:
+        return outline.symbols(*self._asked(params))
+
+    async def tokens(self, params: types.SemanticTokensParams) -> types.SemanticTokens:
+        return types.SemanticTokens(outline.tokens(*self._asked(params)))
+
+    async def format(self, params: types.DocumentFormattingParams) -> Any:
+        document, places = self._asked(params)
+        try:
+            text = format_spec(document.source)
+        except SpecError:
+            return None  # its mistakes are on the screen already
+        if text == document.source.text:
+            return []
+        whole = types.Range(types.Position(0, 0), places.position(10**9))
+        return [types.TextEdit(whole, text)]
+
+    async def fixes(self, params: types.CodeActionParams) -> list[types.CodeAction]:
+        document, places = self._asked(params)
+        start = places.offset(params.range.start)
+        end = places.offset(params.range.end)
+        uri = params.text_document.uri
+        return [
+            _action(fix, uri, places, _same(params, diagnostic.code.value))
+            for diagnostic in document.diagnostics
+            if diagnostic.at.start <= end and start <= diagnostic.at.end
+            for fix in fixes_of(diagnostic, document.source)
+        ]
+
+    async def lenses(self, params: types.CodeLensParams) -> list[types.CodeLens]:
+        document, places = self._asked(params)
+        if document.parsed.is_library:
+            return []
+        spec = document.parsed.spec
+        heads = spec.ensures or spec.inputs
+        at = places.range(heads[0].span) if heads else places.range(spec.span)
+        uri = params.text_document.uri
+        commands = [types.Command("run", RUN, arguments=[uri])]
+        for result in await asyncio.to_thread(self.session.results.of, document.path):
+            title = f"show bugs ({verdict_line(document, result)})"
+            commands.append(types.Command(title, SHOW_BUGS, arguments=[uri]))
+        return [types.CodeLens(at, command) for command in commands]
+
+    async def hints(self, params: types.InlayHintParams) -> list[types.InlayHint]:
+        document, places = self._asked(params)
+        results = await asyncio.to_thread(self.session.results.of, document.path)
+        return [
+            types.InlayHint(places.position(span.end), said, padding_left=True)
+            for span, said in rates(document, results)
+        ]
+
+    async def run(self, uri: str) -> int:
+        """Run a spec in a process of its own; what it says is shown at its end."""
+        path = path_of(uri)
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "nomos", "run", "--quiet", str(path)),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            cwd=project_root(path),
+        )
+        _, errors = await process.communicate()
+        status = process.returncode or 0
+        kind, said = types.MessageType.Info, f"{path.stem}: no violation was found"
+        if status == 1:
+            kind, said = types.MessageType.Warning, f"{path.stem} is violated"
+        elif status:
+            last = errors.decode(errors="replace").strip().splitlines()[-1:]
+            kind = types.MessageType.Error
+            said = f"{path.stem} was not judged: {' '.join(last) or 'see its result'}"
+        server = self.session.server
+        server.window_show_message(types.ShowMessageParams(kind, said))
+        self.session.refresh()
+        return status
+
+    async def show_bugs(self, uri: str) -> str:
+        """Write the bugs of a spec to a file, and ask the editor to open it."""
+        path = path_of(uri)
+        results = await asyncio.to_thread(self.session.results.of, path)
+        folder = Path(tempfile.mkdtemp(prefix="nomos-"))
+        file = folder / f"{path.stem}-bugs.txt"
+        text = bugs_text(path, results)
+        file.write_text(text, encoding="utf-8")
+        window = self.session.server.client_capabilities.window
+        if window is not None and window.show_document is not None:
+            self.session.server.window_show_document(
+                types.ShowDocumentParams(from_fs_path(str(file)), take_focus=True)
+            )
+        return str(file)
+
+
+def _plain(method: Callable[[Any], Awaitable[Any]]) -> Callable[[Any], Awaitable[Any]]:
+    """Return a method as a function: the protocol's library marks what it is given."""
+
+    async def handle(params: Any) -> Any:
+        return await method(params)
+
+    return handle
+
+
+def _same(params: types.CodeActionParams, code: str) -> list[types.Diagnostic]:
+    return [d for d in params.context.diagnostics if d.code == code]
+
+
+def _action(
+    fix: Fix, uri: str, places: Places, mends: list[types.Diagnostic]
+) -> types.CodeAction:
+    edits = [places.edit(span, text) for span, text in fix.edits]
+    return types.CodeAction(
+        title=fix.title,
+        kind=types.CodeActionKind.QuickFix,
+        diagnostics=mends,
+        edit=types.WorkspaceEdit({uri: edits}),
+        is_preferred=fix.is_sure,
+    )

@@ -1,0 +1,82 @@
+"""The colours of specs wherever Pygments draws them: mkdocs, Jupyter, many web pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from pygments.lexer import ExtendedRegexLexer, LexerContext, bygroups, words
+from pygments.lexers.python import PythonLexer
+from pygments.token import (
+    Comment,
+    Error,
+    Keyword,
+    Name,
+    Number,
+    Operator,
+    Punctuation,
+    String,
+    Whitespace,
+)
+
+from nomos.lang.python.block import find_block_end
+
+_STATEMENTS = ("import", "input", "output", "var", "requires", "ensures")
+_SHARED = ("use", "param", "def")
+_WORDS = ("if", "then", "else", "in", "forall", "exists", "count", "sum")
+_BUILT_IN = (
+    *("abs", "getFeat", "isclose", "label", "len", "max", "min"),
+    *("randInt", "randReal", "round", "setFeat", "strConcat"),
+)
+
+
+def _block(_: Any, match: Any, context: LexerContext) -> Iterator[tuple[int, Any, str]]:
+    """Yield the tokens of the block, which are Python's."""
+    start, text = match.start(), context.text
+    end = find_block_end(text, start)
+    code_end = len(text) if end is None else end
+    yield start, Punctuation, "{"
+    code = text[start + 1 : code_end]
+    for offset, token, value in PythonLexer(
+        stripnl=False, ensurenl=False
+    ).get_tokens_unprocessed(code):
+        yield start + 1 + offset, token, value
+    if end is not None:
+        yield end, Punctuation, "}"
+    context.pos = code_end if end is None else end + 1
+
+
+class NomosLexer(ExtendedRegexLexer):  # type: ignore[misc] # Pygments has no types
+    """Reads `.nom` files; the block is read as Python."""
+
+    name = "Nomos"
+    aliases: ClassVar[list[str]] = ["nom", "nomos"]
+    filenames: ClassVar[list[str]] = ["*.nom"]
+    mimetypes: ClassVar[list[str]] = ["text/x-nomos"]
+
+    tokens: ClassVar[dict[str, list[Any]]] = {
+        "root": [
+            (r"\s+", Whitespace),
+            (r"#[^\n]*|//[^\n]*", Comment.Single),
+            (r"/\*(?:.|\n)*?\*/", Comment.Multiline),
+            (r'"(?:\\[^\n]|[^"\\\n])*"', String.Double),
+            (r"'(?:\\[^\n]|[^'\\\n])*'", String.Single),
+            # A set, not the block.
+            (r"(\bin\b)(\s*)(\{)", bygroups(Keyword, Whitespace, Punctuation)),
+            (words((*_STATEMENTS, *_SHARED), suffix=r"\b"), Keyword.Declaration),
+            (words(_WORDS, suffix=r"\b"), Keyword),
+            (
+                words(("true", "false", "null", "MAX_INT"), suffix=r"\b"),
+                Keyword.Constant,
+            ),
+            (words(_BUILT_IN, suffix=r"(?=\s*\()"), Name.Builtin),
+            (r"[A-Za-z_]\w*(?=\s*\()", Name.Function),
+            (r"(?<=\.)[A-Za-z_]\w*", Name.Attribute),
+            (r"[A-Za-z_]\w*", Name),
+            (r"[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?", Number),
+            (r"==>|:=|[=!<>]=|&&|\|\||\.\.|[-+*/%<>!]", Operator),
+            (r"\{", _block),
+            (r"[;:,.()\[\]}]", Punctuation),
+            (r".", Error),
+        ]
+    }

@@ -1,0 +1,129 @@
+"""Domains that change, print, hang and die: the conversation with the editor goes on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import DOMAIN, INCOME
+from tests.lsp.client import Editor
+
+AGED = INCOME.replace("x1.income", "x1.age").replace("[income :=", "[age :=")
+
+
+def unavailable(codes: list[str]) -> bool:
+    return "domain-unavailable" in codes
+
+
+def the_reason(found: list[Any]) -> str:
+    (told,) = (d["message"] for d in found if d["code"] == "domain-unavailable")
+    return str(told)
+
+
+def test_a_domain_that_changes_on_disk_is_imported_again(own_editor: Editor) -> None:
+    own_editor.open("income.nom", AGED)
+    own_editor.diagnostics("income.nom", lambda codes: "unknown-feature" in codes)
+    domain = own_editor.folder / "loans.py"
+    domain.write_text(DOMAIN.replace('Integer("income"', 'Integer("age"'))
+    assert own_editor.diagnostics("income.nom", lambda codes: not codes) == []
+
+
+def test_a_file_that_a_domain_imports_counts_too(own_editor: Editor) -> None:
+    domain, limits = (own_editor.folder / name for name in ("loans.py", "limits.py"))
+    limits.write_text('NAME = "income"\n')
+    text = DOMAIN.replace('Integer("income"', "Integer(limits.NAME")
+    domain.write_text(text.replace("import numpy", "import limits\nimport numpy"))
+    own_editor.open("income.nom", AGED)
+    own_editor.diagnostics("income.nom", lambda codes: "unknown-feature" in codes)
+    limits.write_text('NAME = "age"\n')
+    assert own_editor.diagnostics("income.nom", lambda codes: not codes) == []
+
+
+def test_a_domain_that_prints_does_not_disturb(own_editor: Editor) -> None:
+    noise = """\
+import os, sys
+print("Content-Length: 9")
+print("noise", file=sys.stderr, flush=True)
+os.write(1, b"more noise")
+os.system("echo and more")
+input = sys.stdin.read()
+"""
+    (own_editor.folder / "loans.py").write_text(noise + DOMAIN)
+    own_editor.open("income.nom", AGED)
+    own_editor.diagnostics("income.nom", lambda codes: "unknown-feature" in codes)
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("import time\ntime.sleep(600)\n", "took more than 5 s and was stopped"),
+        ("import os\nos._exit(3)\n", "ended the process that imports it"),
+        ("import os\nos.kill(os.getpid(), 9)\n", "ended the process that imports it"),
+        ("raise SystemExit(4)\n", "sys.exit(4)"),
+        ("1 / 0\n", "ZeroDivisionError"),
+        ("import no_such_package\n", "no_such_package"),
+        ("def broken(:\n", "SyntaxError"),
+    ],
+)
+def test_a_domain_that_cannot_be_imported_is_told(
+    own_editor: Editor, code: str, reason: str
+) -> None:
+    domain = own_editor.folder / "loans.py"
+    domain.write_text(code + DOMAIN)
+    own_editor.open("income.nom", INCOME)
+    found = own_editor.diagnostics("income.nom", unavailable)
+    assert reason in the_reason(found)
+    assert own_editor.of("documentSymbol", "income.nom")  # it still answers
+    domain.write_text(DOMAIN)  # and learns when it is mended
+    assert own_editor.diagnostics("income.nom", lambda codes: not codes) == []
+
+
+def test_a_domain_that_hangs_keeps_nobody_waiting(own_editor: Editor) -> None:
+    domain = own_editor.folder / "loans.py"
+    domain.write_text("import time\ntime.sleep(600)\n" + DOMAIN)
+    own_editor.open("income.nom", INCOME.replace("d1 <= d2", "d1 <= d3"))
+    codes = [d["code"] for d in own_editor.diagnostics("income.nom")]
+    assert "undeclared-name" in codes  # before the domain is given up
+    assert not unavailable(codes)
+
+
+def test_a_domain_that_is_not_there_yet_is_found_when_it_is(
+    own_editor: Editor,
+) -> None:
+    domain = own_editor.folder / "loans.py"
+    domain.unlink()
+    own_editor.open("income.nom", INCOME)
+    found = own_editor.diagnostics("income.nom", unavailable)
+    assert "there is no `loans.py`" in the_reason(found)
+    domain.write_text(DOMAIN)
+    assert own_editor.diagnostics("income.nom", lambda codes: not codes) == []
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="needs /proc to look at")
+def test_no_process_is_left_behind(own_editor: Editor) -> None:
+    domain = own_editor.folder / "loans.py"
+    note = own_editor.folder / "child"
+    begun = "import os, subprocess, sys\nopen('child', 'w').write(str(os.getpid()))\n"
+    begun += (
+        "subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
+    )
+    domain.write_text(begun + DOMAIN)
+    own_editor.open("income.nom", INCOME)
+    own_editor.diagnostics("income.nom")
+    own_editor.change("income.nom", AGED)
+    own_editor.diagnostics("income.nom", lambda codes: "unknown-feature" in codes)
+    group = note.read_text()
+    stats = [_read(path) for path in Path("/proc").glob("[0-9]*/stat")]
+    # State, parent and group follow the name; what is dead (Z) only waits to be counted.
+    facts = [stat.rsplit(")", 1)[1].split()[:3] for stat in stats if stat]
+    left = [fact for fact in facts if fact[2] == group and fact[0] != "Z"]
+    assert left == []
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:
+        return ""
