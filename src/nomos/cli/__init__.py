@@ -28,7 +28,7 @@ _COMMANDS = {
     "replay": "Run one bug again, alone.",
     "fuzz-states": "Grow a pool of states of a game to draw inputs from.",
     "explain": "Explain a diagnostic code.",
-    "lsp": "Serve an editor: the language server of specs.",
+    "lsp": "Answer an editor, by the language server protocol.",
     "doctor": "Say what is installed and what is there.",
 }
 # The folder of each; one without is beside this file.

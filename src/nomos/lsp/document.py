@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from nomos.diagnostics import Diagnostic, Source, Span, mistakes
-from nomos.lang import core, syntax
+from nomos.lang import core
 from nomos.lang.checking.check import check_parsed
 from nomos.lang.checking.declarations import Library, read_library
+from nomos.lang.reading import syntax
 from nomos.lang.reading.parse import parse
 from nomos.lang.reading.tree import Parsed, find_block
 from nomos.lsp.domains import Imports
