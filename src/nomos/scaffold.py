@@ -119,7 +119,7 @@ ensures {ensures};  # and relate the two answers
 
 
 @dataclass(frozen=True, slots=True)
-class Project:
+class ProjectFiles:
     """The files of a first project: their names and texts, and what was found out."""
 
     files: dict[str, str]
@@ -127,7 +127,7 @@ class Project:
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
+class SampleAnswers:
     """What a model answers with: words, whole numbers, or reals of some spread."""
 
     word: str | None = None
@@ -164,7 +164,7 @@ class Reading:
         return read_rows(data, schema)[:_ASKED]
 
 
-def scaffold(model: str, data: Path, folder: Path) -> Project:
+def scaffold(model: str, data: Path, folder: Path) -> ProjectFiles:
     """Return a domain and specs for a model file and a CSV file."""
     columns = read_columns(data)
     loaded = load_model(model)
@@ -190,7 +190,7 @@ def scaffold(model: str, data: Path, folder: Path) -> Project:
     notes += [f"its column `{name}` has missing values" for name in gaps]
     if names is None and width is not None:
         notes.append(f"{model} takes {count(width, 'number')} a row")
-    return Project(files, (*notes, *problem))
+    return ProjectFiles(files, (*notes, *problem))
 
 
 def _domain(model: str, data: Path, folder: Path, reading: Reading) -> str:
@@ -211,19 +211,19 @@ def _domain(model: str, data: Path, folder: Path, reading: Reading) -> str:
     )
 
 
-def _answers(model: Any, rows: Any) -> tuple[Answers, tuple[str, ...]]:
+def _answers(model: Any, rows: Any) -> tuple[SampleAnswers, tuple[str, ...]]:
     """Ask the model for some rows, to see what it answers with, or that it does not."""
     try:
         answers = np.asarray(model.predict(rows))
     except Exception as error:  # whatever a model raises
         said = str(error).split("\n")[0]
-        return Answers(), (f"the model has no answer for the first rows: {said}",)
+        return SampleAnswers(), (f"the model has no answer for the first rows: {said}",)
     if answers.dtype.kind in "UO":
-        return Answers(word=str(sorted(map(str, answers.tolist()))[-1])), ()
+        return SampleAnswers(word=str(sorted(map(str, answers.tolist()))[-1])), ()
     if answers.dtype.kind != "f" or (answers == np.rint(answers)).all():
-        return Answers(), ()
+        return SampleAnswers(), ()
     spread = float(np.nanstd(answers)) / 10
-    return Answers(margin=float(f"{spread:.1g}") if spread > 0 else 0.0), ()
+    return SampleAnswers(margin=float(f"{spread:.1g}") if spread > 0 else 0.0), ()
 
 
 def _by_name(columns: Columns, names: list[str], model: str, data: Path) -> Reading:
@@ -274,7 +274,7 @@ def _by_width(columns: Columns, width: int | None, model: str, data: Path) -> Re
     )
 
 
-def _specs(schema: Schema, module: str, answers: Answers) -> Iterator[tuple[str, str]]:
+def _specs(schema: Schema, module: str, answers: SampleAnswers) -> Iterator[tuple[str, str]]:
     """Yield specs that run at once, one for each kind of feature there is."""
     rising, worse = answers.rising()
     alike, by = answers.alike()
@@ -372,14 +372,14 @@ class Loans(Domain):
 '''
 
 
-def example() -> Project:
+def example() -> ProjectFiles:
     """Return a project that runs by itself, with a model that has a bug."""
     schema = Schema(
         Integer("age", 18, 79), Integer("income", 10, 119), Flag("owns_home")
     )
     files = {"loan_model.py": _EXAMPLE_MODEL, "loans.py": _EXAMPLE_DOMAIN}
     files |= {
-        f"specs/{name}.nom": text for name, text in _specs(schema, "loans", Answers())
+        f"specs/{name}.nom": text for name, text in _specs(schema, "loans", SampleAnswers())
     }
     own = "for your own model: nomos init --model MODEL --data ROWS.csv"
-    return Project(files, (f"this is an example with a bug in it; {own}",))
+    return ProjectFiles(files, (f"this is an example with a bug in it; {own}",))

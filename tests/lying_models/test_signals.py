@@ -53,7 +53,7 @@ def interrupted(
 def _wait(running: subprocess.Popen[str], events: Path) -> None:
     """Wait until the campaign has begun."""
     for _ in range(3000):
-        if running.poll() is not None or events.exists() and events.stat().st_size:
+        if running.poll() is not None or (events.exists() and events.stat().st_size):
             break
         time.sleep(0.02)
     time.sleep(0.5)

@@ -10,9 +10,9 @@ from click.testing import CliRunner
 from nomos import DomainError, ModelError
 from nomos.cli import cli
 from nomos.train.guiding.fine_tune import (
-    Budget,
     FineTuned,
     Judgement,
+    TuningBudget,
     fine_tune,
     play,
 )
@@ -52,7 +52,7 @@ class Poles(CartPole):
         return TimeLimit(Restored(), 500)
 """
 # Whatever is lost: the last policy is kept.
-SMALL = Budget(steps=256, tests=2, cases=10, games=3, environments=2, lose=1000.0)
+SMALL = TuningBudget(steps=256, tests=2, cases=10, games=3, environments=2, lose=1000.0)
 QUICK = replace(SMALL, algorithm={"n_steps": 64, "batch_size": 32})
 
 

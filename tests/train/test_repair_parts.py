@@ -17,12 +17,12 @@ from nomos.engine.program import Program
 from nomos.errors import DomainError, StoreError
 from nomos.lang.checking.check import check
 from nomos.train.repairing.answers import Labels, Number, Threshold, find_answering
-from nomos.train.repairing.cases import Cases, NoMeaning, draw_cases
+from nomos.train.repairing.cases import NoMeaning, TrainingCases, draw_cases
 from nomos.train.repairing.data import Records, read_records, split
 from nomos.train.repairing.judge import Share, StandIn, Standing
 from nomos.train.repairing.labels import holds, satisfying
 from nomos.train.repairing.monotone import Monotone, find_monotone
-from nomos.train.repairing.rounds import Goal, Progress, Round, seed_of
+from nomos.train.repairing.rounds import Goal, Round, RoundProgress, seed_of
 from nomos.train.repairing.store import Checkpoint
 from nomos.train.repairing.verdict import statement, verdict_on
 
@@ -57,7 +57,7 @@ class Numbers(Domain):
         return self.model.predict(rows) + self.model.predict(rows)
 
 
-def drawn(ensures: str, changed: str = "x1[a := x1.a + randInt(1, 9)]") -> Cases:
+def drawn(ensures: str, changed: str = "x1[a := x1.a + randInt(1, 9)]") -> TrainingCases:
     """Draw cases of a spec that grades an input and a changed copy of it."""
     block = ensures.startswith("{")
     middle = ensures if block else "{ d1 = grade(x1)\n d2 = grade(x2) }"
@@ -270,11 +270,11 @@ def test_what_stood_in_the_way_is_said() -> None:
 
 def test_a_checkpoint_gives_back_what_was_saved(tmp_path: Path) -> None:
     checkpoint = Checkpoint(tmp_path / "repair")
-    assert checkpoint.load() == Progress()
+    assert checkpoint.load() == RoundProgress()
     one = Round(0, standing(80, a=5), {"a": 2.0})
     two = Round(1, standing(81, a=0), {"a": 4.0}, noise=0.5)
-    checkpoint.save(Progress([one], 0, b"first", b"first"))
-    progress = Progress([one, two], 1, b"second", b"second", "done")
+    checkpoint.save(RoundProgress([one], 0, b"first", b"first"))
+    progress = RoundProgress([one, two], 1, b"second", b"second", "done")
     checkpoint.save(progress)
     assert checkpoint.load() == progress
     assert len(list(checkpoint.folder.iterdir())) == 3
@@ -282,7 +282,7 @@ def test_a_checkpoint_gives_back_what_was_saved(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="holds no repair to go on with"):
         checkpoint.load()
     checkpoint.clear()
-    assert checkpoint.load() == Progress()
+    assert checkpoint.load() == RoundProgress()
 
 
 def test_no_two_purposes_share_a_seed() -> None:

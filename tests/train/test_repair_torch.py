@@ -22,7 +22,7 @@ from nomos.train import Listener, repair
 torch = pytest.importorskip("torch")
 
 from nomos.train.repairing.answers import Labels, Number  # noqa: E402 - needs torch
-from nomos.train.repairing.cases import Cases, NoMeaning, draw_cases  # noqa: E402
+from nomos.train.repairing.cases import NoMeaning, TrainingCases, draw_cases  # noqa: E402
 from nomos.train.repairing.judge import StandIn  # noqa: E402
 from nomos.train.repairing.labels import holds  # noqa: E402
 from nomos.train.repairing.loss import Meaning  # noqa: E402
@@ -60,7 +60,7 @@ class Made(Domain):
         return self.model.predict(rows)
 
 
-def cases_of(ensures: str, count: int = 300) -> Cases:
+def cases_of(ensures: str, count: int = 300) -> TrainingCases:
     """Return cases with two answers `d1` and `d2`, and a number `v`."""
     text = f"input x;\nvar v := x.v;\noutput d1;\noutput d2;\n{{ d1 = f(x)\n d2 = f(x) }}\nensures {ensures};\n"
     checked = check(Source("spec.nom", text), "spec", offer_of(Made))

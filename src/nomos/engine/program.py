@@ -24,7 +24,7 @@ from nomos.domain.schema import Schema
 from nomos.domain.source import labels_of, source_of
 from nomos.domain.values import answer, is_value, plain
 from nomos.engine.choices import CaseDraws
-from nomos.engine.vectorized.rows import Source
+from nomos.engine.vectorized.rows import SourceRows
 from nomos.errors import DomainError
 from nomos.lang import core
 from nomos.lang.types import BUILT_IN, MAX_INT
@@ -94,9 +94,9 @@ class Program:
         lets = (*spec.variables, *spec.later_variables)
         self.names = (*spec.inputs, *(let.name for let in lets), *spec.outputs)
         self.source: Any = source_of(domain)  # a sequence, often an array
-        self.rows: Source | None = None  # the source, where it is an array of rows
+        self.rows: SourceRows | None = None  # the source, where it is an array of rows
         if isinstance(self.source, np.ndarray) and self.source.ndim > 1:
-            self.rows = Source(self.source, self.schema)
+            self.rows = SourceRows(self.source, self.schema)
         self.labels: Sequence[Any] | None = labels_of(domain, len(self.source))
         self._is_value: dict[int, bool] = {}
         self._asks: dict[str, bool] = {}

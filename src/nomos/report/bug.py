@@ -12,9 +12,9 @@ from rich.text import Text
 from nomos.domain.show import Fields, Image, Scene, Sound, Words, looks
 from nomos.report.cards import (
     Card,
-    Case,
+    CardCase,
+    CardTable,
     Cell,
-    Table,
     make_card,
     recorded_kinds,
     replayed,
@@ -59,7 +59,7 @@ def show_bug(
     width: int = WIDTH,
 ) -> Text:
     """Return the picture of a described bug; without `everything`, only what differs."""
-    case = Case(inputs, outputs, recorded_kinds(inputs), failed=failed)
+    case = CardCase(inputs, outputs, recorded_kinds(inputs), failed=failed)
     return card_text(make_card(case), everything=everything, width=width)
 
 
@@ -129,7 +129,7 @@ def _line(title: str, values: Sequence[tuple[str, Cell]], *, everything: bool) -
     return text.append(line + "\n", style="bold" if title == "outputs" else "")
 
 
-def _table(table: Table, *, everything: bool, width: int) -> Text:
+def _table(table: CardTable, *, everything: bool, width: int) -> Text:
     same = table.same if everything or not table.rows else ()
     texts = [[_plain(cell) for cell in row.cells] for row in table.rows]
     lines = [("", list(table.names), False)]
@@ -160,7 +160,7 @@ def _plain(cell: Cell) -> str:
     )
 
 
-def _one_below_the_other(table: Table, same: Sequence[tuple[str, str]]) -> Text:
+def _one_below_the_other(table: CardTable, same: Sequence[tuple[str, str]]) -> Text:
     """Show long values whole, each against the first."""
     text = Text()
     for row in table.rows:

@@ -39,7 +39,7 @@ Drawn = Image | Sound | Scene
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CardRow:
     """A field in which records differ, with a cell for each."""
 
     field: str
@@ -47,11 +47,11 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class CardTable:
     """Records of the same fields."""
 
     names: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[CardRow, ...]
     same: tuple[tuple[str, str], ...]  # fields that are the same, and their values
     left: int = 0  # fields that are not shown
 
@@ -63,7 +63,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class CardCase:
     """The values of a bug, and how those of them are shown that are records."""
 
     inputs: Mapping[str, Any]  # described
@@ -79,8 +79,8 @@ class Case:
 class Card:
     """What is shown of a bug's values, in the words and numbers that are shown."""
 
-    tables: tuple[Table, ...] = ()
-    others: tuple[Table, ...] = ()  # records that the model is not given
+    tables: tuple[CardTable, ...] = ()
+    others: tuple[CardTable, ...] = ()  # records that the model is not given
     texts: tuple[tuple[str, Cell], ...] = ()
     values: tuple[tuple[str, Cell], ...] = ()
     outputs: tuple[tuple[str, Cell], ...] = ()
@@ -108,9 +108,9 @@ def card_of(result: Result, bug: Bug, *, draw: bool = False) -> Card:
     return make_card(recorded(bug, subject.text))
 
 
-def recorded(bug: Bug, spec: str = "", problem: str = "") -> Case:
+def recorded(bug: Bug, spec: str = "", problem: str = "") -> CardCase:
     """Return the values of a bug as they were recorded."""
-    return Case(
+    return CardCase(
         bug.inputs,
         bug.outputs,
         recorded_kinds(bug.inputs),
@@ -140,7 +140,7 @@ def replayed(
     domain: Any,
     bug: Bug,
     spec: str = "",
-) -> Case:
+) -> CardCase:
     """Return the values of a bug that was run again, as its domain shows them."""
     schema = getattr(domain, "schema", None)
     given = {name: value for name, value in values.items() if name not in outputs}
@@ -154,7 +154,7 @@ def replayed(
         look_of_output = shown(value, domain, schema)
         if isinstance(look_of_output, Image | Sound):
             kinds[name] = look_of_output
-    return Case(
+    return CardCase(
         {name: describe(value, schema) for name, value in given.items()},
         {name: describe(value, schema) for name, value in made.items()},
         kinds,
@@ -164,7 +164,7 @@ def replayed(
     )
 
 
-def make_card(case: Case) -> Card:
+def make_card(case: CardCase) -> Card:
     """Put a case into words."""
     kinds = case.kinds
     records = {n: look.values for n, look in kinds.items() if isinstance(look, Fields)}
@@ -229,7 +229,7 @@ def tables(
     *,
     used: frozenset[str] = frozenset(),
     outputs: int = 0,
-) -> tuple[list[Table], list[Table]]:
+) -> tuple[list[CardTable], list[CardTable]]:
     """Return records of the same fields side by side, and apart those that matter less."""
     alike: dict[tuple[str, ...], dict[str, Record]] = {}
     for name, record in records.items():
@@ -270,16 +270,16 @@ def _apart(records: Mapping[str, Record], pair: tuple[str, str]) -> int:
     return sum(one[field] != two[field] for field in one)
 
 
-def _table(records: Mapping[str, Record], written: Written) -> Table:
+def _table(records: Mapping[str, Record], written: Written) -> CardTable:
     first, *others = records.values()
     changed = [f for f in first if any(o[f] != first[f] for o in others)]
     same = [field for field in first if field not in set(changed)]
     longest = _LONGEST_SAME if others else _LONGEST_TEXT
     rows, kept = changed[:_MOST_FIELDS], same[: max(0, _MOST_FIELDS - len(changed))]
-    return Table(
+    return CardTable(
         tuple(records),
         tuple(
-            Row(field, tuple(cells([r[field] for r in records.values()], written)))
+            CardRow(field, tuple(cells([r[field] for r in records.values()], written)))
             for field in rows
         ),
         tuple((f, _brief(written.text(first[f]), longest)) for f in kept),

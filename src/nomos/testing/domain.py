@@ -106,7 +106,7 @@ def _data_problems(program: Program, places: list[int]) -> Iterator[str]:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Answer:
+class AskedAnswer:
     """What a function said of a case: a value, or an exception."""
 
     value: Any = None
@@ -146,10 +146,10 @@ class _FunctionCheck:
         case = tuple(isolated(argument) for argument in self.cases[number])
         return (*case, generator(number)) if draws(self.function) else case
 
-    def _alone(self, number: int) -> Answer:
+    def _alone(self, number: int) -> AskedAnswer:
         return _answer(self.function, self._arguments(number))
 
-    def _batched(self, function: BoundBatched) -> list[Answer]:
+    def _batched(self, function: BoundBatched) -> list[AskedAnswer]:
         arguments = [self._arguments(number) for number in range(len(self.cases))]
 
         def columns(chosen: slice) -> list[Any]:
@@ -158,18 +158,18 @@ class _FunctionCheck:
         answers, failed = call_batch(function, columns, len(arguments))
         # What raises in a batch is run alone by Nomos too.
         return [
-            self._alone(number) if bad else Answer(plain(value))
+            self._alone(number) if bad else AskedAnswer(plain(value))
             for number, (value, bad) in enumerate(
                 zip(items(answers), failed.tolist(), strict=True)
             )
         ]
 
-    def _together(self) -> list[Answer]:
+    def _together(self) -> list[AskedAnswer]:
         lanes = [Lane(self._alone, (number,)) for number in range(len(self.cases))]
         Hub(Answers(1)).run(lanes)
         return [lane.result for lane in lanes]
 
-    def _mutations(self, answers: list[Answer]) -> Iterator[str]:
+    def _mutations(self, answers: list[AskedAnswer]) -> Iterator[str]:
         """Yield where the function changes what it is given."""
         for number, answer in enumerate(answers):
             shown = self._case(number)
@@ -185,7 +185,7 @@ class _FunctionCheck:
                     return
 
     def _differences(
-        self, first: list[Answer], second: list[Answer], when: str, then: str
+        self, first: list[AskedAnswer], second: list[AskedAnswer], when: str, then: str
     ) -> Iterator[str]:
         """Yield the first case on which two ways of asking disagree."""
         for number, (a, b) in enumerate(zip(first, second, strict=True)):
@@ -198,13 +198,13 @@ class _FunctionCheck:
         return f"{self.name}({', '.join(shown)})"
 
 
-def _answer(function: Callable[..., Any], case: Case) -> Answer:
+def _answer(function: Callable[..., Any], case: Case) -> AskedAnswer:
     try:
-        return Answer(plain(function(*case)))
+        return AskedAnswer(plain(function(*case)))
     except ModelError:
         raise
     except Exception as error:
-        return Answer(error=f"{type(error).__name__}: {error}")
+        return AskedAnswer(error=f"{type(error).__name__}: {error}")
 
 
 def _same(first: Any, second: Any, *, exact: bool = False) -> bool:

@@ -6,31 +6,31 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from nomos.train.guiding.fine_tune import Budget, FineTuned, fine_tune
+    from nomos.train.guiding.fine_tune import FineTuned, TuningBudget, fine_tune
     from nomos.train.guiding.starts import Schedule
     from nomos.train.guiding.training import GuidedTraining, PolicyTest
-    from nomos.train.repairing.repair import Listener, Plan, Repair, repair
+    from nomos.train.repairing.repair import Repair, RepairListener, RepairPlan, repair
 
 __all__ = [
-    "Budget",
     "FineTuned",
     "GuidedTraining",
-    "Listener",
-    "Plan",
     "PolicyTest",
     "Repair",
+    "RepairListener",
+    "RepairPlan",
     "Schedule",
+    "TuningBudget",
     "fine_tune",
     "repair",
 ]
 
 # Loaded when first asked for: repair needs nothing of games, and the other way round.
 _HOMES = {
-    "Budget": "nomos.train.guiding.fine_tune",
+    "TuningBudget": "nomos.train.guiding.fine_tune",
     "FineTuned": "nomos.train.guiding.fine_tune",
     "GuidedTraining": "nomos.train.guiding.training",
-    "Listener": "nomos.train.repairing.repair",
-    "Plan": "nomos.train.repairing.repair",
+    "RepairListener": "nomos.train.repairing.repair",
+    "RepairPlan": "nomos.train.repairing.repair",
     "PolicyTest": "nomos.train.guiding.training",
     "Repair": "nomos.train.repairing.repair",
     "Schedule": "nomos.train.guiding.starts",

@@ -14,7 +14,7 @@ from nomos.cli.options import load_specs, parse_settings, settings_option
 from nomos.cli.output import ReportPath
 
 if TYPE_CHECKING:
-    from nomos.train.repairing.repair import Listener, Repair
+    from nomos.train.repairing.repair import Repair, RepairListener
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _PIPE_WIDTH = 120  # of tables where no terminal says how wide it is
@@ -122,7 +122,7 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
 
 
 def _repair(
-    specs: tuple[str, ...], options: dict[str, Any], listener: Listener
+    specs: tuple[str, ...], options: dict[str, Any], listener: RepairListener
 ) -> Repair:
     from nomos.models.load import trusting
     from nomos.train.repairing.repair import repair
@@ -161,11 +161,11 @@ class _Screen:
         )
         self._task = self._bar.add_task("judging the model", total=None)
 
-    def __enter__(self) -> Listener:
-        from nomos.train.repairing.repair import Listener
+    def __enter__(self) -> RepairListener:
+        from nomos.train.repairing.repair import RepairListener
 
         self._bar.start()
-        return Listener(begun=self._begun, step=self._step, round=self._round)
+        return RepairListener(begun=self._begun, step=self._step, round=self._round)
 
     def __exit__(self, *_: object) -> None:
         self._bar.stop()

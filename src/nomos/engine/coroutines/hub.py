@@ -53,10 +53,10 @@ class Lane(Running):
 # Of an item of the source: for the how many-th time a case asks, and its place.
 About = tuple[int, int]
 # A worker, what it waits for, and about which item of the source that is, if any.
-Question = tuple["Worker", BoundBatched, tuple[Any, ...], About | None]
+Question = tuple["LaneWorker", BoundBatched, tuple[Any, ...], About | None]
 
 
-class Worker(greenlet):
+class LaneWorker(greenlet):
     """Runs one lane after the other; making a greenlet for each costs more than that."""
 
     __slots__ = ("_wait", "abandoned", "hub", "lane")
@@ -147,7 +147,7 @@ class Hub:
         self.remembers = remembers  # what is said of the items that a lane drew
         self.lanes: Iterator[Lane] = iter(())  # those that have not begun
         self.waiting: dict[Any, list[Question]] = defaultdict(list)
-        self._workers: list[Worker] = []
+        self._workers: list[LaneWorker] = []
 
     def run(self, lanes: Sequence[Lane]) -> None:
         """Run all lanes to their end."""
@@ -167,7 +167,7 @@ class Hub:
             lane = next(self.lanes, None)
             if lane is None:
                 break
-            worker = Worker(self, lane)
+            worker = LaneWorker(self, lane)
             self._workers.append(worker)
             worker.switch()
         while self.waiting:
@@ -224,7 +224,7 @@ class Hub:
             memory.keep(at, take(answers, index), failed[index])
 
     def _fail(
-        self, worker: Worker, function: BoundBatched, case: tuple[Any, ...]
+        self, worker: LaneWorker, function: BoundBatched, case: tuple[Any, ...]
     ) -> None:
         """Raise in a worker what the function raises for its case alone."""
         if function.function.draws:

@@ -17,7 +17,7 @@ from nomos.domain.schema import Schema
 Array = np.ndarray[Any, Any]
 
 
-class Source:
+class SourceRows:
     """The array that inputs are drawn from, and its features as a spec sees them."""
 
     def __init__(self, rows: Array, schema: Schema | None) -> None:
@@ -41,7 +41,7 @@ class Rows:
     __slots__ = ("changes", "places", "source")
 
     def __init__(
-        self, source: Source, places: Array, changes: dict[int, Array] | None = None
+        self, source: SourceRows, places: Array, changes: dict[int, Array] | None = None
     ) -> None:
         self.source = source
         self.places = places

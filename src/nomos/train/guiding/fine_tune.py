@@ -34,7 +34,7 @@ Verdict = Literal[
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class TuningBudget:
     """How much is trained, and by how much the policy is judged before and after.
 
     Attributes:
@@ -113,7 +113,7 @@ class FineTuned:
 
 
 @dataclass(frozen=True, slots=True)
-class Judge:
+class PolicyJudge:
     """Judges policies by the same cases and games."""
 
     spec: Path
@@ -122,7 +122,7 @@ class Judge:
     held_out: bool  # whether the settings give other inputs than those of the training
     control: Path | None
     policy: str
-    budget: Budget
+    budget: TuningBudget
     make: Callable[[], Any]
 
     def __call__(self, act: Actions) -> Judgement:
@@ -150,7 +150,7 @@ def fine_tune(
     model: Any,
     guided: GuidedTraining | str | Path,
     *,
-    budget: Budget | None = None,
+    budget: TuningBudget | None = None,
     environment: Callable[[], Any] | None = None,
     held_out: Mapping[str, str] | None = None,
     control: str | Path | None = None,
@@ -168,12 +168,12 @@ def fine_tune(
     """
     if not isinstance(guided, GuidedTraining):
         guided = GuidedTraining(guided)
-    budget = budget or Budget()
+    budget = budget or TuningBudget()
     make = environment or _environment_of(guided)
     learner = _learner(model, guided, make, budget)
     rollouts = budget.steps / _rollout(learner)
     guided = replace(guided, test_every=max(1, round(rollouts / budget.tests)))
-    judge = Judge(
+    judge = PolicyJudge(
         Path(guided.spec),
         settings={**guided.settings, **(held_out or {})},
         held_out=held_out is not None,
@@ -185,7 +185,7 @@ def fine_tune(
     return _train(learner, guided, judge)
 
 
-def _train(learner: Any, guided: GuidedTraining, judge: Judge) -> FineTuned:
+def _train(learner: Any, guided: GuidedTraining, judge: PolicyJudge) -> FineTuned:
     """Train between two judgements."""
     before = judge(best_actions(learner))
     kept = _Kept(judge, guided.on_test)
@@ -212,7 +212,7 @@ class _Kept:
     """
 
     def __init__(
-        self, judge: Judge, on_test: Callable[[PolicyTest, Any], None] | None
+        self, judge: PolicyJudge, on_test: Callable[[PolicyTest, Any], None] | None
     ) -> None:
         self.steps = 0
         self._judge = judge
@@ -279,7 +279,7 @@ def _learner(
     model: Any,
     guided: GuidedTraining,
     make: Callable[[], Any],
-    budget: Budget,
+    budget: TuningBudget,
 ) -> Any:
     """Return the algorithm with the same policy, other environments and settings."""
     sb3 = import_sb3()

@@ -1,4 +1,4 @@
-"""Cases of a spec as a loss needs them: what the model is asked, and all else fixed.
+"""TrainingCases of a spec as a loss needs them: what the model is asked, and all else fixed.
 
 In a case, some values depend on what the model answers (*soft*: the outputs, and what is
 calculated from them), and all others do not (*hard*). Hard values are worked out once,
@@ -49,7 +49,7 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cases:
+class TrainingCases:
     """Drawn cases of one spec.
 
     `asks` and `hard` are by the identity of the expression in the spec; `soft` gives the
@@ -67,7 +67,7 @@ class Cases:
     def __len__(self) -> int:
         return len(self.violated)
 
-    def take(self, index: Array) -> Cases:
+    def take(self, index: Array) -> TrainingCases:
         """Return some of the cases."""
 
         def part(values: Any) -> Any:
@@ -84,7 +84,7 @@ class Cases:
         hard = {key: part(values) for key, values in self.hard.items()}
         return replace(self, asks=asks, hard=hard, violated=self.violated[index])
 
-    def by_number(self) -> Cases:
+    def by_number(self) -> TrainingCases:
         """Return the cases with their numbers in place of rows, which are kept elsewhere."""
         numbers = np.arange(len(self))
         asks = {
@@ -93,7 +93,7 @@ class Cases:
         return replace(self, asks=asks)
 
 
-def draw_cases(engine: Engine, stand_in: StandIn, *, seed: int, count: int) -> Cases:
+def draw_cases(engine: Engine, stand_in: StandIn, *, seed: int, count: int) -> TrainingCases:
     """Draw cases and run them, noting what the model is asked.
 
     Where what it is asked cannot be told apart, only the cases that fail are returned,
@@ -112,7 +112,7 @@ def draw_cases(engine: Engine, stand_in: StandIn, *, seed: int, count: int) -> C
 
 def _failing(
     engine: Engine, stand_in: StandIn, seed: int, count: int, why: str
-) -> Cases:
+) -> TrainingCases:
     """Return the cases that fail, each run alone, with the rows that the model got."""
     spec = engine.program.spec
     engine.forget()
@@ -133,10 +133,10 @@ def _failing(
         )
         for number in numbers
     }
-    return Cases(spec, asks, {}, {}, np.ones(len(asked), dtype=bool), why)
+    return TrainingCases(spec, asks, {}, {}, np.ones(len(asked), dtype=bool), why)
 
 
-def _read(engine: Engine, stand_in: StandIn, seed: int, count: int) -> Cases:
+def _read(engine: Engine, stand_in: StandIn, seed: int, count: int) -> TrainingCases:
     """Draw cases of a straight-line block and tell soft from hard in them."""
     spec = engine.program.spec
     assert spec.code.straight is not None
@@ -218,14 +218,14 @@ class _Reading:
         self.asks[id(expr)] = (expr.function, *kept)
         return True
 
-    def cases(self, violated: Array) -> Cases:
+    def cases(self, violated: Array) -> TrainingCases:
         """Return what was read."""
         if not self.asks:
             raise NoMeaning("its block does not ask the model that is repaired")
         count = len(self.chunk.rows)
         if any(len(rows.value) != count for _, rows, _ in self.asks.values()):
             raise NoMeaning("some cases can only be run alone")
-        return Cases(
+        return TrainingCases(
             self.columns.spec,
             {key: Ask(f, r.value, a.value) for key, (f, r, a) in self.asks.items()},
             {key: self.hard[key].value for key in self._needed()},

@@ -18,7 +18,7 @@ import numpy as np
 from nomos.errors import ModelError
 from nomos.models.extras import need, reason
 from nomos.models.formats.sklearn import EstimatorModel
-from nomos.train.repairing.cases import TOGETHER, Cases, NoMeaning, joined_rows
+from nomos.train.repairing.cases import TOGETHER, NoMeaning, TrainingCases, joined_rows
 from nomos.train.repairing.labels import satisfying
 from nomos.train.repairing.lesson import Lesson
 from nomos.train.repairing.monotone import find_monotone
@@ -119,7 +119,7 @@ class FitMender:
         self._fit()
         told(1.0)
 
-    def _constraint(self, cases: Cases) -> tuple[int, int] | None:
+    def _constraint(self, cases: TrainingCases) -> tuple[int, int] | None:
         """Return the column and direction of a constraint that the estimator can take."""
         few = len(getattr(self.first, "classes_", (0, 1))) <= 2
         if self._parameter() is None or not few or not self._is_ascending():
@@ -147,7 +147,7 @@ class FitMender:
         except TypeError:
             return False
 
-    def _add(self, cases: Cases, weight: float, rng: np.random.Generator) -> None:
+    def _add(self, cases: TrainingCases, weight: float, rng: np.random.Generator) -> None:
         """Add failing cases, labelled so that they would not fail."""
         assert self.data is not None
         most = int(max(1, _ADDED * weight * len(self.data[1])))

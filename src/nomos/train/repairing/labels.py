@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from nomos.lang import core
-from nomos.train.repairing.cases import Cases, NoMeaning
+from nomos.train.repairing.cases import NoMeaning, TrainingCases
 
 Array = np.ndarray[Any, Any]
 _MOST_TOGETHER = 256  # combinations of labels that are tried
@@ -29,7 +29,7 @@ _APPLY: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def holds(cases: Cases, answers: Mapping[int, Any]) -> Array:
+def holds(cases: TrainingCases, answers: Mapping[int, Any]) -> Array:
     """Tell which cases would pass if the model answered so, ask by ask."""
     result = np.ones(len(cases), dtype=bool)
     with np.errstate(all="ignore"):
@@ -39,7 +39,7 @@ def holds(cases: Cases, answers: Mapping[int, Any]) -> Array:
     return result
 
 
-def _value(expr: core.Expr, cases: Cases, answers: Mapping[int, Any]) -> Any:
+def _value(expr: core.Expr, cases: TrainingCases, answers: Mapping[int, Any]) -> Any:
     if id(expr) in answers:
         return answers[id(expr)]
     if id(expr) in cases.hard:
@@ -67,7 +67,7 @@ def _value(expr: core.Expr, cases: Cases, answers: Mapping[int, Any]) -> Any:
 
 
 def satisfying(
-    cases: Cases, values: Array, scores: Mapping[int, Array]
+    cases: TrainingCases, values: Array, scores: Mapping[int, Array]
 ) -> tuple[dict[int, Array], Array]:
     """Return, ask by ask, the most likely labels that satisfy the spec together.
 

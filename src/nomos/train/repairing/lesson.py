@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nomos.train.repairing.cases import Cases
+from nomos.train.repairing.cases import TrainingCases
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -20,7 +20,7 @@ class Lesson:
     rows: Any
     answers: Any
     labels: Sequence[Any]
-    cases: Mapping[str, Cases]
+    cases: Mapping[str, TrainingCases]
     weights: Mapping[str, float]
     seed: int
     columns: Sequence[

@@ -20,7 +20,7 @@ import numpy as np
 from nomos.lang import core
 from nomos.models.formats.torch import need_torch
 from nomos.train.repairing.answers import Answering, Labels, Number, Threshold
-from nomos.train.repairing.cases import Cases, NoMeaning
+from nomos.train.repairing.cases import NoMeaning, TrainingCases
 
 Array = np.ndarray[Any, Any]
 Tensor = Any
@@ -58,7 +58,7 @@ class Meaning:
 
     def __init__(
         self,
-        cases: Cases,
+        cases: TrainingCases,
         outputs: Mapping[int, Tensor],
         answering: Mapping[str, Answering],
         margin: float,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nomos.lang import core
-from nomos.train.repairing.cases import Cases
+from nomos.train.repairing.cases import TrainingCases
 
 Array = np.ndarray[Any, Any]
 
@@ -21,7 +21,7 @@ class Monotone:
     direction: int
 
 
-def find_monotone(cases: Cases) -> Monotone | None:
+def find_monotone(cases: TrainingCases) -> Monotone | None:
     """Return what a spec asks for if that is a monotonicity, else None.
 
     The spec must compare two answers of one function, for an input and for a copy of it
@@ -45,7 +45,7 @@ def find_monotone(cases: Cases) -> Monotone | None:
     return Monotone(column, signs.pop()) if len(signs) == 1 else None
 
 
-def _ordered(cases: Cases) -> tuple[int, int] | None:
+def _ordered(cases: TrainingCases) -> tuple[int, int] | None:
     """Return the two asks of which the first may not answer more than the second."""
     spec = cases.spec
     if len(spec.ensures) != 1 or len(spec.inputs) != 1 or len(cases.asks) != 2:
@@ -65,14 +65,14 @@ def _ordered(cases: Cases) -> tuple[int, int] | None:
     return keys  # type: ignore[return-value]  # none of them is None
 
 
-def _ask(expr: core.Expr, cases: Cases) -> int | None:
+def _ask(expr: core.Expr, cases: TrainingCases) -> int | None:
     """Return the ask that an expression stands for, if it is nothing more."""
     while isinstance(expr, core.Variable) and expr.name in cases.soft:
         expr = cases.soft[expr.name]
     return id(expr) if id(expr) in cases.asks else None
 
 
-def _is_copied(cases: Cases) -> bool:
+def _is_copied(cases: TrainingCases) -> bool:
     """Tell whether the model is asked the input and a copy with features changed."""
     spec = cases.spec
     lets = {let.name: let.value for let in spec.variables}

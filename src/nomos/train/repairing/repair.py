@@ -18,7 +18,14 @@ from nomos.train.repairing.data import Parts, Records, read_records, split
 from nomos.train.repairing.function import find_function
 from nomos.train.repairing.judge import Bench, Property, StandIn, Standing, on_records
 from nomos.train.repairing.kinds import check_same, make_mender, repaired_path
-from nomos.train.repairing.rounds import Goal, Mender, Progress, Round, Rounds, seed_of
+from nomos.train.repairing.rounds import (
+    Goal,
+    Mender,
+    Round,
+    RoundProgress,
+    Rounds,
+    seed_of,
+)
 from nomos.train.repairing.store import Checkpoint, repair_key
 from nomos.train.repairing.verdict import Verdict, statement, verdict_on
 
@@ -26,7 +33,7 @@ _AT_HAND = "the model at hand"  # what a domain is told of a model that is no fi
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class RepairPlan:
     """How a repair is done.
 
     Attributes:
@@ -76,7 +83,7 @@ class Repair:
 
 
 @dataclass(slots=True)
-class Listener:
+class RepairListener:
     """Is told how a repair goes on; each may be left as it is."""
 
     begun: Callable[[Repairing], None] = lambda repairing: None
@@ -90,7 +97,7 @@ def repair(
     *,
     data: tuple[Any, Any] | tuple[Path, str] | None = None,
     settings: Mapping[str, str] | None = None,
-    listener: Listener | None = None,
+    listener: RepairListener | None = None,
     **plan: Any,
 ) -> Repair:
     """Train a model on cases in which it breaks specs, and on data, till it does not.
@@ -102,15 +109,15 @@ def repair(
             column; by default, what the domain's `training()` gives.
         settings: Other settings of the domain's constructor.
         listener: Is told how it goes on.
-        plan: The fields of `Plan`.
+        plan: The fields of `RepairPlan`.
 
     The first model is left as it is. What is written, where the repair is of a file,
     lies beside it, and no file is overwritten.
     """
     given = [specs] if isinstance(specs, str | Path) else list(specs)
     properties = load_properties([str(one) for one in given])
-    repairing = Repairing(properties, model, data, settings or {}, Plan(**plan))
-    return repairing.run(listener or Listener())
+    repairing = Repairing(properties, model, data, settings or {}, RepairPlan(**plan))
+    return repairing.run(listener or RepairListener())
 
 
 def load_properties(specs: Sequence[str]) -> list[Property]:
@@ -138,7 +145,7 @@ class Repairing:
         model: Any,
         data: tuple[Any, Any] | tuple[Path, str] | None,
         settings: Mapping[str, str],
-        plan: Plan,
+        plan: RepairPlan,
     ) -> None:
         self.properties = properties
         self.plan = plan
@@ -188,7 +195,7 @@ class Repairing:
             return read_records(Path(first), second, self.domain)
         return Records(first, second)
 
-    def run(self, listener: Listener) -> Repair:
+    def run(self, listener: RepairListener) -> Repair:
         """Judge, train round by round, judge again, and write the model."""
         plan = self.plan
         before = self._judge()
@@ -222,10 +229,10 @@ class Repairing:
         seed = seed_of(self.plan.seed, "judge")
         return self.held_out.standing(self.function, seed=seed, budget=self.plan.budget)
 
-    def _progress(self) -> Progress:
+    def _progress(self) -> RoundProgress:
         checkpoint = self._checkpoint()
         if checkpoint is None or not self.plan.resume:
-            return Progress()
+            return RoundProgress()
         return checkpoint.load()
 
     def _checkpoint(self) -> Checkpoint | None:
@@ -248,7 +255,7 @@ class Repairing:
         )
         return Checkpoint(root / FOLDER / "repair" / key)
 
-    def _finish(self, before: Standing, rounds: Rounds, progress: Progress) -> Repair:
+    def _finish(self, before: Standing, rounds: Rounds, progress: RoundProgress) -> Repair:
         """Write the best model and judge what was written."""
         goal, chosen = self.plan.goal, progress.best
         after, path = before, None

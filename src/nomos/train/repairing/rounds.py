@@ -14,7 +14,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from nomos.train.repairing.cases import Cases, NoMeaning, draw_cases, joined_rows
+from nomos.train.repairing.cases import (
+    NoMeaning,
+    TrainingCases,
+    draw_cases,
+    joined_rows,
+)
 from nomos.train.repairing.judge import Bench, StandIn, Standing, answered
 from nomos.train.repairing.lesson import Lesson
 
@@ -100,7 +105,7 @@ class Round:
 
 
 @dataclass(slots=True)
-class Progress:
+class RoundProgress:
     """Where a repair has come to: all that is needed to go on."""
 
     rounds: list[Round] = field(default_factory=list)
@@ -143,7 +148,7 @@ class Rounds:
         self._first_right = look.right(function)
 
     def run(
-        self, progress: Progress, told: Callable[[int, float], None]
+        self, progress: RoundProgress, told: Callable[[int, float], None]
     ) -> Iterator[Round]:
         """Go on from where a repair has come to; yields each round when it is over."""
         labels = self.bench.records.labels
@@ -161,7 +166,7 @@ class Rounds:
             self.mender.train(lesson, lambda part: told(number, part))  # noqa: B023 - called at once
             yield self._close(progress, self._look(number, weights))
 
-    def _close(self, progress: Progress, done: Round) -> Round:
+    def _close(self, progress: RoundProgress, done: Round) -> Round:
         """Take in a finished round and say whether it is the last."""
         progress.rounds.append(done)
         progress.now = self.mender.snapshot()
@@ -192,7 +197,7 @@ class Rounds:
         first, last = rounds[0].standing, rounds[-1]
         return self.goal.allows(first, last.standing, last.noise)
 
-    def _stop(self, progress: Progress) -> str:
+    def _stop(self, progress: RoundProgress) -> str:
         first, last = progress.rounds[0], progress.rounds[-1]
         rate, wanted = last.standing.total_rate, first.standing.total_rate
         if last.number == 0:
@@ -209,7 +214,7 @@ class Rounds:
     def _first_weights(self) -> dict[str, float]:
         return {one.name: _FIRST_WEIGHT for one in self.bench.properties}
 
-    def _weights(self, progress: Progress) -> dict[str, float]:
+    def _weights(self, progress: RoundProgress) -> dict[str, float]:
         """Weigh specs that are still broken too often more; all less, if it costs much."""
         first, last = progress.rounds[0], progress.rounds[-1]
         if last.number == 0:
@@ -236,7 +241,7 @@ class Rounds:
     def _lesson(self, number: int, weights: Mapping[str, float]) -> Lesson:
         seed = seed_of(self.seed, "train", number)
         count = int(np.clip(2 * len(self.bench.records), _FEWEST_CASES, _MOST_CASES))
-        cases: dict[str, Cases] = {}
+        cases: dict[str, TrainingCases] = {}
         for one in self.bench.properties:
             engine = self.bench.engines[one.name]
             try:

@@ -13,7 +13,7 @@ from typing import Any
 
 from nomos.errors import StoreError
 from nomos.train.repairing.judge import Share, Standing
-from nomos.train.repairing.rounds import Progress, Round
+from nomos.train.repairing.rounds import Round, RoundProgress
 
 _VERSION = 1
 
@@ -28,7 +28,7 @@ class Checkpoint:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def save(self, progress: Progress) -> None:
+    def save(self, progress: RoundProgress) -> None:
         """Keep where the repair has come to."""
         last = progress.rounds[-1].number
         files = {"now": f"now-{last}", "best": f"best-{progress.best}"}
@@ -54,24 +54,24 @@ class Checkpoint:
                 f"the round cannot be kept in {self.folder}: {error}"
             ) from None
 
-    def load(self) -> Progress:
+    def load(self) -> RoundProgress:
         """Return where the repair had come to: at its beginning, where nothing is kept."""
         try:
             document = json.loads((self.folder / "rounds.json").read_bytes())
             if document["version"] != _VERSION:
-                return Progress()
+                return RoundProgress()
             now, best = (
                 (self.folder / document["files"][name]).read_bytes()
                 for name in ("now", "best")
             )
             rounds = [_round(data) for data in document["rounds"]]
         except FileNotFoundError:
-            return Progress()
+            return RoundProgress()
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise StoreError(
                 f"{self.folder} holds no repair to go on with: {error}; delete it"
             ) from None
-        return Progress(rounds, document["best"], now, best, document["stop"])
+        return RoundProgress(rounds, document["best"], now, best, document["stop"])
 
     def clear(self) -> None:
         """Forget the repair."""

@@ -18,7 +18,7 @@ from nomos.train.repairing.answers import (
     Threshold,
     find_answering,
 )
-from nomos.train.repairing.cases import TOGETHER, Cases, NoMeaning
+from nomos.train.repairing.cases import TOGETHER, NoMeaning, TrainingCases
 from nomos.train.repairing.lesson import Lesson
 from nomos.train.repairing.loss import Meaning
 
@@ -122,13 +122,13 @@ class TorchMender:
 
     def _specs(
         self,
-        specs: Sequence[tuple[Cases, Tensors]],
+        specs: Sequence[tuple[TrainingCases, Tensors]],
         weights: Mapping[str, float],
         rng: np.random.Generator,
     ) -> Tensor:
         """Return the loss of a few cases of each spec.
 
-        Cases that hold with some margin cost nothing: what fails, or nearly, counts.
+        TrainingCases that hold with some margin cost nothing: what fails, or nearly, counts.
         """
         size = min(_MOST_PER_SPEC, _CASES_PER_STEP // len(specs) + 8)
         parts = [cases.take(rng.integers(0, len(cases), size)) for cases, _ in specs]
@@ -142,7 +142,7 @@ class TorchMender:
             total = total + weights[cases.spec.name] / len(parts) * losses.mean()
         return total
 
-    def _losses(self, cases: Cases, outputs: Mapping[int, Tensor]) -> Tensor:
+    def _losses(self, cases: TrainingCases, outputs: Mapping[int, Tensor]) -> Tensor:
         if cases.opaque:
             raise NoMeaning(cases.opaque)
         for ask in cases.asks.values():
@@ -150,11 +150,11 @@ class TorchMender:
                 raise NoMeaning(f"`{ask.function}` answers in a way of its own")
         return Meaning(cases, outputs, self._answering, _MARGIN).losses()
 
-    def _tensors(self, cases: Cases) -> Tensors:
+    def _tensors(self, cases: TrainingCases) -> Tensors:
         return {key: self._tensor(ask.rows) for key, ask in cases.asks.items()}
 
     def _asked(
-        self, parts: Sequence[Cases], tensors: Sequence[Tensors]
+        self, parts: Sequence[TrainingCases], tensors: Sequence[Tensors]
     ) -> list[dict[int, Tensor]]:
         """Return the module's outputs for all asks of cases by number, asked at once."""
         asks = [
@@ -169,7 +169,7 @@ class TorchMender:
             found[at][key] = output
         return found
 
-    def _look_at(self, cases: Cases) -> None:
+    def _look_at(self, cases: TrainingCases) -> None:
         """Find out how the functions that a spec calls answer, where it can be seen."""
         for ask in cases.asks.values():
             if ask.function and ask.function not in self._answering and len(ask.rows):
