@@ -69,13 +69,16 @@ def has_models(domain: type[Domain]) -> bool:
     return any(isinstance(member, batched) and member.is_model for member in found)
 
 
-def _calls_of(domain: type[Domain], name: str, member: Any) -> int | None:
-    """Return how many calls of a model one call of a function is; None: it depends."""
+def _calls_of(domain: type[Domain], name: str, member: Any) -> int:
+    """Return how many calls of a model one call of a function is.
+
+    A function that asks a model, however often, is one call of it.
+    """
     if isinstance(member, batched):
         return int(member.is_model)
     if not has_models(domain):
         return int(name not in BUILT_IN)
-    return None if may_ask(domain, member) else 0
+    return int(may_ask(domain, member))
 
 
 def may_ask(domain: type[Domain], function: Any) -> bool:

@@ -219,15 +219,23 @@ def _functions(domain: Domain) -> dict[str, Function]:
 
 
 def _bound(name: str, function: Function, current: Current, is_model: bool) -> Function:
-    """Count a function's calls, and hand it a generator where it draws."""
+    """Count a function's calls, and hand it a generator where it draws.
+
+    However often a function asks the model inside, it is one call of the block.
+    """
     hand_generator = draws(function)
 
     def call(*arguments: Any, **options: Any) -> Any:
+        running = current()
+        most = running.calls + 1
         if is_model:
             count_calls()
         if hand_generator:
-            arguments = (*arguments, current().draws.generator())
-        return answer(function, *arguments, **options)
+            arguments = (*arguments, running.draws.generator())
+        try:
+            return answer(function, *arguments, **options)
+        finally:
+            running.calls = min(running.calls, most)
 
     call.__name__ = name
     return call

@@ -167,7 +167,7 @@ class Evaluator:
         lanes = [Lane(partial(answer, function), case) for case in cases]
         Hub(self.answers).run(lanes)
         if self._counts:
-            self.chunk.add_calls(at, np.array([lane.calls for lane in lanes]))
+            self.chunk.add_calls(at, np.array([min(1, lane.calls) for lane in lanes]))
         return self._settled([(lane.result, lane.failure) for lane in lanes], at)
 
     def _settled(
@@ -330,7 +330,7 @@ class Evaluator:
                 with listening(counted):
                     return answer(function, *case)
             finally:
-                calls.append(counted.calls)
+                calls.append(min(1, counted.calls))
 
         standing = self.chunk.standing(at)
         column = self.each(call, arguments, at)
