@@ -454,12 +454,12 @@ def _ask(domain: Any, row: Any) -> int:
 CALLS = {
     "d = predict(older(x))": (1, 1),
     "d = predict(x) + predict(older(x))": (2, 2),
-    "d = deep(x) + predict(x)": (None, 3),
+    "d = deep(x) + predict(x)": (2, 2),
     "d = hidden(x)": (0, 1),  # nobody could see that in its code
-    "d = at_once(x)": (None, 3),
-    "d = sometimes(x) + predict(x)": (None, 2),
+    "d = at_once(x)": (1, 1),
+    "d = sometimes(x) + predict(x)": (2, 2),
     "d = predict(x) + picky(x) + predict(x)": (3, 3),
-    "d = picky(older(x)) * deep(x)": (None, 3),
+    "d = picky(older(x)) * deep(x)": (2, 2),
     "d = surely(x)\n      d = 3": (1, 1),
     "d = surely(older(x)) + predict(x)": (2, 2),
     "d = both(x)": (1, 1),
