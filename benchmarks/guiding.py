@@ -21,7 +21,7 @@ from typing import Any
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before numpy and torch are imported
 
 from casestudies.lunar.resume import resume
-from nomos.train import Budget, FineTuned, GuidedTraining, fine_tune
+from nomos.train import FineTuned, GuidedTraining, TuningBudget, fine_tune
 
 LUNAR = Path(__file__).parents[1] / "casestudies" / "lunar"
 GUIDED = LUNAR / "guided"
@@ -33,9 +33,9 @@ def main(words: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=5, help="run seeds 1, 2, ...")
     parser.add_argument("--first", type=int, default=1, help="the first seed")
-    parser.add_argument("--steps", type=int, default=Budget().steps)
+    parser.add_argument("--steps", type=int, default=TuningBudget().steps)
     arguments = parser.parse_args(words)
-    budget = Budget(arguments.steps)
+    budget = TuningBudget(arguments.steps)
     policy = resume(LUNAR / "models" / "ppo.onnx")
     print(f"{'seed':>4}  {'bugs':>12}  {'by chance':>10}  {'reward':>16}  from bugs")
     tuned = []
@@ -46,7 +46,7 @@ def main(words: Sequence[str] | None = None) -> None:
     print(goals(tuned))
 
 
-def measure(policy: Any, seed: int, budget: Budget) -> FineTuned:
+def measure(policy: Any, seed: int, budget: TuningBudget) -> FineTuned:
     """Fine-tune the policy with one seed."""
     guided = GuidedTraining(
         GUIDED / "relax.nom", settings={"step_limit": "400"}, seed=seed

@@ -127,13 +127,16 @@ def run(  # noqa: PLR0913 - keywords, each with a default
         raise KeyboardInterrupt
     result = api.only_result(api.shown_results(run))
     if wide and result.counts.crashed and not result.counts.judged:
-        name, width = next(iter(wide.items()))
-        raise NomosError(
-            f"`{name}` answers with {width} numbers for each record, and the spec takes "
-            f"them for one: give {name}=model.predict, or a function for one of them, "
-            f"such as {name}=lambda rows: model.predict_proba(rows)[:, 1]"
-        )
+        raise NomosError(_too_wide(*next(iter(wide.items()))))
     return result
+
+
+def _too_wide(name: str, width: int) -> str:
+    return (
+        f"`{name}` answers with {width} numbers for each record, and the spec takes "
+        f"them for one: give {name}=model.predict, or a function for one of them, "
+        f"such as {name}=lambda rows: model.predict_proba(rows)[:, 1]"
+    )
 
 
 _OPTIONS = ("batch", "way", "confirm", "max_crashes", "isolate", "call_timeout_s")

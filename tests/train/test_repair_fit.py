@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from nomos.errors import DomainError, ModelError, NomosError
-from nomos.train import Listener, repair
+from nomos.train import RepairListener, repair
 
 sklearn = pytest.importorskip("sklearn")
 
@@ -148,7 +148,7 @@ def test_a_file_is_never_overwritten(people: Any) -> None:
 def test_a_file_that_appears_meanwhile_is_not_overwritten(people: Any) -> None:
     path = save(boosting(people), people.folder / "model.pkl")
     other = people.folder / "model.repaired.pkl"
-    listener = Listener(round=lambda done: other.write_bytes(b"mine") and None)
+    listener = RepairListener(round=lambda done: other.write_bytes(b"mine") and None)
     with pytest.raises(NomosError, match="exists and is not overwritten"):
         repair(people.specs("income"), path, trust=True, points=10, listener=listener)
     assert other.read_bytes() == b"mine"
@@ -181,9 +181,9 @@ def test_a_killed_repair_goes_on_and_ends_as_one_that_was_not(people: Any) -> No
             raise Killed
 
     with pytest.raises(Killed):
-        repair(specs, path, listener=Listener(round=kill), **options)
+        repair(specs, path, listener=RepairListener(round=kill), **options)
     told: list[int] = []
-    again = Listener(round=lambda done: told.append(done.number))
+    again = RepairListener(round=lambda done: told.append(done.number))
     steps: list[int] = []
     again.step = lambda number, part: steps.append(number)
     resumed = repair(specs, path, resume=True, listener=again, **options)

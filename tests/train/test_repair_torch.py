@@ -17,7 +17,7 @@ from nomos.engine.program import Program
 from nomos.errors import ModelError
 from nomos.lang.checking.check import check
 from nomos.models import load_model
-from nomos.train import Listener, repair
+from nomos.train import RepairListener, repair
 
 torch = pytest.importorskip("torch")
 
@@ -205,9 +205,9 @@ def test_same_seed_gives_the_same_weights_and_a_killed_repair_goes_on(
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        repair(specs, path, listener=Listener(round=kill), **options)
+        repair(specs, path, listener=RepairListener(round=kill), **options)
     steps: list[int] = []
-    listener = Listener(step=lambda number, part: steps.append(number))
+    listener = RepairListener(step=lambda number, part: steps.append(number))
     resumed = repair(specs, path, resume=True, listener=listener, **options)
     content = None if resumed.path is None else resumed.path.read_bytes()
     if resumed.path is not None:

@@ -58,125 +58,8 @@ def settings_option(command: _Command) -> _Command:
     )(command)
 
 
-def campaign_options(command: _Command) -> _Command:
-    """Add the options that say which cases are run, and how."""
-    options = [
-        settings_option,
-        click.option(
-            "--budget",
-            type=click.IntRange(1),
-            help="Cases that get past `requires`.  [default: 5000, or [tool.nomos]]",
-        ),
-        click.option(
-            "--time",
-            "seconds",
-            type=click.FloatRange(0, min_open=True),
-            metavar="S",
-            help="Stop after so many seconds.",
-        ),
-        click.option(
-            "--calls",
-            type=click.IntRange(1),
-            help="Stop after so many calls of the model.",
-        ),
-        click.option(
-            "--seed",
-            type=int,
-            help="Same seed, same cases.  [default: 0, or [tool.nomos]]",
-        ),
-        click.option(
-            "--search",
-            type=click.Choice(["auto", "random", "exhaustive"]),
-            default="auto",
-            show_default=True,
-            help="auto: every case where the budget covers them all, else at random.",
-        ),
-        click.option(
-            "--way",
-            type=click.Choice(["columns", "lanes", "rows"]),
-            help="Force one way of running cases; the verdicts are the same.",
-        ),
-        click.option(
-            "--batch",
-            type=click.IntRange(1),
-            help="The most cases to run at once; the verdicts are the same.",
-        ),
-        click.option(
-            "--confirm",
-            type=_Confirm(),
-            metavar="all|N",
-            help="How many violations are run again alone; the others in batches."
-            "  [default: 300]",
-        ),
-        click.option(
-            "--max-crashes",
-            default=100,
-            show_default=True,
-            type=click.IntRange(1),
-            help="Give up after so many crashed cases.",
-        ),
-        click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors."),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
-def worker_options(command: _Command) -> _Command:
-    """Add the options that say where cases run."""
-    options = [
-        click.option(
-            "--jobs",
-            "-j",
-            default=1,
-            show_default=True,
-            type=click.IntRange(1),
-            help="Worker processes. The results are the same for every number.",
-        ),
-        click.option(
-            "--isolate",
-            is_flag=True,
-            help="Run the model in a process of its own: a crash costs its case only.",
-        ),
-        click.option(
-            "--call-timeout",
-            "call_timeout_s",
-            type=click.FloatRange(0, min_open=True),
-            metavar="S",
-            help="End a call of the model that takes longer; its case has crashed.",
-        ),
-        click.option(
-            "--memory-limit",
-            "memory_limit_mb",
-            type=click.IntRange(1),
-            metavar="MB",
-            help="End a worker that takes more; the case at fault has crashed.",
-        ),
-        click.option(
-            "--engine",
-            type=click.Choice(["processes", "ray"]),
-            default="processes",
-            show_default=True,
-            help="Where workers run: on this machine, or on Ray (extra `ray`).",
-        ),
-        click.option(
-            "--ray-address", metavar="ADDRESS", help="Of a Ray cluster that is there."
-        ),
-        click.option(
-            "--worker-cpus",
-            "cpus",
-            default=1.0,
-            type=click.FloatRange(0),
-            help="CPUs that Ray keeps for each worker.  [default: 1]",
-        ),
-        click.option(
-            "--worker-gpus",
-            "gpus",
-            default=0.0,
-            type=click.FloatRange(0),
-            help="GPUs that Ray keeps for each worker.  [default: 0]",
-        ),
-    ]
+def _with(options: Sequence[Callable[[Any], Any]], command: _Command) -> _Command:
+    """Add options to a command, in their order."""
     for option in reversed(options):
         command = option(command)
     return command
@@ -193,6 +76,130 @@ class _Confirm(click.ParamType[Any]):
         if value == "all" or (str(value).isdigit() and int(value) > 0):
             return value
         return self.fail(f"{value!r} is neither `all` nor a number from 1 on")
+
+
+_CAMPAIGN = (
+    settings_option,
+    click.option(
+        "--budget",
+        type=click.IntRange(1),
+        help="Cases that get past `requires`.  [default: 5000, or [tool.nomos]]",
+    ),
+    click.option(
+        "--time",
+        "seconds",
+        type=click.FloatRange(0, min_open=True),
+        metavar="S",
+        help="Stop after so many seconds.",
+    ),
+    click.option(
+        "--calls",
+        type=click.IntRange(1),
+        help="Stop after so many calls of the model.",
+    ),
+    click.option(
+        "--seed",
+        type=int,
+        help="Same seed, same cases.  [default: 0, or [tool.nomos]]",
+    ),
+    click.option(
+        "--search",
+        type=click.Choice(["auto", "random", "exhaustive"]),
+        default="auto",
+        show_default=True,
+        help="auto: every case where the budget covers them all, else at random.",
+    ),
+    click.option(
+        "--way",
+        type=click.Choice(["columns", "lanes", "rows"]),
+        help="Force one way of running cases; the verdicts are the same.",
+    ),
+    click.option(
+        "--batch",
+        type=click.IntRange(1),
+        help="The most cases to run at once; the verdicts are the same.",
+    ),
+    click.option(
+        "--confirm",
+        type=_Confirm(),
+        metavar="all|N",
+        help="How many violations are run again alone; the others in batches."
+        "  [default: 300]",
+    ),
+    click.option(
+        "--max-crashes",
+        default=100,
+        show_default=True,
+        type=click.IntRange(1),
+        help="Give up after so many crashed cases.",
+    ),
+    click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors."),
+)
+
+
+def campaign_options(command: _Command) -> _Command:
+    """Add the options that say which cases are run, and how."""
+    return _with(_CAMPAIGN, command)
+
+
+_WORKERS = (
+    click.option(
+        "--jobs",
+        "-j",
+        default=1,
+        show_default=True,
+        type=click.IntRange(1),
+        help="Worker processes. The results are the same for every number.",
+    ),
+    click.option(
+        "--isolate",
+        is_flag=True,
+        help="Run the model in a process of its own: a crash costs its case only.",
+    ),
+    click.option(
+        "--call-timeout",
+        "call_timeout_s",
+        type=click.FloatRange(0, min_open=True),
+        metavar="S",
+        help="End a call of the model that takes longer; its case has crashed.",
+    ),
+    click.option(
+        "--memory-limit",
+        "memory_limit_mb",
+        type=click.IntRange(1),
+        metavar="MB",
+        help="End a worker that takes more; the case at fault has crashed.",
+    ),
+    click.option(
+        "--engine",
+        type=click.Choice(["processes", "ray"]),
+        default="processes",
+        show_default=True,
+        help="Where workers run: on this machine, or on Ray (extra `ray`).",
+    ),
+    click.option(
+        "--ray-address", metavar="ADDRESS", help="Of a Ray cluster that is there."
+    ),
+    click.option(
+        "--worker-cpus",
+        "cpus",
+        default=1.0,
+        type=click.FloatRange(0),
+        help="CPUs that Ray keeps for each worker.  [default: 1]",
+    ),
+    click.option(
+        "--worker-gpus",
+        "gpus",
+        default=0.0,
+        type=click.FloatRange(0),
+        help="GPUs that Ray keeps for each worker.  [default: 0]",
+    ),
+)
+
+
+def worker_options(command: _Command) -> _Command:
+    """Add the options that say where cases run."""
+    return _with(_WORKERS, command)
 
 
 _SHARED = (

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from nomos.train.guiding.fine_tune import FineTuned, TuningBudget, fine_tune
+    from nomos.train.guiding.policy_tests import PolicyTest
     from nomos.train.guiding.starts import Schedule
-    from nomos.train.guiding.training import GuidedTraining, PolicyTest
+    from nomos.train.guiding.training import GuidedTraining
     from nomos.train.repairing.repair import Repair, RepairListener, RepairPlan, repair
 
 __all__ = [
@@ -31,7 +32,7 @@ _HOMES = {
     "GuidedTraining": "nomos.train.guiding.training",
     "RepairListener": "nomos.train.repairing.repair",
     "RepairPlan": "nomos.train.repairing.repair",
-    "PolicyTest": "nomos.train.guiding.training",
+    "PolicyTest": "nomos.train.guiding.policy_tests",
     "Repair": "nomos.train.repairing.repair",
     "Schedule": "nomos.train.guiding.starts",
     "fine_tune": "nomos.train.guiding.fine_tune",

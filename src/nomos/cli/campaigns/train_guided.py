@@ -96,7 +96,7 @@ def command(spec: Path, **options: Any) -> None:
     Exit status: 0 fewer bugs than chance explains, and the reward is kept; 1 not so;
     2 wrong usage or a bad spec, 3 the policy or its game failed, 130 interrupted.
     """
-    from nomos.train import Budget, GuidedTraining, fine_tune
+    from nomos.train import GuidedTraining, TuningBudget, fine_tune
 
     load_specs([spec, *filter(None, [options["control"]])])
     quiet = options["quiet"]
@@ -110,7 +110,7 @@ def command(spec: Path, **options: Any) -> None:
             seed=options["seed"],
             on_test=None if quiet else _tell,
         ),
-        budget=Budget(**{name: options[name] for name in _BUDGET}),
+        budget=TuningBudget(**{name: options[name] for name in _BUDGET}),
         held_out=parse_settings(options["held_out"]) or None,
         control=options["control"],
     )

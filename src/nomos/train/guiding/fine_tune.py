@@ -19,8 +19,8 @@ import numpy as np
 
 from nomos.errors import DomainError, NomosError
 from nomos.train.guiding.actions import Actions, best_actions
-from nomos.train.guiding.policy_tests import PolicyTests
-from nomos.train.guiding.training import GuidedTraining, PolicyTest, import_sb3
+from nomos.train.guiding.policy_tests import PolicyTest, PolicyTests
+from nomos.train.guiding.training import GuidedTraining, import_sb3
 
 # No test of a training has this seed, nor any game of it.
 _JUDGING_SEED = 2**31 - 1

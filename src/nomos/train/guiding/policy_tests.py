@@ -29,6 +29,25 @@ _BATCH = 4096
 Choices = tuple[int, ...]
 
 
+Restore = Callable[[Any, Any, int], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyTest:
+    """What one test of the policy in training came to."""
+
+    rollouts: int
+    steps: int  # of all training environments together
+    share: float  # of the steps that episodes from bugs were to have, until now
+    guided_steps: float  # the share that they had since the last test
+    tests: int
+    bugs: int
+    fresh_bugs: int  # of the cases that no other test tries
+    new_bugs: int  # of both, not found by any test before
+    known_bugs: int  # found by any test so far, and not forgotten
+    cpu_s: float
+
+
 @dataclass(frozen=True, slots=True)
 class TestedBug:
     """A case that broke the spec, with the values of its inputs and variables."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gymnasium
 import numpy as np
@@ -20,9 +20,17 @@ from stable_baselines3.common.vec_env import DummyVecEnv
 
 from nomos.errors import NomosError
 from nomos.train.guiding.actions import Actions, best_actions
-from nomos.train.guiding.policy_tests import PolicyTests, Tested, states_in
+from nomos.train.guiding.policy_tests import (
+    PolicyTest,
+    PolicyTests,
+    Restore,
+    Tested,
+    states_in,
+)
 from nomos.train.guiding.starts import BuggyStarts, Dose, Start, StartChooser, states_of
-from nomos.train.guiding.training import GuidedTraining, PolicyTest, Restore
+
+if TYPE_CHECKING:
+    from nomos.train.guiding.training import GuidedTraining
 
 _EPISODES = 100  # whose mean reward is compared with `min_reward`
 

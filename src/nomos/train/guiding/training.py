@@ -19,33 +19,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nomos.errors import NomosError
+from nomos.train.guiding.policy_tests import PolicyTest, Restore
 from nomos.train.guiding.starts import Schedule
 
 if TYPE_CHECKING:
     from nomos.train.guiding.sb3 import GuidedCallback, GuidedEnv
 
-Restore = Callable[[Any, Any, int], Any]
-
 
 def restore(game: Any, state: Any, seed: int) -> Any:
     """Put a game into a state by its own method `restore`; return the observation."""
     return game.restore(state, seed=seed)
-
-
-@dataclass(frozen=True, slots=True)
-class PolicyTest:
-    """What one test of the policy in training came to."""
-
-    rollouts: int
-    steps: int  # of all training environments together
-    share: float  # of the steps that episodes from bugs were to have, until now
-    guided_steps: float  # the share that they had since the last test
-    tests: int
-    bugs: int
-    fresh_bugs: int  # of the cases that no other test tries
-    new_bugs: int  # of both, not found by any test before
-    known_bugs: int  # found by any test so far, and not forgotten
-    cpu_s: float
 
 
 @dataclass
