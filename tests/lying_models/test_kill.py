@@ -32,7 +32,10 @@ CAMPAIGNS: dict[str, tuple[str, list[str]]] = {
         "return right",
         ["--search", "random", "--budget", "2000", "--confirm", "all"],
     ),
-    "workers": (SLOW + HOLES, ["--search", "random", "--budget", "3000", "--jobs", "2"]),
+    "workers": (
+        SLOW + HOLES,
+        ["--search", "random", "--budget", "3000", "--jobs", "2"],
+    ),
 }
 REPORTS = ["--fail-on", "new", "--junit", "out.xml", "--json", "out.json", "--quiet"]
 
