@@ -3,8 +3,7 @@
     python benchmarks/verify.py [FAMILY...] [--limit 60] [--only TEXT]
 
 Families: committed (the case studies' trees and networks), trees, constrained, linear,
-networks, around, lipschitz, others (other tools on the same questions). Needs the case
-studies' data and the extras `train`, `xgboost` and `lightgbm`; models are trained once
+networks, around, lipschitz. Needs the case studies' data and the extras `train`, `xgboost` and `lightgbm`; models are trained once
 and kept in build/verify. Every property is a process of its own, so that memory is its
 own; CPU seconds do not count loading and comparing the model, which is shown apart.
 """
