@@ -151,7 +151,7 @@ class TestBugs:
         assert bug in nomos("bugs").stdout
         assert bug in nomos("bugs", "income", "--status", "open").stdout
         assert nomos("bugs", "other").stdout == "no bugs\n"
-        assert json.loads(nomos("bugs", "--format", "json").stdout)[0]["bug"]["id"] == bug
+        assert json.loads(nomos("bugs", "--format", "json").stdout)[0]["id"] == bug
 
     def test_show_puts_the_records_side_by_side_and_marks_what_differs(self, bug):
         out = nomos("show", bug[:6]).stdout

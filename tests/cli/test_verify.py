@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from nomos.cli.verify import exit_status
+from nomos.cli.campaigns.verify import exit_status
 
 from nomos.cli import cli
 

@@ -69,7 +69,7 @@ class Writer:
         made = self.pick(
             lambda: f"abs({i(d)})",
             lambda: f"{self.pick('min', 'max')}({i(d)}, {i(d)})",
-            lambda: f"{self.pick('min', 'max')}({i(d)}, {self.real(d)}, {i(d)})",
+            lambda: f"{self.pick('min', 'max')}({i(d)}, {i(d)}, {i(d)})",
             lambda: f"round({self.real(d)})",
             lambda: f"round({i(d)}, {self.pick(0, 1, -1)})",
             lambda: f"len({self.pick('xs', self.string(d), self.record(d))})",

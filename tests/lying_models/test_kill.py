@@ -28,7 +28,7 @@ CAMPAIGNS: dict[str, tuple[str, list[str]]] = {
         ["--search", "random", "--budget", "2000", "--max-crashes", "9999"],
     ),
     "unstable": (
-        SLOW + "if len(numbers) > 1: right = np.where(numbers % 7 == 1, -9, right)\n"
+        SLOW + "if len(numbers) > 1: right = np.where(numbers > 30, -9, right)\n"
         "return right",
         ["--search", "random", "--budget", "2000", "--confirm", "all"],
     ),
@@ -57,7 +57,7 @@ def finish(folder: Path, arguments: list[str]) -> dict[str, Any]:
     assert "Traceback" not in said, said
     document = json.loads((folder / "out.json").read_text())
     for run in document["runs"]:
-        for name in ("seconds", "asked_again", "recorded"):
+        for name in ("seconds", "recorded"):
             del run[name]
     junit = (folder / "out.xml").read_text()
     junit = re.sub(r' (time|timestamp)="[^"]*"', "", junit)
@@ -96,7 +96,7 @@ def kill_and_resume(world: World, name: str, moments: list[float]) -> None:
 
 @pytest.mark.parametrize("name", ["random", "unstable"])
 def test_killed_once(world: World, name: str) -> None:
-    kill_and_resume(world, name, [0.7])
+    kill_and_resume(world, name, [0.5])
 
 
 @pytest.mark.slow

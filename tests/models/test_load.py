@@ -355,7 +355,7 @@ def test_keras_without_a_backend_names_the_extra_that_has_one(
 def test_every_extra_that_a_message_names_is_one_of_the_package() -> None:
     project = Path(__file__).parents[2] / "pyproject.toml"
     extras = tomllib.loads(project.read_text(encoding="utf-8"))["project"]
-    sources = (Path(load.__file__).parent).glob("*.py")
+    sources = (Path(load.__file__).parent).rglob("*.py")
     named = {
         extra
         for source in sources

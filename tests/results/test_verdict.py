@@ -17,7 +17,7 @@ DEPENDS = (
     " the model's answers depend on the other cases of a batch"
 )
 MOVED = (
-    "of 20 answers that the model was asked for twice, 1 were different:"
+    "the model was asked for some answers twice, and 1 of them were different:"
     " its answers cannot be relied on"
 )
 

@@ -141,10 +141,15 @@ class Emitter:
             loops += self._loops(test)
             test = test.body
         negated = ast.UnaryOp(ast.Not(), self.expression(test))
-        statement: ast.stmt = ast.If(negated, [otherwise], [])
-        for index, over in reversed(loops):
-            statement = ast.For(ast.Name(index, ast.Store()), over, [statement], [])
-        return self._at(statement, condition.test.span)
+        # The first that fails ends all loops: what comes after it draws nothing.
+        inner: list[ast.stmt] = [otherwise, ast.Break()] if loops else [otherwise]
+        body: list[ast.stmt] = [ast.If(negated, inner, [])]
+        for depth, (index, over) in enumerate(reversed(loops)):
+            is_outermost = depth == len(loops) - 1
+            after: list[ast.stmt] = [] if is_outermost else [ast.Continue()]
+            loop = ast.For(ast.Name(index, ast.Store()), over, body, after)
+            body = [loop] if is_outermost else [loop, ast.Break()]
+        return self._at(body[0], condition.test.span)
 
     def _loops(self, expr: core.Quantifier) -> list[tuple[str, ast.expr]]:
         """Return the names of the indices, each with what it goes over."""

@@ -103,7 +103,7 @@ class Engine:
             reached = tests >= limits.tests or crashes >= limits.crashes
             if reached or len(judged) < part.count:
                 break
-        whole = _put_together(parts)
+        whole = _put_together(parts) if parts else _empty(0)
         if repeat and len(whole.violations):
             whole.violations.came_back = self._repeat(whole.violations)
         whole.moved = self.answers.moved - moved

@@ -24,7 +24,8 @@ def sides(test: core.Expr) -> tuple[core.Expr, core.Expr] | None:
     if not isinstance(test, core.Compare):
         return None
     inner = [node for side in (test.left, test.right) for node in core.walk(side)]
-    if not all(isinstance(node, _PLAIN) for node in inner):
+    items = any(isinstance(n, core.Variable) and "[" in n.name for n in inner)
+    if items or not all(isinstance(node, _PLAIN) for node in inner):
         return None
     if test.operator in ("<=", "<"):
         return test.left, test.right
