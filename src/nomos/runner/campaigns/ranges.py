@@ -34,17 +34,21 @@ class Range:
         return replace(whole, stop=here), replace(whole, start=here + 1)
 
     def halves(self) -> tuple[Range, Range] | None:
-        """Return the two halves; None where there is but one case or way."""
-        if self.is_listed and self.count > 1:
+        """Return two smaller ranges; None where there is but one case."""
+        if self.is_listed and self.count > 1 and (self.start, self.stop) == (0, None):
             half = self.count // 2
             return (
                 replace(self, count=half),
                 replace(self, first=self.first + half, count=self.count - half),
             )
-        stop = self.count if self.stop is None else self.stop
-        if self.is_listed or stop - self.start < 2:
-            return None
-        middle = (self.start + stop) // 2
+        stop = self.stop
+        if stop is None and self.is_listed:  # who knows how many there are: try some
+            middle = max(self.start + 1, 2 * self.start)
+        else:
+            stop = self.count if stop is None else stop
+            if stop - self.start < 2:
+                return None
+            middle = (self.start + stop) // 2
         return replace(self, stop=middle), replace(self, start=middle)
 
 

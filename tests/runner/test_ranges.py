@@ -1,0 +1,70 @@
+"""Ranges of cases: split until one is left, without losing or doubling any."""
+
+from __future__ import annotations
+
+import pytest
+
+from nomos.runner.ranges import LARGEST, Plan, Range
+
+
+def cases_of(asked: Range, sizes: list[int]) -> list[tuple[int, int]]:
+    """List the cases of a range; `sizes` are those of each way to draw the inputs."""
+    if not asked.is_listed:
+        stop = asked.count if asked.stop is None else asked.stop
+        return [(0, asked.first + row) for row in range(asked.start, stop)]
+    ways = range(asked.first, asked.first + asked.count)
+    listed = [(way, row) for way in ways for row in range(sizes[way])]
+    return listed[asked.start : asked.stop]
+
+
+@pytest.mark.parametrize("is_listed", [False, True])
+@pytest.mark.parametrize("at_fault", [0, 1, 7, 12, 18])
+def test_splitting_finds_the_case_at_fault_and_keeps_all_others(
+    is_listed: bool, at_fault: int
+) -> None:
+    sizes = [3, 0, 5, 11]  # 19 cases in all
+    whole = Range(0, 4, is_listed=True) if is_listed else Range(0, 19)
+    every = cases_of(whole, sizes)
+    todo, kept, crashed = [whole], [], []
+    for _ in range(200):
+        if not todo:
+            break
+        asked = todo.pop(0)
+        cases = cases_of(asked, sizes)
+        if every[at_fault] not in cases:
+            kept += cases
+        elif (halves := asked.halves()) is None:
+            crashed += cases
+        else:
+            todo[:0] = halves
+    assert crashed == [every[at_fault]]
+    assert sorted([*kept, *crashed]) == every
+
+
+def test_around_a_case_are_all_others() -> None:
+    asked = Range(100, 10, start=2, stop=9, one_by_one=True)
+    before, behind = asked.around(3)
+    assert cases_of(before, []) == [(0, 102), (0, 103), (0, 104)]
+    assert cases_of(behind, []) == [(0, 106), (0, 107), (0, 108)]
+    assert not before.one_by_one and not behind.one_by_one
+
+
+def test_a_plan_grows_while_chunks_are_fast_and_shrinks_when_they_are_slow() -> None:
+    plan = Plan(next_first=0, total=None, batch=None)
+    first = plan.next(1e9, 1.0)
+    plan.took(0.001, first.count)
+    second = plan.next(1e9, 1.0)
+    assert second.first == first.count < second.count
+    plan.took(2.0, second.count)
+    assert plan.next(1e9, 1.0).count < second.count
+    for _ in range(9):
+        plan.took(0.001, LARGEST)
+    assert plan.next(1e9, 1.0).count == LARGEST
+    assert plan.next(7, 1.0).count == 7
+
+
+def test_a_plan_of_all_cases_ends_with_the_last() -> None:
+    plan = Plan(next_first=0, total=10, batch=4)
+    found = [plan.next(1e9, 1.0) for _ in range(3)]
+    assert [(one.first, one.count) for one in found] == [(0, 4), (4, 4), (8, 2)]
+    assert plan.is_done
