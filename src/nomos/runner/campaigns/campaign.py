@@ -6,6 +6,7 @@ them and asks for single cases to be run alone, so it is the same for every exec
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -131,7 +132,8 @@ class Campaign:
         wanted = self._wanted()
         if wanted < 1 and not self.plan.is_listed:
             return None
-        per_input = self.next_case / self.next_first if self.next_first else 1.0
+        # Until it is known how many cases an input has, there may be very many.
+        per_input = self.next_case / self.next_first if self.next_first else math.inf
         planned = self.plan.next(wanted, per_input)
         if not self.plan.is_listed:
             self._planned = planned.first + planned.count
