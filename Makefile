@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo paper train-study test test-all coverage lint docs vscode clean
+.PHONY: demo paper train-study test test-all coverage lint docs vscode vscode-headless clean
 .DEFAULT_GOAL := test
 
 $(BIN)/python:
@@ -72,6 +72,12 @@ vscode: $(VENV)/.dev
 	cd editors/vscode && npm ci --no-audit --no-fund && npm run build && npm run test:grammar
 	cd editors/vscode && NOMOS_PYTHON=$(abspath $(BIN))/python npm test
 	cd editors/vscode && npm run package
+
+# The packaged extension in a workbench without a screen, all of it from npm but chromium.
+vscode-headless: vscode
+	$(PIP) install -e '.[dev,browser]'
+	cd editors/vscode/headless && npm ci --ignore-scripts --no-audit --no-fund && npm run workbench
+	$(BIN)/python -m pytest editors/vscode/headless
 
 docs: $(VENV)/.dev
 	$(BIN)/mkdocs build --strict --site-dir build/site

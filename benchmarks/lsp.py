@@ -68,6 +68,7 @@ def main() -> None:
         (folder / "loans.py").write_text(DOMAIN)
         with Editor(folder) as editor:
             times = round_trips(editor, keys)
+            spent = 1000 * cpu_seconds(editor.process.pid) / keys
     load = os.getloadavg()[0]
     worst = quantiles(times, n=100)[98]
     print(

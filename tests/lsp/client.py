@@ -162,18 +162,18 @@ class Editor:
             self.tell("exit")
             self.process.wait(timeout=PATIENCE_S)
         finally:
-            self.process.kill()
-            self.process.wait()
-            for thread in self.threads:
-                thread.join(timeout=PATIENCE_S)
-            for stream in (
-                self.process.stdin,
-                self.process.stdout,
-                self.process.stderr,
-            ):
-                assert stream is not None
-                stream.close()
+            self.release()
         assert self.process.returncode == 0, b"".join(self.errors).decode()
+
+    def release(self) -> None:
+        """End the server if it runs, and give back what was held of it."""
+        self.process.kill()
+        self.process.wait()
+        for thread in self.threads:
+            thread.join(timeout=PATIENCE_S)
+        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
+            assert stream is not None
+            stream.close()
 
     def __enter__(self) -> Self:
         return self

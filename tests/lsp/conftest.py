@@ -50,7 +50,7 @@ def editor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Editor]:
     """An editor for tests that read; each opens a spec of its own."""
     folder = tmp_path_factory.mktemp("project")
     write_project(folder)
-    with Editor(folder) as opened:
+    with Editor(folder, "--stdio") as opened:  # as many editors start it
         yield opened
 
 

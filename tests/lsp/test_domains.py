@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -101,25 +102,17 @@ def test_a_domain_that_is_not_there_yet_is_found_when_it_is(
     assert own_editor.diagnostics("income.nom", lambda codes: not codes) == []
 
 
-@pytest.mark.skipif(not Path("/proc").is_dir(), reason="needs /proc to look at")
-def test_no_process_is_left_behind(own_editor: Editor) -> None:
-    domain = own_editor.folder / "loans.py"
-    note = own_editor.folder / "child"
-    begun = "import os, subprocess, sys\nopen('child', 'w').write(str(os.getpid()))\n"
-    begun += (
-        "subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
-    )
-    domain.write_text(begun + DOMAIN)
-    own_editor.open("income.nom", INCOME)
-    own_editor.diagnostics("income.nom")
-    own_editor.change("income.nom", AGED)
-    own_editor.diagnostics("income.nom", lambda codes: "unknown-feature" in codes)
-    group = note.read_text()
+HAS_PROC = pytest.mark.skipif(
+    not Path("/proc").is_dir(), reason="needs /proc to look at processes"
+)
+
+
+def alive(group: str) -> list[list[str]]:
+    """Return the state, parent and group of each process of a group that runs."""
     stats = [_read(path) for path in Path("/proc").glob("[0-9]*/stat")]
-    # State, parent and group follow the name; what is dead (Z) only waits to be counted.
     facts = [stat.rsplit(")", 1)[1].split()[:3] for stat in stats if stat]
-    left = [fact for fact in facts if fact[2] == group and fact[0] != "Z"]
-    assert left == []
+    # What is dead (Z) only waits to be counted.
+    return [fact for fact in facts if fact[2] == group and fact[0] != "Z"]
 
 
 def _read(path: Path) -> str:
@@ -127,3 +120,30 @@ def _read(path: Path) -> str:
         return path.read_text()
     except OSError:
         return ""
+
+
+NOTE = "import os, subprocess, sys, time\nopen('child', 'w').write(str(os.getpid()))\n"
+
+
+@HAS_PROC
+def test_no_process_is_left_behind(own_editor: Editor) -> None:
+    begun = "subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
+    (own_editor.folder / "loans.py").write_text(NOTE + begun + DOMAIN)
+    own_editor.open("income.nom", AGED)
+    own_editor.diagnostics("income.nom", lambda codes: "unknown-feature" in codes)
+    assert alive((own_editor.folder / "child").read_text()) == []
+
+
+@HAS_PROC
+def test_a_server_that_is_killed_leaves_no_process_behind(folder: Path) -> None:
+    note = folder / "child"
+    (folder / "loans.py").write_text(NOTE + "time.sleep(600)\n" + DOMAIN)
+    editor = Editor(folder)
+    editor.open("income.nom", INCOME)
+    while not note.exists() or not note.read_text():
+        time.sleep(0.05)
+    assert alive(note.read_text()) != []
+    editor.process.kill()
+    while alive(note.read_text()):
+        time.sleep(0.05)
+    editor.release()

@@ -98,6 +98,15 @@ def test_unsaved_text_counts_not_the_file(editor: Editor) -> None:
     assert editor.diagnostics("income.nom") == []
 
 
+def test_unsaved_text_of_a_file_in_use_counts_too(own_editor: Editor) -> None:
+    assert opened(own_editor, "steady.nom", STEADY) == []
+    own_editor.open("common.nom", COMMON)
+    own_editor.diagnostics("common.nom")
+    own_editor.change("common.nom", COMMON.replace("close(a, b)", "close(a, b, c)"))
+    (wrong,) = own_editor.diagnostics("steady.nom", lambda codes: codes)
+    assert "`close` takes 3 arguments" in wrong["message"]
+
+
 def test_a_change_of_one_stretch_is_understood(editor: Editor) -> None:
     text = INCOME.replace("# If", "# 🙂 If")
     opened(editor, "stretch.nom", text)

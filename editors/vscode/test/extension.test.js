@@ -1,5 +1,5 @@
-// Activation, with a stand-in for the editor: VS Code itself is not on the npm registry.
-// The server and the library that talks to it are the real ones.
+// Activation, with a stand-in for the editor; `make vscode-headless` has a real one. The
+// server and the library that talks to it are the real ones here, too.
 "use strict";
 
 const assert = require("node:assert");
@@ -112,7 +112,7 @@ test("what is declared is there", () => {
 
 test("the server answers the library of the client", async () => {
   const { command, args } = extension.serverOptions(PYTHON);
-  const child = spawn(command, args, { stdio: ["pipe", "pipe", "inherit"] });
+  const child = spawn(command, [...args, "--stdio"], { stdio: ["pipe", "pipe", "inherit"] });
   const connection = rpc.createMessageConnection(
     new rpc.StreamMessageReader(child.stdout),
     new rpc.StreamMessageWriter(child.stdin),

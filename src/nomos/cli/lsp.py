@@ -19,7 +19,8 @@ from nomos.errors import NomosError
     metavar="SECONDS",
     help="How long importing a domain may take.",
 )
-def command(import_timeout: float) -> None:
+@click.option("--stdio", is_flag=True, help="What it does anyway; many editors say so.")
+def command(import_timeout: float, stdio: bool) -> None:
     """Answer an editor over standard input and output, by the language server protocol.
 
     An editor starts it; by hand it waits for requests. Domains are imported by processes

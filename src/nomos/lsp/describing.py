@@ -12,6 +12,7 @@ import inspect
 import json
 import os
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -180,9 +181,16 @@ def range_of(feature: Feature) -> str:
             return "a number"
 
 
+def _end_with(asker: int) -> None:
+    """End this process when the one that asked is gone: its end of a pipe is closed."""
+    os.read(asker, 1)
+    os._exit(1)
+
+
 def main() -> None:
     """Answer on what was standard output; everything else that is written is lost."""
-    answers = os.dup(1)
+    answers, asker = os.dup(1), os.dup(0)
+    threading.Thread(target=_end_with, args=(asker,), daemon=True).start()
     nowhere = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(nowhere, stream)

@@ -169,7 +169,7 @@ async def import_apart(folder: Path, names: Sequence[str], timeout_s: float) -> 
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "nomos.lsp.describing"),
         *(str(folder / "spec.nom"), *names),
-        stdin=asyncio.subprocess.DEVNULL,
+        stdin=asyncio.subprocess.PIPE,  # never written to: it ends when we do
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
         limit=_LONGEST_ANSWER,

@@ -80,6 +80,15 @@ class Session:
         document = self.document(uri)
         places = self.places(document)
         self._publish(uri, [_shown(d, places) for d in document.diagnostics])
+        if document.parsed.is_library:
+            self._check_users()
+
+    def _check_users(self) -> None:
+        """Check the open specs again that use other files: one of these has changed."""
+        for uri, (_, document) in list(self._documents.items()):
+            if document.libraries and not document.parsed.is_library:
+                del self._documents[uri]
+                self.check_soon(uri)
 
     def _publish(self, uri: str, shown: list[types.Diagnostic]) -> None:
         version = self.server.workspace.get_text_document(uri).version
