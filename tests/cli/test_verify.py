@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from nomos.cli.campaigns.verify import exit_status
 
 from nomos.cli import cli
+from nomos.cli.campaigns.verify import exit_status
 
 pytest.importorskip("sklearn")
 DOMAIN = """\

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nomos.runner.ranges import LARGEST, Plan, Range
+from nomos.runner.campaigns.ranges import LARGEST, Plan, Range
 
 
 def cases_of(asked: Range, sizes: list[int]) -> list[tuple[int, int]]:
