@@ -54,7 +54,7 @@ lint: $(VENV)/.dev
 	PYTHONPATH=src $(BIN)/lint-imports
 
 test: lint
-	$(BIN)/python -m pytest -n 2 -m "not slow"
+	$(BIN)/python -m pytest -n 2 -m "not slow" --durations=10
 
 test-all: lint $(VENV)/.all
 	$(BIN)/python -m pytest -n 2

@@ -30,10 +30,10 @@ import nomos
 from benchmarks.simulated import CHUNK, SimulatedCrew
 from nomos.api import campaign_options
 from nomos.results.result import Result
+from nomos.runner.campaigns.violations import MOST_TOLD_APART
 from nomos.runner.driver import Driver  # the simulated workers need the driver itself
 from nomos.runner.events import Event, Progress
 from nomos.runner.jobs import Job
-from nomos.runner.campaigns.violations import MOST_TOLD_APART
 
 DOMAIN = '''
 import numpy as np

@@ -17,9 +17,9 @@ from nomos.engine.alone import Verdict
 from nomos.engine.judged import Judged, Violations
 from nomos.results.result import Ensures, Subject
 from nomos.runner.campaigns.bugs import RunAlone
+from nomos.runner.campaigns.ranges import Range
 from nomos.runner.executors.crew import Answer, Died, Task
 from nomos.runner.executors.worker import About
-from nomos.runner.campaigns.ranges import Range
 
 INPUTS = 100_000
 CHUNK = 8192  # cases

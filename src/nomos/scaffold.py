@@ -274,7 +274,9 @@ def _by_width(columns: Columns, width: int | None, model: str, data: Path) -> Re
     )
 
 
-def _specs(schema: Schema, module: str, answers: SampleAnswers) -> Iterator[tuple[str, str]]:
+def _specs(
+    schema: Schema, module: str, answers: SampleAnswers
+) -> Iterator[tuple[str, str]]:
     """Yield specs that run at once, one for each kind of feature there is."""
     rising, worse = answers.rising()
     alike, by = answers.alike()
@@ -379,7 +381,8 @@ def example() -> ProjectFiles:
     )
     files = {"loan_model.py": _EXAMPLE_MODEL, "loans.py": _EXAMPLE_DOMAIN}
     files |= {
-        f"specs/{name}.nom": text for name, text in _specs(schema, "loans", SampleAnswers())
+        f"specs/{name}.nom": text
+        for name, text in _specs(schema, "loans", SampleAnswers())
     }
     own = "for your own model: nomos init --model MODEL --data ROWS.csv"
     return ProjectFiles(files, (f"this is an example with a bug in it; {own}",))

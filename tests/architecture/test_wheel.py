@@ -31,7 +31,9 @@ def test_wheel_has_the_name_that_pip_installs(wheel: zipfile.ZipFile) -> None:
 
 
 def test_wheel_holds_the_grammar_and_the_mark_of_types(wheel: zipfile.ZipFile) -> None:
-    assert {"nomos/lang/reading/grammar.lark", "nomos/py.typed"} <= set(wheel.namelist())
+    assert {"nomos/lang/reading/grammar.lark", "nomos/py.typed"} <= set(
+        wheel.namelist()
+    )
 
 
 def test_wheel_holds_what_report_pages_are_made_of(wheel: zipfile.ZipFile) -> None:

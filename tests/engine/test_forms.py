@@ -157,9 +157,7 @@ def test_a_real_draw_is_recorded_by_its_bits_and_replayed_exactly(make) -> None:
 def test_recorded_real_draws_are_replayed_in_columns(make) -> None:
     program = make(REAL, Numbers)
     engine = Engine(program)
-    judged = engine.run(
-        RandomCases(Stream(0, "spec"), 0, 500), Limits(10**9, 10**9)
-    )
+    judged = engine.run(RandomCases(Stream(0, "spec"), 0, 500), Limits(10**9, 10**9))
     known = judged.violations.choices
     assert 20 < len(known) < 80
     again = engine.run(ListedCases(known), Limits(10**9, 10**9))

@@ -14,7 +14,9 @@ from nomos.lang.types import BUILT_IN, MAX_INT, Type
 from nomos.lang.writing.format import format_spec
 
 PAGE = (Path(__file__).parents[2] / "docs/reference/language.md").read_text("utf-8")
-GRAMMAR = resources.files("nomos.lang.reading").joinpath("grammar.lark").read_text("utf-8")
+GRAMMAR = (
+    resources.files("nomos.lang.reading").joinpath("grammar.lark").read_text("utf-8")
+)
 SPECS = dict(re.findall(r'^```nom title="(.+?)"\n(.*?)^```$', PAGE, re.M | re.S))
 
 

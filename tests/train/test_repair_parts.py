@@ -57,7 +57,9 @@ class Numbers(Domain):
         return self.model.predict(rows) + self.model.predict(rows)
 
 
-def drawn(ensures: str, changed: str = "x1[a := x1.a + randInt(1, 9)]") -> TrainingCases:
+def drawn(
+    ensures: str, changed: str = "x1[a := x1.a + randInt(1, 9)]"
+) -> TrainingCases:
     """Draw cases of a spec that grades an input and a changed copy of it."""
     block = ensures.startswith("{")
     middle = ensures if block else "{ d1 = grade(x1)\n d2 = grade(x2) }"

@@ -93,7 +93,9 @@ class TrainingCases:
         return replace(self, asks=asks)
 
 
-def draw_cases(engine: Engine, stand_in: StandIn, *, seed: int, count: int) -> TrainingCases:
+def draw_cases(
+    engine: Engine, stand_in: StandIn, *, seed: int, count: int
+) -> TrainingCases:
     """Draw cases and run them, noting what the model is asked.
 
     Where what it is asked cannot be told apart, only the cases that fail are returned,

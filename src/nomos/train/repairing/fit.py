@@ -147,7 +147,9 @@ class FitMender:
         except TypeError:
             return False
 
-    def _add(self, cases: TrainingCases, weight: float, rng: np.random.Generator) -> None:
+    def _add(
+        self, cases: TrainingCases, weight: float, rng: np.random.Generator
+    ) -> None:
         """Add failing cases, labelled so that they would not fail."""
         assert self.data is not None
         most = int(max(1, _ADDED * weight * len(self.data[1])))

@@ -255,7 +255,9 @@ class Repairing:
         )
         return Checkpoint(root / FOLDER / "repair" / key)
 
-    def _finish(self, before: Standing, rounds: Rounds, progress: RoundProgress) -> Repair:
+    def _finish(
+        self, before: Standing, rounds: Rounds, progress: RoundProgress
+    ) -> Repair:
         """Write the best model and judge what was written."""
         goal, chosen = self.plan.goal, progress.best
         after, path = before, None
