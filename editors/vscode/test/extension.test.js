@@ -13,8 +13,8 @@ const manifest = require("../package.json");
 
 const uri = (file) => ({ path: file, fsPath: file, toString: () => `file://${file}` });
 const files = {
-  "/work/income.nom": "import loans;\ninput x1;\n",
-  "/work/common.nom": "param eps := 0.1;\n",
+  "/project/income.nom": "import loans;\ninput x1;\n",
+  "/project/common.nom": "param eps := 0.1;\n",
 };
 const events = { clients: [], items: new Map(), profiles: [], subscriptions: [], errors: [] };
 const settings = { python: PYTHON, runArguments: [] };
@@ -35,7 +35,7 @@ const vscode = {
   },
   workspace: {
     getConfiguration: () => ({ get: (name) => settings[name] }),
-    asRelativePath: (at) => at.path.replace("/work/", ""),
+    asRelativePath: (at) => at.path.replace("/project/", ""),
     findFiles: async () => Object.keys(files).map(uri),
     fs: { readFile: async (at) => Buffer.from(files[at.path]) },
     onDidChangeConfiguration: (listener) => {
@@ -87,11 +87,11 @@ test("activation starts the server and lists the specs", async () => {
 });
 
 test("specs that come and go are listed so", async () => {
-  files["/work/new.nom"] = "input x1;\n";
-  await events.created(uri("/work/new.nom"));
-  assert.ok(events.items.has("file:///work/new.nom"));
-  events.deleted(uri("/work/new.nom"));
-  assert.ok(!events.items.has("file:///work/new.nom"));
+  files["/project/new.nom"] = "input x1;\n";
+  await events.created(uri("/project/new.nom"));
+  assert.ok(events.items.has("file:///project/new.nom"));
+  events.deleted(uri("/project/new.nom"));
+  assert.ok(!events.items.has("file:///project/new.nom"));
 });
 
 test("another Python starts another server; one that cannot is told", async () => {

@@ -15,7 +15,7 @@ def problem_of(counts: Counts, problem: str) -> str:
     """Return what keeps a campaign from a clean verdict, the worst first; "" if nothing."""
     found = [problem] if problem else []
     if counts.crashed:
-        found.append(f"{_cases(counts.crashed)} crashed")
+        found.append(f"{_counted(counts.crashed, 'case')} crashed")
     if counts.moved:
         found.append(
             f"the model was asked for some answers twice, and {counts.moved} of them"
@@ -23,7 +23,7 @@ def problem_of(counts: Counts, problem: str) -> str:
         )
     if counts.unstable and _is_loud(counts):
         found.append(
-            f"{counts.unstable} violations did not come back when run again:"
+            f"{_counted(counts.unstable, 'violation')} did not come back when run again:"
             " the model's answers depend on the other cases of a batch"
         )
     if not counts.tests and not found:
@@ -31,8 +31,8 @@ def problem_of(counts: Counts, problem: str) -> str:
     return "; ".join(found)
 
 
-def _cases(number: int) -> str:
-    return "1 case" if number == 1 else f"{number} cases"
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _is_loud(counts: Counts) -> bool:
@@ -68,11 +68,11 @@ def confirmation_text(counts: Counts) -> str:
         return ""
     share = clopper_pearson(counts.confirmed, counts.run_alone)
     said = (
-        f"{counts.unique_bugs} bugs: of {counts.run_alone} run alone"
+        f"{_counted(counts.unique_bugs, 'bug')}: of {counts.run_alone} run alone"
         f" {counts.confirmed} came back ({100 * share.low:.3g} % to"
         f" {100 * share.high:.3g} % at 95 %); {counts.repeated} more came back in a"
         " batch of other cases"
     )
     if counts.unstable:
-        said += f"; {counts.unstable} violations did not come back"
+        said += f"; {_counted(counts.unstable, 'violation')} did not come back"
     return said

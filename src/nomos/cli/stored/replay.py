@@ -43,7 +43,7 @@ def command(bug: str, store: Path | None) -> None:
         sys.exit(3)
     console.print(f"{head}: still there, `{outcome.why}` does not hold", markup=False)
     outputs, schema = live.prepared.subject.outputs, live.domain.schema
-    console.print(
-        show_bug(*described(outcome.values, outputs, schema)), soft_wrap=True, end=""
-    )
+    inputs, answers = described(outcome.values, outputs, schema)
+    shown = show_bug(inputs, answers, failed=outcome.why)
+    console.print(shown, soft_wrap=True, end="")
     sys.exit(1)

@@ -16,7 +16,7 @@ from nomos.cli.options import store_option
     "-o",
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Write the records to files in this folder: PNG, GIF, WAV, TXT.",
+    help="Write the records to files in this folder: PNG, SVG, WAV, TXT.",
 )
 @store_option
 def command(bug: str, output: Path | None, store: Path | None) -> None:
@@ -48,13 +48,17 @@ def command(bug: str, output: Path | None, store: Path | None) -> None:
     if not values:
         click.echo(f"warning: shown as recorded: {why}", err=True)
         found = record.bug
-        recorded = show_bug(found.inputs, found.outputs, everything=True)
+        recorded = show_bug(
+            found.inputs, found.outputs, everything=True, failed=found.failed
+        )
         console.print(recorded, soft_wrap=True, end="")
         return
     outputs, domain = live.prepared.subject.outputs, live.domain
     colour = console.is_terminal and not console.no_color
     choices = record.bug.choices
-    shown = picture(values, outputs, domain, colour=colour, choices=choices)
+    shown = picture(
+        values, outputs, domain, colour=colour, choices=choices, failed=outcome.why
+    )
     console.print(shown, soft_wrap=True, end="")
     if output is not None:
         for path in write_files(values, outputs, domain, output, choices):
