@@ -16,6 +16,7 @@ DEPENDS = (
     " violations did not come back when run again:"
     " the model's answers depend on the other cases of a batch"
 )
+ONE = f"1{DEPENDS.replace('violations', 'violation')}"
 MOVED = (
     "the model was asked for some answers twice, and 1 of them were different:"
     " its answers cannot be relied on"
@@ -39,7 +40,7 @@ MOVED = (
             "the model failed; 2 cases crashed",
             "failed",
         ),
-        (Counts(tests=9, passed=8, unstable=1), "", f"1{DEPENDS}", "failed"),
+        (Counts(tests=9, passed=8, unstable=1), "", ONE, "failed"),
         (Counts(tests=9, passed=9, moved=1), "", MOVED, "failed"),
         (
             Counts(tests=9, passed=8, violations=1, confirmed=1, run_alone=1),
@@ -74,7 +75,7 @@ MOVED = (
         (
             Counts(tests=200, passed=100, violations=99, repeated=99, unstable=1),
             "",
-            f"1{DEPENDS}",
+            ONE,
             "failed",
         ),
     ],
