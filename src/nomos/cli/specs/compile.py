@@ -38,3 +38,4 @@ def command(spec: Path, output: Path | None) -> None:
         click.echo(program, nl=False)
     else:
         output.write_text(program, encoding="utf-8")
+        click.echo(f"wrote {output}")
