@@ -210,6 +210,14 @@ def drawn_rows(case: Property, rows: np.ndarray, cases: int) -> np.ndarray:
     return np.concatenate([ones, others])
 
 
+def different_rows(case: Property, cases: int) -> str:
+    """Say how many different rows cases have: no fewer can be sent to the model."""
+    both = drawn_rows(case, case.domain().inputs(), cases)
+    count = len(np.unique(both, axis=0))
+    share = count / len(both)
+    return f"{case.name}: {cases:,} cases have {count:,} different rows, {share:.2f} of all"
+
+
 def bare(rows: np.ndarray, predict: Predict) -> float:
     """Return the seconds that the model takes for the two rows of a case, in batches."""
     began = time.process_time()
@@ -288,6 +296,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--models", nargs="+", help="dt.onnx nn.onnx tree MLP forest")
     options = parser.parse_args(arguments)
+    for case in PROPERTIES:
+        for cases in options.cases:
+            print(different_rows(case, cases))
     print(HEAD, flush=True)
     for case in PROPERTIES:
         for name, predict in models(case).items():
