@@ -119,7 +119,9 @@ class Case(Running):
                 verdict = Verdict.DISCARDED
                 why = reason(error, self.program.spec.source)
             case _:
-                why = f"{type(error).__name__}: {error}".strip().removesuffix(":")
+                why = f"{type(error).__name__}: {_text(error)}".strip().removesuffix(
+                    ":"
+                )
                 shown = format_traceback(error, self.program.spec.source.name)
                 return Outcome(
                     Verdict.CRASHED, choices, accepted, why, {}, shown, self.calls
@@ -139,6 +141,14 @@ class Case(Running):
                 1 << n for n, e in enumerate(ensures) if e.text in self.failures
             ),
         )
+
+
+def _text(error: BaseException) -> str:
+    """Return what an error says; a class of the user may fail even in that."""
+    try:
+        return str(error)
+    except Exception:
+        return "its text cannot be had"
 
 
 def reason(discard: Discard, source: Source) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import sys
 import tempfile
 from collections.abc import Awaitable, Callable
@@ -15,7 +16,9 @@ from pygls.lsp.server import LanguageServer
 from pygls.uris import from_fs_path
 
 from nomos import __version__
+from nomos.diagnostics import Source
 from nomos.errors import NomosError, SpecError
+from nomos.lang.reading.parse import parse
 from nomos.lang.writing.format import format_spec
 from nomos.lsp import navigation, outline
 from nomos.lsp.completion import complete
@@ -32,6 +35,9 @@ RUN, SHOW_BUGS = "nomos.run", "nomos.showBugs"
 
 def serve(stdin: BinaryIO, stdout: BinaryIO, *, import_timeout_s: float) -> None:
     """Answer an editor until it ends the conversation."""
+    parse(Source("", ""))  # builds the parser, which lasts as long as the server
+    gc.collect()
+    gc.freeze()  # or looking at all of this again would cost every other key 30 ms
     server = LanguageServer("nomos", __version__)
     _Requests(Session(server, import_timeout_s)).register(server)
     server.start_io(stdin, stdout)

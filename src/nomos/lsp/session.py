@@ -16,7 +16,7 @@ from nomos.lsp.domains import Domains, Imports
 from nomos.lsp.places import Places
 from nomos.lsp.results import LastResults, Stamp, store_stamp
 
-PAUSE_S = 0.02  # without a key before a text is checked
+PAUSE_S = 0.01  # without a key before a text is checked
 LOOK_EVERY_S = 1.0  # at files that may have changed on the disk
 _SEVERITIES = {
     Severity.ERROR: types.DiagnosticSeverity.Error,

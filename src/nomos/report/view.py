@@ -237,7 +237,7 @@ def _ensures(results: Sequence[Result]) -> Iterable[EnsuresView]:
         same = [result.ensures[number] for result in results if result.ensures]
         violations = sum(e.violations for e in same)
         rate = f"{violations} of {first.counts.judged}"
-        if is_sample:
+        if is_sample and first.verdict != "failed":
             rate = describe_rate(violations, judged) if judged else "no cases"
         bugs = _over_seeds([e.unique_bugs for e in same])
         yield EnsuresView(one.text, one.line, bugs, rate)

@@ -128,6 +128,7 @@ class Recorded:
 
     tried: int = 0
     fixed: tuple[str, ...] = ()
+    still: int = 0  # that broke the property again, alone
 
 
 class Live(Protocol):
@@ -246,7 +247,11 @@ def from_data(data: Mapping[str, Any]) -> Result:
             Crash(**{**crash, "choices": _tuple(crash["choices"])})
             for crash in data["crashes"]
         ),
-        recorded=Recorded(data["recorded"]["tried"], _tuple(data["recorded"]["fixed"])),
+        recorded=Recorded(
+            data["recorded"]["tried"],
+            _tuple(data["recorded"]["fixed"]),
+            data["recorded"]["still"],
+        ),
         fingerprint=data["fingerprint"],
         control=None if data["control"] is None else from_data(data["control"]),
     )

@@ -11,9 +11,18 @@ EVERY_CASE = "every case was tried"
 LOUD = 0.05  # share of violations that do not come back from which on it is the model's
 
 
-def problem_of(counts: Counts, problem: str) -> str:
-    """Return what keeps a campaign from a clean verdict, the worst first; "" if nothing."""
+def problem_of(counts: Counts, problem: str, *, hidden: int = 0) -> str:
+    """Return what keeps a campaign from a clean verdict, the worst first; "" if nothing.
+
+    `hidden` are recorded bugs that occur alone although all cases were tried without
+    a violation.
+    """
     found = [problem] if problem else []
+    if hidden:
+        found.append(
+            f"{_counted(hidden, 'recorded bug')} broke the property again when run"
+            " alone, though no case did in a batch: the model's answers depend on it"
+        )
     if counts.crashed:
         found.append(f"{_counted(counts.crashed, 'case')} crashed")
     if counts.moved:
@@ -41,9 +50,14 @@ def _is_loud(counts: Counts) -> bool:
     return not counts.confirmed or share > LOUD
 
 
-def verdict_of(counts: Counts, *, problem: str, is_complete: bool) -> Verdict:
-    """Return the verdict: a violation needs one bug that came back when run alone."""
-    if counts.confirmed:
+def verdict_of(
+    counts: Counts, *, problem: str, is_complete: bool, recorded: int = 0
+) -> Verdict:
+    """Return the verdict: a violation needs one bug that was seen when run alone.
+
+    `recorded` are bugs of earlier campaigns that were seen so again.
+    """
+    if counts.confirmed or recorded:
         return "violated"
     if problem or counts.unstable or counts.violations:
         return "failed"

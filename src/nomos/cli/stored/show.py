@@ -52,6 +52,8 @@ def command(bug: str, output: Path | None, store: Path | None) -> None:
             found.inputs, found.outputs, everything=True, failed=found.failed
         )
         console.print(recorded, soft_wrap=True, end="")
+        if output is not None:
+            click.echo("warning: no files were written: it could not be run", err=True)
         return
     outputs, domain = live.prepared.subject.outputs, live.domain
     colour = console.is_terminal and not console.no_color

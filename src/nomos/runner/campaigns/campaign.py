@@ -290,7 +290,9 @@ class Campaign:
         problem = self.problem
         if not counts.tests and counts.discarded and not problem:
             problem = starvation(self.reasons, 0, counts.discarded)
-        problem = problem_of(counts, problem)
+        still = self.recorded.still
+        hidden = still if complete and not counts.violations else 0
+        problem = problem_of(counts, problem, hidden=hidden)
         return Result(
             subject=self.subject,
             seed=self.seed,
@@ -298,7 +300,9 @@ class Campaign:
             search=self.search,
             engine=self.engine,
             counts=counts,
-            verdict=verdict_of(counts, problem=problem, is_complete=complete),
+            verdict=verdict_of(
+                counts, problem=problem, is_complete=complete, recorded=still
+            ),
             reason=self.stop,
             problem=problem,
             scope="inputs" if self.plan.is_listed else "sample",

@@ -48,8 +48,11 @@ class Recording:
         campaign = self.campaign
         try:
             campaign.bugs.known = load_known(self._folder, campaign.subject.spec)
-            if campaign.options.resume and self._go_on():
-                return
+            if campaign.options.resume:
+                if self._go_on():
+                    return
+                spec = campaign.subject.spec
+                self.warn(f"{spec}: there is nothing to resume, so it starts anew")
             campaign.bugs.is_stored = True
             self._id = self.store.begin(campaign.result())
             if retry:
@@ -102,7 +105,7 @@ class Recording:
             r for r in records if dict(r.subject.settings) == dict(subject.settings)
         ]
         began = time.perf_counter()
-        tried, fixed = 0, []
+        tried, still, fixed = 0, 0, []
         for first in range(0, len(mine), _RETRIED_AT_ONCE):
             if time.perf_counter() - began > _RETRY_S:
                 break
@@ -113,11 +116,12 @@ class Recording:
                 break  # the campaign itself will say so
             tried += len(some)
             for record, outcome in zip(some, outcomes, strict=True):
+                still += outcome.verdict is Verdict.VIOLATED
                 # A case that crashes, or that cannot be drawn any more, says nothing.
                 if outcome.verdict in (Verdict.PASSED, Verdict.DISCARDED):
                     fixed.append(record.bug.id)
                     self.store.mark(record.bug.id, "fixed")
-        return Recorded(tried, tuple(fixed))
+        return Recorded(tried, tuple(fixed), still)
 
     def progress(self) -> None:
         """Write what is new, now and then."""
