@@ -23,7 +23,7 @@ from casestudies import paper_tables
 from casestudies.paper_runs import ROOT, Bench, Missing, ModelReport
 from casestudies.published import CASE_STUDIES, CaseStudy, Setting
 from nomos.api import Results
-from nomos.results.result import Result
+from nomos.report.notebook import ShownResult
 from nomos.runner.events import Event, Finished
 
 
@@ -121,12 +121,12 @@ class Progress:
             print(f"tested {subject.spec} with {model}", file=sys.stderr)
 
 
-def show_example(results: Sequence[Result], store: Path) -> None:
+def show_example(results: Sequence[ShownResult], store: Path) -> None:
     """Show one bug, where all are kept, and what to type next."""
     found = next((result for result in results if result.bugs), None)
     if found is None:
         return
-    bug = found.bugs[0].id
+    bug = found.clearest()[0].id
     print(f"\nOne of the properties:\n\n{found}\n")
     print(f"All bugs of the samples are in {store}. What to type next:")
     if which("nomos") is None:  # `make demo` does not change the user's shell

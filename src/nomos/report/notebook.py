@@ -30,7 +30,7 @@ class ShownResult(Result):
         verdict = told.verdict.replace("-", " ")
         lines = [f"{self.name}: {verdict}; {told.rate}"]
         lines += remark_lines(told, problems_only=True)
-        for bug in by_clearness(self)[:1]:
+        for bug in self.clearest()[:1]:
             shown = card_text(card_of(self, bug, draw=True)).plain
             lines += [f"`{bug.failed}` does not hold:", shown.rstrip()]
         return "\n".join(lines)
@@ -52,6 +52,10 @@ class ShownResult(Result):
                 left=count(left, "other bug") if bugs and left else "",
             )
         )
+
+    def clearest(self) -> list[Bug]:
+        """Return the bugs with the fewest changes first; printing shows the first one."""
+        return by_clearness(self)
 
     def to_frame(self) -> Any:
         """Return a pandas frame with a row for each bug and its values in columns."""
