@@ -7,6 +7,7 @@ import queue
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
@@ -101,17 +102,28 @@ class Editor:
                 return message["result"]
             self.told.append(message)
 
-    def wait(self, method: str, fits: Any = lambda params: True) -> Any:
-        """Return the parameters of the next such message of the server that fits."""
-        for message in self.told:
-            if message.get("method") == method and fits(message.get("params")):
-                self.told.remove(message)
-                return message.get("params")
-        while True:
-            message = self._next()
-            if message.get("method") == method and fits(message.get("params")):
-                return message.get("params")
-            self.told.append(message)
+    def wait(
+        self,
+        method: str,
+        fits: Callable[[Any], bool] = lambda params: True,
+        is_past: Callable[[Any], bool] = lambda params: False,
+    ) -> Any:
+        """Return the parameters of the next such message of the server that fits.
+
+        Those on the way that are past are dropped: nobody can wait for them later.
+        """
+        kept: list[dict[str, Any]] = []
+        try:
+            while True:
+                message = self.told.pop(0) if self.told else self._next()
+                params = message.get("params")
+                is_such = message.get("method") == method
+                if is_such and fits(params):
+                    return params
+                if not (is_such and is_past(params)):
+                    kept.append(message)
+        finally:
+            self.told = kept + self.told
 
     def uri(self, name: str) -> str:
         return (self.folder / name).as_uri()
@@ -140,14 +152,16 @@ class Editor:
     def diagnostics(self, name: str, fits: Any = lambda codes: True) -> list[Any]:
         """Wait for the diagnostics of the newest text whose codes fit."""
 
+        def is_of_it(params: Any) -> bool:
+            return bool(params["uri"] == self.uri(name))
+
         def wanted(params: Any) -> bool:
             codes = [d["code"] for d in params["diagnostics"]]
-            same = params["uri"] == self.uri(name)
-            return same and params["version"] == self.versions[name] and fits(codes)
+            is_newest = is_of_it(params) and params["version"] == self.versions[name]
+            return is_newest and fits(codes)
 
-        found: list[Any] = self.wait("textDocument/publishDiagnostics", wanted)[
-            "diagnostics"
-        ]
+        method = "textDocument/publishDiagnostics"
+        found: list[Any] = self.wait(method, wanted, is_of_it)["diagnostics"]
         return found
 
     def of(self, method: str, name: str, **params: Any) -> Any:
