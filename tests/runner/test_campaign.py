@@ -5,7 +5,10 @@ from pathlib import Path
 import pytest
 
 from nomos.runner.events import BugFound, Finished, Started
+from nomos.store.store import Store
 from tests.runner.driving import counts, run
+
+FEW = {"cases": 3, "search": "random"}
 
 
 @pytest.fixture
@@ -203,3 +206,14 @@ def test_every_bug_is_told_once(income):
     _, events = run(income, cases=2000, search="random")
     told = [event.bug.choices for event in events if isinstance(event, BugFound)]
     assert len(told) == len(set(told)) > 0
+
+
+def test_a_recorded_bug_that_is_still_there_is_a_violation(project, income):
+    with Store.open(project.folder / ".nomos") as store:
+        run(income, store=store)
+    seeds = [s for s in range(9) if not run(income, seed=s, **FEW)[0].counts.violations]
+    with Store.open(project.folder / ".nomos") as store:
+        again, _ = run(income, seed=seeds[0], store=store, **FEW)
+    assert again.counts.violations == 0
+    assert again.recorded.still > 0
+    assert again.verdict == "violated"
