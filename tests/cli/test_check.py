@@ -298,3 +298,11 @@ def test_colours_go_to_terminals_unless_NO_COLOR_says_no(  # noqa: N802 - its na
     shown = os.read(master, 10_000)
     os.close(master)
     assert (b"\x1b[1;31merror" in shown) == painted
+
+
+def test_inputs_of_a_domain_that_is_missing_may_be_anything(specs: Path) -> None:
+    text = "import lost;\ninput x;\nvar y := x + 1;\noutput a;\n{ a = f(y) }\n"
+    (specs / "lost.nom").write_text(text + "ensures a == 1;\n")
+    told = run("specs/lost.nom").output
+    assert "takes numbers" not in told
+    assert "there is no `lost.py`" in told

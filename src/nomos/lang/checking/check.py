@@ -131,7 +131,9 @@ def _declare(scope: Scope, origin: Origin) -> None:
             imported.name, Symbol(Kind.IMPORT, Type.UNKNOWN, imported.name.span)
         )
     Shared(scope, tree, origin.libraries, origin.values).declare(tree.shared)
-    type_ = Type.RECORD if scope.offer is None else scope.offer.input_type
+    # Of a domain that is not to be had, nobody knows what its inputs are.
+    type_ = Type.UNKNOWN if tree.imports else Type.RECORD
+    type_ = type_ if scope.offer is None else scope.offer.input_type
     for drawn in tree.inputs:
         name = drawn.name
         kind = type_ if drawn.size is None else Type.LIST

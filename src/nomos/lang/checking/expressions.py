@@ -249,7 +249,7 @@ def _index(scope: Scope, expr: syntax.Index) -> core.Expr:
 
 
 def _item_type(scope: Scope) -> Type:
-    return Type.RECORD if scope.offer is None else scope.offer.input_type
+    return Type.UNKNOWN if scope.offer is None else scope.offer.input_type
 
 
 def _quantifier(scope: Scope, expr: syntax.Quantifier) -> core.Expr:
