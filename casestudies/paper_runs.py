@@ -201,8 +201,6 @@ def complete(results: Results) -> Results:
     """Return results that nothing is missing of; raises what kept one from running."""
     for failure in results.failures:
         raise failure.error
-    if results.stopped:
-        raise KeyboardInterrupt
     return results
 
 
