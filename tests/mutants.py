@@ -34,33 +34,36 @@ TARGETS: dict[str, list[str]] = {
     "store/database.py": ["tests/store"],
     "store/files.py": ["tests/store"],
     "store/store.py": ["tests/store"],
-    "runner/ranges.py": [
+    "runner/campaigns/ranges.py": [
         "tests/runner/test_ranges.py",
         "tests/runner/test_campaign.py",
     ],
-    "runner/campaign.py": [
+    "runner/campaigns/campaign.py": [
         "tests/runner/test_campaign.py",
         "tests/runner/test_confirmation.py",
         "tests/runner/test_resuming.py",
         "tests/runner/test_independence.py",
     ],
-    "runner/bugs.py": [
+    "runner/campaigns/bugs.py": [
         "tests/runner/test_confirmation.py",
         "tests/runner/test_campaign.py",
     ],
-    "runner/violations.py": [
+    "runner/campaigns/violations.py": [
         "tests/runner/test_confirmation.py",
         "tests/runner/test_resuming.py",
     ],
-    "runner/recording.py": ["tests/runner/test_resuming.py"],
+    "runner/campaigns/recording.py": ["tests/runner/test_resuming.py"],
     "runner/stopping.py": ["tests/runner/test_stopping.py"],
     "runner/driver.py": [
         "tests/runner/test_campaign.py",
         "tests/runner/test_stopping.py",
         "tests/runner/test_processes.py",
     ],
-    "runner/reopening.py": ["tests/lying_models/test_commands.py"],
-    "cli/run.py": ["tests/cli/test_run.py", "tests/lying_models/test_runs.py"],
+    "runner/project/reopening.py": ["tests/lying_models/test_commands.py"],
+    "cli/campaigns/run.py": [
+        "tests/cli/test_run.py",
+        "tests/lying_models/test_runs.py",
+    ],
     "cli/output.py": ["tests/lying_models/test_commands.py"],
 }
 _TURNED = {

@@ -107,4 +107,4 @@ def test_killed_once(world: World, name: str) -> None:
 @pytest.mark.parametrize("name", CAMPAIGNS)
 def test_killed_at_a_random_moment(world: World, name: str, seed: int) -> None:
     rng = np.random.default_rng([seed, len(name)])
-    kill_and_resume(world, name, [float(rng.uniform(0.1, 0.85))])
+    kill_and_resume(world, name, [float(rng.uniform(0.1, 0.6))])
