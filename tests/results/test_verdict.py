@@ -120,3 +120,17 @@ def test_how_bugs_were_confirmed_is_said_where_not_all_ran_alone() -> None:
         "109 bugs: of 10 run alone 9 came back (55.5 % to 99.7 % at 95 %); 100 more"
         " came back in a batch of other cases; 3 violations did not come back"
     )
+
+
+def test_recorded_bugs_that_only_show_alone_keep_a_verdict_from_being_clean() -> None:
+    counts = Counts(tests=9, passed=9)
+    problem = problem_of(counts, "", hidden=2)
+    assert problem.startswith("2 recorded bugs broke the property again")
+    given = {"problem": problem, "is_complete": True}
+    assert verdict_of(counts, **given, recorded=2) == "violated"
+    assert verdict_of(counts, problem="", is_complete=True) == "holds"
+
+
+def test_what_did_not_come_back_is_told_without_batches_too() -> None:
+    counts = Counts(tests=9, violations=2, confirmed=2, run_alone=3, unstable=1)
+    assert "1 violation did not come back" in confirmation_text(counts)
