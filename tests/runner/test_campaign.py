@@ -1,11 +1,17 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from nomos.results.result import Counts, Ensures, Subject
+from nomos.runner.campaigns.campaign import Campaign
+from nomos.runner.campaigns.ranges import Plan
+from nomos.runner.campaigns.recording import restore
 from nomos.runner.events import BugFound, Finished, Started
-from nomos.store.store import Store
+from nomos.runner.options import Options
+from nomos.store.store import Row, Store, Unfinished
 from tests.runner.driving import counts, run
 
 FEW = {"cases": 3, "search": "random"}
@@ -217,3 +223,41 @@ def test_a_recorded_bug_that_is_still_there_is_a_violation(project, income):
     assert again.counts.violations == 0
     assert again.recorded.still > 0
     assert again.verdict == "violated"
+
+
+def test_a_store_has_how_often_each_bug_was_met(project, income):
+    with Store.open(project.folder / ".nomos") as store:
+        result, _ = run(income, store=store, cases=3000, search="random", batch=100)
+        (kept,) = store.newest()
+    assert max(bug.seen for bug in result.bugs) > 2
+    assert [(b.case, b.seen) for b in kept.bugs] == [
+        (b.case, b.seen) for b in result.bugs
+    ]
+
+
+def test_until_bug_counts_nothing_behind_the_bug(project):
+    path = project.spec(
+        "never_right",
+        """\
+        import loans;
+        input x1;
+        output d;
+        { d = predict(x1) }
+        ensures d == 7;
+        """,
+    )
+    result, _ = run(path, search="random", until_bug=True, batch=64)
+    assert result.counts.tests == result.counts.violations == 1
+
+
+def test_a_resumed_campaign_counts_crashes_alone_once():
+    subject = Subject("a.nom", "a", ensures=(Ensures("1", "d == 1", 1),))
+    plan = Plan(next_first=0, total=None, batch=None)
+    made = {"seed": 0, "engine": "columns", "input_count": 1}
+    campaign = Campaign(subject, Options(), plan, **made)
+    result = replace(campaign.result(), counts=Counts(tests=9, crashed=3))
+    state = {"next_case": 9, "next_first": 9, "reasons": {}}
+    crashed = Row(case=4, choices=(4,), seen=2, how=3, mask=1, gap=None, bug=None)
+    restore(campaign, Unfinished(1, result, state), [crashed])
+    assert campaign.crashed == campaign.counts().crashed == 3
+    assert campaign.bugs.totals.crashed == 2
