@@ -243,15 +243,8 @@ def from_data(data: Mapping[str, Any]) -> Result:
         ),
         gaps=None if data["gaps"] is None else dict(data["gaps"]),
         bugs=tuple(bug_from_data(bug) for bug in data["bugs"]),
-        crashes=tuple(
-            Crash(**{**crash, "choices": _tuple(crash["choices"])})
-            for crash in data["crashes"]
-        ),
-        recorded=Recorded(
-            data["recorded"]["tried"],
-            _tuple(data["recorded"]["fixed"]),
-            data["recorded"]["still"],
-        ),
+        crashes=tuple(_crash(crash) for crash in data["crashes"]),
+        recorded=_recorded(data["recorded"]),
         fingerprint=data["fingerprint"],
         control=None if data["control"] is None else from_data(data["control"]),
     )
@@ -261,6 +254,14 @@ def bug_from_data(data: Mapping[str, Any]) -> Bug:
     """Return a bug from plain data."""
     tuples = {name: _tuple(data[name]) for name in ("choices", "failures")}
     return Bug(**{**data, **tuples})
+
+
+def _recorded(data: Mapping[str, Any]) -> Recorded:
+    return Recorded(**{**data, "fixed": _tuple(data["fixed"])})
+
+
+def _crash(data: Mapping[str, Any]) -> Crash:
+    return Crash(**{**data, "choices": _tuple(data["choices"])})
 
 
 def _tuple(values: Any) -> tuple[Any, ...]:
