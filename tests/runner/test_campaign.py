@@ -250,14 +250,15 @@ def test_until_bug_counts_nothing_behind_the_bug(project):
     assert result.counts.tests == result.counts.violations == 1
 
 
-def test_a_resumed_campaign_counts_crashes_alone_once():
+def test_a_resumed_campaign_counts_crashes_and_discards_once():
     subject = Subject("a.nom", "a", ensures=(Ensures("1", "d == 1", 1),))
     plan = Plan(next_first=0, total=None, batch=None)
     made = {"seed": 0, "engine": "columns", "input_count": 1}
     campaign = Campaign(subject, Options(), plan, **made)
     result = replace(campaign.result(), counts=Counts(tests=9, crashed=3))
-    state = {"next_case": 9, "next_first": 9, "reasons": {}}
+    state = {"next_case": 9, "next_first": 9, "reasons": {"v < 3": 2}}
     crashed = Row(case=4, choices=(4,), seen=2, how=3, mask=1, gap=None, bug=None)
     restore(campaign, Unfinished(1, result, state), [crashed])
     assert campaign.crashed == campaign.counts().crashed == 3
     assert campaign.bugs.totals.crashed == 2
+    assert campaign.reasons == {"v < 3": 2}
