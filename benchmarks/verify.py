@@ -161,7 +161,7 @@ def run_task(
         bound, oldest = (1.0, 96) if case == "compas" else (0.5, 75)
         path.write_text(LIPSCHITZ.format(case=case, bound=bound, oldest=oldest))
         sys.path.append(str(folder))
-    checked, imported = load_spec(path)
+    checked, imported = load_spec(path).runnable()
     file = (
         folder / "models" / model if model.endswith(".onnx") else trained(case, model)
     )
