@@ -57,7 +57,7 @@ test: lint
 	$(BIN)/python -m pytest -n 2 -m "not slow" --durations=10
 
 test-all: lint $(VENV)/.all
-	$(BIN)/python -m pytest -n 2
+	HYPOTHESIS_PROFILE=default $(BIN)/python -m pytest -n 2
 	$(BIN)/mkdocs build --strict --site-dir build/site
 
 # Branches of everything that needs no extra; fails under 95 %.

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
+from hypothesis import settings
+
+# The same examples in every run; `make test-all` draws new ones each time.
+settings.register_profile("repeatable", derandomize=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 DOMAIN = '''
 import numpy as np

@@ -176,8 +176,9 @@ def test_a_chunk_draws_what_its_cases_draw_alone() -> None:
         assert value == bounded(word, 1, 1000)
         assert draws.integer(int(row), int(position), 1, 1000) == value
         assert draws.seed(int(row), int(position)) == seed_of(word)
-    seeds = draws.seeds(None, 2).tolist()
-    assert seeds == [seed_of(stream.word(2, 100 + row)) for row in range(50)]
+    seeds, waiting = draws.seeds(None, 2)
+    assert waiting is None
+    assert seeds.tolist() == [seed_of(stream.word(2, 100 + row)) for row in range(50)]
 
 
 def test_listed_cases_wait_for_the_choices_they_do_not_have() -> None:
@@ -190,7 +191,11 @@ def test_listed_cases_wait_for_the_choices_they_do_not_have() -> None:
     assert values.tolist() == [1, 6]
     assert waiting is not None and waiting.tolist() == [True, False]
     assert (draws.low[0], draws.high[0]) == (1, 3)
-    assert draws.seeds(None, 0).tolist() == [4, 5, 6] and draws.seed(1, 0) == 5
-    for draw in (lambda: draws.seeds(None, 1), lambda: draws.seed(0, 1)):
-        with pytest.raises(EndlessRange):
-            draw()
+    seeds, waiting = draws.seeds(None, 0)
+    assert seeds.tolist() == [4, 5, 6] and waiting is None and not draws.endless
+    _, waiting = draws.seeds(np.array([1]), 1)
+    assert waiting is not None and waiting.all()
+    assert draws.endless == "a function that draws by itself"
+    assert draws.seed(1, 0) == 5
+    with pytest.raises(EndlessRange):
+        draws.seed(0, 1)

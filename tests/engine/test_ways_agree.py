@@ -360,7 +360,7 @@ def most_alone(text: str) -> Callable[[Any], float | None]:
 
     def share(tale: Any) -> float | None:
         ended = {Verdict.PASSED, Verdict.VIOLATED}
-        quiet = all(case.verdict in ended for case in tale.cases)
+        quiet = not tale.raised and all(case.verdict in ended for case in tale.cases)
         return 0 if quiet and not any(word in text for word in HARD) else None
 
     return share
@@ -389,6 +389,23 @@ def test_many_more_generated_specs_have_them_too(
     make: Callable[..., Any], same: Callable[..., Any], text: str
 ) -> None:
     same(make(text), 520, BATCHES, share=most_alone(text))
+
+
+LATER = (
+    "ensures isclose(label(x1) / 0, getFeat(jitter(x1), 0), 0.5, 1);",
+    "ensures label(x1) / 0 < randReal(0, 1);",
+    "ensures label(x1) / 0 < randInt(0, 1);",
+)
+
+
+@pytest.mark.parametrize("later", LATER)
+def test_an_ensures_that_raises_before_it_draws_leaves_the_violation_before_it(
+    make: Callable[..., Any], same: Callable[..., Any], later: str
+) -> None:
+    text = f"import small; input x1; output d1; {{ d1 = predict(x1) }} ensures d1 == 9; {later}"
+    tale = same(make(text), 520, BATCHES)
+    assert {case.verdict for case in tale.cases} == {Verdict.VIOLATED}
+    assert tale.raised
 
 
 def test_a_usual_spec_is_never_run_alone(

@@ -51,7 +51,8 @@ class Outcome:
 
     `why` is the failed `ensures`, the reason of a discard, or the error; `values` are
     the inputs, vars and outputs of a violated case; `accepted` says that the case got
-    past `requires`.
+    past `requires`; `traceback` is that of a crash, or of an `ensures` that could not
+    be evaluated after another one had failed.
     """
 
     verdict: Verdict
@@ -111,7 +112,7 @@ class Case(Running):
         listen(None)
         choices, accepted = tuple(self.draws.choices), self.accepted
         if self.failures:
-            return self._violated(choices)
+            return self._violated(choices, error)
         match error:
             case None:
                 verdict, why = Verdict.PASSED, ""
@@ -122,13 +123,18 @@ class Case(Running):
                 why = f"{type(error).__name__}: {_text(error)}".strip().removesuffix(
                     ":"
                 )
-                shown = format_traceback(error, self.program.spec.source.name)
+                shown = self._shown(error)
                 return Outcome(
                     Verdict.CRASHED, choices, accepted, why, {}, shown, self.calls
                 )
         return Outcome(verdict, choices, accepted, why, {}, "", self.calls)
 
-    def _violated(self, choices: tuple[int, ...]) -> Outcome:
+    def _shown(self, error: BaseException) -> str:
+        return format_traceback(error, self.program.spec.source.name)
+
+    def _violated(
+        self, choices: tuple[int, ...], later: BaseException | None
+    ) -> Outcome:
         ensures = self.program.spec.ensures
         return Outcome(
             Verdict.VIOLATED,
@@ -136,6 +142,7 @@ class Case(Running):
             accepted=True,
             why=self.failures[0],
             values=dict(self.values),
+            traceback="" if later is None else self._shown(later),
             calls=self.calls,
             failed=sum(
                 1 << n for n, e in enumerate(ensures) if e.text in self.failures

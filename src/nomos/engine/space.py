@@ -81,7 +81,8 @@ def _expand(program: Program, known: Array) -> Iterator[Array]:
     waiting = np.flatnonzero(waits)
     sizes = draws.high[waiting] - draws.low[waiting] + 1
     if len(waiting) and not 0 < int(sizes.min()) <= int(sizes.max()) <= LONGEST_RANGE:
-        raise EndlessRange(f"randInt over more than {LONGEST_RANGE} numbers")
+        long = f"randInt over more than {LONGEST_RANGE} numbers"
+        raise EndlessRange(draws.endless or long)
     while len(waiting):
         # As many of the waiting cases as fill a chunk, but at least one.
         count = max(1, int(np.searchsorted(np.cumsum(sizes), _CHUNK)))

@@ -150,24 +150,24 @@ class Chunk:
 
     def draw(self, at: Array | None, low: Array, high: Array) -> Array:
         """Draw an integer for each row and record it."""
-        rows, position = self._addresses(at)
-        values, waiting = self.draws.integers(rows, position, low, high)
+        values, waiting = self.draws.integers(*self._addresses(at), low, high)
+        return self._drawn(at, values, waiting)
+
+    def draw_reals(self, at: Array | None, low: Array, high: Array) -> Array:
+        """Draw a real number for each row and record its bits."""
+        bits, waiting = self.draws.reals(*self._addresses(at), low, high)
+        return self._drawn(at, bits, waiting).view(np.float64)
+
+    def draw_generators(self, at: Array | None) -> list[np.random.Generator]:
+        """Draw a generator for each row and record its seed."""
+        seeds = self._drawn(at, *self.draws.seeds(*self._addresses(at)))
+        return [generator(seed) for seed in seeds.tolist()]
+
+    def _drawn(self, at: Array | None, values: Array, waiting: Array | None) -> Array:
         if waiting is not None:
             self.mark(at, waiting, Fate.WAITS, "")
         self._record(at, values)
         return values
-
-    def draw_reals(self, at: Array | None, low: Array, high: Array) -> Array:
-        """Draw a real number for each row and record its bits."""
-        values = self.draws.reals(*self._addresses(at), low, high)
-        self._record(at, values.view(np.int64))
-        return values
-
-    def draw_generators(self, at: Array | None) -> list[np.random.Generator]:
-        """Draw a generator for each row and record its seed."""
-        seeds = self.draws.seeds(*self._addresses(at))
-        self._record(at, seeds)
-        return [generator(seed) for seed in seeds.tolist()]
 
     def _addresses(self, at: Array | None) -> tuple[Array | None, Array | int]:
         if isinstance(self.position, int):

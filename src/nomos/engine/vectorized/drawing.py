@@ -37,12 +37,14 @@ class ColumnDraws(Protocol):
 
     def reals(
         self, rows: Array | None, positions: Array | int, low: Array, high: Array
-    ) -> Array:
-        """Draw real numbers from low to high."""
+    ) -> tuple[Array, Array | None]:
+        """Draw real numbers from low to high, as their bits; tell who has to wait."""
         ...
 
-    def seeds(self, rows: Array | None, positions: Array | int) -> Array:
-        """Draw the seeds of generators."""
+    def seeds(
+        self, rows: Array | None, positions: Array | int
+    ) -> tuple[Array, Array | None]:
+        """Draw the seeds of generators; tell who has to wait."""
         ...
 
     def integer(self, row: int, position: int, low: int, high: int) -> int:
@@ -105,13 +107,14 @@ class RandomDraws:
 
     def reals(
         self, rows: Array | None, positions: Array | int, low: Array, high: Array
-    ) -> Array:
-        """Draw real numbers from low to high."""
-        return real_many(self._gather(rows, positions), low, high)
+    ) -> tuple[Array, None]:
+        """Draw real numbers from low to high, as their bits."""
+        drawn = real_many(self._gather(rows, positions), low, high)
+        return drawn.view(np.int64), None
 
-    def seeds(self, rows: Array | None, positions: Array | int) -> Array:
+    def seeds(self, rows: Array | None, positions: Array | int) -> tuple[Array, None]:
         """Draw the seeds of generators."""
-        return (self._gather(rows, positions) >> np.uint64(1)).astype(np.int64)
+        return (self._gather(rows, positions) >> np.uint64(1)).astype(np.int64), None
 
 
 class ReplayedDraws:
@@ -128,11 +131,39 @@ class ReplayedDraws:
         self.lengths = lengths
         self.low = np.zeros(len(known), dtype=np.int64)
         self.high = np.full(len(known), -1, dtype=np.int64)
+        self.endless = ""  # what cannot be listed, where a row waits for such a draw
 
     def integers(
         self, rows: Array | None, positions: Array | int, low: Array, high: Array
     ) -> tuple[Array, Array | None]:
         """Return the known choices, and which rows have none left."""
+        return self._recorded(rows, positions, low, high)
+
+    def reals(
+        self, rows: Array | None, positions: Array | int, low: Array, high: Array
+    ) -> tuple[Array, Array | None]:
+        """Return the known choices, and which rows have none left: they have too many."""
+        return self._endless(rows, positions, "randReal")
+
+    def seeds(
+        self, rows: Array | None, positions: Array | int
+    ) -> tuple[Array, Array | None]:
+        """Return the known seeds, and which rows have none left: they have too many."""
+        return self._endless(rows, positions, "a function that draws by itself")
+
+    def _endless(
+        self, rows: Array | None, positions: Array | int, what: str
+    ) -> tuple[Array, Array | None]:
+        count = len(self.known) if rows is None else len(rows)
+        low = np.zeros(count, dtype=np.int64)
+        values, waiting = self._recorded(rows, positions, low, low + LONGEST_RANGE)
+        if waiting is not None:
+            self.endless = what
+        return values, waiting
+
+    def _recorded(
+        self, rows: Array | None, positions: Array | int, low: Array, high: Array
+    ) -> tuple[Array, Array | None]:
         if rows is None:
             rows = np.arange(len(self.known))
         at = np.broadcast_to(positions, rows.shape)
@@ -141,30 +172,9 @@ class ReplayedDraws:
             return self.known[rows, at], None
         self.low[rows[waiting]] = low[waiting]
         self.high[rows[waiting]] = high[waiting]
-        values = low.copy()
+        values = low.astype(np.int64)
         values[~waiting] = self.known[rows[~waiting], at[~waiting]]
         return values, waiting
-
-    def reals(
-        self, rows: Array | None, positions: Array | int, low: Array, high: Array
-    ) -> Array:
-        """Return the known choices; refuses where one is missing: none can be listed."""
-        rows = np.arange(len(self.known)) if rows is None else rows
-        at = np.broadcast_to(positions, rows.shape)
-        if (at >= self.lengths[rows]).any():
-            raise EndlessRange("randReal")
-        recorded: Array = self.known[rows, at].view(np.float64)
-        return recorded
-
-    def seeds(self, rows: Array | None, positions: Array | int) -> Array:
-        """Return the known seeds; a generator that is not known has too many."""
-        if rows is None:
-            rows = np.arange(len(self.known))
-        at = np.broadcast_to(positions, rows.shape)
-        if (at >= self.lengths[rows]).any():
-            raise EndlessRange("a function that draws by itself")
-        seeds: Array = self.known[rows, at]
-        return seeds
 
     def integer(self, row: int, position: int, low: int, high: int) -> int:
         """Return the known choice of one case."""
