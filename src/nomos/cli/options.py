@@ -124,7 +124,7 @@ _CAMPAIGN = (
         type=_Confirm(),
         metavar="all|N",
         help="How many violations are run again alone; the others in batches."
-        "  [default: 300]",
+        "  [default: 100]",
     ),
     click.option(
         "--max-crashes",

@@ -120,14 +120,14 @@ def real_bounds(low: Any, high: Any) -> tuple[float, float]:
 
 
 def real(word: int, low: float, high: float) -> float:
-    """Map a word to the reals from low to high, both included."""
-    return min(low + (high - low) * ((word >> 11) * 2.0**-53), high)
+    """Map a word to the reals from low to high, both included; zero has no sign."""
+    return min(low + (high - low) * ((word >> 11) * 2.0**-53), high) + 0.0
 
 
 def real_many(words: Array, low: Array, high: Array) -> Array:
     """Map words to their own ranges; the same numbers as `real` gives."""
     shares = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
-    return np.minimum(low + (high - low) * shares, high)
+    return np.minimum(low + (high - low) * shares, high) + 0.0
 
 
 def pattern(value: float) -> int:

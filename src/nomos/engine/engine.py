@@ -113,25 +113,13 @@ class Engine:
     def _repeat(self, violations: Violations) -> Array:
         """Run violations again together, with nothing remembered; tell which came back."""
         keys = keys_of(violations.choices, violations.lengths)
-        known = self._repeated.count
-        places = self._repeated.places(keys, most=_MOST_REMEMBERED)
-        new = np.flatnonzero((places >= known) | (places < 0))
-        if len(new):
-            # Each of them once: the first row of each place, and those without one.
-            _, first = np.unique(places[new], return_index=True)
-            todo = np.union1d(new[first], np.flatnonzero(places < 0))
-            again = self._violated_again(violations.take(todo))
-            grown = np.zeros(self._repeated.count, dtype=bool)
-            grown[: len(self._came_back)] = self._came_back
-            kept = places[todo] >= 0
-            grown[places[todo][kept]] = again[kept]
-            self._came_back = grown
-            unkept = dict(zip(todo[~kept].tolist(), again[~kept], strict=True))
-            came_back = self._came_back[np.maximum(places, 0)]
-            for row, back in unkept.items():
-                came_back[row] = back
-            return came_back
-        return self._came_back[places]
+        places, new = self._repeated.places(keys, most=_MOST_REMEMBERED)
+        unplaced = np.flatnonzero(places < 0)
+        again = self._violated_again(violations.take(np.concatenate([new, unplaced])))
+        self._came_back = np.concatenate([self._came_back, again[: len(new)]])
+        came_back: Array = self._came_back[places]
+        came_back[unplaced] = again[len(new) :]
+        return came_back
 
     def _violated_again(self, violations: Violations) -> Array:
         cases = ListedCases(violations.choices, violations.lengths)

@@ -6,7 +6,7 @@ values and compute none of them again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -168,7 +168,7 @@ class Result:
     next_bug: Estimate | None = None
     ensures: tuple[EnsuresCounts, ...] = ()
     gaps: Mapping[float, int] | None = None  # by how much violations miss, counted
-    bugs: tuple[Bug, ...] = ()
+    bugs: Sequence[Bug] = ()
     crashes: tuple[Crash, ...] = ()
     recorded: Recorded = field(default_factory=Recorded)
     fingerprint: Mapping[str, str] = field(default_factory=dict)
@@ -199,7 +199,7 @@ def count_words(counts: Counts) -> str:
 
 def to_data(result: Result) -> dict[str, Any]:
     """Return a result as plain data, in the form that `--json` writes and a store keeps."""
-    plain = replace(result, live=None, control=None)
+    plain = replace(result, live=None, control=None, bugs=tuple(result.bugs))
     data = asdict(plain)
     subject = data.pop("subject")
     texts = subject.pop("ensures")

@@ -9,7 +9,7 @@ from nomos.engine.engine import Way
 from nomos.errors import NomosError
 
 Search = Literal["auto", "random", "exhaustive"]
-RUN_ALONE = 300  # different violations that are run alone by default
+RUN_ALONE = 100  # different violations that are run alone by default
 
 
 @dataclass(frozen=True, slots=True)

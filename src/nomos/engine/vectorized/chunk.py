@@ -102,6 +102,11 @@ class Chunk:
         self._reason[index] = self.reasons.index(reason)
         self._marked = True
 
+    def run_discarded_alone(self, where: Array) -> None:
+        """Make rows that are marked as discarded hard: a run alone says what they are."""
+        if self._marked:
+            self._fate[where & (self._fate == Fate.DISCARDED)] = Fate.HARD
+
     def standing(self, at: Array | None) -> Array:
         """Return which rows are not marked to leave: a run alone would get here too."""
         fates = self._fate if at is None else self._fate[at]

@@ -91,6 +91,8 @@ class Columns:
             if not holds.all():
                 self._note_gaps(condition, np.flatnonzero(~holds & (self.failed == 0)))
                 self.failed[~holds] |= 1 << number
+        # A discard behind an `ensures` that fails comes too late; where did it draw?
+        self.chunk.run_discarded_alone(self.failed != 0)
         stays = self.chunk.settle()
         if stays is not None:
             self.failed, self.gaps = self.failed[stays], self.gaps[stays]

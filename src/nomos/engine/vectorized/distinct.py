@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 Array = np.ndarray[Any, Any]
-_RECENT = 65_536  # keys that are looked up in a dict before they are sorted in
+_FEWEST = 1024  # slots; always a power of two
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)
 _STEP = np.uint64(0x9E3779B97F4A7C15)
@@ -37,42 +37,72 @@ def _mixed(words: Array) -> Array:
 
 
 class Distinct:
-    """Gives each different key a place: 0, 1, 2 and so on, in the order they come."""
+    """Gives each different key a place: 0, 1, 2 and so on, in the order they come.
+
+    A hash table in two arrays, looked up for all keys at once: where a slot is taken by
+    another key, the next one is tried.
+    """
 
     def __init__(self) -> None:
         self.count = 0
-        self._keys = np.empty(0, dtype=np.uint64)  # sorted
-        self._places = np.empty(0, dtype=np.int64)
-        self._recent: dict[int, int] = {}
+        self._slots(_FEWEST)
 
-    def places(self, keys: Array, *, most: int | None = None) -> Array:
-        """Return the place of each key; a new key gets the next one.
+    def _slots(self, size: int) -> None:
+        self._keys = np.zeros(size, dtype=np.uint64)  # 0: the slot is free
+        self._places = np.full(size, -1, dtype=np.int64)
 
-        Beyond `most` places, keys that are new get -1 and are not kept.
+    def places(self, keys: Array, *, most: int | None = None) -> tuple[Array, Array]:
+        """Return the place of each key, and the index of those that are new.
+
+        A new key gets the next place. Beyond `most` places, new keys get -1 and are
+        not kept.
         """
-        places = np.full(len(keys), -1, dtype=np.int64)
-        if len(self._keys):
-            at = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
-            known = self._keys[at] == keys
-            places[known] = self._places[at[known]]
-        missing = np.flatnonzero(places < 0)
-        wanted, recent = keys[missing].tolist(), self._recent
-        fresh = [key for key in dict.fromkeys(wanted) if key not in recent]
-        if most is not None:
-            fresh = fresh[: max(0, most - self.count)]
-        recent.update(
-            zip(fresh, range(self.count, self.count + len(fresh)), strict=True)
-        )
-        self.count += len(fresh)
-        places[missing] = [recent.get(key, -1) for key in wanted]
-        if len(self._recent) > _RECENT:
-            self._sort_in()
-        return places
+        keys = np.maximum(keys, np.uint64(1))
+        if most is not None and self.count >= most:
+            slots = self._find(keys, claim=False)
+            known = self._keys[slots] == keys
+            return np.where(known, self._places[slots], -1), np.empty(0, np.int64)
+        self._grow(len(keys))
+        slots = self._find(keys, claim=True)
+        new = self._number(slots, most)
+        return self._places[slots], new
 
-    def _sort_in(self) -> None:
-        keys = np.concatenate([self._keys, np.fromiter(self._recent, dtype=np.uint64)])
-        recent = np.fromiter(self._recent.values(), dtype=np.int64)
-        places = np.concatenate([self._places, recent])
-        order = np.argsort(keys, kind="stable")
-        self._keys, self._places = keys[order], places[order]
-        self._recent = {}
+    def _find(self, keys: Array, *, claim: bool) -> Array:
+        """Return the slot of each key; without `claim`, of a new key a free one."""
+        last = np.uint64(len(self._keys) - 1)
+        slots = (keys & last).astype(np.int64)
+        left = np.arange(len(keys))
+        while len(left):
+            at, wanted = slots[left], keys[left]
+            held = self._keys[at]
+            if claim:
+                free = held == 0
+                self._keys[at[free]] = wanted[free]  # of several keys, one gets it
+                held = self._keys[at]
+            taken = held != wanted
+            if not claim:
+                taken &= held != 0
+            left = left[taken]
+            slots[left] = (slots[left] + 1) & int(last)
+        return slots
+
+    def _number(self, slots: Array, most: int | None) -> Array:
+        """Give the slots of new keys their places, in the order of the keys."""
+        new: Array = np.flatnonzero(self._places[slots] < 0)
+        backwards = new[::-1]
+        self._places[slots[backwards]] = -2 - backwards  # the first one stays
+        new = new[self._places[slots[new]] == -2 - new]
+        self._places[slots[new]] = -1
+        new = new if most is None else new[: most - self.count]
+        self._places[slots[new]] = self.count + np.arange(len(new))
+        self.count += len(new)
+        return new
+
+    def _grow(self, more: int) -> None:
+        """Keep at least half of the slots free, whatever comes."""
+        if 2 * (self.count + more) <= len(self._keys):
+            return
+        used = self._places >= 0
+        keys, places = self._keys[used], self._places[used]
+        self._slots(1 << (2 * (self.count + more)).bit_length())
+        self._places[self._find(keys, claim=True)] = places

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nomos.engine.alone import Verdict
-from nomos.engine.judged import CrashedCase, Violations
+from nomos.engine.judged import CrashedCase, Violations, joined, no_violations
+from nomos.results.bug_list import BugList
 from nomos.results.identity import BugNames
 from nomos.results.result import Bug, Subject
 from nomos.runner.campaigns.violations import How, ViolationTable
@@ -93,7 +94,9 @@ class Bugs:
         self.until_bug = until_bug
         self.known = known  # names of the cases that are known bugs
         self.totals = BugTotals()
-        self.kept: list[tuple[int, Bug | _Unnamed]] = []  # with places in the table
+        self._kept: dict[int, Bug] = {}  # by their places in the table
+        self._unnamed: list[tuple[Array, Violations]] = []  # with their places
+        self._left = MOST_BUGS_KEPT  # how many more are kept
         self.unsaved: list[Row] = []  # since the last checkpoint
         self.is_stored = False  # whether a store takes away what is unsaved
         settings = dict(subject.settings)
@@ -103,10 +106,8 @@ class Bugs:
     def take(self, found: Violations, first: int, confirm: Confirm) -> Taken:
         """Take in violations of a chunk, whose first case has the number `first`."""
         before = self.table.count
-        places = self.table.places(found)
-        fresh = np.flatnonzero(places >= before)
-        _, firsts = np.unique(places[fresh], return_index=True)
-        new = found.take(fresh[firsts])
+        places, fresh = self.table.places(found)
+        new = found.take(fresh)
         taken = Taken()
         how = self._run_again(new, first, confirm, taken)
         count = len(how)
@@ -136,7 +137,7 @@ class Bugs:
                 how = how[: some[-1] + 1]
                 taken.stops_at = int(new.rows[some[-1]]) + 1
                 break
-        self._note_others(new, how, first, set(alone))
+        self._note_others(new, how, first, alone)
         return how
 
     def _chosen(self, cases: Array) -> list[int]:
@@ -172,10 +173,10 @@ class Bugs:
             taken.bugs.append(bug)
 
     def _note_others(
-        self, new: Violations, how: Array, first: int, alone: set[int]
+        self, new: Violations, how: Array, first: int, alone: list[int]
     ) -> None:
         """Count the violations that were run again in a batch, and keep some."""
-        others = np.array([n for n in range(len(how)) if n not in alone], dtype=int)
+        others = np.delete(np.arange(len(how)), [n for n in alone if n < len(how)])
         if self.is_stored or self.known:
             for number in others.tolist():
                 self._note(new, number, first, How(how[number]), None)
@@ -185,9 +186,12 @@ class Bugs:
         self.totals.new_bugs += len(bugs)
         self.totals.repeated += len(bugs)
         # Their names wait till the end: most campaigns have many and show a few.
-        some = bugs[: MOST_BUGS_KEPT - len(self.kept)]
-        places = (self.table.count + some).tolist()
-        self.kept += zip(places, _unnamed(new.take(some), first), strict=True)
+        some = bugs[: self._left]
+        if len(some):
+            self._left -= len(some)
+            later = new.take(some)
+            later.rows = later.rows + first
+            self._unnamed.append((self.table.count + some, later))
 
     def _note(
         self,
@@ -199,7 +203,7 @@ class Bugs:
     ) -> Bug | None:
         """Count a new violation, and keep it where there is room."""
         bug = None
-        (found,) = _unnamed(new.take(np.array([number])), first)
+        found = _unnamed(new, number, first)
         if how <= How.BATCH:
             known = self.known and self._case_names(found.choices) in self.known
             self.totals.unique_bugs += 1
@@ -248,8 +252,9 @@ class Bugs:
 
     def keep(self, place: int, bug: Bug) -> None:
         """Keep a bug for the result, while there is room."""
-        if len(self.kept) < MOST_BUGS_KEPT:
-            self.kept.append((place, bug))
+        if self._left > 0:
+            self._left -= 1
+            self._kept[place] = bug
 
     def _count(self, places: Array, found: Violations) -> None:
         """Count the violations of a chunk by what became of them."""
@@ -267,36 +272,33 @@ class Bugs:
                 totals.repeated += back
                 totals.new_bugs += back
 
-    def finished(self) -> tuple[Bug, ...]:
+    def finished(self) -> Sequence[Bug]:
         """Return the bugs that are kept, each with how often it was met."""
-        kept = sorted(self.kept, key=lambda pair: pair[0])
-        times = self.table.seen(np.array([place for place, _ in kept], dtype=int))
-        return tuple(
-            replace(bug, seen=seen)
-            if isinstance(bug, Bug)
-            else self._bug(bug, None, seen=seen)
-            for (_, bug), seen in zip(kept, times, strict=True)
-        )
+        named = np.array(list(self._kept), dtype=np.int64)
+        places = np.concatenate([named, *(places for places, _ in self._unnamed)])
+        order = np.argsort(places)
+        seen = self.table.seen(places[order])
+        bugs = list(self._kept.values())
+        found = joined([found for _, found in self._unnamed] or [no_violations()])
+
+        def bug(number: int) -> Bug:
+            at, times = int(order[number]), seen[number]
+            if at < len(bugs):
+                return replace(bugs[at], seen=times)
+            return self._bug(_unnamed(found, at - len(bugs)), None, seen=times)
+
+        return BugList(len(order), bug)
 
 
-def _unnamed(found: Violations, first: int) -> list[_Unnamed]:
-    """Return violations one by one; their chunk's first case has the number `first`."""
-    return [
-        _Unnamed(
-            case,
-            tuple(choices[:length]),
-            mask,
-            None if math.isnan(gap) else gap,
-        )
-        for case, choices, length, mask, gap in zip(
-            (found.rows + first).tolist(),
-            found.choices.tolist(),
-            found.lengths.tolist(),
-            found.failed.tolist(),
-            found.gaps.tolist(),
-            strict=True,
-        )
-    ]
+def _unnamed(found: Violations, number: int, first: int = 0) -> _Unnamed:
+    """Return one violation; its chunk's first case has the number `first`."""
+    gap = float(found.gaps[number])
+    return _Unnamed(
+        int(found.rows[number]) + first,
+        found.choices_of(number),
+        int(found.failed[number]),
+        None if math.isnan(gap) else gap,
+    )
 
 
 def _how(outcome: RunAlone) -> How:

@@ -58,13 +58,15 @@ class ViolationTable:
         self._columns = _Columns()
         self._touched: set[int] = set()  # places met again since the last checkpoint
 
-    def places(self, violations: Violations) -> Array:
-        """Return the place of each violation; -1 where there is none for it."""
+    def places(self, violations: Violations) -> tuple[Array, Array]:
+        """Return the place of each violation, -1 for none; and which are new."""
         if self.repeats:
             keys = keys_of(violations.choices, violations.lengths)
             return self._distinct.places(keys, most=MOST_TOLD_APART)
-        places = np.arange(len(violations)) + self.count
-        return np.where(places < MOST_TOLD_APART, places, -1)
+        new = np.arange(min(len(violations), MOST_TOLD_APART - self.count))
+        places = np.full(len(violations), -1, dtype=np.int64)
+        places[new] = self.count + new
+        return places, new
 
     def add(self, places: Array, cases: Array, how: Array, found: Violations) -> None:
         """Take in new violations at the next places; none of them is counted yet."""
@@ -96,7 +98,7 @@ class ViolationTable:
 
     def recall(self, cases: Array, how: Array, seen: Array, found: Violations) -> None:
         """Take in all violations of a campaign that is resumed, in their order."""
-        places = self.places(found)
+        places, _ = self.places(found)
         self.add(places, cases, how, found)
         self._columns.seen[places] = seen
 
