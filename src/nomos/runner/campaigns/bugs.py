@@ -20,6 +20,7 @@ from nomos.results.bug_list import BugList
 from nomos.results.identity import BugNames
 from nomos.results.result import Bug, Subject
 from nomos.runner.campaigns.violations import How, ViolationTable
+from nomos.store.files import KnownCases
 from nomos.store.store import Row
 
 Array = np.ndarray[Any, Any]
@@ -86,7 +87,7 @@ class Bugs:
         *,
         confirm: int | None,
         until_bug: bool,
-        known: frozenset[str] = frozenset(),
+        known: KnownCases | None = None,
     ) -> None:
         self.subject = subject
         self.table = table
@@ -205,7 +206,7 @@ class Bugs:
         bug = None
         found = _unnamed(new, number, first)
         if how <= How.BATCH:
-            known = self.known and self._case_names(found.choices) in self.known
+            known = bool(self.known and self._case_names(found.choices) in self.known)
             self.totals.unique_bugs += 1
             self.totals.new_bugs += not known
             self.totals.confirmed += how is How.ALONE
