@@ -19,6 +19,7 @@ from nomos.runner.executors.worker import Setting, Worker
 from nomos.runner.options import Workers
 
 _LOOK_S = 0.05  # how often limits are looked at while waiting
+_PATIENCE_S = 60.0  # how long a cluster may take to make room for a first worker
 
 
 def _import_ray() -> Any:
@@ -54,6 +55,8 @@ class RayCrew:
             },
         }
         self._actor = self._ray.remote(Worker).options(**options)
+        self._starting: dict[Any, Any] = {}  # what says that it is ready, and the actor
+        self._began = time.monotonic()
         self._idle: list[Any] = []
         self._busy: dict[Any, tuple[int, Any, float]] = {}  # ticket, actor, since when
         self._todo: deque[tuple[int, Task]] = deque()
@@ -81,27 +84,54 @@ class RayCrew:
         return self._tickets
 
     def _give_out(self) -> None:
-        while self._todo:
-            if not self._idle and len(self._busy) < self.size:
-                self._idle.append(self._actor.remote(self._setting))
-            if not self._idle:
-                return
+        """Give tasks to actors that are there, and ask for more where some are missing.
+
+        A task never waits for an actor that cannot be placed while others are free.
+        """
+        while self._todo and self._idle:
             ticket, task = self._todo.popleft()
             actor = self._idle.pop()
             reference = getattr(actor, task.method).remote(*task.arguments)
             self._busy[reference] = ticket, actor, time.monotonic()
+        there = len(self._busy) + len(self._starting) + len(self._idle)
+        for _ in range(min(len(self._todo), self.size - there)):
+            actor = self._actor.remote(self._setting)
+            self._starting[actor.__ray_ready__.remote()] = actor
 
     def wait(self) -> Sequence[Answer]:
         """Wait until at least one task is done."""
         while True:
             done, _ = self._ray.wait(
-                list(self._busy), num_returns=1, timeout=_LOOK_S, fetch_local=True
+                [*self._busy, *self._starting],
+                num_returns=1,
+                timeout=_LOOK_S,
+                fetch_local=True,
             )
-            answers = [self._answer(reference) for reference in done]
-            if answers:
-                self._give_out()
-                return answers
+            answers = [
+                self._started(reference)
+                if reference in self._starting
+                else self._answer(reference)
+                for reference in done
+            ]
+            self._give_out()
+            told = [answer for answer in answers if answer is not None]
+            if told:
+                return told
             self._look()
+
+    def _started(self, reference: Any) -> Answer | None:
+        """Take in an actor that is ready; one that could not start costs a task."""
+        actor = self._starting.pop(reference)
+        try:
+            self._ray.get(reference)
+        except self._ray.exceptions.RayError as error:
+            if not self._todo:
+                return None
+            ticket, _ = self._todo.popleft()
+            words = str(error).strip().splitlines()
+            return Answer(ticket, died=Died(f"its worker did not start: {words[0]}"))
+        self._idle.append(actor)
+        return None
 
     def _answer(self, reference: Any) -> Answer:
         ticket, actor, _ = self._busy.pop(reference)
@@ -123,6 +153,8 @@ class RayCrew:
 
     def _look(self) -> None:
         """End actors whose task takes too long; a task asks for at most one chunk."""
+        if not self._busy and not self._idle:
+            self._check_room()
         limit = self._workers.call_timeout_s
         if limit is None:
             return
@@ -131,6 +163,20 @@ class RayCrew:
                 why = f"a call took longer than {limit:g} s (--call-timeout)"
                 self._killed_for[ticket] = why
                 self._ray.kill(actor)
+
+    def _check_room(self) -> None:
+        """Refuse to wait for ever for an actor that no machine has room for."""
+        if time.monotonic() - self._began < _PATIENCE_S:
+            return
+        has = self._ray.cluster_resources()
+        wanted = {"CPU": self._workers.cpus or 0, "GPU": self._workers.gpus or 0}
+        for name, count in wanted.items():
+            if has.get(name, 0) < count:
+                raise NomosError(
+                    f"Ray has no room for a worker: it needs {count:g} {name},"
+                    f" and the cluster has {has.get(name, 0):g}\n"
+                    "help: ask for less, or start more machines"
+                )
 
     def drop(self) -> None:
         """Give up all tasks that are under way or wait."""
@@ -142,8 +188,9 @@ class RayCrew:
     def close(self) -> None:
         """End all actors; leave Ray itself as it was found."""
         self.drop()
-        for actor in self._idle:
+        for actor in (*self._idle, *self._starting.values()):
             self._ray.kill(actor)
         self._idle.clear()
+        self._starting.clear()
         if self._owns:
             self._ray.shutdown()
