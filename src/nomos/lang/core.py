@@ -198,7 +198,7 @@ class Let:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A `requires` or an `ensures`, with its text on one line.
+    """A `requires` or an `ensures`, with its text on one line, its name in front.
 
     `name` is empty where it has none. `indices` are those of the `forall` that it is,
     if it is one: where it fails, they say at which items.

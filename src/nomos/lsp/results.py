@@ -88,16 +88,13 @@ def is_of_this_text(document: Document, result: Result) -> bool:
 def rates(document: Document, results: list[Result]) -> Iterator[tuple[Span, str]]:
     """Yield what was last found of each `ensures` whose text has not changed."""
     for statement in document.parsed.spec.ensures:
-        name = "" if statement.name is None else statement.name.name
         text = format_expr(statement.condition)
+        if statement.name is not None:
+            text = f"{statement.name.name}: {text}"
         for result in results:
             for found in result.ensures:
-                if (found.text, _own_name(found)) == (text, name):
+                if found.text == text:
                     yield statement.span, _rate(document, result, found)
-
-
-def _own_name(found: EnsuresCounts) -> str:
-    return found.name if found.name.isidentifier() else ""
 
 
 def _rate(document: Document, result: Result, found: EnsuresCounts) -> str:

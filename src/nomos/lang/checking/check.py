@@ -223,6 +223,7 @@ def _conditions(
         name = ""
         if isinstance(statement, syntax.Ensures) and statement.name is not None:
             name = statement.name.name
+            text = f"{name}: {text}"
         conditions.append(core.Condition(test, text, line, name, _indices(test)))
     return tuple(conditions)
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 from urllib.parse import quote
 
 from nomos import __version__
 from nomos.report.view import Failure, view
-from nomos.results.result import Result
+from nomos.results.result import Bug, Ensures, Result, Subject
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _MOST_BUGS = 20  # of one property; the rest is in the count
@@ -23,7 +23,7 @@ def sarif(
     only_new: bool = False,
 ) -> dict[str, Any]:
     """Return the document; with `only_new`, known bugs are notes instead of errors."""
-    rules = {result.name: _rule(result) for result in results}
+    rules = {id: rule for result in results for id, rule in _rules(result)}
     names = list(rules)
     failed = [n for result in results for n in _notifications(result)]
     failed += [_notification(path, why) for path, why in failures]
@@ -50,29 +50,43 @@ def sarif(
     return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
-def _rule(result: Result) -> dict[str, Any]:
-    about = result.subject.description or result.name
-    return {"id": result.name, "shortDescription": {"text": _brief(about)}}
+def _rules(result: Result) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield a rule for the property, and one for each `ensures` that has a name."""
+    about = {result.name: result.subject.description or result.name}
+    for one in result.subject.ensures:
+        about.setdefault(_rule_of(result, one), one.text)
+    for id, text in about.items():
+        yield id, {"id": id, "shortDescription": {"text": _brief(text)}}
+
+
+def _rule_of(result: Result, one: Ensures) -> str:
+    named = one.text.startswith(f"{one.name}: ")
+    return f"{result.name}/{one.name}" if named else result.name
+
+
+def _broken(subject: Subject, bug: Bug) -> Ensures:
+    """Return the `ensures` that does not hold; a made-up one where nobody knows it."""
+    same = (one for one in subject.ensures if one.text == bug.failed)
+    return next(same, Ensures("", bug.failed, 1))
 
 
 def _results(
     result: Result, rules: list[str], *, only_new: bool
 ) -> list[dict[str, Any]]:
     counts, subject = result.counts, result.subject
-    lines = {condition.text: condition.line for condition in subject.ensures}
     found = f"{counts.unique_bugs} unique bugs, {view([result]).rate}"
     # New ones first: they must be among those that are listed.
     bugs = sorted(result.bugs, key=lambda bug: not bug.is_new)[:_MOST_BUGS]
     return [
         {
-            "ruleId": result.name,
-            "ruleIndex": rules.index(result.name),
+            "ruleId": (rule := _rule_of(result, _broken(subject, bug))),
+            "ruleIndex": rules.index(rule),
             "level": "note" if only_new and not bug.is_new else "error",
             "message": {
                 "text": f"`{_brief(bug.failed)}` does not hold (bug {bug.id}, model"
                 f" {subject.model or '-'}; {found})"
             },
-            "locations": [_location(subject.spec, lines.get(bug.failed, 1))],
+            "locations": [_location(subject.spec, _broken(subject, bug).line)],
             "partialFingerprints": {"nomosBug/v1": bug.id},
             "properties": _brief(asdict(bug)),
         }
