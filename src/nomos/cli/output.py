@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from nomos.errors import NomosError
+from nomos.files import write_whole
 
 STDOUT = Path("-")
 
@@ -48,25 +49,11 @@ class Output:
                 self.stdout.write(text)
                 self.stdout.flush()
             else:
-                write_file(path, text)
+                write_whole(path, text.encode())
         except (OSError, NomosError) as error:
             self.has_failed = True
             name = "standard output" if path == STDOUT else path
             click.echo(f"error: {name} was not written: {error}", err=True)
-
-
-def write_file(path: Path, text: str) -> None:
-    """Write a file whole or not at all; raises OSError, and leaves nothing then."""
-    if path.exists() and not path.is_file():  # a device or a pipe is not replaced
-        with path.open("w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        return
-    unfinished = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    try:
-        unfinished.write_text(text, encoding="utf-8", newline="\n")
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
 
 
 @contextmanager

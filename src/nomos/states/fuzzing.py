@@ -12,6 +12,7 @@ The rules that make a pool reproducible:
   is the pool that was never saved.
 """
 
+import io
 import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -21,6 +22,8 @@ from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
+
+from nomos.files import write_whole
 
 FILE_FORMAT = 1
 
@@ -174,11 +177,9 @@ class StatePool:
                 )
             ),
         }
-        # A program killed while it writes leaves the last whole file in place.
-        unfinished = path.with_name(path.name + ".part")
-        with unfinished.open("wb") as file:
-            np.savez_compressed(file, allow_pickle=False, **arrays)
-        unfinished.replace(path)
+        packed = io.BytesIO()
+        np.savez_compressed(packed, allow_pickle=False, **arrays)
+        write_whole(path, packed.getvalue())
 
 
 def load_pool(path: Path) -> StatePool:

@@ -10,7 +10,6 @@ file.
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
@@ -21,6 +20,7 @@ from urllib.parse import quote
 import numpy as np
 
 from nomos.errors import StoreError
+from nomos.files import write_whole
 from nomos.results.identity import bug_id, canonical_json
 from nomos.results.result import Bug, Subject
 from nomos.store.database import explained
@@ -90,7 +90,7 @@ def add_known(folder: Path, spec: str, names: Iterable[str]) -> None:
     known = load_known(folder, spec)
     together = known.with_names(names)
     if together is not known:
-        write_whole(_path(folder, spec, ".known"), together.lines())
+        _save(_path(folder, spec, ".known"), together.lines())
 
 
 def case_name(subject: Subject, choices: tuple[int, ...]) -> str:
@@ -119,7 +119,7 @@ def save_cases(
     if len(cases) > before:
         lines = sorted(canonical_json(case) for case in cases)
         text = f'{{"schema":{SCHEMA},"cases":[\n' + ",\n".join(lines) + "\n]}\n"
-        write_whole(_path(folder, subject.spec, ".json"), text.encode())
+        _save(_path(folder, subject.spec, ".json"), text.encode())
 
 
 def load_cases(folder: Path, spec: str) -> list[dict[str, Any]]:
@@ -169,13 +169,7 @@ def _path(folder: Path, spec: str, ending: str) -> Path:
     return folder.joinpath("cases", *inside[:-1], name)
 
 
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all: nobody ever reads half of it."""
-    aside = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+def _save(path: Path, data: bytes) -> None:
     with explained(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            aside.write_bytes(data)
-            aside.replace(path)
-        finally:
-            aside.unlink(missing_ok=True)
+        write_whole(path, data)

@@ -25,8 +25,8 @@ def command(folder: Path, model: str | None, data: Path | None) -> None:
     With a model and its data, the schema is read from the data. Without, an example
     with a small model and data of its own is written.
     """
-    from nomos.cli.output import write_file
     from nomos.errors import NomosError
+    from nomos.files import write_whole
     from nomos.scaffold import example, scaffold
 
     if (model is None) != (data is None):
@@ -41,7 +41,7 @@ def command(folder: Path, model: str | None, data: Path | None) -> None:
     for name, text in project.files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_file(path, text)
+        write_whole(path, text.encode())
         click.echo(f"wrote {path}")
     for note in project.notes:
         click.echo(f"note: {note}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from nomos.errors import StoreError
+from nomos.files import write_whole
 from nomos.train.repairing.judge import Share, Standing
 from nomos.train.repairing.rounds import Round, RoundProgress
 
@@ -35,9 +35,9 @@ class Checkpoint:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             (self.folder.parent / ".gitignore").write_text("*\n")
-            _write(self.folder / files["now"], progress.now)
+            write_whole(self.folder / files["now"], progress.now)
             if not (self.folder / files["best"]).exists():
-                _write(self.folder / files["best"], progress.best_state)
+                write_whole(self.folder / files["best"], progress.best_state)
             document = {
                 "version": _VERSION,
                 "best": progress.best,
@@ -45,7 +45,7 @@ class Checkpoint:
                 "files": files,
                 "rounds": [_round_data(one) for one in progress.rounds],
             }
-            _write(self.folder / "rounds.json", json.dumps(document).encode())
+            write_whole(self.folder / "rounds.json", json.dumps(document).encode())
             for path in self.folder.iterdir():
                 if path.name not in ("rounds.json", *files.values()):
                     path.unlink()
@@ -85,15 +85,6 @@ def repair_key(parts: Sequence[str | bytes]) -> str:
         content = part.encode() if isinstance(part, str) else part
         digest.update(len(content).to_bytes(8, "little") + content)
     return digest.hexdigest()
-
-
-def _write(path: Path, content: bytes) -> None:
-    unfinished = path.with_name(path.name + ".tmp")
-    with unfinished.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    unfinished.replace(path)
 
 
 def _round_data(one: Round) -> dict[str, Any]:
