@@ -229,6 +229,8 @@ def campaign_options(  # noqa: PLR0913 - keywords, each with a default
     resume: bool = False,
     accept: bool = True,
     jobs: int = 1,
+    groups: bool = True,
+    shrink: bool = True,
     default_budget: int = 5000,
     **workers: Any,
 ) -> Options:
@@ -248,7 +250,9 @@ def campaign_options(  # noqa: PLR0913 - keywords, each with a default
         where = Workers(jobs=jobs, **workers)
     except TypeError:
         raise NomosError(f"unknown options: {', '.join(sorted(workers))}") from None
-    return Options(limits, way, search, batch, most, resume, accept, where)
+    return Options(
+        limits, way, search, batch, most, resume, accept, where, groups, shrink
+    )
 
 
 def shown_results(run: Run) -> Results:

@@ -10,6 +10,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from nomos.results.analysis import (
+    Analysis,
+    Shrunk,
+    analysis_from_data,
+    shrunk_from_data,
+)
 from nomos.results.statistics import Estimate, Interval
 
 if TYPE_CHECKING:
@@ -97,6 +103,7 @@ class Bug:
     is_new: bool = True  # not in the list of known bugs
     inputs: Mapping[str, Any] = field(default_factory=dict)
     outputs: Mapping[str, Any] = field(default_factory=dict)
+    shrunk: Shrunk | None = None  # a smaller case that breaks the property too
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +176,7 @@ class Result:
     ensures: tuple[EnsuresCounts, ...] = ()
     gaps: Mapping[float, int] | None = None  # by how much violations miss, counted
     bugs: tuple[Bug, ...] = ()
+    analysis: Analysis | None = None  # groups of bugs, where there are bugs
     crashes: tuple[Crash, ...] = ()
     recorded: Recorded = field(default_factory=Recorded)
     fingerprint: Mapping[str, str] = field(default_factory=dict)
@@ -243,6 +251,7 @@ def from_data(data: Mapping[str, Any]) -> Result:
         ),
         gaps=None if data["gaps"] is None else dict(data["gaps"]),
         bugs=tuple(bug_from_data(bug) for bug in data["bugs"]),
+        analysis=analysis_from_data(data.get("analysis")),
         crashes=tuple(_crash(crash) for crash in data["crashes"]),
         recorded=_recorded(data["recorded"]),
         fingerprint=data["fingerprint"],
@@ -253,7 +262,7 @@ def from_data(data: Mapping[str, Any]) -> Result:
 def bug_from_data(data: Mapping[str, Any]) -> Bug:
     """Return a bug from plain data."""
     tuples = {name: _tuple(data[name]) for name in ("choices", "failures")}
-    return Bug(**{**data, **tuples})
+    return Bug(**{**data, **tuples, "shrunk": shrunk_from_data(data.get("shrunk"))})
 
 
 def _recorded(data: Mapping[str, Any]) -> Recorded:

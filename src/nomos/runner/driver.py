@@ -21,6 +21,7 @@ from nomos.errors import NomosError, Stop
 from nomos.results.result import Result
 from nomos.runner.campaigns.bugs import RunAlone
 from nomos.runner.campaigns.campaign import Campaign
+from nomos.runner.campaigns.explaining import explained, request_of
 from nomos.runner.campaigns.ranges import Plan, Range
 from nomos.runner.campaigns.recording import Recording
 from nomos.runner.events import Event, Finished, Handler, Started
@@ -343,13 +344,30 @@ class Driver:
         self._signals.set_alarm(None)
         for entry in one.entries:  # judged for nothing: the campaign ended before them
             self._answers.pop(entry.ticket or 0, None)
-        result = one.campaign.result()
+        result = self._explained(one, one.campaign.result())
         if one.recording is not None:
             one.recording.finish(result)
         live = Reopened(self._inline, one.job)
         result = replace(result, live=live)
         self._tell(Finished(one.campaign.subject, one.campaign.seed, result))
         return result
+
+    def _explained(self, one: _Active, result: Result) -> Result:
+        """Return a result with groups of its bugs; without them where that fails."""
+        options, campaign = self.options, one.campaign
+        groups = options.groups and not options.budget.until_bug
+        request = request_of(
+            result, campaign.sample, groups=groups, shrink=options.shrink
+        )
+        if request is None or campaign.is_stopped:
+            return result
+        try:
+            return explained(result, self._ask("explain", one.job, request))
+        except Stop:
+            return result
+        except Exception as error:  # a domain's own code: the result is worth more
+            self.warn(f"{result.name}: its bugs are not grouped: {error}")
+            return result
 
     def _sent(self, job: Job) -> Job:
         """Return a job as a worker gets it: one in another process loads it itself."""

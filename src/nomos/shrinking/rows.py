@@ -1,0 +1,190 @@
+"""Rows of a schema brought near to real ones: the fewest features of their own.
+
+A row that is not one of the source is replaced by the nearest real row that still breaks
+the property. Where none does, it becomes a real row with a few features changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from itertools import combinations, islice
+from typing import Any
+
+import numpy as np
+
+from nomos.domain.schema import Category, Flag, OneHot, Schema
+from nomos.shrinking.numbers import integers, reals
+from nomos.shrinking.trying import Case, Tester
+
+Array = np.ndarray[Any, Any]
+_NEAREST = 50  # real rows that are tried as they are
+_BASES = 3  # real rows that a row is brought near to
+_ANCHORS = 20  # real rows for each set of features that must be kept
+_SETS = 12
+_CHANGED = 10.0  # how much more a feature counts that made a case violate
+
+
+class RealRows:
+    """The rows of a source, compared feature by feature."""
+
+    def __init__(self, source: Array, schema: Schema) -> None:
+        self.rows = source
+        self.schema = schema
+        self.slices = [schema.place(f.name)[1] for f in schema.features]
+        numbers = source.astype(np.float64)
+        spans = [float(np.ptp(numbers[:, s])) or 1.0 for s in self.slices]
+        self._scales = np.array(spans)
+
+    def off(self, record: Array, rows: Array | None = None) -> Array:
+        """Return in which features each row differs from a record."""
+        some = self.rows if rows is None else rows
+        apart = [(some[:, s] != record[s]).any(axis=1) for s in self.slices]
+        return np.stack(apart, axis=1)
+
+    def far(self, record: Array) -> Array:
+        """Return how far each row is from a record, for each feature: 0 to 1."""
+        numbers, mine = self.rows.astype(np.float64), record.astype(np.float64)
+        apart = [np.abs(numbers[:, s] - mine[s]).max(axis=1) for s in self.slices]
+        far: Array = np.stack(apart, axis=1) / self._scales
+        return far
+
+    def nearest(self, record: Array) -> Array:
+        """Return the rows by their number of other features, then by how far they are."""
+        apart = self.off(record).sum(axis=1) + self.far(record).mean(axis=1)
+        return np.argsort(apart, kind="stable")
+
+    def mixed(self, record: Array, row: int, kept: Iterable[int]) -> Array:
+        """Return a real row with some features of a record."""
+        made: Array = self.rows[row].copy()
+        for number in kept:
+            made[self.slices[number]] = record[self.slices[number]]
+        return made
+
+
+def nearer_rows(tester: Tester, case: Case, real: RealRows) -> Case:
+    """Bring each record that is no real row near to one."""
+    for number in range(len(case.records)):
+        off = real.off(np.asarray(case.records[number]))
+        same = np.flatnonzero(~off.any(axis=1))
+        if len(same):
+            rows = (*case.rows[:number], int(same[0]), *case.rows[number + 1 :])
+            case = replace(case, rows=rows)
+        elif not tester.uses_labels:
+            case = _Nearer(tester, real, number).nearer(case)
+    return case
+
+
+class _Nearer:
+    """One record of a case on its way to a real row."""
+
+    def __init__(self, tester: Tester, real: RealRows, number: int) -> None:
+        self.tester = tester
+        self.real = real
+        self.number = number
+
+    def _with(self, case: Case, record: Array, row: int) -> Case:
+        n = self.number
+        return replace(
+            case,
+            records=(*case.records[:n], record, *case.records[n + 1 :]),
+            rows=(*case.rows[:n], row, *case.rows[n + 1 :]),
+        )
+
+    def _record(self, case: Case) -> Array:
+        return np.asarray(case.records[self.number])
+
+    def _off(self, case: Case, row: int | None = None) -> list[int]:
+        """Return the features in which the record is not that of its row."""
+        row = case.rows[self.number] if row is None else row
+        off = self.real.off(self._record(case), self.real.rows[row : row + 1])
+        return np.flatnonzero(off[0]).tolist()
+
+    def nearer(self, case: Case) -> Case:
+        """Return the case with a real row, or with as few changes of one as are found."""
+        real, near = self.real, self.real.nearest(self._record(case))[:_NEAREST]
+        rows = [self._with(case, real.rows[row], int(row)) for row in near.tolist()]
+        found = self.tester.first(rows)
+        if found is not None:
+            return rows[found]
+        best: Case | None = None
+        for row in near[:_BASES].tolist():
+            one = self._towards(case, row)
+            if best is None or len(self._off(one)) < len(self._off(best)):
+                best = one
+            if len(self._off(best)) <= 1 or self.tester.left < 1:
+                break
+        assert best is not None
+        return self._closer_numbers(self._anchored(best))
+
+    def _towards(self, case: Case, row: int) -> Case:
+        """Give a record the features of a row, one after the other, while it violates."""
+        case = self._with(case, self._record(case), row)
+        while self.tester.left > 0:
+            off = self._off(case)
+            fewer = [
+                self._with(
+                    case,
+                    self.real.mixed(self._record(case), row, [o for o in off if o != f]),
+                    row,
+                )
+                for f in off
+            ]
+            works = self.tester.violating(fewer)
+            if not works:
+                return case
+            together = [f for n, f in enumerate(off) if n not in works]
+            joint = self.real.mixed(self._record(case), row, together)
+            tried = [self._with(case, joint, row), *(fewer[n] for n in works)]
+            found = self.tester.first(tried)
+            if found is None:
+                return case
+            case = tried[found]
+        return case
+
+    def _anchored(self, case: Case) -> Case:
+        """Look for a real row that needs fewer of the features that matter."""
+        record, kept = self._record(case), self._off(case)
+        off, far = self.real.off(record), self.real.far(record)
+        for size in range(len(kept)):
+            for some in islice(combinations(kept, size), _SETS):
+                others = [f for f in kept if f not in some]
+                apart = _CHANGED * far[:, others].sum(axis=1) + 0.1 * off.sum(axis=1)
+                rows = np.argsort(apart, kind="stable")[:_ANCHORS].tolist()
+                cases = [
+                    self._with(case, self.real.mixed(record, row, some), row)
+                    for row in rows
+                ]
+                found = self.tester.first(cases)
+                if found is not None:
+                    return cases[found]
+        return case
+
+    def _closer_numbers(self, case: Case) -> Case:
+        """Bring the numbers that had to change nearer to those of the row."""
+        for feature in self._off(case):
+            kind = self.real.schema.features[feature]
+            if isinstance(kind, Flag | Category | OneHot):
+                continue
+            at = self.real.slices[feature].start
+            while self.tester.left > 0:
+                record = self._record(case)
+                value = float(record[at])
+                target = float(self.real.rows[case.rows[self.number]][at])
+                cases = []
+                for number in _between(value, target):
+                    made = record.copy()
+                    made[at] = number
+                    cases.append(self._with(case, made, case.rows[self.number]))
+                found = self.tester.first(cases)
+                if found is None:
+                    break
+                case = cases[found]
+        return case
+
+
+def _between(value: float, target: float) -> list[float]:
+    """Return numbers between a row's and a record's, without the row's own."""
+    if value.is_integer() and target.is_integer():
+        return [float(n) for n in integers(int(value), int(target))[1:]]
+    return reals(value, target)[1:]
