@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -60,6 +61,16 @@ class Engine:
         self._most = max(_FEWEST, _MOST_BYTES // max(1, program.record_bytes))
         self.forget()
 
+    def with_inputs(self, rows: Any, labels: Sequence[Any] | None = None) -> Engine:
+        """Return an engine that runs the same spec on other records."""
+        other = copy.copy(self)
+        other.program = self.program.with_inputs(rows, labels)
+        other.alone = self.alone.of(other.program)
+        if self._lanes is not None:
+            other._lanes = self._lanes.of(other.program)
+        other.forget()
+        return other
+
     def forget(self) -> None:
         """Start a campaign afresh: nothing is remembered, nothing counted."""
         self.answers = Answers(len(self.program.source))
@@ -83,10 +94,10 @@ class Engine:
 
     def values(
         self, cases: Cases, rows: Array | None = None, *, with_outputs: bool = False
-    ) -> tuple[Array, dict[str, Column]]:
+    ) -> tuple[Array, Array, dict[str, Column]]:
         """Return which cases come to their block, or its end, and what their names are.
 
-        Only the cases at `rows` are meant, if given. Those that only a run alone could
+        The second result is where in the source the first input was drawn. Only the cases at `rows` are meant, if given. Those that only a run alone could
         judge are left out.
         """
         program = self.program
@@ -103,12 +114,15 @@ class Engine:
                     (self._lanes or Lanes(program)).run(columns, Answers(0))
                 else:
                     columns.block()
+            nowhere = np.empty(0, dtype=np.int64)
             if columns.is_empty:
-                return chunk.rows, {}
+                return chunk.rows, nowhere, {}
             for name in names:  # a value that was put off may let cases leave
                 columns.column(name)
             chunk.settle()
-            return chunk.rows, {name: columns.column(name) for name in names}
+            first = columns.scope[program.spec.inputs[0]].places
+            values = {name: columns.column(name) for name in names}
+            return chunk.rows, nowhere if first is None else first, values
 
     def run(self, cases: Cases, limits: Limits, *, repeat: bool = True) -> Judged:
         """Judge cases in order until so many tests were made or so many crashed.

@@ -103,7 +103,9 @@ class _Grouping:
         self, mine: Array, outputs: Mapping[str, Any], rule: Rule | None, y: Array
     ) -> Group:
         some = [self.bugs[n] for n in np.flatnonzero(mine).tolist()]
-        apart = dict(zip((b.id for b in some), self.typical[mine].tolist(), strict=True))
+        apart = dict(
+            zip((b.id for b in some), self.typical[mine].tolist(), strict=True)
+        )
         by_answer = self._by_answer(y)
         shown = rule or by_answer
         feature, bars = "", tuple[Bar, ...]()

@@ -21,6 +21,7 @@ _CUTS = 12  # of a number's range, among all cases and among violations
 _DEPTH = 3  # conditions
 _BEAM = 15
 _GAIN = 0.02  # in quality, that a further condition must bring
+_DOUBT = 10  # cases without a violation that every rule is taken to cover
 _LIFT = 2.0  # how much more frequent violations must be than anywhere
 
 
@@ -76,10 +77,13 @@ def _meets(feature: Feature, relation: Relation, value: float) -> Array:
 
 
 def _quality(hits: Array, cases: Array, violations: int) -> Array:
-    """Return the F measure in which precision counts more than recall."""
-    precision, recall = hits / np.maximum(cases, 1), hits / violations
-    weighed: Array = 1.25 * precision * recall
-    return weighed / np.maximum(0.25 * precision + recall, 1e-12)
+    """Return the F measure: precision and recall count alike.
+
+    A rule that covers a few cases must be right in more of them to be believed.
+    """
+    precision, recall = hits / (cases + _DOUBT), hits / violations
+    quality: Array = 2 * precision * recall / np.maximum(precision + recall, 1e-12)
+    return quality
 
 
 def search(features: Sequence[Feature], y: Array) -> list[tuple[int, Relation, float]]:
@@ -91,9 +95,7 @@ def search(features: Sequence[Feature], y: Array) -> list[tuple[int, Relation, f
     best: tuple[float, tuple[int, ...]] = (-1.0, ())
     level: list[tuple[int, ...]] = [()]
     for depth in range(_DEPTH):
-        found: dict[tuple[int, ...], float] = {}
-        for used in level:
-            found |= _longer(candidates, used, y, violations)
+        found = _longer(candidates, level, y, violations)
         top = sorted(found.items(), key=lambda item: (-item[1], item[0]))[:_BEAM]
         if not top or top[0][1] <= best[0] + (_GAIN if depth else 0.0):
             break
@@ -103,19 +105,21 @@ def search(features: Sequence[Feature], y: Array) -> list[tuple[int, Relation, f
 
 
 def _longer(
-    candidates: _Candidates, used: tuple[int, ...], y: Array, violations: int
+    candidates: _Candidates, level: Sequence[tuple[int, ...]], y: Array, violations: int
 ) -> dict[tuple[int, ...], float]:
     """Return the best rules with one condition more, and their quality."""
-    mask = np.prod(candidates.masks[list(used)], axis=0, dtype=np.float32)
-    hits = candidates.masks @ (mask * y.astype(np.float32))
-    quality = _quality(hits, candidates.masks @ mask, violations)
+    masks = candidates.masks
+    met = np.array([masks[list(used)].all(axis=0) for used in level], dtype=np.float32)
+    cases, hits = masks @ met.T, masks[:, y] @ met[:, y].T
+    quality = _quality(hits, cases, violations)
     quality[hits < FEWEST] = -1.0
-    best = np.argsort(-quality, kind="stable")[: 2 * _BEAM].tolist()
-    return {
-        tuple(sorted((*used, i))): float(quality[i])
-        for i in best
-        if quality[i] > 0 and candidates.may_join(i, used)
-    }
+    found = {}
+    for number, used in enumerate(level):
+        mine = quality[:, number]
+        for i in np.argsort(-mine, kind="stable")[: 2 * _BEAM].tolist():
+            if mine[i] > 0 and candidates.may_join(i, used):
+                found[tuple(sorted((*used, i)))] = float(mine[i])
+    return found
 
 
 def covered(
@@ -147,7 +151,7 @@ def find_rule(
     others = int((held_out & y).sum())
     base = others / max(1, int(held_out.sum()))
     precision = clopper_pearson(hits, cases)
-    if not cases or precision.low <= _LIFT * base:
+    if hits < FEWEST or precision.low <= _LIFT * base:
         return None
     words = tuple(_words(features[n], relation, v) for n, relation, v in conditions)
     share = hits / others if others else 0.0

@@ -45,7 +45,19 @@ class Rule:
     @property
     def text(self) -> str:
         """The conditions as they are read, bounds of one feature together."""
-        return " and ".join(condition.text for condition in self.conditions)
+        said: list[str] = []
+        for name in dict.fromkeys(c.feature for c in self.conditions):
+            mine = [c for c in self.conditions if c.feature == name]
+            bounds = {c.relation: c for c in mine}
+            low, high = bounds.get(">="), bounds.get("<=")
+            if low is None or high is None:
+                said += [c.text for c in mine]
+            elif low.value == high.value:
+                said.append(f"{name} = {low.text.split()[-1]}")
+            else:
+                ends = low.text.split()[-1], high.text.split()[-1]
+                said.append(f"{name} from {' to '.join(ends)}")
+        return " and ".join(said)
 
 
 @dataclass(frozen=True, slots=True)

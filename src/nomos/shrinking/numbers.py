@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 
 _WHOLE = 40  # values; so many are all tried
+_GRID = 12  # values between one that is too small and one that is not
 _HALVINGS = 12
+_DIGITS = 6
 
 
 def nearest_to_zero(low: float, high: float) -> float:
@@ -14,22 +16,36 @@ def nearest_to_zero(low: float, high: float) -> float:
 
 
 def integers(value: int, target: int) -> list[int]:
-    """Return whole numbers between a target and a value, the nearest to the target first."""
+    """Return whole numbers from a target to a value, the nearest to the target first."""
     apart = abs(value - target)
     sign = 1 if value > target else -1
     if apart <= _WHOLE:
         return [target + sign * step for step in range(apart)]
     steps = {0, 1, 2, 3, *(apart >> n for n in range(1, apart.bit_length()))}
-    rounder = {apart - apart % 10**n for n in range(1, len(str(apart)))}
-    return [target + sign * step for step in sorted(steps | rounder) if step < apart]
+    return [target + sign * step for step in sorted(steps)]
+
+
+def integers_between(floor: int, value: int) -> list[int]:
+    """Return some whole numbers between two, the nearest to the first one first."""
+    apart = abs(value - floor)
+    sign = 1 if value > floor else -1
+    steps = {apart * n // (_GRID + 1) for n in range(1, _GRID + 1)}
+    return [floor + sign * step for step in sorted(steps) if 0 < step < apart]
 
 
 def reals(value: float, target: float) -> list[float]:
-    """Return real numbers between a target and a value, the nearest to the target first."""
+    """Return real numbers from a target to a value, the nearest to the target first."""
     apart = value - target
     found = {target, *(target + apart / 2**n for n in range(1, _HALVINGS))}
-    found |= {rounded for rounded in rounder(value) if _between(rounded, target, value)}
     return sorted(found - {value}, key=lambda number: abs(number - target))
+
+
+def reals_between(floor: float, value: float) -> list[float]:
+    """Return some real numbers between two, the nearest to the first one first."""
+    if abs(value - floor) <= 1e-3 * abs(value):
+        return []
+    step = (value - floor) / (_GRID + 1)
+    return [floor + n * step for n in range(1, _GRID + 1)]
 
 
 def rounder(value: float) -> list[float]:
@@ -38,14 +54,10 @@ def rounder(value: float) -> list[float]:
         return []
     exponent = math.floor(math.log10(abs(value)))
     found = []
-    for digits in range(6):
-        unit = 10.0 ** (digits - exponent)
+    for digits in range(_DIGITS):
         for whole in (math.floor, math.ceil):
-            rounded = whole(value * unit) / unit
+            unit = 10.0 ** (digits - exponent)
+            rounded = round(whole(value * unit) / unit, digits - exponent)
             if rounded != value and rounded not in found:
                 found.append(rounded)
     return found
-
-
-def _between(number: float, one: float, two: float) -> bool:
-    return min(one, two) <= number <= max(one, two)

@@ -14,7 +14,12 @@ from typing import Any
 import numpy as np
 
 from nomos.domain.schema import Category, Flag, OneHot, Schema
-from nomos.shrinking.numbers import integers, reals
+from nomos.shrinking.numbers import (
+    integers,
+    integers_between,
+    reals,
+    reals_between,
+)
 from nomos.shrinking.trying import Case, Tester
 
 Array = np.ndarray[Any, Any]
@@ -22,6 +27,7 @@ _NEAREST = 50  # real rows that are tried as they are
 _BASES = 3  # real rows that a row is brought near to
 _ANCHORS = 20  # real rows for each set of features that must be kept
 _SETS = 12
+_ROUNDS = 5  # how often one number is brought nearer in a row
 _CHANGED = 10.0  # how much more a feature counts that made a case violate
 
 
@@ -125,7 +131,9 @@ class _Nearer:
             fewer = [
                 self._with(
                     case,
-                    self.real.mixed(self._record(case), row, [o for o in off if o != f]),
+                    self.real.mixed(
+                        self._record(case), row, [o for o in off if o != f]
+                    ),
                     row,
                 )
                 for f in off
@@ -166,25 +174,37 @@ class _Nearer:
             kind = self.real.schema.features[feature]
             if isinstance(kind, Flag | Category | OneHot):
                 continue
-            at = self.real.slices[feature].start
-            while self.tester.left > 0:
-                record = self._record(case)
-                value = float(record[at])
-                target = float(self.real.rows[case.rows[self.number]][at])
-                cases = []
-                for number in _between(value, target):
-                    made = record.copy()
-                    made[at] = number
-                    cases.append(self._with(case, made, case.rows[self.number]))
-                found = self.tester.first(cases)
-                if found is None:
-                    break
+            case = self._closer(case, self.real.slices[feature].start)
+        return case
+
+    def _closer(self, case: Case, at: int) -> Case:
+        """Bring one number of the record nearer to that of its row."""
+        row = case.rows[self.number]
+        target = float(self.real.rows[row][at])
+        floor: float | None = None
+        for _ in range(_ROUNDS):
+            record = self._record(case)
+            numbers = _between(float(record[at]), floor, target)
+            if not numbers or self.tester.left < 1:
+                break
+            cases = []
+            for number in numbers:
+                made = record.copy()
+                made[at] = number
+                cases.append(self._with(case, made, row))
+            found = self.tester.first(cases)
+            if found is None:
+                floor = numbers[-1]
+            else:
                 case = cases[found]
+                floor = numbers[found - 1] if found else (floor or target)
         return case
 
 
-def _between(value: float, target: float) -> list[float]:
-    """Return numbers between a row's and a record's, without the row's own."""
+def _between(value: float, floor: float | None, target: float) -> list[float]:
+    """Return numbers between a row's and a record's, the nearest to the row's first."""
     if value.is_integer() and target.is_integer():
-        return [float(n) for n in integers(int(value), int(target))[1:]]
-    return reals(value, target)[1:]
+        if floor is None:
+            return [float(n) for n in integers(int(value), int(target))[1:]]
+        return [float(n) for n in integers_between(int(floor), int(value))]
+    return reals(value, target)[1:] if floor is None else reals_between(floor, value)

@@ -9,16 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from nomos.engine.alone import Alone, Outcome
-from nomos.engine.choices import ReplayedCase
+from nomos.engine.alone import Outcome
 from nomos.engine.engine import Engine
-from nomos.engine.program import Program
 from nomos.results.analysis import Shrunk
 from nomos.results.describe import described
 from nomos.shrinking.draws import rounder_draws, smaller_draws
 from nomos.shrinking.rows import RealRows, nearer_rows
 from nomos.shrinking.texts import shorter_texts
-from nomos.shrinking.trying import Case, Tester, rebuilt
+from nomos.shrinking.trying import Case, Tester, on_records, rebuilt
 
 MOST_TRIED = 500  # cases for one bug
 _NEAREST_PARTNERS = 20
@@ -103,10 +101,11 @@ class Shrinker:
         """Return the case as data, if it is another one and can be replayed from it."""
         records = tester.described(case)
         again = rebuilt(self.program, records, case.draws)
-        same_records = all(a is b for a, b in zip(before.records, case.records, strict=True))
+        same_records = all(
+            a is b for a, b in zip(before.records, case.records, strict=True)
+        )
         if same_records and before.draws == case.draws:
             return None
-        tester.left = 1
         outcome = tester.confirms(again)
         if outcome is None:
             return None
@@ -123,17 +122,11 @@ class Shrinker:
         )
 
 
-def replay_shrunk(program: Program, shrunk: Shrunk) -> Outcome:
+def replay_shrunk(engine: Engine, shrunk: Shrunk) -> Outcome:
     """Run a shrunk case alone."""
-    case = rebuilt(program, shrunk.records, shrunk.draws)
-    records: Any = list(case.records)
-    if isinstance(program.source, np.ndarray):
-        records = np.array(records, dtype=program.source.dtype)
-    labels = None
-    if program.labels is not None:
-        labels = [program.label_at(row) for row in case.rows]
-    own = program.with_inputs(records, labels)
-    return Alone(own).run(ReplayedCase((*range(len(records)), *shrunk.draws)))
+    case = rebuilt(engine.program, shrunk.records, shrunk.draws)
+    choices = (*range(len(case.records)), *shrunk.draws)
+    return on_records(engine, [case]).replay(choices)
 
 
 def _put(items: tuple[Any, ...], number: int, item: Any) -> tuple[Any, ...]:

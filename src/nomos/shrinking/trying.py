@@ -11,7 +11,7 @@ import numpy as np
 
 from nomos.domain.records import get_feature, set_feature
 from nomos.domain.values import plain
-from nomos.engine.alone import Alone, Outcome, Verdict
+from nomos.engine.alone import Outcome, Verdict
 from nomos.engine.cases import ListedCases
 from nomos.engine.choices import ReplayedCase
 from nomos.engine.engine import Engine, Limits
@@ -67,8 +67,8 @@ class Tester:
     """Says which cases break the same `ensures`; counts what that takes."""
 
     def __init__(self, engine: Engine, failed: int, most: int) -> None:
+        self.engine = engine
         self.program = engine.program
-        self.way = engine.way
         self.failed = failed  # the number of the `ensures`
         self.left = most  # cases
         self.tried = 0
@@ -81,7 +81,7 @@ class Tester:
         cases = cases[: self.left]
         if not cases:
             return []
-        engine = Engine(self._program(cases), self.way)
+        engine = on_records(self.engine, cases)
         inputs = len(self.program.spec.inputs)
         choices = [
             (*range(number * inputs, (number + 1) * inputs), *case.draws)
@@ -108,24 +108,17 @@ class Tester:
         """Run a case alone; return what came of it if it violates, else None."""
         inputs = len(case.records)
         noted = _Noted((*range(inputs), *case.draws))
-        outcome = Alone(self._program([case])).run(noted)
+        outcome = on_records(self.engine, [case]).alone.run(noted)
         self.tried += 1
         self.left -= 1
         self.calls += outcome.calls
-        if outcome.verdict is not Verdict.VIOLATED or not outcome.failed >> self.failed & 1:
+        if (
+            outcome.verdict is not Verdict.VIOLATED
+            or not outcome.failed >> self.failed & 1
+        ):
             return None
         self.draws = tuple(noted.drawn[inputs:])
         return outcome
-
-    def _program(self, cases: Sequence[Case]) -> Program:
-        records: Any = [record for case in cases for record in case.records]
-        if isinstance(self.program.source, np.ndarray):
-            records = np.array(records, dtype=self.program.source.dtype)
-            records.flags.writeable = False
-        labels = None
-        if self.program.labels is not None:
-            labels = [self.program.label_at(row) for case in cases for row in case.rows]
-        return self.program.with_inputs(records, labels)
 
     def described(self, case: Case) -> tuple[ShrunkRecord, ...]:
         """Return the records of a case by rows and changes."""
@@ -148,6 +141,19 @@ class Tester:
             if isinstance(value, str | int | float)
             and value != get_feature(before, name, schema)
         }
+
+
+def on_records(engine: Engine, cases: Sequence[Case]) -> Engine:
+    """Return an engine that draws the records of cases, one after the other."""
+    program = engine.program
+    records: Any = [record for case in cases for record in case.records]
+    if isinstance(program.source, np.ndarray):
+        records = np.array(records, dtype=program.source.dtype)
+        records.flags.writeable = False
+    labels = None
+    if program.labels is not None:
+        labels = [program.label_at(row) for case in cases for row in case.rows]
+    return engine.with_inputs(records, labels)
 
 
 def fields_of(record: Any) -> list[str]:

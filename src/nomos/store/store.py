@@ -122,7 +122,7 @@ class Store:
         assert cursor.lastrowid is not None
         return cursor.lastrowid
 
-    def checkpoint(
+    def checkpoint(  # noqa: PLR0913 - keywords
         self,
         campaign: int,
         result: Result,

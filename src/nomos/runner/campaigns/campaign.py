@@ -86,7 +86,7 @@ class Campaign:
             confirm=options.confirm,
             until_bug=options.budget.until_bug,
         )
-        self.sample = Sample(is_listed=plan.is_listed)
+        self.sample = Sample()
         self.next_case = 0
         self.next_first = plan.next_first  # the first of the next range to merge
         self.can_resume = True  # whether a campaign can go on from `next_first`
@@ -194,7 +194,8 @@ class Campaign:
             if taken.stops_at is not None:
                 end, why = taken.stops_at, "a bug was found"
         self._count(judged, end)
-        self.sample.take(judged, end, self.next_case)
+        if not self.plan.is_listed:
+            self.sample.take(judged, end, self.next_case)
         for crash in crashes:
             if crash.row < end:
                 events += self._crash(crash)

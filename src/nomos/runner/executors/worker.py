@@ -131,7 +131,6 @@ class Worker:
             outcomes.append(_run_alone(prepared, choices))
         return outcomes
 
-
     def explain(self, job: Job, request: Request) -> Explained | None:
         """Group the bugs of a campaign; a compiled program tells nothing of its cases."""
         prepared = self.prepared(job)
