@@ -133,6 +133,18 @@ _CAMPAIGN = (
         type=click.IntRange(1),
         help="Give up after so many crashed cases.",
     ),
+    click.option(
+        "--shrink/--no-shrink",
+        default=True,
+        show_default=True,
+        help="Make the bugs that stand for groups smaller.",
+    ),
+    click.option(
+        "--groups/--no-groups",
+        default=True,
+        show_default=True,
+        help="Put bugs into groups, with rules that say where they are.",
+    ),
     click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors."),
 )
 
@@ -205,7 +217,7 @@ def worker_options(command: _Command) -> _Command:
 _SHARED = (
     *("budget", "calls", "search", "way", "batch", "confirm", "max_crashes"),
     *("until_bug", "resume", "jobs", "isolate", "call_timeout_s", "memory_limit_mb"),
-    *("engine", "ray_address", "cpus", "gpus"),
+    *("engine", "ray_address", "cpus", "gpus", "groups", "shrink"),
 )
 
 

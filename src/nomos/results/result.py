@@ -150,6 +150,10 @@ class Live(Protocol):
         """Return the values of a bug as they are at run time; None where it is gone."""
         ...
 
+    def shrunk_values(self, bug: Bug) -> Mapping[str, Any] | None:
+        """Return the values of a bug's smaller case; None where there is none."""
+        ...
+
     def outputs(self, bug: Bug) -> Mapping[str, Any]:
         """Return what the model says in a bug's case, whether it is violated or not."""
         ...
