@@ -9,10 +9,10 @@ import pytest
 
 from nomos.results.analysis import (
     Analysis,
-    Bar,
-    Condition,
-    Group,
+    BugGroup,
+    RegionBar,
     Rule,
+    RuleCondition,
     Shrunk,
     ShrunkRecord,
 )
@@ -33,7 +33,12 @@ from nomos.results.statistics import Estimate, Interval
 
 RATE = Interval(0.1, 0.3, 0.95)
 RULE = Rule(
-    (Condition("age", "<=", 25.0), Condition("sex", "is", "f")), 6, 8, RATE, 0.5, 0.1
+    (RuleCondition("age", "<=", 25.0), RuleCondition("sex", "is", "f")),
+    6,
+    8,
+    RATE,
+    0.5,
+    0.1,
 )
 # Every field has a value that is not its default: none can be forgotten unnoticed.
 FULL = Result(
@@ -90,7 +95,7 @@ FULL = Result(
     ),
     analysis=Analysis(
         groups=(
-            Group(
+            BugGroup(
                 failed="d1 <= d2",
                 outputs={"d1": "high"},
                 bugs=1,
@@ -100,7 +105,7 @@ FULL = Result(
                 region=RULE,
                 by_answer=RULE,
                 feature="age",
-                bars=(Bar("20 to 30", 2, 5),),
+                bars=(RegionBar("20 to 30", 2, 5),),
             ),
         ),
         grouped=1,

@@ -19,7 +19,7 @@ _SAME = "unchanged"
 
 
 @dataclass(frozen=True, slots=True)
-class Feature:
+class CaseFeature:
     """A feature of cases: numbers, or positions among its levels."""
 
     name: str
@@ -91,18 +91,20 @@ def _plain(name: str, values: Column) -> Iterator[tuple[str, Array]]:
         yield name, np.array(values, dtype=object)
 
 
-def features_of(raw: Raw) -> list[Feature]:
+def features_of(raw: Raw) -> list[CaseFeature]:
     """Return features ready to be compared, without those that are always the same."""
     found = []
     for name, values in raw.items():
         if values.dtype != object:
-            feature = Feature(name, values)
+            feature = CaseFeature(name, values)
         else:
             levels, codes = np.unique(values.astype(str), return_inverse=True)
-            feature = Feature(name, codes.astype(np.float64), tuple(levels.tolist()))
+            feature = CaseFeature(
+                name, codes.astype(np.float64), tuple(levels.tolist())
+            )
             if len(levels) > _MOST_LEVELS:
                 words = [float(len(text.split())) for text in values]
-                feature = Feature(f"words of {name}", np.array(words))
+                feature = CaseFeature(f"words of {name}", np.array(words))
         if len(feature.values) and (feature.values != feature.values[0]).any():
             found.append(feature)
     return found[:_MOST_FEATURES]

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from nomos.groups.features import Feature, Raw, features_of, joined
+from nomos.groups.features import CaseFeature, Raw, features_of, joined
 from nomos.groups.rules import find_rule
-from nomos.results.analysis import Bar, Group, Rule
+from nomos.results.analysis import BugGroup, RegionBar, Rule
 from nomos.results.result import Bug
 
 Array = np.ndarray[Any, Any]
@@ -48,14 +48,14 @@ def tell_apart(bugs: Sequence[Bug]) -> bool:
     return len({key_of(0, bug.outputs) for bug in bugs}) <= _MOST_OUTPUTS
 
 
-def group_bugs(bugs: Sequence[Bug], described: Raw, sampled: Sampled) -> list[Group]:
+def group_bugs(bugs: Sequence[Bug], described: Raw, sampled: Sampled) -> list[BugGroup]:
     """Return groups of bugs, the largest first; `described` are the bugs' features."""
     by_outputs = tell_apart(bugs)
     keys = [
         key_of(sum(1 << n for n in bug.failures), bug.outputs if by_outputs else {})
         for bug in bugs
     ]
-    found: list[Group] = []
+    found: list[BugGroup] = []
     grouping = _Grouping(bugs, described, sampled)
     for key, _ in Counter(keys).most_common():
         if len(found) >= _MOST_GROUPS:
@@ -73,14 +73,18 @@ class _Grouping:
         self.sampled = sampled
         self.count = len(sampled.keys)
         both = features_of(joined(sampled.raw, described))
-        self.ours = [Feature(f.name, f.values[self.count :], f.levels) for f in both]
+        self.ours = [
+            CaseFeature(f.name, f.values[self.count :], f.levels) for f in both
+        ]
         self.features = [
-            Feature(f.name, f.values[: self.count], f.levels) for f in both
+            CaseFeature(f.name, f.values[: self.count], f.levels) for f in both
         ]
         self.answers = features_of(sampled.answers)
         self.typical = _distances(self.features, self.ours, len(bugs))
 
-    def groups(self, key: Key, mine: Array, outputs: Mapping[str, Any]) -> list[Group]:
+    def groups(
+        self, key: Key, mine: Array, outputs: Mapping[str, Any]
+    ) -> list[BugGroup]:
         """Return the groups of the bugs with one key, by region."""
         y = np.array([other == key for other in self.sampled.keys], dtype=bool)
         taken = np.zeros(self.count, dtype=bool)
@@ -101,18 +105,18 @@ class _Grouping:
 
     def _group(
         self, mine: Array, outputs: Mapping[str, Any], rule: Rule | None, y: Array
-    ) -> Group:
+    ) -> BugGroup:
         some = [self.bugs[n] for n in np.flatnonzero(mine).tolist()]
         apart = dict(
             zip((b.id for b in some), self.typical[mine].tolist(), strict=True)
         )
         by_answer = self._by_answer(y)
         shown = rule or by_answer
-        feature, bars = "", tuple[Bar, ...]()
+        feature, bars = "", tuple[RegionBar, ...]()
         if shown is not None:
             feature = shown.conditions[0].feature
             bars = self._bars(feature, y)
-        return Group(
+        return BugGroup(
             failed=some[0].failed,
             outputs=outputs,
             bugs=len(some),
@@ -131,7 +135,7 @@ class _Grouping:
             return None
         known, held = self.sampled.answered, self.sampled.held_out
         features = [
-            Feature(f.name, f.values[known], f.levels)
+            CaseFeature(f.name, f.values[known], f.levels)
             for f in (*self.answers, *self.features)
         ]
         found = find_rule(features, y[known], held[known])
@@ -140,12 +144,12 @@ class _Grouping:
             return None
         return found[0]
 
-    def _bars(self, name: str, y: Array) -> tuple[Bar, ...]:
+    def _bars(self, name: str, y: Array) -> tuple[RegionBar, ...]:
         """Return how frequent violations are along a feature."""
         feature = next(f for f in (*self.answers, *self.features) if f.name == name)
         if any(feature is answer for answer in self.answers):
             known = self.sampled.answered
-            feature = Feature(name, feature.values[known], feature.levels)
+            feature = CaseFeature(name, feature.values[known], feature.levels)
             y = y[known]
         x = feature.values
         if feature.levels is not None:
@@ -154,7 +158,8 @@ class _Grouping:
         else:
             parts = _ranges(x)
         return tuple(
-            Bar(label, int((y & part).sum()), int(part.sum())) for label, part in parts
+            RegionBar(label, int((y & part).sum()), int(part.sum()))
+            for label, part in parts
         )
 
 
@@ -175,7 +180,7 @@ def _ranges(x: Array) -> list[tuple[str, Array]]:
     return parts
 
 
-def _met(rule: Rule, features: Sequence[Feature]) -> Array:
+def _met(rule: Rule, features: Sequence[CaseFeature]) -> Array:
     """Return which bugs meet a rule's conditions."""
     by_name = {feature.name: feature for feature in features}
     met = np.ones(len(features[0].values), dtype=bool)
@@ -192,7 +197,7 @@ def _met(rule: Rule, features: Sequence[Feature]) -> Array:
 
 
 def _distances(
-    features: Sequence[Feature], ours: Sequence[Feature], count: int
+    features: Sequence[CaseFeature], ours: Sequence[CaseFeature], count: int
 ) -> Array:
     """Return how far bugs are from what is usual among the sampled cases."""
     far = np.zeros(count)

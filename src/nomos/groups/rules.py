@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from nomos.groups.features import Feature
-from nomos.results.analysis import Condition, Relation, Rule
+from nomos.groups.features import CaseFeature
+from nomos.results.analysis import Relation, Rule, RuleCondition
 from nomos.results.statistics import clopper_pearson
 
 Array = np.ndarray[Any, Any]
@@ -28,7 +28,7 @@ _LIFT = 2.0  # how much more frequent violations must be than anywhere
 class _Candidates:
     """All single conditions, and which cases meet each."""
 
-    def __init__(self, features: Sequence[Feature], y: Array) -> None:
+    def __init__(self, features: Sequence[CaseFeature], y: Array) -> None:
         self.conditions: list[tuple[int, Relation, float]] = []
         masks: list[Array] = []
         for number, feature in enumerate(features):
@@ -43,7 +43,7 @@ class _Candidates:
         return new not in used and all(self.conditions[i][:2] != mine for i in used)
 
 
-def _cuts(feature: Feature, y: Array) -> list[tuple[Relation, float]]:
+def _cuts(feature: CaseFeature, y: Array) -> list[tuple[Relation, float]]:
     values = np.unique(feature.values[~np.isnan(feature.values)])
     if len(values) < 2:
         return []
@@ -61,7 +61,7 @@ def _cuts(feature: Feature, y: Array) -> list[tuple[Relation, float]]:
     return found + [("<=", cut) for cut in cuts if cut < values[-1]]
 
 
-def _meets(feature: Feature, relation: Relation, value: float) -> Array:
+def _meets(feature: CaseFeature, relation: Relation, value: float) -> Array:
     x = feature.values
     met: Array
     match relation:
@@ -86,7 +86,9 @@ def _quality(hits: Array, cases: Array, violations: int) -> Array:
     return quality
 
 
-def search(features: Sequence[Feature], y: Array) -> list[tuple[int, Relation, float]]:
+def search(
+    features: Sequence[CaseFeature], y: Array
+) -> list[tuple[int, Relation, float]]:
     """Return the conditions that best tell violations (`y`) from other cases."""
     violations = int(y.sum())
     candidates = _Candidates(features, y)
@@ -123,7 +125,7 @@ def _longer(
 
 
 def covered(
-    conditions: Sequence[tuple[int, Relation, float]], features: Sequence[Feature]
+    conditions: Sequence[tuple[int, Relation, float]], features: Sequence[CaseFeature]
 ) -> Array:
     """Return which cases meet all conditions."""
     met = np.ones(len(features[0].values), dtype=bool)
@@ -133,7 +135,7 @@ def covered(
 
 
 def find_rule(
-    features: Sequence[Feature], y: Array, held_out: Array, but: Array | None = None
+    features: Sequence[CaseFeature], y: Array, held_out: Array, but: Array | None = None
 ) -> tuple[Rule, Array] | None:
     """Return a rule that held up, and which cases it covers; None where none does.
 
@@ -141,7 +143,7 @@ def find_rule(
     that another rule covers already: they do not help to find this one.
     """
     use = ~held_out if but is None else ~held_out & ~but
-    part = [Feature(f.name, f.values[use], f.levels) for f in features]
+    part = [CaseFeature(f.name, f.values[use], f.levels) for f in features]
     conditions = search(part, y[use]) if features else []
     if not conditions:
         return None
@@ -158,7 +160,7 @@ def find_rule(
     return Rule(words, hits, cases, precision, share, base), met
 
 
-def _words(feature: Feature, relation: Relation, value: float) -> Condition:
+def _words(feature: CaseFeature, relation: Relation, value: float) -> RuleCondition:
     if feature.levels is None:
-        return Condition(feature.name, relation, value)
-    return Condition(feature.name, relation, feature.levels[int(value)])
+        return RuleCondition(feature.name, relation, value)
+    return RuleCondition(feature.name, relation, feature.levels[int(value)])

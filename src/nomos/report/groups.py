@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nomos.report.texts import count, percent
-from nomos.results.analysis import Group, Rule, Shrunk
+from nomos.results.analysis import BugGroup, Rule, Shrunk
 from nomos.results.result import Result
 
 SPREAD_OUT = "no rule: spread out"
@@ -50,7 +50,7 @@ def group_views(results: Sequence[Result]) -> tuple[GroupView, ...]:
     return ()
 
 
-def _view(group: Group, grouped: int, several_ensures: bool) -> GroupView:
+def _view(group: BugGroup, grouped: int, several_ensures: bool) -> GroupView:
     outputs = ", ".join(f"{name} = {value}" for name, value in group.outputs.items())
     said = [outputs] if outputs else []
     said += [f"`{group.failed}` does not hold"] if several_ensures or not said else []

@@ -12,7 +12,7 @@ Relation = Literal["<=", ">=", "is", "is not"]
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class RuleCondition:
     """One part of a rule, such as `age <= 25`."""
 
     feature: str
@@ -35,7 +35,7 @@ class Rule:
     frequent the group is among all held-out cases.
     """
 
-    conditions: tuple[Condition, ...]
+    conditions: tuple[RuleCondition, ...]
     violations: int
     cases: int
     precision: Interval
@@ -61,7 +61,7 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class RegionBar:
     """A part of a feature's range: sampled cases there, and those that violate."""
 
     label: str
@@ -70,7 +70,7 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class BugGroup:
     """Bugs that break the same `ensures` with the same outputs, in one region.
 
     `region` is a rule over features alone; None where the bugs are spread out.
@@ -86,7 +86,7 @@ class Group:
     region: Rule | None = None
     by_answer: Rule | None = None
     feature: str = ""  # along which `bars` show the group
-    bars: tuple[Bar, ...] = ()
+    bars: tuple[RegionBar, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class Analysis:
     bugs smaller. Neither is part of the campaign's counts.
     """
 
-    groups: tuple[Group, ...] = ()
+    groups: tuple[BugGroup, ...] = ()
     grouped: int = 0
     sampled: int = 0
     tried: int = 0
@@ -151,14 +151,16 @@ def shrunk_from_data(data: Mapping[str, Any] | None) -> Shrunk | None:
     return Shrunk(**{**data, "records": records, "draws": tuple(data["draws"])})
 
 
-def _group(data: Mapping[str, Any]) -> Group:
+def _group(data: Mapping[str, Any]) -> BugGroup:
     rules = {name: _rule(data[name]) for name in ("region", "by_answer")}
-    return Group(**{**data, **rules, "bars": tuple(Bar(**bar) for bar in data["bars"])})
+    return BugGroup(
+        **{**data, **rules, "bars": tuple(RegionBar(**bar) for bar in data["bars"])}
+    )
 
 
 def _rule(data: Mapping[str, Any] | None) -> Rule | None:
     if data is None:
         return None
-    conditions = tuple(Condition(**each) for each in data["conditions"])
+    conditions = tuple(RuleCondition(**each) for each in data["conditions"])
     precision = Interval(**data["precision"])
     return Rule(**{**data, "conditions": conditions, "precision": precision})

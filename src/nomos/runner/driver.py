@@ -13,10 +13,8 @@ from itertools import count, product
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from nomos.engine.alone import Verdict
-from nomos.engine.judged import CrashedCase, Judged
+from nomos.engine.judged import Judged, crashed
 from nomos.errors import NomosError, Stop
 from nomos.results.result import Result
 from nomos.runner.campaigns.bugs import RunAlone
@@ -289,13 +287,13 @@ class Driver:
         if died.row is not None:
             before, behind = asked.around(died.row)
             case = replace(before, start=before.stop or 0, stop=behind.start)
-            crash = _Entry(case, answer=Answer(0, [_crashed(died.reason)]))
+            crash = _Entry(case, answer=Answer(0, [crashed(died.reason)]))
             return [self._submit(one, before), crash, self._submit(one, behind)]
         if self._crew.can_tell_row and not asked.one_by_one:
             return [self._submit(one, replace(asked, one_by_one=True))]
         halves = asked.halves()
         if halves is None:
-            return [_Entry(asked, answer=Answer(0, [_crashed(died.reason)]))]
+            return [_Entry(asked, answer=Answer(0, [crashed(died.reason)]))]
         return [self._submit(one, half) for half in halves]
 
     def _confirm(self, job: Job, cases: Sequence[tuple[int, ...]]) -> list[RunAlone]:
@@ -354,20 +352,16 @@ class Driver:
 
     def _explained(self, one: _Active, result: Result) -> Result:
         """Return a result with groups of its bugs; without them where that fails."""
-        options, campaign = self.options, one.campaign
-        groups = options.groups and not options.budget.until_bug
-        request = request_of(
-            result, campaign.sample, groups=groups, shrink=options.shrink
-        )
-        if request is None or campaign.is_stopped:
-            return result
-        try:
-            return explained(result, self._ask("explain", one.job, request))
-        except Stop:
-            return result
-        except Exception as error:  # a domain's own code: the result is worth more
-            self.warn(f"{result.name}: its bugs are not grouped: {error}")
-            return result
+        request = request_of(result, one.campaign.sample, self.options)
+        if request is not None and not one.campaign.is_stopped:
+            try:
+                return explained(result, self._ask("explain", one.job, request))
+            except (
+                Stop,
+                Exception,
+            ) as error:  # whatever it is, the result is worth more
+                self.warn(f"{result.name}: its bugs are not grouped: {error}")
+        return result
 
     def _sent(self, job: Job) -> Job:
         """Return a job as a worker gets it: one in another process loads it itself."""
@@ -382,6 +376,7 @@ class Driver:
 
 def run_prepared(prepared: Prepared, seed: int, options: Options) -> Result:
     """Run one campaign of a job that is ready; Ctrl-C is raised after it has ended."""
+    options = replace(options, groups=False, shrink=False)
     job = Job(Path(prepared.subject.spec), prepared=prepared)
     run = Driver(Path(), options).run([job], [seed])
     if run.stopped or not run.results:
@@ -397,14 +392,3 @@ def _crew(setting: Setting, options: Options) -> Crew:
     from nomos.runner.executors.processes import ProcessCrew
 
     return ProcessCrew(setting, options.workers)
-
-
-def _crashed(reason: str) -> Judged:
-    """Return the verdict on a case that ended its worker."""
-    return Judged(
-        np.array([Verdict.CRASHED], dtype=np.int8),
-        np.zeros(1, dtype=bool),
-        np.zeros(1, dtype=np.int32),
-        np.full(1, -1, dtype=np.int32),
-        crashes=(CrashedCase(0, (), reason, ""),),
-    )

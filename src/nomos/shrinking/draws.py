@@ -13,13 +13,13 @@ from nomos.shrinking.numbers import (
     reals_between,
     rounder,
 )
-from nomos.shrinking.trying import Case, Draw, Tester
+from nomos.shrinking.trying import Draw, OwnCase, Tester
 
 _ROUNDS = 5  # how often one draw is made smaller in a row
 _PASSES = 2  # over all draws: a smaller one may let another be smaller
 
 
-def smaller_draws(tester: Tester, case: Case) -> Case:
+def smaller_draws(tester: Tester, case: OwnCase) -> OwnCase:
     """Return a case whose draws are as small as can be found; it violates alone."""
     for _ in range(_PASSES):
         before = case.draws
@@ -31,7 +31,7 @@ def smaller_draws(tester: Tester, case: Case) -> Case:
     return case
 
 
-def _smaller(tester: Tester, case: Case, position: int, drawn: Draw) -> Case:
+def _smaller(tester: Tester, case: OwnCase, position: int, drawn: Draw) -> OwnCase:
     """Bring one draw near to 0: it lies between a floor that is too small and itself."""
     if drawn.kind == "seed":
         return case
@@ -64,7 +64,7 @@ def _numbers(
     return reals(value, target) if floor is None else reals_between(floor, value)
 
 
-def rounder_draws(tester: Tester, case: Case) -> Case:
+def rounder_draws(tester: Tester, case: OwnCase) -> OwnCase:
     """Return a case whose real draws have as few digits as can be found."""
     for position, drawn in enumerate(tester.draws[: len(case.draws)]):
         if drawn.kind != "real":
@@ -77,7 +77,7 @@ def rounder_draws(tester: Tester, case: Case) -> Case:
     return case
 
 
-def _value(case: Case, position: int, drawn: Draw) -> float:
+def _value(case: OwnCase, position: int, drawn: Draw) -> float:
     choice = case.draws[position]
     return choice if drawn.kind == "integer" else from_pattern(choice)
 
@@ -86,6 +86,6 @@ def _choice(number: float, drawn: Draw) -> int:
     return int(number) if drawn.kind == "integer" else pattern(float(number))
 
 
-def _with(case: Case, position: int, value: int) -> Case:
+def _with(case: OwnCase, position: int, value: int) -> OwnCase:
     draws = case.draws
     return replace(case, draws=(*draws[:position], value, *draws[position + 1 :]))

@@ -20,7 +20,7 @@ from nomos.shrinking.numbers import (
     reals,
     reals_between,
 )
-from nomos.shrinking.trying import Case, Tester
+from nomos.shrinking.trying import OwnCase, Tester
 
 Array = np.ndarray[Any, Any]
 _NEAREST = 50  # real rows that are tried as they are
@@ -68,7 +68,7 @@ class RealRows:
         return made
 
 
-def nearer_rows(tester: Tester, case: Case, real: RealRows) -> Case:
+def nearer_rows(tester: Tester, case: OwnCase, real: RealRows) -> OwnCase:
     """Bring each record that is no real row near to one."""
     for number in range(len(case.records)):
         off = real.off(np.asarray(case.records[number]))
@@ -89,7 +89,7 @@ class _Nearer:
         self.real = real
         self.number = number
 
-    def _with(self, case: Case, record: Array, row: int) -> Case:
+    def _with(self, case: OwnCase, record: Array, row: int) -> OwnCase:
         n = self.number
         return replace(
             case,
@@ -97,23 +97,23 @@ class _Nearer:
             rows=(*case.rows[:n], row, *case.rows[n + 1 :]),
         )
 
-    def _record(self, case: Case) -> Array:
+    def _record(self, case: OwnCase) -> Array:
         return np.asarray(case.records[self.number])
 
-    def _off(self, case: Case, row: int | None = None) -> list[int]:
+    def _off(self, case: OwnCase, row: int | None = None) -> list[int]:
         """Return the features in which the record is not that of its row."""
         row = case.rows[self.number] if row is None else row
         off = self.real.off(self._record(case), self.real.rows[row : row + 1])
         return np.flatnonzero(off[0]).tolist()
 
-    def nearer(self, case: Case) -> Case:
+    def nearer(self, case: OwnCase) -> OwnCase:
         """Return the case with a real row, or with as few changes of one as are found."""
         real, near = self.real, self.real.nearest(self._record(case))[:_NEAREST]
         rows = [self._with(case, real.rows[row], int(row)) for row in near.tolist()]
         found = self.tester.first(rows)
         if found is not None:
             return rows[found]
-        best: Case | None = None
+        best: OwnCase | None = None
         for row in near[:_BASES].tolist():
             one = self._towards(case, row)
             if best is None or len(self._off(one)) < len(self._off(best)):
@@ -123,7 +123,7 @@ class _Nearer:
         assert best is not None
         return self._closer_numbers(self._anchored(best))
 
-    def _towards(self, case: Case, row: int) -> Case:
+    def _towards(self, case: OwnCase, row: int) -> OwnCase:
         """Give a record the features of a row, one after the other, while it violates."""
         case = self._with(case, self._record(case), row)
         while self.tester.left > 0:
@@ -150,7 +150,7 @@ class _Nearer:
             case = tried[found]
         return case
 
-    def _anchored(self, case: Case) -> Case:
+    def _anchored(self, case: OwnCase) -> OwnCase:
         """Look for a real row that needs fewer of the features that matter."""
         record, kept = self._record(case), self._off(case)
         off, far = self.real.off(record), self.real.far(record)
@@ -168,7 +168,7 @@ class _Nearer:
                     return cases[found]
         return case
 
-    def _closer_numbers(self, case: Case) -> Case:
+    def _closer_numbers(self, case: OwnCase) -> OwnCase:
         """Bring the numbers that had to change nearer to those of the row."""
         for feature in self._off(case):
             kind = self.real.schema.features[feature]
@@ -177,7 +177,7 @@ class _Nearer:
             case = self._closer(case, self.real.slices[feature].start)
         return case
 
-    def _closer(self, case: Case, at: int) -> Case:
+    def _closer(self, case: OwnCase, at: int) -> OwnCase:
         """Bring one number of the record nearer to that of its row."""
         row = case.rows[self.number]
         target = float(self.real.rows[row][at])

@@ -16,7 +16,7 @@ from nomos.results.describe import described
 from nomos.shrinking.draws import rounder_draws, smaller_draws
 from nomos.shrinking.rows import RealRows, nearer_rows
 from nomos.shrinking.texts import shorter_texts
-from nomos.shrinking.trying import Case, Tester, on_records, rebuilt
+from nomos.shrinking.trying import OwnCase, Tester, on_records, rebuilt
 
 MOST_TRIED = 500  # cases for one bug
 _NEAREST_PARTNERS = 20
@@ -56,7 +56,7 @@ class Shrinker:
     ) -> Shrunk | None:
         """Return a smaller case than one whose records need not be those of the source."""
         tester = Tester(self.engine, failed, most)
-        case = Case(tuple(records), tuple(rows), draws)
+        case = OwnCase(tuple(records), tuple(rows), draws)
         first = tester.confirms(case)
         found = None
         if first is not None:
@@ -66,7 +66,7 @@ class Shrinker:
         self.calls += tester.calls
         return found
 
-    def _smaller(self, tester: Tester, case: Case) -> Case:
+    def _smaller(self, tester: Tester, case: OwnCase) -> OwnCase:
         """Return the smallest case that is found."""
         case = smaller_draws(tester, case)
         if self._real is not None:
@@ -78,7 +78,7 @@ class Shrinker:
         case = shorter_texts(tester, case)
         return rounder_draws(tester, case)
 
-    def _alike(self, tester: Tester, case: Case, real: RealRows) -> Case:
+    def _alike(self, tester: Tester, case: OwnCase, real: RealRows) -> OwnCase:
         """Replace further records by real rows that are more like the first one."""
         for number in range(1, len(case.records)):
             off = real.off(np.asarray(case.records[0])).sum(axis=1)
@@ -97,7 +97,7 @@ class Shrinker:
             case = case if found is None else cases[found]
         return case
 
-    def _result(self, tester: Tester, before: Case, case: Case) -> Shrunk | None:
+    def _result(self, tester: Tester, before: OwnCase, case: OwnCase) -> Shrunk | None:
         """Return the case as data, if it is another one and can be replayed from it."""
         records = tester.described(case)
         again = rebuilt(self.program, records, case.draws)

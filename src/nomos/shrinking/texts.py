@@ -6,12 +6,12 @@ import re
 from dataclasses import replace
 
 from nomos.domain.records import get_feature, set_feature
-from nomos.shrinking.trying import Case, Tester, fields_of
+from nomos.shrinking.trying import OwnCase, Tester, fields_of
 
 _PHRASE_ENDS = re.compile(r"(?<=[.!?;:,])\s+|\n+")
 
 
-def shorter_texts(tester: Tester, case: Case) -> Case:
+def shorter_texts(tester: Tester, case: OwnCase) -> OwnCase:
     """Return a case with shorter texts; texts that have a label stay as they are."""
     if tester.uses_labels:
         return case
@@ -32,7 +32,7 @@ class _Text:
         self.number = number
         self.key = key
 
-    def shortened(self, case: Case, text: str) -> Case:
+    def shortened(self, case: OwnCase, text: str) -> OwnCase:
         """Leave out phrases, then words."""
         for split in (_PHRASE_ENDS.split, str.split):
             pieces = [piece for piece in split(text) if piece]
@@ -53,7 +53,7 @@ class _Text:
             text = " ".join(pieces)
         return case
 
-    def _with(self, case: Case, text: str) -> Case:
+    def _with(self, case: OwnCase, text: str) -> OwnCase:
         records = list(case.records)
         old = records[self.number]
         records[self.number] = (

@@ -33,7 +33,7 @@ class Draw(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class OwnCase:
     """Records, each with the row of the source that it is compared with, and draws."""
 
     records: tuple[Any, ...]
@@ -76,7 +76,7 @@ class Tester:
         self.uses_labels = uses_labels(self.program.spec)
         self.draws: tuple[Draw, ...] = ()  # of the case that was last run alone
 
-    def violating(self, cases: Sequence[Case]) -> list[int]:
+    def violating(self, cases: Sequence[OwnCase]) -> list[int]:
         """Return which of the cases violate, as far as they may still be tried."""
         cases = cases[: self.left]
         if not cases:
@@ -97,14 +97,14 @@ class Tester:
         rows: list[int] = found.rows[same].tolist()
         return rows
 
-    def first(self, cases: Sequence[Case]) -> int | None:
+    def first(self, cases: Sequence[OwnCase]) -> int | None:
         """Return which of the cases is the first to violate in a batch, then alone."""
         for number in self.violating(cases)[:_MOST_ALONE]:
             if self.confirms(cases[number]) is not None:
                 return number
         return None
 
-    def confirms(self, case: Case) -> Outcome | None:
+    def confirms(self, case: OwnCase) -> Outcome | None:
         """Run a case alone; return what came of it if it violates, else None."""
         inputs = len(case.records)
         noted = _Noted((*range(inputs), *case.draws))
@@ -120,7 +120,7 @@ class Tester:
         self.draws = tuple(noted.drawn[inputs:])
         return outcome
 
-    def described(self, case: Case) -> tuple[ShrunkRecord, ...]:
+    def described(self, case: OwnCase) -> tuple[ShrunkRecord, ...]:
         """Return the records of a case by rows and changes."""
         return tuple(
             ShrunkRecord(row, self._changes(record, row))
@@ -143,7 +143,7 @@ class Tester:
         }
 
 
-def on_records(engine: Engine, cases: Sequence[Case]) -> Engine:
+def on_records(engine: Engine, cases: Sequence[OwnCase]) -> Engine:
     """Return an engine that draws the records of cases, one after the other."""
     program = engine.program
     records: Any = [record for case in cases for record in case.records]
@@ -167,7 +167,7 @@ def fields_of(record: Any) -> list[str]:
 
 def rebuilt(
     program: Program, records: Sequence[ShrunkRecord], draws: tuple[int, ...]
-) -> Case:
+) -> OwnCase:
     """Return the case that records by rows and changes stand for."""
     made = []
     for shrunk in records:
@@ -178,7 +178,7 @@ def rebuilt(
             else:
                 record = set_feature(record, key, value, program.schema)
         made.append(record)
-    return Case(tuple(made), tuple(record.row for record in records), draws)
+    return OwnCase(tuple(made), tuple(record.row for record in records), draws)
 
 
 def uses_labels(spec: core.Spec) -> bool:

@@ -14,7 +14,7 @@ from nomos.engine.engine import Engine
 from nomos.engine.vectorized.chunk import padded
 from nomos.groups.features import Raw, raw_features
 from nomos.groups.grouping import group_bugs, tell_apart
-from nomos.results.analysis import Analysis, Group, Shrunk
+from nomos.results.analysis import Analysis, BugGroup, Shrunk
 from nomos.results.result import Bug, Counts, Result
 from nomos.runner.campaigns.sample import SIZE, Sample
 from nomos.runner.campaigns.sampling import (
@@ -24,6 +24,7 @@ from nomos.runner.campaigns.sampling import (
     random_parts,
 )
 from nomos.runner.jobs import Prepared
+from nomos.runner.options import Options
 from nomos.shrinking.shrink import MOST_TRIED, Shrinker
 
 Array = np.ndarray[Any, Any]
@@ -60,10 +61,12 @@ class Explained:
     shrunk: Mapping[str, Shrunk] = field(default_factory=dict)
 
 
-def request_of(
-    result: Result, sample: Sample, *, groups: bool, shrink: bool
-) -> Request | None:
-    """Return what is to be explained; None where nothing is."""
+def request_of(result: Result, sample: Sample, options: Options) -> Request | None:
+    """Return what is to be explained; None where nothing is.
+
+    A campaign that stops at the first bug has no sample to find rules on.
+    """
+    groups, shrink = options.groups and not options.budget.until_bug, options.shrink
     bugs = tuple(bug for bug in result.bugs if bug.inputs or bug.outputs)
     if result.verdict != "violated" or result.problem or not bugs:
         return None
@@ -106,7 +109,7 @@ def explained(result: Result, found: Explained | None) -> Result:
 
 
 def explain(prepared: Prepared, request: Request) -> Explained:
-    """Group bugs, find rules, and make the bugs that are shown smaller."""
+    """BugGroup bugs, find rules, and make the bugs that are shown smaller."""
     engine = prepared.engine
     analysis = Analysis()
     if request.groups:
@@ -155,7 +158,7 @@ def _described(engine: Engine, bugs: Sequence[Bug]) -> Raw:
 
 
 def _shrink(
-    shrinker: Shrinker, request: Request, groups: Sequence[Group]
+    shrinker: Shrinker, request: Request, groups: Sequence[BugGroup]
 ) -> dict[str, Shrunk]:
     """Make the bugs smaller that stand for their groups, the largest groups first."""
     chosen = [g.smallest for g in groups] + [g.worst for g in groups]
