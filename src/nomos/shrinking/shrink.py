@@ -68,9 +68,13 @@ class Shrinker:
 
     def _smaller(self, tester: Tester, case: OwnCase) -> OwnCase:
         """Return the smallest case that is found."""
-        case = smaller_draws(tester, case)
+        first, case = case, smaller_draws(tester, case)
         if self._real is not None:
             moved = nearer_rows(tester, case, self._real)
+            if _off(tester, moved) and case.draws != first.draws:
+                # A smaller step may need a row that is farther from real ones.
+                other = nearer_rows(tester, first, self._real)
+                moved = min((moved, other), key=lambda one: _off(tester, one))
             moved = self._alike(tester, moved, self._real)
             # The case that was last run alone may be another one: its ranges hold now.
             if tester.confirms(moved) is not None:
@@ -127,6 +131,11 @@ def replay_shrunk(engine: Engine, shrunk: Shrunk) -> Outcome:
     case = rebuilt(engine.program, shrunk.records, shrunk.draws)
     choices = (*range(len(case.records)), *shrunk.draws)
     return on_records(engine, [case]).replay(choices)
+
+
+def _off(tester: Tester, case: OwnCase) -> int:
+    """Return how many features are not those of the rows that records are compared with."""
+    return sum(len(record.changes) for record in tester.described(case))
 
 
 def _put(items: tuple[Any, ...], number: int, item: Any) -> tuple[Any, ...]:
