@@ -23,12 +23,14 @@ from nomos.cli.options import (
     worker_options,
 )
 from nomos.cli.output import STDOUT, Output, ReportPath, own_stdout
+from nomos.errors import NomosError
 
 if TYPE_CHECKING:
     from nomos.results.result import Result
     from nomos.runner.driver import Run
     from nomos.runner.events import Handler
     from nomos.runner.jobs import Job
+    from nomos.runner.options import Options
     from nomos.runner.project.config import Config
     from nomos.runner.project.specs import LoadedSpec
 
@@ -75,6 +77,11 @@ _FILES = ("json_file", "html_file", "junit_file", "sarif_file", "events_file")
     show_default=True,
     help="new: exit 1 only for bugs that .nomos/cases does not list as known.",
 )
+@click.option(
+    "--sanity",
+    is_flag=True,
+    help="Plant faults in the model's answers, and say which of them each spec notices.",
+)
 @keeping_options
 @click.option(
     "--resume",
@@ -100,6 +107,7 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     nomos run specs/ --seeds 10 --json results.json
     nomos run specs/ --fail-on new --junit nomos.xml
     nomos run specs/games.nom --control specs/chance.nom
+    nomos run specs/ --sanity
 
     Exit status: 0 no violation, 1 violations, 2 wrong usage or a bad spec, 3 something
     was not judged (a model, its data or some cases failed, or answers did not come
@@ -117,6 +125,8 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     config = load_config(root)
     jobs = _jobs(paths, loaded, root, config, options)
     seed = config.seed if options["seed"] is None else options["seed"]
+    if options["sanity"]:
+        sys.exit(_sanity(jobs, root, seed, run_options(options, config.budget)))
     piped = STDOUT in [options[name] for name in _FILES]
     with ExitStack() as stack:
         signals = stack.enter_context(Signals())
@@ -144,6 +154,30 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     statuses |= {status_of(result, options["fail_on"]) for result in run.results}
     statuses.add(3 if output.has_failed or not run.results else 0)
     sys.exit(EXIT_STATUS.get(run.stopped) or max(statuses))
+
+
+def _sanity(jobs: list[Job], root: Path, seed: int, options: Options) -> int:
+    """Say what specs notice; 0 if each notices something, 3 if one could not be tried."""
+    from nomos.report.sanity import sanity_lines
+    from nomos.runner.jobs import Preparing
+    from nomos.runner.project.specs import load_spec
+    from nomos.sanity.sanity import check_sanity
+
+    status = 0
+    preparing = Preparing(root, options.way)
+    for job in jobs:
+        try:
+            loaded = job.loaded or load_spec(job.path)
+            found = check_sanity(preparing.prepare(loaded, job.settings), seed, options)
+        except NomosError as error:
+            click.echo(f"error: {error}", err=True)
+            status = 3
+            continue
+        for line in sanity_lines(found):
+            click.echo(line)
+        if not any(fault.is_noticed for fault in found.faults):
+            status = max(status, 1)
+    return status
 
 
 def status_of(result: Result, fail_on: str) -> int:
