@@ -88,30 +88,33 @@ class _Grouping:
         """Return the groups of the bugs with one key, by region."""
         y = np.array([other == key for other in self.sampled.keys], dtype=bool)
         taken = np.zeros(self.count, dtype=bool)
+        by_answer = self._by_answer(y)
         found = []
         for _ in range(_MOST_REGIONS):
             rule = find_rule(self.features, y, self.sampled.held_out, taken)
             if rule is None:
                 break
-            inside = mine & _met(rule[0], self.ours)
+            inside = mine & meets(rule[0], self.ours)
             if inside.any():
-                here = y & rule[1] & ~taken
-                found.append(self._group(inside, outputs, rule[0], here))
+                found.append(self._group(inside, outputs, (rule[0], by_answer), y))
                 mine = mine & ~inside
             taken |= rule[1]
         if mine.any():
-            found.append(self._group(mine, outputs, None, y & ~taken))
+            found.append(self._group(mine, outputs, (None, by_answer), y))
         return found
 
     def _group(
-        self, mine: Array, outputs: Mapping[str, Any], rule: Rule | None, y: Array
+        self,
+        mine: Array,
+        outputs: Mapping[str, Any],
+        rules: tuple[Rule | None, Rule | None],
+        y: Array,
     ) -> BugGroup:
         some = [self.bugs[n] for n in np.flatnonzero(mine).tolist()]
         apart = dict(
             zip((b.id for b in some), self.typical[mine].tolist(), strict=True)
         )
-        by_answer = self._by_answer(y)
-        shown = rule or by_answer
+        shown = rules[0] or rules[1]
         feature, bars = "", tuple[RegionBar, ...]()
         if shown is not None:
             feature = shown.conditions[0].feature
@@ -123,8 +126,8 @@ class _Grouping:
             smallest=min(some, key=_size).id,
             most_real=min(some, key=lambda bug: (apart[bug.id], bug.case)).id,
             worst=min(some, key=lambda bug: (-abs(bug.gap or 0.0), bug.case)).id,
-            region=rule,
-            by_answer=by_answer,
+            region=rules[0],
+            by_answer=rules[1],
             feature=feature,
             bars=bars,
         )
@@ -180,8 +183,8 @@ def _ranges(x: Array) -> list[tuple[str, Array]]:
     return parts
 
 
-def _met(rule: Rule, features: Sequence[CaseFeature]) -> Array:
-    """Return which bugs meet a rule's conditions."""
+def meets(rule: Rule, features: Sequence[CaseFeature]) -> Array:
+    """Return which cases meet a rule's conditions."""
     by_name = {feature.name: feature for feature in features}
     met = np.ones(len(features[0].values), dtype=bool)
     for condition in rule.conditions:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nomos.report.texts import count, percent
 from nomos.results.analysis import BugGroup, Rule, Shrunk
@@ -46,7 +46,15 @@ def group_views(results: Sequence[Result]) -> tuple[GroupView, ...]:
         if result.analysis is not None and result.analysis.groups:
             grouped = result.analysis.grouped
             told = len(result.ensures) > 1
-            return tuple(_view(g, grouped, told) for g in result.analysis.groups)
+            said: set[Rule] = set()  # of all bugs with the same outputs, so once
+            views = []
+            for group in result.analysis.groups:
+                if group.by_answer in said:
+                    group = replace(group, by_answer=None)
+                elif group.by_answer is not None:
+                    said.add(group.by_answer)
+                views.append(_view(group, grouped, told))
+            return tuple(views)
     return ()
 
 

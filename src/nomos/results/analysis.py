@@ -74,7 +74,8 @@ class BugGroup:
     """Bugs that break the same `ensures` with the same outputs, in one region.
 
     `region` is a rule over features alone; None where the bugs are spread out.
-    `by_answer` may use the model's answer and confidence for the first call.
+    `by_answer` is one for all bugs of these outputs, which may use the model's answer and
+    confidence for the first call.
     """
 
     failed: str  # the text of the first `ensures` that does not hold

@@ -25,7 +25,7 @@ from nomos.shrinking.trying import OwnCase, Tester
 Array = np.ndarray[Any, Any]
 _NEAREST = 50  # real rows that are tried as they are
 _BASES = 3  # real rows that a row is brought near to
-_ANCHORS = 20  # real rows for each set of features that must be kept
+_ANCHORS = 30  # real rows for each set of features that must be kept
 _SETS = 12
 _ROUNDS = 5  # how often one number is brought nearer in a row
 _CHANGED = 10.0  # how much more a feature counts that made a case violate
@@ -157,6 +157,7 @@ class _Nearer:
         for size in range(len(kept)):
             for some in islice(combinations(kept, size), _SETS):
                 others = [f for f in kept if f not in some]
+                others += [f for f in self.tester.changed if f not in kept]
                 apart = _CHANGED * far[:, others].sum(axis=1) + 0.1 * off.sum(axis=1)
                 rows = np.argsort(apart, kind="stable")[:_ANCHORS].tolist()
                 cases = [

@@ -75,6 +75,7 @@ class Tester:
         self.calls = 0
         self.uses_labels = uses_labels(self.program.spec)
         self.draws: tuple[Draw, ...] = ()  # of the case that was last run alone
+        self.changed: frozenset[int] = frozenset()  # features, in that case
 
     def violating(self, cases: Sequence[OwnCase]) -> list[int]:
         """Return which of the cases violate, as far as they may still be tried."""
@@ -118,7 +119,25 @@ class Tester:
         ):
             return None
         self.draws = tuple(noted.drawn[inputs:])
+        self.changed = self._changed(outcome.values)
         return outcome
+
+    def _changed(self, values: Mapping[str, Any]) -> frozenset[int]:
+        """Return the features in which the rows of a case differ, by their numbers."""
+        schema = self.program.schema
+        if schema is None:
+            return frozenset()
+        rows = [
+            value
+            for value in values.values()
+            if isinstance(value, np.ndarray) and value.shape == (schema.width,)
+        ]
+        return frozenset(
+            number
+            for number, feature in enumerate(schema.features)
+            for at in [schema.place(feature.name)[1]]
+            if any((row[at] != rows[0][at]).any() for row in rows[1:])
+        )
 
     def described(self, case: OwnCase) -> tuple[ShrunkRecord, ...]:
         """Return the records of a case by rows and changes."""

@@ -136,8 +136,12 @@ class ReplayedDraws:
     def integers(
         self, rows: Array | None, positions: Array | int, low: Array, high: Array
     ) -> tuple[Array, Array | None]:
-        """Return the known choices, and which rows have none left."""
-        return self._recorded(rows, positions, low, high)
+        """Return the known choices, and which rows have none left, or none that fits."""
+        values, waiting = self._recorded(rows, positions, low, high)
+        outside = (values < low) | (values > high)
+        if outside.any():  # a run alone says so
+            waiting = outside if waiting is None else waiting | outside
+        return values, waiting
 
     def reals(
         self, rows: Array | None, positions: Array | int, low: Array, high: Array
