@@ -33,17 +33,19 @@ def clearest(results: Sequence[Result]) -> tuple[Result, Bug] | None:
 def by_clearness(result: Result) -> list[Bug]:
     """Return bugs, the clearest first.
 
-    That is one that was made smaller, of these the one with the fewest changed features,
-    of these the one that misses by most, of these the first. Only bugs with values are
-    weighed, where there are any.
+    That is the smallest of the largest group, where there are groups; else the one with
+    the fewest changed features, of these the one that misses by most, of these the first.
+    Only bugs with values are weighed, where there are any.
     """
     weighed = [bug for bug in result.bugs if bug.inputs or bug.outputs]
+    groups = () if result.analysis is None else result.analysis.groups
+    first = {group.smallest: number for number, group in enumerate(groups)}
     some = (weighed or list(result.bugs))[:_MOST_WEIGHED]
-    weighed = some + [b for b in weighed[_MOST_WEIGHED:] if b.shrunk is not None]
+    weighed = some + [bug for bug in weighed[_MOST_WEIGHED:] if bug.id in first]
 
-    def key(bug: Bug) -> tuple[bool, int, float]:
-        changes = card_of(result, bug).changes
-        return bug.shrunk is None, changes, -(bug.gap or 0.0)
+    def key(bug: Bug) -> tuple[int, int, float]:
+        rank = first.get(bug.id, len(first))
+        return rank, card_of(result, bug).changes, -(bug.gap or 0.0)
 
     return sorted(weighed, key=key)
 
