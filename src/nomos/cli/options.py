@@ -133,18 +133,6 @@ _CAMPAIGN = (
         type=click.IntRange(1),
         help="Give up after so many crashed cases.",
     ),
-    click.option(
-        "--shrink/--no-shrink",
-        default=True,
-        show_default=True,
-        help="Make the bugs that stand for groups smaller.",
-    ),
-    click.option(
-        "--groups/--no-groups",
-        default=True,
-        show_default=True,
-        help="Put bugs into groups, with rules that say where they are.",
-    ),
     click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors."),
 )
 
@@ -152,6 +140,27 @@ _CAMPAIGN = (
 def campaign_options(command: _Command) -> _Command:
     """Add the options that say which cases are run, and how."""
     return _with(_CAMPAIGN, command)
+
+
+_EXPLAINING = (
+    click.option(
+        "--groups/--no-groups",
+        default=True,
+        show_default=True,
+        help="Put bugs into groups, with rules that say where they are.",
+    ),
+    click.option(
+        "--shrink/--no-shrink",
+        default=True,
+        show_default=True,
+        help="Make the bugs that stand for groups smaller.",
+    ),
+)
+
+
+def explaining_options(command: _Command) -> _Command:
+    """Add the options that say what is told of the bugs together."""
+    return _with(_EXPLAINING, command)
 
 
 _WORKERS = (

@@ -17,6 +17,7 @@ from nomos.engine.choices import ReplayedCase
 from nomos.engine.engine import Engine, Limits
 from nomos.engine.program import Program
 from nomos.engine.vectorized.chunk import padded
+from nomos.engine.watch import WHOLE_CHUNK, watch
 from nomos.lang import core
 from nomos.results.analysis import ShrunkRecord
 
@@ -109,6 +110,7 @@ class Tester:
         """Run a case alone; return what came of it if it violates, else None."""
         inputs = len(case.records)
         noted = _Noted((*range(inputs), *case.draws))
+        watch.mark(WHOLE_CHUNK)  # the time of a call counts from here
         outcome = on_records(self.engine, [case]).alone.run(noted)
         self.tried += 1
         self.left -= 1

@@ -77,7 +77,12 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
                 [seed],
                 root=root,
                 # What a model is only compared with becomes nobody's known bug.
-                options=replace(run_options(options, config.budget), accept=False),
+                options=replace(
+                    run_options(options, config.budget),
+                    accept=False,
+                    groups=False,
+                    shrink=False,
+                ),
                 store=keeping_store(root, options, console.warn),
                 handlers=[console.handle],
                 warn=console.warn,

@@ -15,6 +15,7 @@ from nomos.cli import exit_status
 from nomos.cli.campaigns.inputs import input_setting
 from nomos.cli.options import (
     campaign_options,
+    explaining_options,
     keeping_options,
     keeping_store,
     load_specs,
@@ -48,6 +49,7 @@ _FILES = ("json_file", "html_file", "junit_file", "sarif_file", "events_file")
     help="The model under test: what the domain's `model` setting takes. May be given several times.",
 )
 @campaign_options
+@explaining_options
 @worker_options
 @click.option("--until-bug", is_flag=True, help="Stop at the first bug.")
 @click.option(
