@@ -127,8 +127,9 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     config = load_config(root)
     jobs = _jobs(paths, loaded, root, config, options)
     seed = config.seed if options["seed"] is None else options["seed"]
+    how = run_options(options, config.budget)
     if options["sanity"]:
-        sys.exit(_sanity(jobs, root, seed, run_options(options, config.budget)))
+        sys.exit(_sanity(jobs, root, seed, how))
     piped = STDOUT in [options[name] for name in _FILES]
     with ExitStack() as stack:
         signals = stack.enter_context(Signals())
@@ -141,7 +142,7 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
                 jobs,
                 range(seed, seed + options["seeds"]),
                 root=root,
-                options=run_options(options, config.budget),
+                options=how,
                 store=keeping_store(root, options, console.warn),
                 handlers=[console.handle, *_event_file(options, output, running)],
                 warn=console.warn,
@@ -152,10 +153,8 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
         console.finish(run.results, stored=not options["no_store"])
     for failure in run.failures:
         click.echo(f"error: {failure.job.path}: {failure.error}", err=True)
-    statuses = {exit_status(failure.error) for failure in run.failures}
-    statuses |= {status_of(result, options["fail_on"]) for result in run.results}
-    statuses.add(3 if output.has_failed or not run.results else 0)
-    sys.exit(EXIT_STATUS.get(run.stopped) or max(statuses))
+    worst = _worst_status(run, options["fail_on"], output)
+    sys.exit(EXIT_STATUS.get(run.stopped) or worst)
 
 
 def _sanity(jobs: list[Job], root: Path, seed: int, options: Options) -> int:
@@ -180,6 +179,13 @@ def _sanity(jobs: list[Job], root: Path, seed: int, options: Options) -> int:
         if not any(fault.is_noticed for fault in found.faults):
             status = max(status, 1)
     return status
+
+
+def _worst_status(run: Run, fail_on: str, output: Output) -> int:
+    """Return the highest exit status of all that was run, failed or written."""
+    statuses = {exit_status(failure.error) for failure in run.failures}
+    statuses |= {status_of(result, fail_on) for result in run.results}
+    return max(statuses | {3 if output.has_failed or not run.results else 0})
 
 
 def status_of(result: Result, fail_on: str) -> int:
