@@ -229,6 +229,8 @@ def campaign_options(  # noqa: PLR0913 - keywords, each with a default
     resume: bool = False,
     accept: bool = True,
     jobs: int = 1,
+    groups: bool = True,
+    shrink: bool = True,
     default_budget: int = 5000,
     **workers: Any,
 ) -> Options:
@@ -248,7 +250,9 @@ def campaign_options(  # noqa: PLR0913 - keywords, each with a default
         where = Workers(jobs=jobs, **workers)
     except TypeError:
         raise NomosError(f"unknown options: {', '.join(sorted(workers))}") from None
-    return Options(limits, way, search, batch, most, resume, accept, where)
+    return Options(
+        limits, way, search, batch, most, resume, accept, where, groups, shrink
+    )
 
 
 def shown_results(run: Run) -> Results:
@@ -338,9 +342,20 @@ def live_of(subject: Subject, store: Path) -> Reopened:
     return Reopened(Worker(Setting(root, trust=is_trusting())), job)
 
 
-def replay(record: BugRecord, store: Path) -> tuple[Reopened, Any]:
-    """Run a recorded bug again, alone; return the program and the case's outcome."""
+def replay(
+    record: BugRecord, store: Path, *, shrunk: bool = False
+) -> tuple[Reopened, Any]:
+    """Run a recorded bug again, alone; return the program and the case's outcome.
+
+    With `shrunk` it is the bug's smaller case that is run.
+    """
+    from nomos.shrinking.shrink import replay_shrunk
+
     live = live_of(record.subject, store)
+    if shrunk:
+        if record.bug.shrunk is None:
+            raise NomosError(f"no smaller case was found for bug {record.bug.id}")
+        return live, replay_shrunk(live.prepared.engine, record.bug.shrunk)
     return live, live.prepared.engine.replay(record.bug.choices)
 
 

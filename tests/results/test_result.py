@@ -7,6 +7,15 @@ from dataclasses import fields, replace
 
 import pytest
 
+from nomos.results.analysis import (
+    Analysis,
+    BugGroup,
+    RegionBar,
+    Rule,
+    RuleCondition,
+    Shrunk,
+    ShrunkRecord,
+)
 from nomos.results.result import (
     Bug,
     Counts,
@@ -23,6 +32,14 @@ from nomos.results.result import (
 from nomos.results.statistics import Estimate, Interval
 
 RATE = Interval(0.1, 0.3, 0.95)
+RULE = Rule(
+    (RuleCondition("age", "<=", 25.0), RuleCondition("sex", "is", "f")),
+    6,
+    8,
+    RATE,
+    0.5,
+    0.1,
+)
 # Every field has a value that is not its default: none can be forgotten unnoticed.
 FULL = Result(
     subject=Subject(
@@ -65,7 +82,36 @@ FULL = Result(
             is_new=False,
             inputs={"x": {"age": 20.5}},
             outputs={"d1": "high"},
+            shrunk=Shrunk(
+                records=(ShrunkRecord(7, {"age": 21.0}),),
+                draws=(3,),
+                failed="d1 <= d2",
+                gap=1.0,
+                inputs={"x": {"age": 21.0}},
+                outputs={"d1": "high"},
+                tried=12,
+            ),
         ),
+    ),
+    analysis=Analysis(
+        groups=(
+            BugGroup(
+                failed="d1 <= d2",
+                outputs={"d1": "high"},
+                bugs=1,
+                smallest="0123456789",
+                most_real="0123456789",
+                worst="0123456789",
+                region=RULE,
+                by_answer=RULE,
+                feature="age",
+                bars=(RegionBar("20 to 30", 2, 5),),
+            ),
+        ),
+        grouped=1,
+        sampled=50,
+        tried=12,
+        model_calls=40,
     ),
     crashes=(Crash(3, (4,), "ValueError: no", "Traceback…", 2),),
     recorded=Recorded(4, ("0123456789",)),

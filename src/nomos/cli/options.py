@@ -142,6 +142,27 @@ def campaign_options(command: _Command) -> _Command:
     return _with(_CAMPAIGN, command)
 
 
+_EXPLAINING = (
+    click.option(
+        "--groups/--no-groups",
+        default=True,
+        show_default=True,
+        help="Put bugs into groups, with rules that say where they are.",
+    ),
+    click.option(
+        "--shrink/--no-shrink",
+        default=True,
+        show_default=True,
+        help="Make the bugs that stand for groups smaller.",
+    ),
+)
+
+
+def explaining_options(command: _Command) -> _Command:
+    """Add the options that say what is told of the bugs together."""
+    return _with(_EXPLAINING, command)
+
+
 _WORKERS = (
     click.option(
         "--jobs",
@@ -205,7 +226,7 @@ def worker_options(command: _Command) -> _Command:
 _SHARED = (
     *("budget", "calls", "search", "way", "batch", "confirm", "max_crashes"),
     *("until_bug", "resume", "jobs", "isolate", "call_timeout_s", "memory_limit_mb"),
-    *("engine", "ray_address", "cpus", "gpus"),
+    *("engine", "ray_address", "cpus", "gpus", "groups", "shrink"),
 )
 
 

@@ -7,6 +7,7 @@ again here before anybody believes it.
 from __future__ import annotations
 
 import ast
+import copy
 import math
 import traceback
 from collections.abc import Callable, Mapping
@@ -191,7 +192,7 @@ class Alone:
         self, program: Program, function: Callable[[Case], None] | None = None
     ) -> None:
         self.program = program
-        self._case: Case | None = None
+        self._running: list[Case] = []  # the case that runs; copies share it
         names = program.namespace(self._current)
         emitter = Emitter(program.spec, names)
         body = emitter.body() if function is None else []
@@ -223,12 +224,18 @@ class Alone:
         return gap if math.isfinite(gap) else math.nan
 
     def _current(self) -> Case:
-        assert self._case is not None
-        return self._case
+        return self._running[0]
+
+    def of(self, program: Program) -> Alone:
+        """Return the same for a program that draws from other records."""
+        other = copy.copy(self)
+        other.program = program
+        return other
 
     def run(self, draws: CaseDraws) -> Outcome:
         """Run the case of these draws; only an answer that breaks its contract raises."""
-        case = self._case = Case(self.program, draws)
+        case = Case(self.program, draws)
+        self._running[:] = [case]
         try:
             with np.errstate(all="ignore"):
                 self._function(case)
@@ -246,7 +253,8 @@ class Alone:
 
     def draw(self, draws: CaseDraws) -> None:
         """Run a case up to its block, for its draws; what it raises is told by `run`."""
-        case = self._case = _DrawnCase(self.program, draws)
+        case = _DrawnCase(self.program, draws)
+        self._running[:] = [case]
         try:
             with np.errstate(all="ignore"):
                 self._function(case)

@@ -75,7 +75,7 @@ class ListedCases:
 
     def draws(self) -> ColumnDraws:
         """Return the draws of all cases."""
-        return ReplayedDraws(self.known, self.lengths)
+        return ReplayedDraws(self.known, self.lengths, checks=True)
 
     def alone(self, row: int) -> CaseDraws:
         """Return the draws of one case."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
+from nomos.domain.records import Column
 from nomos.engine.alone import Alone, Case, Outcome, Verdict
 from nomos.engine.answers.asking import Answers
 from nomos.engine.cases import Cases, ListedCases
@@ -53,11 +55,21 @@ class Engine:
         if way == "columns" and not straight:
             raise ValueError("the block is not straight-line code: it runs in lanes")
         self.way: Way = way or ("columns" if straight else "lanes")
-        self._is_compiled = case is not None
+        self.is_compiled = case is not None
         self.alone = Alone(program, case)
         self._lanes = Lanes(program) if self.way == "lanes" else None
         self._most = max(_FEWEST, _MOST_BYTES // max(1, program.record_bytes))
         self.forget()
+
+    def with_inputs(self, rows: Any, labels: Sequence[Any] | None = None) -> Engine:
+        """Return an engine that runs the same spec on other records."""
+        other = copy.copy(self)
+        other.program = self.program.with_inputs(rows, labels)
+        other.alone = self.alone.of(other.program)
+        if self._lanes is not None:
+            other._lanes = self._lanes.of(other.program)
+        other.forget()
+        return other
 
     def forget(self) -> None:
         """Start a campaign afresh: nothing is remembered, nothing counted."""
@@ -67,7 +79,7 @@ class Engine:
 
     def listed(self, begin: int = 0, count: int | None = None) -> Iterator[Array]:
         """Yield the choices of all cases of some ways to draw the inputs, in order."""
-        if self._is_compiled:
+        if self.is_compiled:
             yield from listed_by_running(self.program, self.alone.draw, begin, count)
         else:
             yield from listed_cases(self.program, begin, count)
@@ -79,6 +91,38 @@ class Engine:
     def replay(self, choices: tuple[int, ...]) -> Outcome:
         """Run the case of these choices alone."""
         return self.alone.run(ReplayedCase(choices))
+
+    def values(
+        self, cases: Cases, rows: Array | None = None, *, with_outputs: bool = False
+    ) -> tuple[Array, Array, dict[str, Column]]:
+        """Return which cases come to their block, or its end, and what their names are.
+
+        The second result is where in the source the first input was drawn. Only the cases at `rows` are meant, if given. Those that only a run alone could
+        judge are left out.
+        """
+        program = self.program
+        chunk = Chunk(program, cases.draws(), cases.count)
+        columns = Columns(chunk, Answers(0))
+        names = [*program.spec.inputs, *(let.name for let in program.spec.variables)]
+        with np.errstate(all="ignore"), no_collection():
+            columns.generate()
+            if rows is not None:
+                chunk.keep(np.flatnonzero(np.isin(chunk.rows, rows)))
+            if with_outputs and not columns.is_empty:
+                names += program.spec.outputs
+                if program.spec.code.straight is None:
+                    (self._lanes or Lanes(program)).run(columns, Answers(0))
+                else:
+                    columns.block()
+            nowhere = np.empty(0, dtype=np.int64)
+            if columns.is_empty:
+                return chunk.rows, nowhere, {}
+            for name in names:  # a value that was put off may let cases leave
+                columns.column(name)
+            chunk.settle()
+            first = columns.scope[program.spec.inputs[0]].places
+            values = {name: columns.column(name) for name in names}
+            return chunk.rows, nowhere if first is None else first, values
 
     def run(self, cases: Cases, limits: Limits, *, repeat: bool = True) -> Judged:
         """Judge cases in order until so many tests were made or so many crashed.

@@ -93,15 +93,27 @@ class Program:
         self.schema: Schema | None = domain.schema
         lets = (*spec.variables, *spec.later_variables)
         self.names = (*spec.inputs, *(let.name for let in lets), *spec.outputs)
-        self.source: Any = source_of(domain)  # a sequence, often an array
-        self.rows: SourceRows | None = None  # the source, where it is an array of rows
-        if isinstance(self.source, np.ndarray) and self.source.ndim > 1:
-            self.rows = SourceRows(self.source, self.schema)
-        self.labels: Sequence[Any] | None = labels_of(domain, len(self.source))
-        self._is_value: dict[int, bool] = {}
+        source = source_of(domain)
+        self._draw_from(source, labels_of(domain, len(source)))
         self._asks: dict[str, bool] = {}
         if self.labels is not None and len(spec.inputs) > 1:
             self._check_labels_told_apart()
+
+    def _draw_from(self, source: Any, labels: Sequence[Any] | None) -> None:
+        self.source: Any = source  # a sequence, often an array
+        self.rows: SourceRows | None = None  # the source, where it is an array of rows
+        if isinstance(source, np.ndarray) and source.ndim > 1:
+            self.rows = SourceRows(source, self.schema)
+        self.labels: Sequence[Any] | None = labels
+        self._is_value: dict[int, bool] = {}
+
+    def with_inputs(self, rows: Any, labels: Sequence[Any] | None = None) -> Program:
+        """Return the same program drawing from other records."""
+        other = copy.copy(self)
+        for name in ("can_remember", "label_column"):  # they depend on the source
+            other.__dict__.pop(name, None)
+        other._draw_from(rows, labels)
+        return other
 
     @property
     def record_bytes(self) -> int:

@@ -7,7 +7,7 @@ more, the bug is run again to be drawn.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
@@ -93,12 +93,18 @@ class Card:
         return sum(len(table.rows) for table in self.tables)
 
 
-def card_of(result: Result, bug: Bug, *, draw: bool = False) -> Card:
-    """Return the card of a bug; `draw` lets it be run again where that shows more."""
+def card_of(
+    result: Result, bug: Bug, *, draw: bool = False, smaller: bool = False
+) -> Card:
+    """Return the card of a bug; `draw` lets it be run again where that shows more.
+
+    `smaller` runs its smaller case then.
+    """
     subject, live = result.subject, result.live
     if draw and live is not None and bug.inputs:
         try:
-            values = live.values(bug) if _shows_more(bug, live.domain) else None
+            again = live.shrunk_values if smaller else live.values
+            values = again(bug) if _shows_more(bug, live.domain) else None
             if values:
                 case = replayed(values, subject.outputs, live.domain, bug, subject.text)
                 return make_card(case)
@@ -106,6 +112,21 @@ def card_of(result: Result, bug: Bug, *, draw: bool = False) -> Card:
             why = f"{type(error).__name__}: {error}"
             return make_card(recorded(bug, subject.text, why))
     return make_card(recorded(bug, subject.text))
+
+
+def smaller_card(result: Result, bug: Bug, *, draw: bool = False) -> Card | None:
+    """Return the card of the smaller case that was found for a bug; None without one."""
+    small = bug.shrunk
+    if small is None:
+        return None
+    made = replace(
+        bug,
+        inputs=small.inputs,
+        outputs=small.outputs,
+        failed=small.failed,
+        gap=small.gap,
+    )
+    return card_of(result, made, draw=draw, smaller=True)
 
 
 def recorded(bug: Bug, spec: str = "", problem: str = "") -> CardCase:

@@ -9,7 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from nomos.report.bug import WIDTH, card_text
-from nomos.report.cards import Card, card_of
+from nomos.report.cards import Card, card_of, smaller_card
+from nomos.report.groups import shrunk_words
 from nomos.report.view import PropertyView, view, views
 from nomos.results.result import Bug, Result
 from nomos.runner.project.naming import short_names
@@ -17,6 +18,7 @@ from nomos.runner.project.naming import short_names
 STYLES = {"violated": "bold red", "holds": "bold green", "failed": "bold magenta"}
 _MOST_WEIGHED = 200  # bugs, among which the clearest are looked for
 _NARROW = 72  # columns of a terminal in which a table would break its words
+_MOST_GROUPS = 3  # of one property; the page has all of them
 _BAR = 24  # columns of the longest bar
 
 
@@ -31,14 +33,19 @@ def clearest(results: Sequence[Result]) -> tuple[Result, Bug] | None:
 def by_clearness(result: Result) -> list[Bug]:
     """Return bugs, the clearest first.
 
-    That is the one with the fewest changed features, of these the one that misses by
-    most, of these the first. Only bugs with values are weighed, where there are any.
+    That is the smallest of the largest group, where there are groups; else the one with
+    the fewest changed features, of these the one that misses by most, of these the first.
+    Only bugs with values are weighed, where there are any.
     """
     weighed = [bug for bug in result.bugs if bug.inputs or bug.outputs]
-    weighed = (weighed or list(result.bugs))[:_MOST_WEIGHED]
+    groups = () if result.analysis is None else result.analysis.groups
+    first = {group.smallest: number for number, group in enumerate(groups)}
+    some = (weighed or list(result.bugs))[:_MOST_WEIGHED]
+    weighed = some + [bug for bug in weighed[_MOST_WEIGHED:] if bug.id in first]
 
-    def key(bug: Bug) -> tuple[int, float]:
-        return card_of(result, bug).changes, -(bug.gap or 0.0)
+    def key(bug: Bug) -> tuple[int, int, float]:
+        rank = first.get(bug.id, len(first))
+        return rank, card_of(result, bug).changes, -(bug.gap or 0.0)
 
     return sorted(weighed, key=key)
 
@@ -102,6 +109,10 @@ def summary(results: Sequence[Result], width: int = WIDTH) -> Iterable[Table | T
     for one in told:
         for line in remark_lines(one, f"{one.name}: "):
             yield Text(line)
+        most = _MOST_GROUPS if len(told) == 1 else 1
+        for group in one.groups[:most]:
+            first, *others = group.lines
+            yield Text("\n".join([f"{one.name}: {first}", *others]))
 
 
 def remark_lines(
@@ -143,8 +154,13 @@ def example(
     text.append(f"   `{bug.failed}` does not hold\n")
     if result.subject.description:
         text.append(f"  {result.subject.description}\n", style="italic")
-    card: Card = card_of(result, bug, draw=True)
-    return text.append(card_text(card, colour=colour, width=width))
+    small = smaller_card(result, bug, draw=True)
+    card: Card = small or card_of(result, bug, draw=True)
+    text.append(card_text(card, colour=colour, width=width))
+    if small is not None and bug.shrunk is not None:
+        words = f"made smaller, {shrunk_words(bug.shrunk)}"
+        text.append(f"  ({words}; nomos show {bug.id} has it as it was found)\n", "dim")
+    return text
 
 
 def next_steps(results: Sequence[Result]) -> list[str]:

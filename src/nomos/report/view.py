@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from nomos.report.groups import GroupView, cost_words, group_views
 from nomos.report.numbers import Written
 from nomos.report.texts import count, percent
 from nomos.results.gaps import ChanceRow, against_chance, gaps_together, histogram
@@ -111,6 +112,7 @@ class PropertyView:
     bars: tuple[BarView, ...]
     chance: ChanceView | None
     next_bug: str
+    groups: tuple[GroupView, ...] = ()
 
     @property
     def first(self) -> Result:
@@ -174,6 +176,7 @@ def view(results: Sequence[Result]) -> PropertyView:
         bars=tuple(_bars(results)),
         chance=_chance(results),
         next_bug=next_bug_words(first) if len(results) == 1 else "",
+        groups=group_views(results),
     )
 
 
@@ -202,6 +205,8 @@ def _seeds(results: Sequence[Result]) -> str:
 def remarks(results: Sequence[Result]) -> Iterable[Remark]:
     """Return what must be said of campaigns beside their counts, each thing once."""
     said = dict.fromkeys(r for result in results for r in _remarks(result))
+    if cost := cost_words(results):
+        said[Remark(cost)] = None
     return sorted(said, key=lambda remark: not remark.is_problem)
 
 

@@ -10,6 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from nomos.results.analysis import (
+    Analysis,
+    Shrunk,
+    analysis_from_data,
+    shrunk_from_data,
+)
 from nomos.results.statistics import Estimate, Interval
 
 if TYPE_CHECKING:
@@ -97,6 +103,7 @@ class Bug:
     is_new: bool = True  # not in the list of known bugs
     inputs: Mapping[str, Any] = field(default_factory=dict)
     outputs: Mapping[str, Any] = field(default_factory=dict)
+    shrunk: Shrunk | None = None  # a smaller case that breaks the property too
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +150,10 @@ class Live(Protocol):
         """Return the values of a bug as they are at run time; None where it is gone."""
         ...
 
+    def shrunk_values(self, bug: Bug) -> Mapping[str, Any] | None:
+        """Return the values of a bug's smaller case; None where there is none."""
+        ...
+
     def outputs(self, bug: Bug) -> Mapping[str, Any]:
         """Return what the model says in a bug's case, whether it is violated or not."""
         ...
@@ -169,6 +180,7 @@ class Result:
     ensures: tuple[EnsuresCounts, ...] = ()
     gaps: Mapping[float, int] | None = None  # by how much violations miss, counted
     bugs: Sequence[Bug] = ()
+    analysis: Analysis | None = None  # groups of bugs, where there are bugs
     crashes: tuple[Crash, ...] = ()
     recorded: Recorded = field(default_factory=Recorded)
     fingerprint: Mapping[str, str] = field(default_factory=dict)
@@ -243,6 +255,7 @@ def from_data(data: Mapping[str, Any]) -> Result:
         ),
         gaps=None if data["gaps"] is None else dict(data["gaps"]),
         bugs=tuple(bug_from_data(bug) for bug in data["bugs"]),
+        analysis=analysis_from_data(data.get("analysis")),
         crashes=tuple(_crash(crash) for crash in data["crashes"]),
         recorded=_recorded(data["recorded"]),
         fingerprint=data["fingerprint"],
@@ -253,7 +266,7 @@ def from_data(data: Mapping[str, Any]) -> Result:
 def bug_from_data(data: Mapping[str, Any]) -> Bug:
     """Return a bug from plain data."""
     tuples = {name: _tuple(data[name]) for name in ("choices", "failures")}
-    return Bug(**{**data, **tuples})
+    return Bug(**{**data, **tuples, "shrunk": shrunk_from_data(data.get("shrunk"))})
 
 
 def _recorded(data: Mapping[str, Any]) -> Recorded:

@@ -13,14 +13,13 @@ from itertools import count, product
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from nomos.engine.alone import Verdict
-from nomos.engine.judged import CrashedCase, Judged
+from nomos.engine.judged import Judged, crashed
 from nomos.errors import NomosError, Stop
 from nomos.results.result import Result
 from nomos.runner.campaigns.bugs import RunAlone
 from nomos.runner.campaigns.campaign import Campaign
+from nomos.runner.campaigns.explaining import explained, request_of
 from nomos.runner.campaigns.ranges import Plan, Range
 from nomos.runner.campaigns.recording import Recording
 from nomos.runner.events import Event, Finished, Handler, Started
@@ -288,13 +287,13 @@ class Driver:
         if died.row is not None:
             before, behind = asked.around(died.row)
             case = replace(before, start=before.stop or 0, stop=behind.start)
-            crash = _Entry(case, answer=Answer(0, [_crashed(died.reason)]))
+            crash = _Entry(case, answer=Answer(0, [crashed(died.reason)]))
             return [self._submit(one, before), crash, self._submit(one, behind)]
         if self._crew.can_tell_row and not asked.one_by_one:
             return [self._submit(one, replace(asked, one_by_one=True))]
         halves = asked.halves()
         if halves is None:
-            return [_Entry(asked, answer=Answer(0, [_crashed(died.reason)]))]
+            return [_Entry(asked, answer=Answer(0, [crashed(died.reason)]))]
         return [self._submit(one, half) for half in halves]
 
     def _confirm(self, job: Job, cases: Sequence[tuple[int, ...]]) -> list[RunAlone]:
@@ -343,12 +342,25 @@ class Driver:
         self._signals.set_alarm(None)
         for entry in one.entries:  # judged for nothing: the campaign ended before them
             self._answers.pop(entry.ticket or 0, None)
-        result = one.campaign.result()
+        result = self._explained(one, one.campaign.result())
         if one.recording is not None:
             one.recording.finish(result)
         live = Reopened(self._inline, one.job)
         result = replace(result, live=live)
         self._tell(Finished(one.campaign.subject, one.campaign.seed, result))
+        return result
+
+    def _explained(self, one: _Active, result: Result) -> Result:
+        """Return a result with groups of its bugs; without them where that fails."""
+        request = request_of(result, one.campaign.sample, self.options)
+        if request is not None and not one.campaign.is_stopped:
+            try:
+                return explained(result, self._ask("explain", one.job, request))
+            except (
+                Stop,
+                Exception,
+            ) as error:  # whatever it is, the result is worth more
+                self.warn(f"{result.name}: its bugs are not grouped: {error}")
         return result
 
     def _sent(self, job: Job) -> Job:
@@ -364,6 +376,7 @@ class Driver:
 
 def run_prepared(prepared: Prepared, seed: int, options: Options) -> Result:
     """Run one campaign of a job that is ready; Ctrl-C is raised after it has ended."""
+    options = replace(options, groups=False, shrink=False)
     job = Job(Path(prepared.subject.spec), prepared=prepared)
     run = Driver(Path(), options).run([job], [seed])
     if run.stopped or not run.results:
@@ -379,14 +392,3 @@ def _crew(setting: Setting, options: Options) -> Crew:
     from nomos.runner.executors.processes import ProcessCrew
 
     return ProcessCrew(setting, options.workers)
-
-
-def _crashed(reason: str) -> Judged:
-    """Return the verdict on a case that ended its worker."""
-    return Judged(
-        np.array([Verdict.CRASHED], dtype=np.int8),
-        np.zeros(1, dtype=bool),
-        np.zeros(1, dtype=np.int32),
-        np.full(1, -1, dtype=np.int32),
-        crashes=(CrashedCase(0, (), reason, ""),),
-    )

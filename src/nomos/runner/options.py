@@ -75,3 +75,5 @@ class Options:
     resume: bool = False
     accept: bool = True  # whether the bugs found become known ones
     workers: Workers = field(default_factory=Workers)
+    groups: bool = True  # whether bugs are put into groups, with rules
+    shrink: bool = True  # whether the bugs that stand for groups are made smaller

@@ -63,6 +63,8 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE INDEX latest_bugs ON bugs (campaign, number) WHERE latest AND how < 2;
     CREATE INDEX campaigns_by_spec ON campaigns (spec, model)
     """,
+    # A smaller case that breaks the property too, as JSON; NULL where none was found.
+    "ALTER TABLE bugs ADD COLUMN shrunk TEXT",
 )
 
 _MOVE = "move the file away; the next run makes a new one, and cases/ stays as it is"

@@ -11,13 +11,14 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, Self
 
 from nomos.errors import StoreError
+from nomos.results.analysis import shrunk_from_data
 from nomos.results.identity import canonical_json
 from nomos.results.result import Bug, Result, Subject, from_data, to_data
 from nomos.store.database import explained, open_database, transaction
@@ -31,7 +32,7 @@ CAME_BACK = 2  # violations whose `how` is below this are bugs
 
 _BUGS = (
     "SELECT bugs.id, campaign, spec, property, model, settings, seed, number,"
-    " choices, inputs, outputs, failed, seen, status, how, mask, gap, is_new"
+    " choices, inputs, outputs, failed, seen, status, how, mask, gap, is_new, shrunk"
     " FROM bugs JOIN campaigns ON campaigns.id = campaign"
 )
 _ORDER = "ORDER BY campaign, number"
@@ -121,7 +122,7 @@ class Store:
         assert cursor.lastrowid is not None
         return cursor.lastrowid
 
-    def checkpoint(
+    def checkpoint(  # noqa: PLR0913 - keywords
         self,
         campaign: int,
         result: Result,
@@ -129,12 +130,13 @@ class Store:
         *,
         new: Sequence[Row] = (),
         seen: Iterable[tuple[int, int]] = (),
+        shrunk: Iterable[Bug] = (),
         finished: bool = False,
     ) -> None:
         """Keep how far a campaign has come: new violations, and how often each was met.
 
         All or nothing, so that a campaign that is resumed counts nothing twice. `seen`
-        are numbers of cases and their counts.
+        are numbers of cases and their counts; `shrunk` are bugs with smaller cases.
         """
         with self._writing():
             self._connection.executemany(
@@ -152,6 +154,10 @@ class Store:
             self._connection.executemany(
                 "UPDATE bugs SET seen = ? WHERE campaign = ? AND number = ?",
                 ((times, campaign, case) for case, times in seen),
+            )
+            self._connection.executemany(
+                "UPDATE bugs SET shrunk = ? WHERE campaign = ? AND number = ?",
+                ((_shrunk_text(bug), campaign, bug.case) for bug in shrunk),
             )
             cursor = self._connection.execute(
                 "UPDATE campaigns SET result = ?, state = ?, verdict = ?,"
@@ -331,6 +337,11 @@ def _encoded(campaign: int, row: Row) -> tuple[object, ...]:
     )
 
 
+def _shrunk_text(bug: Bug) -> str:
+    assert bug.shrunk is not None
+    return json.dumps(asdict(bug.shrunk))
+
+
 def _decoded(row: sqlite3.Row) -> Row:
     record = _record(row)
     bug, how = record.bug, row["how"]
@@ -360,6 +371,7 @@ def _record(row: sqlite3.Row) -> BugRecord:
         is_new=bool(row["is_new"]),
         inputs=dict(json.loads(row["inputs"])),
         outputs=dict(json.loads(row["outputs"])),
+        shrunk=shrunk_from_data(json.loads(row["shrunk"] or "null")),
     )
     subject = Subject(
         spec=row["spec"],

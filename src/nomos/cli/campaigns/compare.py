@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from nomos.runner.project.specs import LoadedSpec
 
 _FILE = ReportPath()
+_ALONE: dict[str, Any] = {"accept": False, "groups": False, "shrink": False}
 
 
 @click.command("compare")
@@ -77,7 +78,7 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
                 [seed],
                 root=root,
                 # What a model is only compared with becomes nobody's known bug.
-                options=replace(run_options(options, config.budget), accept=False),
+                options=replace(run_options(options, config.budget), **_ALONE),
                 store=keeping_store(root, options, console.warn),
                 handlers=[console.handle],
                 warn=console.warn,

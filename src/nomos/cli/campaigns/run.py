@@ -15,6 +15,7 @@ from nomos.cli import exit_status
 from nomos.cli.campaigns.inputs import input_setting
 from nomos.cli.options import (
     campaign_options,
+    explaining_options,
     keeping_options,
     keeping_store,
     load_specs,
@@ -23,12 +24,14 @@ from nomos.cli.options import (
     worker_options,
 )
 from nomos.cli.output import STDOUT, Output, ReportPath, own_stdout
+from nomos.errors import NomosError
 
 if TYPE_CHECKING:
     from nomos.results.result import Result
     from nomos.runner.driver import Run
     from nomos.runner.events import Handler
     from nomos.runner.jobs import Job
+    from nomos.runner.options import Options
     from nomos.runner.project.config import Config
     from nomos.runner.project.specs import LoadedSpec
 
@@ -46,6 +49,7 @@ _FILES = ("json_file", "html_file", "junit_file", "sarif_file", "events_file")
     help="The model under test: what the domain's `model` setting takes. May be given several times.",
 )
 @campaign_options
+@explaining_options
 @worker_options
 @click.option("--until-bug", is_flag=True, help="Stop at the first bug.")
 @click.option(
@@ -75,6 +79,11 @@ _FILES = ("json_file", "html_file", "junit_file", "sarif_file", "events_file")
     show_default=True,
     help="new: exit 1 only for bugs that .nomos/cases does not list as known.",
 )
+@click.option(
+    "--sanity",
+    is_flag=True,
+    help="Plant faults in the model's answers, and say which of them each spec notices.",
+)
 @keeping_options
 @click.option(
     "--resume",
@@ -100,6 +109,7 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     nomos run specs/ --seeds 10 --json results.json
     nomos run specs/ --fail-on new --junit nomos.xml
     nomos run specs/games.nom --control specs/chance.nom
+    nomos run specs/ --sanity
 
     Exit status: 0 no violation, 1 violations, 2 wrong usage or a bad spec, 3 something
     was not judged (a model, its data or some cases failed, or answers did not come
@@ -117,6 +127,9 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     config = load_config(root)
     jobs = _jobs(paths, loaded, root, config, options)
     seed = config.seed if options["seed"] is None else options["seed"]
+    how = run_options(options, config.budget)
+    if options["sanity"]:
+        sys.exit(_sanity(jobs, root, seed, how))
     piped = STDOUT in [options[name] for name in _FILES]
     with ExitStack() as stack:
         signals = stack.enter_context(Signals())
@@ -129,7 +142,7 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
                 jobs,
                 range(seed, seed + options["seeds"]),
                 root=root,
-                options=run_options(options, config.budget),
+                options=how,
                 store=keeping_store(root, options, console.warn),
                 handlers=[console.handle, *_event_file(options, output, running)],
                 warn=console.warn,
@@ -140,10 +153,39 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
         console.finish(run.results, stored=not options["no_store"])
     for failure in run.failures:
         click.echo(f"error: {failure.job.path}: {failure.error}", err=True)
+    worst = _worst_status(run, options["fail_on"], output)
+    sys.exit(EXIT_STATUS.get(run.stopped) or worst)
+
+
+def _sanity(jobs: list[Job], root: Path, seed: int, options: Options) -> int:
+    """Say what specs notice; 0 if each notices something, 3 if one could not be tried."""
+    from nomos.report.sanity import sanity_lines
+    from nomos.runner.jobs import Preparing
+    from nomos.runner.project.specs import load_spec
+    from nomos.sanity.sanity import check_sanity
+
+    status = 0
+    preparing = Preparing(root, options.way)
+    for job in jobs:
+        try:
+            loaded = job.loaded or load_spec(job.path)
+            found = check_sanity(preparing.prepare(loaded, job.settings), seed, options)
+        except NomosError as error:
+            click.echo(f"error: {error}", err=True)
+            status = 3
+            continue
+        for line in sanity_lines(found):
+            click.echo(line)
+        if not any(fault.is_noticed for fault in found.faults):
+            status = max(status, 1)
+    return status
+
+
+def _worst_status(run: Run, fail_on: str, output: Output) -> int:
+    """Return the highest exit status of all that was run, failed or written."""
     statuses = {exit_status(failure.error) for failure in run.failures}
-    statuses |= {status_of(result, options["fail_on"]) for result in run.results}
-    statuses.add(3 if output.has_failed or not run.results else 0)
-    sys.exit(EXIT_STATUS.get(run.stopped) or max(statuses))
+    statuses |= {status_of(result, fail_on) for result in run.results}
+    return max(statuses | {3 if output.has_failed or not run.results else 0})
 
 
 def status_of(result: Result, fail_on: str) -> int:

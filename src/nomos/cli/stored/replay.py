@@ -13,12 +13,14 @@ from nomos.cli.options import store_option
 
 @click.command("replay")
 @click.argument("bug")
+@click.option("--shrunk", is_flag=True, help="Run its smaller case instead.")
 @store_option
-def command(bug: str, store: Path | None) -> None:
+def command(bug: str, shrunk: bool, store: Path | None) -> None:
     """Run BUG again, alone, with its model as it is now.
 
     \b
     nomos replay 3f2a
+    nomos replay 3f2a --shrunk
 
     Exit status: 1 it is still there, 0 it is gone, 3 it crashed.
     """
@@ -31,9 +33,10 @@ def command(bug: str, store: Path | None) -> None:
     console = Console(highlight=False)
     with api.open_store(store) as opened:
         record = opened.bug(bug)
-        live, outcome = api.replay(record, opened.path.parent)
+        live, outcome = api.replay(record, opened.path.parent, shrunk=shrunk)
         gone = outcome.verdict in (Verdict.PASSED, Verdict.DISCARDED)
-        opened.mark(record.bug.id, "fixed" if gone else "open")
+        if not shrunk:  # the bug itself may be there still
+            opened.mark(record.bug.id, "fixed" if gone else "open")
     head = f"{record.subject.property} bug {record.bug.id}"
     if gone:
         console.print(f"{head}: gone ({outcome.verdict.name.lower()})", markup=False)

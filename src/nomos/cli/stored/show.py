@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from nomos import api
 from nomos.cli.options import store_option
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from nomos.results.analysis import Shrunk
+    from nomos.runner.live import Reopened
 
 
 @click.command("show")
@@ -62,6 +69,26 @@ def command(bug: str, output: Path | None, store: Path | None) -> None:
         values, outputs, domain, colour=colour, choices=choices, failed=outcome.why
     )
     console.print(shown, soft_wrap=True, end="")
+    if record.bug.shrunk is not None:
+        _show_smaller(live, record.bug.shrunk, console, colour=colour)
     if output is not None:
         for path in write_files(values, outputs, domain, output, choices):
             click.echo(f"wrote {path}")
+
+
+def _show_smaller(
+    live: Reopened, shrunk: Shrunk, console: Console, *, colour: bool
+) -> None:
+    """Show the smaller case that was found for a bug, beside the bug itself."""
+    from nomos.report.bug import picture
+    from nomos.report.groups import shrunk_words
+    from nomos.shrinking.shrink import replay_shrunk
+
+    small = replay_shrunk(live.prepared.engine, shrunk)
+    if not small.values:
+        click.echo("warning: its smaller case does not break it any more", err=True)
+        return
+    console.print(f"made smaller: {shrunk_words(shrunk)}", markup=False)
+    outputs = live.prepared.subject.outputs
+    shown = picture(small.values, outputs, live.domain, colour=colour, failed=small.why)
+    console.print(shown, soft_wrap=True, end="")

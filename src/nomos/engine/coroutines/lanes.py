@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -111,6 +112,12 @@ class Lanes:
         self._block: Callable[..., tuple[Any, ...]] = function_of(
             self.parameters, body, spec.source.name, names
         )
+
+    def of(self, program: Program) -> Lanes:
+        """Return the same for a program that draws from other records."""
+        other = copy.copy(self)
+        other.program = program
+        return other
 
     def run(self, columns: Columns, answers: Answers) -> None:
         """Run the block for every case still in the chunk."""

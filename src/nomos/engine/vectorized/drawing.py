@@ -121,11 +121,15 @@ class ReplayedDraws:
     """The draws of cases whose first choices are known: one row each in `known`.
 
     A row knows its first `lengths` choices. One that draws more than it knows has to
-    wait; `low` and `high` then say what it could have drawn.
+    wait; `low` and `high` then say what it could have drawn. With `checks`, so has one
+    whose choice is not in the range that it draws from.
     """
 
-    def __init__(self, known: Array, lengths: Array | None = None) -> None:
+    def __init__(
+        self, known: Array, lengths: Array | None = None, *, checks: bool = False
+    ) -> None:
         self.known = known
+        self.checks = checks
         if lengths is None:
             lengths = np.full(len(known), known.shape[1], dtype=np.int64)
         self.lengths = lengths
@@ -136,8 +140,13 @@ class ReplayedDraws:
     def integers(
         self, rows: Array | None, positions: Array | int, low: Array, high: Array
     ) -> tuple[Array, Array | None]:
-        """Return the known choices, and which rows have none left."""
-        return self._recorded(rows, positions, low, high)
+        """Return the known choices, and which rows have none left, or none that fits."""
+        values, waiting = self._recorded(rows, positions, low, high)
+        if self.checks:
+            outside = (values < low) | (values > high)
+            if outside.any():  # a run alone says so
+                waiting = outside if waiting is None else waiting | outside
+        return values, waiting
 
     def reals(
         self, rows: Array | None, positions: Array | int, low: Array, high: Array

@@ -11,7 +11,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from nomos.report.cards import Card, Cell, card_of, make_card, recorded
+from nomos.report.cards import (
+    Card,
+    Cell,
+    card_of,
+    make_card,
+    recorded,
+    smaller_card,
+)
+from nomos.report.groups import shrunk_words
 from nomos.report.html.drawings import drawings
 from nomos.report.html.templating import environment
 from nomos.report.view import FoundBug
@@ -102,7 +110,11 @@ def _card(
         by = [(name, _outputs(said, found.bug)) for name, said in both(found).items()]
         card = replace(card, outputs=())
     module: Any = environment().get_template("card.html").module
-    how = {"is_first": number == 0, "brief": number >= WHOLE}
+    how: dict[str, Any] = {"is_first": number == 0, "brief": number >= WHOLE}
+    small = found.bug.shrunk
+    if small is not None:
+        how["smaller"] = smaller_card(found.result, found.bug)
+        how["how_small"] = shrunk_words(small)
     return str(module.card(found, card, pictures, by, gist(card, by), **how))
 
 

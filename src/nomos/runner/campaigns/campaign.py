@@ -30,6 +30,7 @@ from nomos.results.verdict import EVERY_CASE, problem_of, verdict_of
 from nomos.runner.campaigns.bugs import Bugs, Confirm
 from nomos.runner.campaigns.health import starvation, starves_at
 from nomos.runner.campaigns.ranges import Plan, Range
+from nomos.runner.campaigns.sample import Sample
 from nomos.runner.campaigns.violations import MOST_TOLD_APART, ViolationTable
 from nomos.runner.events import BugFound, Crashed, Event, Progress
 from nomos.runner.options import Options
@@ -85,6 +86,7 @@ class Campaign:
             confirm=options.confirm,
             until_bug=options.budget.until_bug,
         )
+        self.sample = Sample()
         self.next_case = 0
         self.next_first = plan.next_first  # the first of the next range to merge
         self.can_resume = True  # whether a campaign can go on from `next_first`
@@ -192,6 +194,8 @@ class Campaign:
             if taken.stops_at is not None:
                 end, why = taken.stops_at, "a bug was found"
         self._count(judged, end)
+        if not self.plan.is_listed:
+            self.sample.take(judged, end, self.next_case)
         for crash in crashes:
             if crash.row < end:
                 events += self._crash(crash)

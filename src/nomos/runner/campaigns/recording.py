@@ -155,6 +155,7 @@ class Recording:
                 _state(campaign),
                 new=new,
                 seen=campaign.bugs.table.take_touched(),
+                shrunk=[bug for bug in result.bugs if bug.shrunk is not None],
                 finished=finished,
             )
         except StoreError as error:
@@ -182,6 +183,7 @@ def _state(campaign: Campaign) -> dict[str, Any]:
         "next_case": campaign.next_case,
         "next_first": campaign.next_first,
         "reasons": dict(campaign.reasons),
+        "sample": campaign.sample.text(),
     }
 
 
@@ -199,6 +201,8 @@ def restore(campaign: Campaign, found: Unfinished, rows: list[Row]) -> None:
     campaign.totals.crashed -= campaign.bugs.totals.crashed
     campaign.seconds_before = result.counts.seconds
     campaign.reasons.update(state["reasons"])
+    if "sample" in state:
+        campaign.sample.restore(state["sample"])
     campaign.crashes.update({crash.error: crash for crash in result.crashes})
     campaign.go_on(state["next_case"], state["next_first"])
     violations = Violations(

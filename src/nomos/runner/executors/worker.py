@@ -18,6 +18,7 @@ from nomos.models import trusting
 from nomos.results.describe import described
 from nomos.results.result import Subject
 from nomos.runner.campaigns.bugs import RunAlone
+from nomos.runner.campaigns.explaining import Explained, Request, explain
 from nomos.runner.campaigns.fingerprint import fingerprint
 from nomos.runner.campaigns.ranges import Range
 from nomos.runner.jobs import Job, Prepared, Preparing
@@ -129,6 +130,12 @@ class Worker:
             watch.mark(WHOLE_CHUNK)  # the time of a call counts from here
             outcomes.append(_run_alone(prepared, choices))
         return outcomes
+
+    def explain(self, job: Job, request: Request) -> Explained | None:
+        """Group the bugs of a campaign; a compiled program tells nothing of its cases."""
+        prepared = self.prepared(job)
+        watch.mark(WHOLE_CHUNK)
+        return None if prepared.engine.is_compiled else explain(prepared, request)
 
 
 def _cases(prepared: Prepared, stream: Stream, asked: Range) -> Iterator[Cases]:

@@ -1,0 +1,1 @@
+"""Bugs in groups, and rules that say where they are."""

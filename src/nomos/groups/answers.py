@@ -1,0 +1,100 @@
+"""What the model says of the first record that a case asks it about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from nomos.domain.records import Column
+from nomos.engine.program import Program
+from nomos.errors import OF_THE_CASE
+from nomos.groups.features import Raw
+from nomos.lang import core
+
+Array = np.ndarray[Any, Any]
+_MOST_ANSWERS = 12  # different ones; more are numbers, or say nothing
+
+
+def first_call(program: Program) -> tuple[str, str, str] | None:
+    """Return the output, the function and the input of the first call of a block."""
+    for let in program.spec.code.straight or ():
+        call = let.value
+        if isinstance(call, core.Call) and len(call.arguments) == 1 and not call.draws:
+            asked = call.arguments[0]
+            known = program.batched(call.function) is not None
+            if known and isinstance(asked, core.Variable):
+                return let.name, call.function, asked.name
+    return None
+
+
+def ask(
+    program: Program, values: Mapping[str, Column], most: int
+) -> tuple[Raw, Array, int]:
+    """Return answers and confidence for cases, which have them, and rows asked about.
+
+    No more than `most` different records are asked about, the first ones.
+    """
+    call = first_call(program)
+    column = None if call is None else values.get(call[2])
+    nothing: tuple[Raw, Array, int] = {}, np.empty(0, dtype=bool), 0
+    if call is None or not isinstance(column, np.ndarray) or column.ndim != 2:
+        return nothing
+    _, first, where = np.unique(column, axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(first, kind="stable")  # as the cases come
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[order] = np.arange(len(first))
+    places = rank[where.reshape(-1)]
+    rows = column[first[order]][:most]
+    function = program.batched(call[1])
+    assert function is not None
+    try:
+        answers = np.asarray(function.many(rows.copy()))
+    except OF_THE_CASE:
+        return nothing
+    answered: Array = places < len(rows)
+    at = np.minimum(places, len(rows) - 1)
+    if answers.ndim != 1 or answers.dtype.kind not in "iufbUO":
+        return nothing
+    described: Raw = {call[0]: _told(answers)[at]}
+    confidence = _confidence(program, call[1], rows)
+    asked = len(rows)
+    if confidence is not None:
+        described[f"confidence of {call[0]}"] = confidence[at]
+        asked += len(rows)
+    return described, answered, asked
+
+
+def _told(answers: Array) -> Array:
+    """Return answers as names where they are few, else as numbers."""
+    few = len({str(answer) for answer in answers.tolist()}) <= _MOST_ANSWERS
+    if few or answers.dtype.kind in "UO":
+        return np.array([str(answer) for answer in answers.tolist()], dtype=object)
+    return answers.astype(np.float64)
+
+
+def _confidence(program: Program, function: str, rows: Array) -> Array | None:
+    """Return by how much the first class is ahead of the second; None if unknown.
+
+    A domain may have `scores`; else the model that stands for the function is asked.
+    """
+    domain: Any = program.domain
+    scores = getattr(domain, "scores", None)
+    if scores is None and function in domain.verifies:
+        model = getattr(domain, domain.verifies[function], None)
+        scores = getattr(model, "scores", None)
+    if scores is None:
+        return None
+    try:
+        given = np.asarray(scores(rows.copy()), dtype=np.float64)
+    except Exception:  # a model without scores, or a domain's own code: no confidence
+        return None
+    if given.ndim != 2 or given.shape[1] < 2 or not np.isfinite(given).all():
+        return None
+    if given.min() < 0 or given.max() > 1:
+        powers = np.exp(given - given.max(axis=1, keepdims=True))
+        given = powers / powers.sum(axis=1, keepdims=True)
+    ends = np.sort(given, axis=1)
+    ahead: Array = np.round(ends[:, -1] - ends[:, -2], 2)
+    return ahead

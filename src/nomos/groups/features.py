@@ -1,0 +1,119 @@
+"""What rules may speak of: numbers and names that describe the inputs of cases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nomos.domain.records import Column
+from nomos.domain.schema import Flag, Schema
+
+Array = np.ndarray[Any, Any]
+Raw = dict[str, Array]  # a name, and its value in each case: floats, or objects
+_MOST_LEVELS = 40  # different names; more of them describe nothing
+_MOST_FEATURES = 80
+_SAME = "unchanged"
+
+
+@dataclass(frozen=True, slots=True)
+class CaseFeature:
+    """A feature of cases: numbers, or positions among its levels."""
+
+    name: str
+    values: Array
+    levels: tuple[str, ...] | None = None  # None: numbers
+
+
+def raw_features(
+    values: Mapping[str, Column], inputs: Sequence[str], schema: Schema | None
+) -> Raw:
+    """Return what describes cases, given the values of their inputs and vars.
+
+    A record that a spec makes of an input is told by what it changes.
+    """
+    found: Raw = {}
+    base = next(iter(inputs), "")
+    single = len(inputs) == 1
+    for name, column in values.items():
+        if name in inputs:
+            parts = _parts(column, schema)
+            found |= {k if single and k else _of(name, k): v for k, v in parts}
+        else:
+            found |= dict(_derived(name, column, base, values.get(base, []), schema))
+    return found
+
+
+def _of(name: str, part: str) -> str:
+    return f"{name}.{part}" if part else name
+
+
+def _derived(
+    name: str, column: Column, base: str, before: Column, schema: Schema | None
+) -> Iterator[tuple[str, Array]]:
+    """Yield a var; of a record, the features in which it is not the first input."""
+    old = dict(_parts(before, schema))
+    for part, values in _parts(column, schema):
+        if not part or part not in old:
+            yield _of(name, part), values
+        elif values.dtype != object and old[part].dtype != object:
+            yield f"{_of(name, part)} - {_of(base, part)}", values - old[part]
+        else:
+            yield _of(name, part), np.where(values == old[part], _SAME, values)
+
+
+def _parts(column: Column, schema: Schema | None) -> Iterator[tuple[str, Array]]:
+    """Yield the features of a column of records by name; a plain value has no name."""
+    if isinstance(column, np.ndarray) and column.ndim == 2:
+        if schema is None or column.shape[1] != schema.width:
+            return
+        for feature in schema.features:
+            read = feature.read_many(column[:, schema.place(feature.name)[1]])
+            flag = isinstance(feature, Flag)
+            yield from _plain(feature.name, list(map(str, read)) if flag else read)
+    elif len(column) and isinstance(column[0], Mapping):
+        for key in column[0]:
+            yield from _plain(str(key), [record.get(key) for record in column])
+    else:
+        yield from _plain("", column)
+
+
+def _plain(name: str, values: Column) -> Iterator[tuple[str, Array]]:
+    """Yield numbers or names; a text that is no name by how many words it has."""
+    if isinstance(values, np.ndarray) and values.dtype != object:
+        if values.ndim == 1 and values.dtype.kind in "iufb":
+            yield name, values.astype(np.float64)
+    elif all(isinstance(value, bool | int | float) for value in values):
+        yield name, np.array(values, dtype=np.float64)
+    elif all(isinstance(value, str) for value in values):
+        yield name, np.array(values, dtype=object)
+
+
+def features_of(raw: Raw) -> list[CaseFeature]:
+    """Return features ready to be compared, without those that are always the same."""
+    found = []
+    for name, values in raw.items():
+        if values.dtype != object:
+            feature = CaseFeature(name, values)
+        else:
+            levels, codes = np.unique(values.astype(str), return_inverse=True)
+            feature = CaseFeature(
+                name, codes.astype(np.float64), tuple(levels.tolist())
+            )
+            if len(levels) > _MOST_LEVELS:
+                words = [float(len(text.split())) for text in values]
+                feature = CaseFeature(f"words of {name}", np.array(words))
+        if len(feature.values) and (feature.values != feature.values[0]).any():
+            found.append(feature)
+    return found[:_MOST_FEATURES]
+
+
+def joined(first: Raw, second: Raw) -> Raw:
+    """Return the features of some cases and of others, as far as both have them."""
+    return {
+        name: np.concatenate([values, second[name]])
+        for name, values in first.items()
+        if name in second and values.dtype == second[name].dtype
+    }

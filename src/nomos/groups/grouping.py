@@ -1,0 +1,230 @@
+"""Put bugs into groups: by the `ensures` that fails, by outputs, and by region."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nomos.groups.features import CaseFeature, Raw, features_of, joined
+from nomos.groups.rules import find_rule
+from nomos.results.analysis import BugGroup, RegionBar, Rule
+from nomos.results.result import Bug
+
+Array = np.ndarray[Any, Any]
+Key = tuple[int, str]  # a bit for each `ensures` that fails, and the outputs as JSON
+_MOST_GROUPS = 8
+_MOST_REGIONS = 3  # of bugs with the same outputs
+_MOST_OUTPUTS = 12  # different ones; bugs with more are not told apart by them
+_MOST_BARS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """Judged cases that rules are found and tried on.
+
+    `keys` are None for cases that pass. `answers` describe the model's first answer, for
+    the cases that are `answered`.
+    """
+
+    raw: Raw
+    keys: Sequence[Key | None]
+    held_out: Array
+    answers: Raw
+    answered: Array
+
+
+def key_of(mask: int, outputs: Mapping[str, Any]) -> Key:
+    """Return what bugs of a group have in common, given their described outputs."""
+    return mask, json.dumps(dict(outputs), sort_keys=True)
+
+
+def tell_apart(bugs: Sequence[Bug]) -> bool:
+    """Tell whether outputs are few enough to group bugs by them."""
+    return len({key_of(0, bug.outputs) for bug in bugs}) <= _MOST_OUTPUTS
+
+
+def group_bugs(bugs: Sequence[Bug], described: Raw, sampled: Sampled) -> list[BugGroup]:
+    """Return groups of bugs, the largest first; `described` are the bugs' features."""
+    by_outputs = tell_apart(bugs)
+    keys = [
+        key_of(sum(1 << n for n in bug.failures), bug.outputs if by_outputs else {})
+        for bug in bugs
+    ]
+    found: list[BugGroup] = []
+    grouping = _Grouping(bugs, described, sampled)
+    for key, _ in Counter(keys).most_common():
+        if len(found) >= _MOST_GROUPS:
+            break
+        mine = np.array([other == key for other in keys])
+        found += grouping.groups(key, mine, json.loads(key[1]))
+    return sorted(found, key=lambda group: -group.bugs)[:_MOST_GROUPS]
+
+
+class _Grouping:
+    """Bugs and cases with the same features."""
+
+    def __init__(self, bugs: Sequence[Bug], described: Raw, sampled: Sampled) -> None:
+        self.bugs = bugs
+        self.sampled = sampled
+        self.count = len(sampled.keys)
+        both = features_of(joined(sampled.raw, described))
+        self.ours = [
+            CaseFeature(f.name, f.values[self.count :], f.levels) for f in both
+        ]
+        self.features = [
+            CaseFeature(f.name, f.values[: self.count], f.levels) for f in both
+        ]
+        self.answers = features_of(sampled.answers)
+        self.typical = _distances(self.features, self.ours, len(bugs))
+
+    def groups(
+        self, key: Key, mine: Array, outputs: Mapping[str, Any]
+    ) -> list[BugGroup]:
+        """Return the groups of the bugs with one key, by region."""
+        y = np.array([other == key for other in self.sampled.keys], dtype=bool)
+        taken = np.zeros(self.count, dtype=bool)
+        by_answer = self._by_answer(y)
+        found = []
+        for _ in range(_MOST_REGIONS):
+            rule = find_rule(self.features, y, self.sampled.held_out, taken)
+            if rule is None:
+                break
+            inside = mine & meets(rule[0], self.ours)
+            if inside.any():
+                found.append(self._group(inside, outputs, (rule[0], by_answer), y))
+                mine = mine & ~inside
+            taken |= rule[1]
+        if mine.any():
+            found.append(self._group(mine, outputs, (None, by_answer), y))
+        return found
+
+    def _group(
+        self,
+        mine: Array,
+        outputs: Mapping[str, Any],
+        rules: tuple[Rule | None, Rule | None],
+        y: Array,
+    ) -> BugGroup:
+        some = [self.bugs[n] for n in np.flatnonzero(mine).tolist()]
+        apart = dict(
+            zip((b.id for b in some), self.typical[mine].tolist(), strict=True)
+        )
+        shown = rules[0] or rules[1]
+        feature, bars = "", tuple[RegionBar, ...]()
+        if shown is not None:
+            feature = shown.conditions[0].feature
+            bars = self._bars(feature, y)
+        return BugGroup(
+            failed=some[0].failed,
+            outputs=outputs,
+            bugs=len(some),
+            smallest=min(some, key=_size).id,
+            most_real=min(some, key=lambda bug: (apart[bug.id], bug.case)).id,
+            worst=min(some, key=lambda bug: (-abs(bug.gap or 0.0), bug.case)).id,
+            region=rules[0],
+            by_answer=rules[1],
+            feature=feature,
+            bars=bars,
+        )
+
+    def _by_answer(self, y: Array) -> Rule | None:
+        """Return a rule that uses the model's answer; None where none needs it."""
+        if not self.answers:
+            return None
+        known, held = self.sampled.answered, self.sampled.held_out
+        features = [
+            CaseFeature(f.name, f.values[known], f.levels)
+            for f in (*self.answers, *self.features)
+        ]
+        found = find_rule(features, y[known], held[known])
+        names = {feature.name for feature in self.answers}
+        if found is None or not names & {c.feature for c in found[0].conditions}:
+            return None
+        return found[0]
+
+    def _bars(self, name: str, y: Array) -> tuple[RegionBar, ...]:
+        """Return how frequent violations are along a feature."""
+        feature = next(f for f in (*self.answers, *self.features) if f.name == name)
+        if any(feature is answer for answer in self.answers):
+            known = self.sampled.answered
+            feature = CaseFeature(name, feature.values[known], feature.levels)
+            y = y[known]
+        x = feature.values
+        if feature.levels is not None:
+            most = Counter(x.tolist()).most_common(_MOST_BARS)
+            parts = [(feature.levels[int(v)], x == v) for v, _ in sorted(most)]
+        else:
+            parts = _ranges(x)
+        return tuple(
+            RegionBar(label, int((y & part).sum()), int(part.sum()))
+            for label, part in parts
+        )
+
+
+def _ranges(x: Array) -> list[tuple[str, Array]]:
+    """Return parts of the range of numbers with about as many cases each."""
+    values = np.unique(x)
+    if len(values) <= _MOST_BARS:
+        return [(f"{value:.6g}", x == value) for value in values.tolist()]
+    shares = np.linspace(0, 1, _MOST_BARS + 1)[1:]
+    ends = np.unique(np.quantile(x, shares, method="nearest"))
+    parts, low = [], -np.inf
+    for end in ends.tolist():
+        part = (x > low) & (x <= end)
+        first = float(x[part].min())
+        label = f"{end:.6g}" if first == end else f"{first:.6g} to {end:.6g}"
+        parts.append((label, part))
+        low = end
+    return parts
+
+
+def meets(rule: Rule, features: Sequence[CaseFeature]) -> Array:
+    """Return which cases meet a rule's conditions."""
+    by_name = {feature.name: feature for feature in features}
+    met = np.ones(len(features[0].values), dtype=bool)
+    for condition in rule.conditions:
+        feature = by_name[condition.feature]
+        x, value = feature.values, condition.value
+        if isinstance(value, str):
+            assert feature.levels is not None
+            same = x == feature.levels.index(value)
+            met &= same if condition.relation == "is" else ~same
+        else:
+            met &= x <= value if condition.relation == "<=" else x >= value
+    return met
+
+
+def _distances(
+    features: Sequence[CaseFeature], ours: Sequence[CaseFeature], count: int
+) -> Array:
+    """Return how far bugs are from what is usual among the sampled cases."""
+    far = np.zeros(count)
+    for usual, mine in zip(features, ours, strict=True):
+        if not len(usual.values):
+            continue
+        if usual.levels is None:
+            low, middle, high = np.nanquantile(usual.values, (0.1, 0.5, 0.9))
+            far += np.abs(mine.values - middle) / max(high - low, 1e-9)
+        else:
+            shares = np.bincount(usual.values.astype(int), minlength=len(usual.levels))
+            far += 1 - shares[mine.values.astype(int)] / len(usual.values)
+    return far
+
+
+def _size(bug: Bug) -> tuple[float, ...]:
+    """Return how much a bug changes: fields, amounts, the length of texts, its case."""
+    records = [v for v in bug.inputs.values() if isinstance(v, Mapping)]
+    fields, amount = 0, 0.0
+    for other in records[1:]:
+        for name in records[0].keys() & other.keys():
+            one, two = records[0][name], other[name]
+            fields += one != two
+            if isinstance(one, int | float) and isinstance(two, int | float):
+                amount += abs(one - two)
+    words = sum(len(v) for v in bug.inputs.values() if isinstance(v, str))
+    return fields, amount, words, bug.case

@@ -1,0 +1,122 @@
+"""What is said of groups of bugs, their rules, and bugs made smaller."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from nomos.report.texts import count, percent
+from nomos.results.analysis import BugGroup, Rule, Shrunk
+from nomos.results.result import Result
+
+SPREAD_OUT = "no rule: spread out"
+
+
+@dataclass(frozen=True, slots=True)
+class RateBar:
+    """A part of a feature's range, and how many of the cases there violate."""
+
+    label: str
+    words: str
+    share: float  # of the largest rate
+
+
+@dataclass(frozen=True, slots=True)
+class GroupView:
+    """A group of bugs in words."""
+
+    title: str
+    where: str
+    by_answer: str
+    bugs: tuple[tuple[str, str], ...]  # what they stand for, and their ids
+    feature: str
+    bars: tuple[RateBar, ...]
+
+    @property
+    def lines(self) -> list[str]:
+        """All of it but the bars, as lines."""
+        ids = ", ".join(f"{words} {id}" for words, id in self.bugs)
+        said = [self.title, f"  {self.where}", f"  {ids}"]
+        return said[:2] + ([f"  {self.by_answer}"] if self.by_answer else []) + said[2:]
+
+
+def group_views(results: Sequence[Result]) -> tuple[GroupView, ...]:
+    """Return the groups of the first seed that has any."""
+    for result in results:
+        if result.analysis is not None and result.analysis.groups:
+            grouped = result.analysis.grouped
+            told = len(result.ensures) > 1
+            said: set[Rule] = set()  # of all bugs with the same outputs, so once
+            views = []
+            for group in result.analysis.groups:
+                if group.by_answer in said:
+                    group = replace(group, by_answer=None)
+                elif group.by_answer is not None:
+                    said.add(group.by_answer)
+                views.append(_view(group, grouped, told))
+            return tuple(views)
+    return ()
+
+
+def _view(group: BugGroup, grouped: int, several_ensures: bool) -> GroupView:
+    outputs = ", ".join(f"{name} = {value}" for name, value in group.outputs.items())
+    said = [outputs] if outputs else []
+    said += [f"`{group.failed}` does not hold"] if several_ensures or not said else []
+    by_answer = "" if group.by_answer is None else rule_words(group.by_answer)
+    where = SPREAD_OUT if group.region is None else rule_words(group.region)
+    ids: dict[str, list[str]] = {}
+    for words in ("smallest", "most_real", "worst"):
+        ids.setdefault(getattr(group, words), []).append(words.replace("_", " "))
+    most = max(
+        (bar.violations / bar.cases for bar in group.bars if bar.cases), default=0
+    )
+    return GroupView(
+        title=f"{group.bugs:,} of {count(grouped, 'bug')}: {'; '.join(said)}",
+        where=where,
+        by_answer=by_answer,
+        bugs=tuple((" and ".join(words), id) for id, words in ids.items()),
+        feature=group.feature,
+        bars=tuple(
+            RateBar(
+                bar.label,
+                f"{bar.violations:,} of {bar.cases:,}",
+                bar.violations / bar.cases / most if bar.cases and most else 0.0,
+            )
+            for bar in group.bars
+        ),
+    )
+
+
+def rule_words(rule: Rule) -> str:
+    """Return a rule as a sentence: how often, between which bounds, how much it covers."""
+    low, high = percent(rule.precision.low), percent(rule.precision.high)
+    return (
+        f"{rule.text}: {percent(rule.violations / rule.cases)} of such cases violate it"
+        f" ({low} to {high}, {percent(rule.precision.confidence)});"
+        f" {percent(rule.share)} of these violations; {percent(rule.base)} overall"
+    )
+
+
+def cost_words(results: Sequence[Result]) -> str:
+    """Say what groups and smaller bugs took; it is no part of the counts."""
+    found = [r.analysis for r in results if r.analysis is not None]
+    calls = sum(analysis.model_calls for analysis in found)
+    if not calls:
+        return ""
+    tried = sum(analysis.tried for analysis in found)
+    return (
+        f"grouping bugs and making them smaller took {count(calls, 'model call')} more"
+        f" ({count(tried, 'case')} tried)"
+    )
+
+
+def shrunk_words(shrunk: Shrunk) -> str:
+    """Say how far a smaller case is from the inputs that were given."""
+    off = shrunk.features_off
+    if any("" in record.changes for record in shrunk.records):
+        return "a text of the inputs, shortened"
+    if not off:
+        return "its records are inputs that were given"
+    rows = ", ".join(str(record.row) for record in shrunk.records if record.changes)
+    far = "" if off < 3 else "; it stays far from them"
+    return f"{count(off, 'feature')} not as in the nearest input (row {rows}){far}"

@@ -1,0 +1,167 @@
+"""What is said of a campaign's bugs together: groups, rules, and bugs made smaller."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from nomos.results.statistics import Interval
+
+Relation = Literal["<=", ">=", "is", "is not"]
+
+
+@dataclass(frozen=True, slots=True)
+class RuleCondition:
+    """One part of a rule, such as `age <= 25`."""
+
+    feature: str
+    relation: Relation
+    value: float | str
+
+    @property
+    def text(self) -> str:
+        """The condition as it is read."""
+        value = self.value if isinstance(self.value, str) else f"{self.value:.6g}"
+        return f"{self.feature} {self.relation} {value}"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Where violations of a group are frequent, tried on cases it was not found on.
+
+    Of those held-out cases, `cases` meet the conditions and `violations` of these are
+    of the group; `share` is how much of the group's violations that is, and `base` how
+    frequent the group is among all held-out cases.
+    """
+
+    conditions: tuple[RuleCondition, ...]
+    violations: int
+    cases: int
+    precision: Interval
+    share: float
+    base: float
+
+    @property
+    def text(self) -> str:
+        """The conditions as they are read, bounds of one feature together."""
+        said: list[str] = []
+        for name in dict.fromkeys(c.feature for c in self.conditions):
+            mine = [c for c in self.conditions if c.feature == name]
+            bounds = {c.relation: c for c in mine}
+            low, high = bounds.get(">="), bounds.get("<=")
+            if low is None or high is None:
+                said += [c.text for c in mine]
+            elif low.value == high.value:
+                said.append(f"{name} = {low.text.split()[-1]}")
+            else:
+                ends = low.text.split()[-1], high.text.split()[-1]
+                said.append(f"{name} from {' to '.join(ends)}")
+        return " and ".join(said)
+
+
+@dataclass(frozen=True, slots=True)
+class RegionBar:
+    """A part of a feature's range: sampled cases there, and those that violate."""
+
+    label: str
+    violations: int
+    cases: int
+
+
+@dataclass(frozen=True, slots=True)
+class BugGroup:
+    """Bugs that break the same `ensures` with the same outputs, in one region.
+
+    `region` is a rule over features alone; None where the bugs are spread out.
+    `by_answer` is one for all bugs of these outputs, which may use the model's answer and
+    confidence for the first call.
+    """
+
+    failed: str  # the text of the first `ensures` that does not hold
+    outputs: Mapping[str, Any]
+    bugs: int
+    smallest: str  # ids: the fewest changes, the most typical input, the largest gap
+    most_real: str
+    worst: str
+    region: Rule | None = None
+    by_answer: Rule | None = None
+    feature: str = ""  # along which `bars` show the group
+    bars: tuple[RegionBar, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """Groups of the bugs that were run alone, and what it took to find them.
+
+    `sampled` cases were used to find and to try rules; `tried` cases were run to make
+    bugs smaller. Neither is part of the campaign's counts.
+    """
+
+    groups: tuple[BugGroup, ...] = ()
+    grouped: int = 0
+    sampled: int = 0
+    tried: int = 0
+    model_calls: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ShrunkRecord:
+    """A record as a row of the inputs and what was changed in it.
+
+    The key "" stands for the whole record, where that is a text.
+    """
+
+    row: int
+    changes: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Shrunk:
+    """A smaller case that breaks the property too: it was run alone.
+
+    `draws` are the choices behind those of the inputs.
+    """
+
+    records: tuple[ShrunkRecord, ...]
+    draws: tuple[int, ...]
+    failed: str
+    gap: float | None
+    inputs: Mapping[str, Any]
+    outputs: Mapping[str, Any]
+    tried: int  # cases that were run to find it
+
+    @property
+    def features_off(self) -> int:
+        """How many features of its records are not those of a row of the inputs."""
+        return sum(len(record.changes) for record in self.records)
+
+
+def analysis_from_data(data: Mapping[str, Any] | None) -> Analysis | None:
+    """Return what was said of bugs from plain data."""
+    if data is None:
+        return None
+    return Analysis(**{**data, "groups": tuple(map(_group, data["groups"]))})
+
+
+def shrunk_from_data(data: Mapping[str, Any] | None) -> Shrunk | None:
+    """Return a bug made smaller from plain data."""
+    if data is None:
+        return None
+    records = tuple(ShrunkRecord(**record) for record in data["records"])
+    return Shrunk(**{**data, "records": records, "draws": tuple(data["draws"])})
+
+
+def _group(data: Mapping[str, Any]) -> BugGroup:
+    rules = {name: _rule(data[name]) for name in ("region", "by_answer")}
+    return BugGroup(
+        **{**data, **rules, "bars": tuple(RegionBar(**bar) for bar in data["bars"])}
+    )
+
+
+def _rule(data: Mapping[str, Any] | None) -> Rule | None:
+    if data is None:
+        return None
+    conditions = tuple(RuleCondition(**each) for each in data["conditions"])
+    precision = Interval(**data["precision"])
+    return Rule(**{**data, "conditions": conditions, "precision": precision})

@@ -1,0 +1,70 @@
+"""A bounded sample of a campaign's judged cases, the same however it is run.
+
+Random cases are drawn independently, so the first ones will do.
+"""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from typing import Any
+
+import numpy as np
+
+from nomos.engine.alone import Verdict
+from nomos.engine.judged import Judged
+
+Array = np.ndarray[Any, Any]
+SIZE = 20_000
+_STEPS = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
+
+
+def mixed(numbers: Array) -> Array:
+    """Return numbers that look random, one for each number (SplitMix64's mixer)."""
+    words = (numbers.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in _STEPS:
+        words = (words ^ (words >> np.uint64(shift))) * np.uint64(factor)
+    mixed: Array = words ^ (words >> np.uint64(31))
+    return mixed
+
+
+def chosen_rows(choices: Array, lengths: Array, most: int) -> Array:
+    """Return some of the cases with these choices, whatever order they come in."""
+    marks = mixed(lengths)
+    for column in choices.T:
+        marks = mixed(marks ^ column.astype(np.uint64))
+    chosen: Array = np.sort(np.argsort(marks, kind="stable")[:most])
+    return chosen
+
+
+class Sample:
+    """Numbers of cases, and of each which `ensures` fail: none, where it passes."""
+
+    def __init__(self, size: int = SIZE) -> None:
+        self.size = size
+        self.cases = np.empty(0, dtype=np.int64)
+        self.failed = np.empty(0, dtype=np.int64)
+
+    def take(self, judged: Judged, end: int, first: int) -> None:
+        """Take in the first cases of a chunk, whose first one has the number `first`."""
+        room = self.size - len(self.cases)
+        if room < 1:
+            return
+        failed = np.zeros(end, dtype=np.int64)
+        found = judged.violations
+        here = found.rows < end
+        failed[found.rows[here]] = found.failed[here]
+        kept = np.flatnonzero((judged.verdicts[:end] == Verdict.PASSED) | (failed > 0))
+        kept = kept[:room]
+        self.cases = np.concatenate([self.cases, first + kept])
+        self.failed = np.concatenate([self.failed, failed[kept]])
+
+    def text(self) -> str:
+        """Return the sample as text that a store can keep."""
+        both = np.concatenate([self.cases, self.failed]).astype("<i8")
+        return base64.b64encode(zlib.compress(both.tobytes())).decode()
+
+    def restore(self, text: str) -> None:
+        """Take back what `text` gave."""
+        both = np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype="<i8")
+        self.cases, self.failed = both.reshape(2, -1).astype(np.int64)

@@ -1,0 +1,143 @@
+"""The cases that rules are found and tried on, with what describes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nomos.domain.records import items
+from nomos.engine.alone import Verdict
+from nomos.engine.cases import Cases, ListedCases, RandomCases
+from nomos.engine.choices import Stream
+from nomos.engine.engine import Engine, Limits
+from nomos.engine.vectorized.chunk import padded
+from nomos.groups.answers import ask
+from nomos.groups.features import Raw, joined, raw_features
+from nomos.groups.grouping import Key, Sampled, key_of
+from nomos.results.describe import describe
+from nomos.runner.campaigns.sample import chosen_rows, mixed
+
+Array = np.ndarray[Any, Any]
+_CHUNK = 8192  # cases
+_MOST_BYTES = 2**26  # of records whose features are looked at
+_MOST_VIOLATIONS = 2000  # of the sample: they are asked for their outputs again
+_MOST_JUDGED = 5000  # listed cases that are judged once more
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some cases of a campaign: which of them are sampled, and which `ensures` fail."""
+
+    cases: Cases
+    rows: Array
+    failed: Array
+
+
+def random_parts(
+    stream: Stream, cases: Array, failed: Array, most: int
+) -> Iterator[Part]:
+    """Yield the sampled cases of a random search, given by their numbers."""
+    violations = np.flatnonzero(failed)
+    if len(violations) > _MOST_VIOLATIONS:
+        most = min(most, int(violations[_MOST_VIOLATIONS]))
+    cases, failed = cases[:most], failed[:most]
+    end = int(cases[-1]) + 1 if len(cases) else 0
+    for first in range(0, end, _CHUNK):
+        here = (cases >= first) & (cases < first + _CHUNK)
+        if here.any():
+            drawn = RandomCases(stream, first, min(_CHUNK, end - first))
+            yield Part(drawn, cases[here] - first, failed[here])
+
+
+def listed_part(
+    engine: Engine, known: dict[tuple[int, ...], int] | None, most: int
+) -> tuple[Part, int]:
+    """Return a sample of all cases there are, and how many calls that took.
+
+    `known` are all violations, by their choices; None where these cases must be judged.
+    """
+    parts = list(engine.listed())
+    choices, lengths = padded([row for part in parts for row in part.tolist()])
+    if known is None:
+        most = min(most, _MOST_JUDGED)
+    chosen = chosen_rows(choices, lengths, most)
+    choices, lengths = choices[chosen], lengths[chosen]
+    cases = ListedCases(choices, lengths)
+    failed = np.zeros(len(chosen), dtype=np.int64)
+    if known is not None:
+        for row, case in enumerate(choices.tolist()):
+            failed[row] = known.get(tuple(case[: lengths[row]]), 0)
+        rows = np.arange(len(chosen))
+        return Part(cases, rows, failed), 0
+    judged = engine.run(cases, Limits(2**62, 2**62), repeat=False)
+    failed[judged.violations.rows] = judged.violations.failed
+    rows = np.flatnonzero((judged.verdicts == Verdict.PASSED) | (failed > 0))
+    return Part(cases, rows, failed[rows]), int(judged.calls.sum())
+
+
+def most_sampled(engine: Engine) -> int:
+    """Return how many cases may be looked at: fewer where records are large."""
+    return max(1000, _MOST_BYTES // max(1, engine.program.record_bytes))
+
+
+class Sampling:
+    """Sampled cases, gathered part by part."""
+
+    def __init__(self, engine: Engine, *, by_outputs: bool, k: int) -> None:
+        self.engine = engine
+        self.program = engine.program
+        self.by_outputs = by_outputs
+        self.k = k
+        self.raw: Raw = {}
+        self.keys: list[Key | None] = []
+        self.places = [np.empty(0, dtype=np.int64)]
+        self.columns: dict[str, list[Any]] = {}
+        self.calls = 0
+
+    def take(self, part: Part) -> None:
+        """Take in some cases."""
+        inputs, schema = self.program.spec.inputs, self.program.schema
+        came, places, values = self.engine.values(part.cases, part.rows)
+        if not len(came):
+            return
+        raw = raw_features(values, inputs, schema)
+        self.raw = joined(self.raw, raw) if self.keys else raw
+        for name in inputs:
+            self.columns.setdefault(name, []).append(values[name])
+        outputs: dict[int, dict[str, Any]] = {}
+        violated = part.rows[part.failed > 0]
+        if self.by_outputs and len(violated):
+            outputs = self._outputs(part.cases, violated)
+            self.calls += len(outputs) * self.k
+        failed = part.failed[np.searchsorted(part.rows, came)].tolist()
+        for row, mask in zip(came.tolist(), failed, strict=True):
+            self.keys.append(key_of(mask, outputs.get(row, {})) if mask else None)
+        self.places.append(places)
+
+    def _outputs(self, cases: Cases, rows: Array) -> dict[int, dict[str, Any]]:
+        """Return the described outputs of some cases."""
+        came, _, values = self.engine.values(cases, rows, with_outputs=True)
+        found: dict[int, dict[str, Any]] = {row: {} for row in came.tolist()}
+        for name in self.program.spec.outputs if len(came) else ():
+            for row, value in zip(came.tolist(), items(values[name]), strict=True):
+                found[row][name] = describe(value, self.program.schema)
+        return found
+
+    def sampled(self, most_asked: int) -> Sampled:
+        """Return the sample; answers are asked for no more than so many records."""
+        columns = {name: _whole(parts) for name, parts in self.columns.items()}
+        answers, answered, asked = ask(self.program, columns, most_asked)
+        self.calls += asked
+        # By inputs: a rule that only knows single ones by heart must not hold up.
+        held_out = mixed(np.concatenate(self.places)) & np.uint64(1) == 1
+        return Sampled(self.raw, self.keys, held_out, answers, answered)
+
+
+def _whole(parts: Sequence[Any]) -> Any:
+    """Return the parts of a column as one."""
+    if all(isinstance(part, np.ndarray) for part in parts):
+        return np.concatenate(parts)
+    return [item for part in parts for item in items(part)]

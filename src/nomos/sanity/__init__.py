@@ -1,0 +1,1 @@
+"""Would a spec notice? Faults planted in a model's answers."""

@@ -1,0 +1,239 @@
+"""Would a spec notice? The same cases, asked of a model with a fault planted in it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nomos.domain.functions import BoundBatched
+from nomos.domain.records import items
+from nomos.domain.schema import Schema
+from nomos.engine.cases import ListedCases
+from nomos.engine.choices import EndlessRange
+from nomos.engine.engine import Engine
+from nomos.engine.program import Program
+from nomos.engine.vectorized.chunk import padded
+from nomos.errors import NomosError
+from nomos.groups.features import raw_features
+from nomos.results.result import Result
+from nomos.runner.driver import Driver
+from nomos.runner.jobs import Job, Prepared
+from nomos.runner.options import Options
+from nomos.sanity.faults import MOST_LABELS, Answered, Fault, faults_of
+
+Array = np.ndarray[Any, Any]
+_MOST_NOTED = 1000  # different answers; a model with more gives numbers
+_SCALARS = (bool, int, float, str)
+
+
+@dataclass(frozen=True, slots=True)
+class Noticed:
+    """What became of one planted fault."""
+
+    fault: str
+    violations: int
+    new: int  # unique bugs that the model as it is does not have
+
+    @property
+    def is_noticed(self) -> bool:
+        """Whether the spec tells the faulty model from the model as it is."""
+        return self.new > 0
+
+
+@dataclass(frozen=True, slots=True)
+class SanityCheck:
+    """What a spec notices, on the same cases for each fault."""
+
+    name: str
+    tests: int
+    violations: int  # of the model as it is
+    faults: tuple[Noticed, ...]
+
+    @property
+    def remarks(self) -> list[str]:
+        """What a reader should think about."""
+        said = []
+        if not any(fault.is_noticed for fault in self.faults):
+            said.append("notices none of these faults: what does it demand?")
+        passes = [
+            fault.fault.removeprefix("always ")
+            for fault in self.faults
+            if fault.fault.startswith("always ") and not fault.violations
+        ]
+        if passes:
+            said.append(f"a model passes that always answers {' or '.join(passes)}")
+        for fault in self.faults:
+            if fault.fault == "reversed" and fault.violations < self.violations:
+                said.append(
+                    f"the reversed model violates it less often ({fault.violations} of"
+                    f" {self.tests}, as it is {self.violations}): is the direction right?"
+                )
+        return said
+
+
+def check_sanity(prepared: Prepared, seed: int, options: Options) -> SanityCheck:
+    """Run a spec with the model as it is, and with each fault planted in its answers."""
+    options = replace(
+        options, groups=False, shrink=False, confirm=1, resume=False, accept=False
+    )
+    called = _called(prepared.engine.program)
+    if not called:
+        name = prepared.subject.property
+        raise NomosError(
+            f"{name}: its block calls no batched function to plant faults in"
+        )
+    noting = _Noting()
+    as_it_is = _run(_planted(prepared, called, noting.note), seed, options)
+    before = {bug.choices for bug in as_it_is.bugs}
+    found = []
+    for fault in _faults(prepared, as_it_is, noting):
+        result = _run(_planted(prepared, called, fault.wrong), seed, options)
+        new = sum(bug.choices not in before for bug in result.bugs)
+        found.append(Noticed(fault.name, result.counts.violations, new))
+    counts = as_it_is.counts
+    return SanityCheck(as_it_is.name, counts.tests, counts.violations, tuple(found))
+
+
+def _run(prepared: Prepared, seed: int, options: Options) -> Result:
+    job = Job(Path(prepared.subject.spec), prepared=prepared)
+    run = Driver(Path(), options).run([job], [seed])
+    if run.stopped or not run.results:
+        raise KeyboardInterrupt
+    result = run.results[0]
+    if result.verdict == "failed":
+        raise NomosError(f"{result.name}: {result.problem}")
+    return result
+
+
+def _called(program: Program) -> list[str]:
+    """Return the batched functions that the block calls."""
+    names = sorted(program.spec.code.called)
+    return [name for name in names if program.batched(name) is not None]
+
+
+def _planted(
+    prepared: Prepared,
+    names: Sequence[str],
+    wrong: Callable[[Sequence[Any], Sequence[Any]], list[Any]],
+) -> Prepared:
+    """Return the same job with other answers."""
+    program = copy.copy(prepared.engine.program)
+    program.functions = dict(program.functions)
+    for name in names:
+        bound = program.batched(name)
+        assert bound is not None
+        program.functions[name] = _faulty(bound, wrong)
+    return replace(prepared, engine=Engine(program, prepared.engine.way))
+
+
+def _faulty(
+    bound: BoundBatched, wrong: Callable[[Sequence[Any], Sequence[Any]], list[Any]]
+) -> BoundBatched:
+    function = copy.copy(bound.function)
+
+    def method(_: Any, *columns: Any) -> Any:
+        asked = [column.copy() for column in columns]  # the model may change its own
+        return wrong(asked, items(bound.many(*columns)))
+
+    function.method = method
+    return BoundBatched(function, bound.instance)
+
+
+class _Noting:
+    """The different answers that a model gives."""
+
+    def __init__(self) -> None:
+        self.answers: set[Any] = set()
+        self.are_scalars = True
+
+    def note(self, columns: Sequence[Any], answers: Sequence[Any]) -> list[Any]:
+        """Note answers, and hand them on as they are."""
+        self.are_scalars &= all(isinstance(answer, _SCALARS) for answer in answers)
+        if self.are_scalars and len(self.answers) < _MOST_NOTED:
+            self.answers.update(answers)
+        return list(answers)
+
+
+def _faults(prepared: Prepared, result: Result, noting: _Noting) -> list[Fault]:
+    """Return the faults that can be planted in these answers."""
+    if not noting.are_scalars or not noting.answers:
+        raise NomosError(f"{result.name}: its answers are neither labels nor numbers")
+    try:
+        values = tuple(sorted(noting.answers))
+    except TypeError:
+        values = tuple(sorted(noting.answers, key=repr))
+    if len(values) > MOST_LABELS and isinstance(values[0], str):
+        raise NomosError(f"{result.name}: its answers are texts, not labels")
+    program = prepared.engine.program
+    dip = subgroup = None
+    if program.schema is not None and program.rows is not None:
+        changed = _changed(prepared.engine)
+        dip = _band(program.source, program.schema, changed[:1], 0.45, 0.55)
+        others = [f.name for f in program.schema.features if f.name not in changed]
+        subgroup = _band(program.source, program.schema, others, 0.0, 0.1)
+    return faults_of(Answered(values), dip, subgroup)
+
+
+def _changed(engine: Engine) -> list[str]:
+    """Return the features in which the records of a case differ from its first input."""
+    program = engine.program
+    choices: list[Any] = []
+    for known in engine.listed() if _can_list(engine) else ():
+        choices += known[:200].tolist()
+        if len(choices) >= 200:
+            break
+    if not choices:
+        return []
+    _, _, values = engine.values(ListedCases(*padded(choices)))
+    raw = raw_features(values, program.spec.inputs, program.schema)
+    assert program.schema is not None
+    found = []
+    for feature in program.schema.features:
+        for name, column in raw.items():
+            is_change = f".{feature.name} - " in name and column.any()
+            is_other = name.endswith(f".{feature.name}") and column.dtype == object
+            if is_change or (is_other and (column != "unchanged").any()):
+                found.append(feature.name)
+    return list(dict.fromkeys(found))
+
+
+def _can_list(engine: Engine) -> bool:
+    try:
+        next(engine.listed(), None)
+    except EndlessRange:
+        return False
+    return True
+
+
+def _band(
+    source: Array, schema: Schema, names: Sequence[str], low: float, high: float
+) -> Callable[[Sequence[Any]], Array] | None:
+    """Return what chooses rows by quantiles of the first of the features that varies."""
+    for name in names:
+        feature, columns = schema.place(name)
+        if feature.width > 1:
+            continue
+        values = source[:, columns.start].astype(np.float64)
+        start, end = np.quantile(values, (low, high), method="nearest")
+        if low == 0.0 and not (values > end).any():
+            continue
+
+        def chosen(
+            asked: Sequence[Any],
+            at: int = columns.start,
+            start: Any = start,
+            end: Any = end,
+        ) -> Array:
+            rows = np.asarray(asked[0])
+            if rows.ndim != 2:
+                return np.zeros(len(rows), dtype=bool)
+            inside: Array = (rows[:, at] >= start) & (rows[:, at] <= end)
+            return inside
+
+        return chosen
+    return None

@@ -1,0 +1,1 @@
+"""Bugs made smaller: cases that break the same property and are easier to read."""

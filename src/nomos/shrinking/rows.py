@@ -1,0 +1,211 @@
+"""Rows of a schema brought near to real ones: the fewest features of their own.
+
+A row that is not one of the source is replaced by the nearest real row that still breaks
+the property. Where none does, it becomes a real row with a few features changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from itertools import combinations, islice
+from typing import Any
+
+import numpy as np
+
+from nomos.domain.schema import Category, Flag, OneHot, Schema
+from nomos.shrinking.numbers import (
+    integers,
+    integers_between,
+    reals,
+    reals_between,
+)
+from nomos.shrinking.trying import OwnCase, Tester
+
+Array = np.ndarray[Any, Any]
+_NEAREST = 50  # real rows that are tried as they are
+_BASES = 3  # real rows that a row is brought near to
+_ANCHORS = 30  # real rows for each set of features that must be kept
+_SETS = 12
+_ROUNDS = 5  # how often one number is brought nearer in a row
+_CHANGED = 10.0  # how much more a feature counts that made a case violate
+
+
+class RealRows:
+    """The rows of a source, compared feature by feature."""
+
+    def __init__(self, source: Array, schema: Schema) -> None:
+        self.rows = source
+        self.schema = schema
+        self.slices = [schema.place(f.name)[1] for f in schema.features]
+        numbers = source.astype(np.float64)
+        spans = [float(np.ptp(numbers[:, s])) or 1.0 for s in self.slices]
+        self._scales = np.array(spans)
+
+    def off(self, record: Array, rows: Array | None = None) -> Array:
+        """Return in which features each row differs from a record."""
+        some = self.rows if rows is None else rows
+        apart = [(some[:, s] != record[s]).any(axis=1) for s in self.slices]
+        return np.stack(apart, axis=1)
+
+    def far(self, record: Array) -> Array:
+        """Return how far each row is from a record, for each feature: 0 to 1."""
+        numbers, mine = self.rows.astype(np.float64), record.astype(np.float64)
+        apart = [np.abs(numbers[:, s] - mine[s]).max(axis=1) for s in self.slices]
+        far: Array = np.stack(apart, axis=1) / self._scales
+        return far
+
+    def nearest(self, record: Array) -> Array:
+        """Return the rows by their number of other features, then by how far they are."""
+        apart = self.off(record).sum(axis=1) + self.far(record).mean(axis=1)
+        return np.argsort(apart, kind="stable")
+
+    def mixed(self, record: Array, row: int, kept: Iterable[int]) -> Array:
+        """Return a real row with some features of a record."""
+        made: Array = self.rows[row].copy()
+        for number in kept:
+            made[self.slices[number]] = record[self.slices[number]]
+        return made
+
+
+def nearer_rows(tester: Tester, case: OwnCase, real: RealRows) -> OwnCase:
+    """Bring each record that is no real row near to one."""
+    for number in range(len(case.records)):
+        off = real.off(np.asarray(case.records[number]))
+        same = np.flatnonzero(~off.any(axis=1))
+        if len(same):
+            rows = (*case.rows[:number], int(same[0]), *case.rows[number + 1 :])
+            case = replace(case, rows=rows)
+        elif not tester.uses_labels:
+            case = _Nearer(tester, real, number).nearer(case)
+    return case
+
+
+class _Nearer:
+    """One record of a case on its way to a real row."""
+
+    def __init__(self, tester: Tester, real: RealRows, number: int) -> None:
+        self.tester = tester
+        self.real = real
+        self.number = number
+
+    def _with(self, case: OwnCase, record: Array, row: int) -> OwnCase:
+        n = self.number
+        return replace(
+            case,
+            records=(*case.records[:n], record, *case.records[n + 1 :]),
+            rows=(*case.rows[:n], row, *case.rows[n + 1 :]),
+        )
+
+    def _record(self, case: OwnCase) -> Array:
+        return np.asarray(case.records[self.number])
+
+    def _off(self, case: OwnCase, row: int | None = None) -> list[int]:
+        """Return the features in which the record is not that of its row."""
+        row = case.rows[self.number] if row is None else row
+        off = self.real.off(self._record(case), self.real.rows[row : row + 1])
+        return np.flatnonzero(off[0]).tolist()
+
+    def nearer(self, case: OwnCase) -> OwnCase:
+        """Return the case with a real row, or with as few changes of one as are found."""
+        real, near = self.real, self.real.nearest(self._record(case))[:_NEAREST]
+        rows = [self._with(case, real.rows[row], int(row)) for row in near.tolist()]
+        found = self.tester.first(rows)
+        if found is not None:
+            return rows[found]
+        best: OwnCase | None = None
+        for row in near[:_BASES].tolist():
+            one = self._towards(case, row)
+            if best is None or len(self._off(one)) < len(self._off(best)):
+                best = one
+            if len(self._off(best)) <= 1 or self.tester.left < 1:
+                break
+        assert best is not None
+        return self._closer_numbers(self._anchored(best))
+
+    def _towards(self, case: OwnCase, row: int) -> OwnCase:
+        """Give a record the features of a row, one after the other, while it violates."""
+        case = self._with(case, self._record(case), row)
+        while self.tester.left > 0:
+            off = self._off(case)
+            fewer = [
+                self._with(
+                    case,
+                    self.real.mixed(
+                        self._record(case), row, [o for o in off if o != f]
+                    ),
+                    row,
+                )
+                for f in off
+            ]
+            works = self.tester.violating(fewer)
+            if not works:
+                return case
+            together = [f for n, f in enumerate(off) if n not in works]
+            joint = self.real.mixed(self._record(case), row, together)
+            tried = [self._with(case, joint, row), *(fewer[n] for n in works)]
+            found = self.tester.first(tried)
+            if found is None:
+                return case
+            case = tried[found]
+        return case
+
+    def _anchored(self, case: OwnCase) -> OwnCase:
+        """Look for a real row that needs fewer of the features that matter."""
+        record, kept = self._record(case), self._off(case)
+        off, far = self.real.off(record), self.real.far(record)
+        for size in range(len(kept)):
+            for some in islice(combinations(kept, size), _SETS):
+                others = [f for f in kept if f not in some]
+                others += [f for f in self.tester.changed if f not in kept]
+                apart = _CHANGED * far[:, others].sum(axis=1) + 0.1 * off.sum(axis=1)
+                rows = np.argsort(apart, kind="stable")[:_ANCHORS].tolist()
+                cases = [
+                    self._with(case, self.real.mixed(record, row, some), row)
+                    for row in rows
+                ]
+                found = self.tester.first(cases)
+                if found is not None:
+                    return cases[found]
+        return case
+
+    def _closer_numbers(self, case: OwnCase) -> OwnCase:
+        """Bring the numbers that had to change nearer to those of the row."""
+        for feature in self._off(case):
+            kind = self.real.schema.features[feature]
+            if isinstance(kind, Flag | Category | OneHot):
+                continue
+            case = self._closer(case, self.real.slices[feature].start)
+        return case
+
+    def _closer(self, case: OwnCase, at: int) -> OwnCase:
+        """Bring one number of the record nearer to that of its row."""
+        row = case.rows[self.number]
+        target = float(self.real.rows[row][at])
+        floor: float | None = None
+        for _ in range(_ROUNDS):
+            record = self._record(case)
+            numbers = _between(float(record[at]), floor, target)
+            if not numbers or self.tester.left < 1:
+                break
+            cases = []
+            for number in numbers:
+                made = record.copy()
+                made[at] = number
+                cases.append(self._with(case, made, row))
+            found = self.tester.first(cases)
+            if found is None:
+                floor = numbers[-1]
+            else:
+                case = cases[found]
+                floor = numbers[found - 1] if found else (floor or target)
+        return case
+
+
+def _between(value: float, floor: float | None, target: float) -> list[float]:
+    """Return numbers between a row's and a record's, the nearest to the row's first."""
+    if value.is_integer() and target.is_integer():
+        if floor is None:
+            return [float(n) for n in integers(int(value), int(target))[1:]]
+        return [float(n) for n in integers_between(int(floor), int(value))]
+    return reals(value, target)[1:] if floor is None else reals_between(floor, value)

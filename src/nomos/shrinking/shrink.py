@@ -1,0 +1,142 @@
+"""Make a bug smaller: draws, rows, texts, and rounder numbers; confirmed alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from nomos.engine.alone import Outcome
+from nomos.engine.engine import Engine
+from nomos.results.analysis import Shrunk
+from nomos.results.describe import described
+from nomos.shrinking.draws import rounder_draws, smaller_draws
+from nomos.shrinking.rows import RealRows, nearer_rows
+from nomos.shrinking.texts import shorter_texts
+from nomos.shrinking.trying import OwnCase, Tester, on_records, rebuilt
+
+MOST_TRIED = 500  # cases for one bug
+_NEAREST_PARTNERS = 20
+
+
+class Shrinker:
+    """Makes bugs of one program smaller."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.program = engine.program
+        self.tried = 0
+        self.calls = 0
+        self._real: RealRows | None = None
+        if self.program.rows is not None and self.program.schema is not None:
+            self._real = RealRows(self.program.source, self.program.schema)
+
+    def shrink(
+        self, choices: tuple[int, ...], failed: int, most: int = MOST_TRIED
+    ) -> Shrunk | None:
+        """Return a smaller case than that of these choices; None where none was found.
+
+        `failed` is the number of the `ensures` that must still fail.
+        """
+        inputs = len(self.program.spec.inputs)
+        places = choices[:inputs]
+        records = tuple(self.program.item(place) for place in places)
+        return self.shrink_records(records, places, choices[inputs:], failed, most)
+
+    def shrink_records(
+        self,
+        records: Sequence[Any],
+        rows: Sequence[int],
+        draws: tuple[int, ...],
+        failed: int,
+        most: int = MOST_TRIED,
+    ) -> Shrunk | None:
+        """Return a smaller case than one whose records need not be those of the source."""
+        tester = Tester(self.engine, failed, most)
+        case = OwnCase(tuple(records), tuple(rows), draws)
+        first = tester.confirms(case)
+        found = None
+        if first is not None:
+            smaller = self._smaller(tester, case)
+            found = self._result(tester, case, smaller)
+        self.tried += tester.tried
+        self.calls += tester.calls
+        return found
+
+    def _smaller(self, tester: Tester, case: OwnCase) -> OwnCase:
+        """Return the smallest case that is found."""
+        first, case = case, smaller_draws(tester, case)
+        if self._real is not None:
+            moved = nearer_rows(tester, case, self._real)
+            if _off(tester, moved) and case.draws != first.draws:
+                # A smaller step may need a row that is farther from real ones.
+                other = nearer_rows(tester, first, self._real)
+                moved = min((moved, other), key=lambda one: _off(tester, one))
+            moved = self._alike(tester, moved, self._real)
+            # The case that was last run alone may be another one: its ranges hold now.
+            if tester.confirms(moved) is not None:
+                case = smaller_draws(tester, moved)
+        case = shorter_texts(tester, case)
+        return rounder_draws(tester, case)
+
+    def _alike(self, tester: Tester, case: OwnCase, real: RealRows) -> OwnCase:
+        """Replace further records by real rows that are more like the first one."""
+        for number in range(1, len(case.records)):
+            off = real.off(np.asarray(case.records[0])).sum(axis=1)
+            mine = real.off(np.asarray(case.records[0]), case.records[number][None])
+            near = real.nearest(np.asarray(case.records[0]))[:_NEAREST_PARTNERS]
+            fewer = [row for row in near.tolist() if off[row] < mine.sum()]
+            cases = [
+                replace(
+                    case,
+                    records=_put(case.records, number, real.rows[row]),
+                    rows=_put(case.rows, number, row),
+                )
+                for row in fewer
+            ]
+            found = tester.first(cases)
+            case = case if found is None else cases[found]
+        return case
+
+    def _result(self, tester: Tester, before: OwnCase, case: OwnCase) -> Shrunk | None:
+        """Return the case as data, if it is another one and can be replayed from it."""
+        records = tester.described(case)
+        again = rebuilt(self.program, records, case.draws)
+        same_records = all(
+            a is b for a, b in zip(before.records, case.records, strict=True)
+        )
+        if same_records and before.draws == case.draws:
+            return None
+        outcome = tester.confirms(again)
+        if outcome is None:
+            return None
+        spec, schema = self.program.spec, self.program.schema
+        inputs, outputs = described(outcome.values, spec.outputs, schema)
+        return Shrunk(
+            records=records,
+            draws=case.draws,
+            failed=outcome.why,
+            gap=None if math.isnan(outcome.gap) else outcome.gap,
+            inputs=inputs,
+            outputs=outputs,
+            tried=tester.tried,
+        )
+
+
+def replay_shrunk(engine: Engine, shrunk: Shrunk) -> Outcome:
+    """Run a shrunk case alone."""
+    case = rebuilt(engine.program, shrunk.records, shrunk.draws)
+    choices = (*range(len(case.records)), *shrunk.draws)
+    return on_records(engine, [case]).replay(choices)
+
+
+def _off(tester: Tester, case: OwnCase) -> int:
+    """Return how many features are not those of the rows that records are compared with."""
+    return sum(len(record.changes) for record in tester.described(case))
+
+
+def _put(items: tuple[Any, ...], number: int, item: Any) -> tuple[Any, ...]:
+    return (*items[:number], item, *items[number + 1 :])

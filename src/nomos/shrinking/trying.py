@@ -1,0 +1,211 @@
+"""Try cases with records of their own: many in a batch, and the one that is kept alone."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from nomos.domain.records import get_feature, set_feature
+from nomos.domain.values import plain
+from nomos.engine.alone import Outcome, Verdict
+from nomos.engine.cases import ListedCases
+from nomos.engine.choices import ReplayedCase
+from nomos.engine.engine import Engine, Limits
+from nomos.engine.program import Program
+from nomos.engine.vectorized.chunk import padded
+from nomos.engine.watch import WHOLE_CHUNK, watch
+from nomos.lang import core
+from nomos.results.analysis import ShrunkRecord
+
+Array = np.ndarray[Any, Any]
+_MOST_ALONE = 3  # cases of a batch that are run alone, where the first do not come back
+
+
+class Draw(NamedTuple):
+    """What a case drew from."""
+
+    kind: Literal["integer", "real", "seed"]
+    low: float = 0
+    high: float = 0
+
+
+@dataclass(frozen=True, slots=True)
+class OwnCase:
+    """Records, each with the row of the source that it is compared with, and draws."""
+
+    records: tuple[Any, ...]
+    rows: tuple[int, ...]
+    draws: tuple[int, ...]
+
+
+class _Noted(ReplayedCase):
+    """A known case that notes what it draws from."""
+
+    def __init__(self, choices: tuple[int, ...]) -> None:
+        super().__init__(choices)
+        self.drawn: list[Draw] = []
+
+    def integer(self, low: int, high: int) -> int:
+        value = super().integer(low, high)
+        self.drawn.append(Draw("integer", low, high))
+        return value
+
+    def real(self, low: float, high: float) -> float:
+        value = super().real(low, high)
+        self.drawn.append(Draw("real", low, high))
+        return value
+
+    def generator(self) -> np.random.Generator:
+        self.drawn.append(Draw("seed"))
+        return super().generator()
+
+
+class Tester:
+    """Says which cases break the same `ensures`; counts what that takes."""
+
+    def __init__(self, engine: Engine, failed: int, most: int) -> None:
+        self.engine = engine
+        self.program = engine.program
+        self.failed = failed  # the number of the `ensures`
+        self.left = most  # cases
+        self.tried = 0
+        self.calls = 0
+        self.uses_labels = uses_labels(self.program.spec)
+        self.draws: tuple[Draw, ...] = ()  # of the case that was last run alone
+        self.changed: frozenset[int] = frozenset()  # features, in that case
+
+    def violating(self, cases: Sequence[OwnCase]) -> list[int]:
+        """Return which of the cases violate, as far as they may still be tried."""
+        cases = cases[: self.left]
+        if not cases:
+            return []
+        engine = on_records(self.engine, cases)
+        inputs = len(self.program.spec.inputs)
+        choices = [
+            (*range(number * inputs, (number + 1) * inputs), *case.draws)
+            for number, case in enumerate(cases)
+        ]
+        listed = ListedCases(*padded(choices))
+        judged = engine.run(listed, Limits(2**62, 2**62), repeat=False)
+        self.tried += len(cases)
+        self.left -= len(cases)
+        self.calls += int(judged.calls.sum())
+        found = judged.violations
+        same = (found.failed >> self.failed) & 1 == 1
+        rows: list[int] = found.rows[same].tolist()
+        return rows
+
+    def first(self, cases: Sequence[OwnCase]) -> int | None:
+        """Return which of the cases is the first to violate in a batch, then alone."""
+        for number in self.violating(cases)[:_MOST_ALONE]:
+            if self.confirms(cases[number]) is not None:
+                return number
+        return None
+
+    def confirms(self, case: OwnCase) -> Outcome | None:
+        """Run a case alone; return what came of it if it violates, else None."""
+        inputs = len(case.records)
+        noted = _Noted((*range(inputs), *case.draws))
+        watch.mark(WHOLE_CHUNK)  # the time of a call counts from here
+        outcome = on_records(self.engine, [case]).alone.run(noted)
+        self.tried += 1
+        self.left -= 1
+        self.calls += outcome.calls
+        if (
+            outcome.verdict is not Verdict.VIOLATED
+            or not outcome.failed >> self.failed & 1
+        ):
+            return None
+        self.draws = tuple(noted.drawn[inputs:])
+        self.changed = self._changed(outcome.values)
+        return outcome
+
+    def _changed(self, values: Mapping[str, Any]) -> frozenset[int]:
+        """Return the features in which the rows of a case differ, by their numbers."""
+        schema = self.program.schema
+        if schema is None:
+            return frozenset()
+        rows = [
+            value
+            for value in values.values()
+            if isinstance(value, np.ndarray) and value.shape == (schema.width,)
+        ]
+        return frozenset(
+            number
+            for number, feature in enumerate(schema.features)
+            for at in [schema.place(feature.name)[1]]
+            if any((row[at] != rows[0][at]).any() for row in rows[1:])
+        )
+
+    def described(self, case: OwnCase) -> tuple[ShrunkRecord, ...]:
+        """Return the records of a case by rows and changes."""
+        return tuple(
+            ShrunkRecord(row, self._changes(record, row))
+            for record, row in zip(case.records, case.rows, strict=True)
+        )
+
+    def _changes(self, record: Any, row: int) -> dict[str, Any]:
+        before, schema = plain(self.program.source[row]), self.program.schema
+        if isinstance(record, str):
+            return {} if record == before else {"": record}
+        names = fields_of(record)
+        if schema is not None:
+            names = [feature.name for feature in schema.features]
+        values = [(name, get_feature(record, name, schema)) for name in names]
+        return {
+            name: value
+            for name, value in values
+            if isinstance(value, str | int | float)
+            and value != get_feature(before, name, schema)
+        }
+
+
+def on_records(engine: Engine, cases: Sequence[OwnCase]) -> Engine:
+    """Return an engine that draws the records of cases, one after the other."""
+    program = engine.program
+    records: Any = [record for case in cases for record in case.records]
+    if isinstance(program.source, np.ndarray):
+        records = np.array(records, dtype=program.source.dtype)
+        records.flags.writeable = False
+    labels = None
+    if program.labels is not None:
+        labels = [program.label_at(row) for case in cases for row in case.rows]
+    return engine.with_inputs(records, labels)
+
+
+def fields_of(record: Any) -> list[str]:
+    """Return the names of a record's fields; none where it has no named ones."""
+    if isinstance(record, Mapping):
+        return [key for key in record if isinstance(key, str)]
+    if dataclasses.is_dataclass(record):
+        return [field.name for field in dataclasses.fields(record)]
+    return list(getattr(record, "_fields", ()))
+
+
+def rebuilt(
+    program: Program, records: Sequence[ShrunkRecord], draws: tuple[int, ...]
+) -> OwnCase:
+    """Return the case that records by rows and changes stand for."""
+    made = []
+    for shrunk in records:
+        record = program.item(shrunk.row)
+        for key, value in shrunk.changes.items():
+            if key == "":
+                record = value
+            else:
+                record = set_feature(record, key, value, program.schema)
+        made.append(record)
+    return OwnCase(tuple(made), tuple(record.row for record in records), draws)
+
+
+def uses_labels(spec: core.Spec) -> bool:
+    """Tell whether a spec asks for labels, which only rows of the source have."""
+    lets = (*spec.variables, *spec.later_variables, *(spec.code.straight or ()))
+    tests = [condition.test for condition in (*spec.requires, *spec.ensures)]
+    trees = [*(let.value for let in lets), *tests]
+    named = any(isinstance(n, core.Label) for tree in trees for n in core.walk(tree))
+    return named or "label" in spec.code.called

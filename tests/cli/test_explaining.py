@@ -1,0 +1,60 @@
+"""Groups, smaller cases and planted faults on the command line."""
+
+from __future__ import annotations
+
+import json
+
+from click.testing import CliRunner, Result
+
+from nomos.cli import cli
+from tests.conftest import Project
+
+
+def nomos(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, arguments)
+
+
+def test_a_smaller_case_is_stored_shown_and_replayed(project: Project) -> None:
+    ran = nomos("run", "specs/income.nom", "--search", "random", "--json", "out.json")
+    assert ran.exit_code == 1, ran.output
+    (run,) = json.loads((project.folder / "out.json").read_text())["runs"]
+    assert run["analysis"]["grouped"] == run["run_alone"]
+    bug = next(bug for bug in run["bugs"] if bug["shrunk"])
+    assert bug["shrunk"]["inputs"]["x2"]["income"] == 60
+    shown = nomos("show", bug["id"])
+    assert shown.exit_code == 0, shown.output
+    assert "made smaller: its records are inputs that were given" in shown.output
+    assert shown.output.count("* income") == 2  # as it was found, and made smaller
+    replayed = nomos("replay", bug["id"], "--shrunk")
+    assert replayed.exit_code == 1, replayed.output
+    assert "60" in replayed.output
+    small = next(bug for bug in run["bugs"] if not bug["shrunk"])
+    none = nomos("replay", small["id"], "--shrunk")
+    assert "no smaller case was found" in str(none.exception)
+
+
+def test_nothing_is_made_smaller_where_nobody_wants_it(project: Project) -> None:
+    nomos("run", "specs/income.nom", "--no-shrink", "--json", "out.json")
+    (run,) = json.loads((project.folder / "out.json").read_text())["runs"]
+    assert run["analysis"]["groups"]
+    assert run["analysis"]["tried"] == 0
+    assert not any(bug["shrunk"] for bug in run["bugs"])
+    nomos("run", "specs/income.nom", "--no-shrink", "--no-groups", "--json", "out.json")
+    (run,) = json.loads((project.folder / "out.json").read_text())["runs"]
+    assert run["analysis"] is None
+
+
+def test_sanity_says_what_a_spec_notices(project: Project) -> None:
+    ran = nomos("run", "specs/income.nom", "--sanity")
+    assert ran.exit_code == 0, ran.output
+    assert "reversed                  noticed" in ran.output
+    assert "a model passes that always answers 0 or 1" in ran.output
+    assert not (project.folder / ".nomos").exists()
+
+
+def test_sanity_is_not_green_for_a_spec_that_demands_nothing(project: Project) -> None:
+    text = (project.folder / "specs" / "income.nom").read_text()
+    project.spec("empty", text.replace("ensures d1 <= d2", "ensures d1 == d1"))
+    ran = nomos("run", "specs/empty.nom", "--sanity")
+    assert ran.exit_code == 1
+    assert "notices none of these faults" in ran.output

@@ -1,0 +1,133 @@
+"""At the end of a campaign bugs are grouped and made smaller, the same in every way."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nomos
+from nomos.engine.alone import Verdict
+from nomos.engine.judged import Judged, Violations
+from nomos.results.result import Result, from_data, to_data
+from nomos.runner.campaigns.sample import Sample, chosen_rows
+
+RISE = """
+    input x1;
+    var x2 := x1[income := x1.income + randInt(1, 20)];
+    output d1;
+    output d2;
+    {
+      d1 = predict(x1)
+      d2 = predict(x2)
+    }
+    ensures d1 <= d2;
+"""
+rng = np.random.default_rng(4)
+PEOPLE = {
+    "income": rng.integers(10, 90, 400).tolist(),
+    "age": rng.integers(18, 80, 400).tolist(),
+}
+
+
+def predict(rows: Any) -> Any:
+    """Refuse young people with incomes from 60 to 64."""
+    income, age = np.asarray(rows).T
+    dip = (income >= 60) & (income <= 64) & (age <= 30)
+    return ((income >= 30) & ~dip).astype(int)
+
+
+def run(**options: Any) -> Result:
+    frame = pytest.importorskip("pandas").DataFrame(PEOPLE)
+    return nomos.run(RISE, inputs=frame, predict=predict, store=False, **options)
+
+
+@pytest.mark.parametrize("search", ["random", "exhaustive"])
+def test_a_campaign_says_where_its_bugs_are_and_shows_small_ones(search: str) -> None:
+    result = run(search=search)
+    assert result.analysis is not None
+    young = result.analysis.groups[0]
+    assert young.region is not None
+    assert "age <= " in young.region.text
+    assert result.analysis.grouped == result.counts.run_alone
+    assert 0 < result.analysis.sampled <= result.counts.judged
+    shrunk = [bug.shrunk for bug in result.bugs if bug.shrunk is not None]
+    assert shrunk
+    assert all(one.outputs == {"d1": 1, "d2": 0} for one in shrunk)
+    incomes = [one.inputs["x2"]["income"] for one in shrunk]
+    assert set(incomes) == {60}  # the lowest that is refused
+    assert result.analysis.tried >= max(one.tried for one in shrunk)
+    assert result.analysis.model_calls > 0
+
+
+@pytest.mark.parametrize("search", ["random", "exhaustive"])
+def test_what_is_said_does_not_depend_on_batch_or_way(search: str) -> None:
+    want = run(search=search, budget=1500)
+    for batch, way in ((7, "lanes"), (1000, "rows")):
+        got = run(search=search, batch=batch, way=way, budget=1500)
+        assert got.analysis == want.analysis, way
+        assert got.bugs == want.bugs
+
+
+def test_nothing_is_explained_where_nobody_wants_it() -> None:
+    result = run(groups=False, shrink=False)
+    assert result.analysis is None
+    assert all(bug.shrunk is None for bug in result.bugs)
+    shrunk = run(groups=False)
+    assert shrunk.analysis is not None
+    assert shrunk.analysis.groups == ()
+    assert any(bug.shrunk for bug in shrunk.bugs)
+
+
+def test_a_result_keeps_its_groups_as_data() -> None:
+    result = run()
+    back = from_data(json.loads(json.dumps(to_data(result))))
+    assert back.analysis == result.analysis
+    assert [bug.shrunk for bug in back.bugs] == [bug.shrunk for bug in result.bugs]
+
+
+def judged(verdicts: list[Verdict]) -> Judged:
+    rows = [n for n, v in enumerate(verdicts) if v is Verdict.VIOLATED]
+    count = len(verdicts)
+    return Judged(
+        np.array(verdicts, dtype=np.int8),
+        np.ones(count, dtype=bool),
+        np.ones(count, dtype=np.int32),
+        np.full(count, -1, dtype=np.int32),
+        violations=Violations.of(
+            rows, [()] * len(rows), [2] * len(rows), [0.0] * len(rows)
+        ),
+    )
+
+
+def test_a_sample_is_the_first_judged_cases_in_chunks_of_any_size() -> None:
+    kinds = [Verdict.PASSED, Verdict.VIOLATED, Verdict.DISCARDED, Verdict.CRASHED]
+    verdicts = [kinds[n * n % 4 if n % 5 else 2] for n in range(60)]
+    verdicts[7] = Verdict.CRASHED
+    found = []
+    for size in (1, 7, 60):
+        sample = Sample(size=20)
+        for first in range(0, 60, size):
+            part = judged(verdicts[first : first + size])
+            sample.take(part, len(part), first)
+        found.append((sample.cases.tolist(), sample.failed.tolist()))
+    assert found[0] == found[1] == found[2]
+    cases, failed = found[0]
+    assert len(cases) == 20
+    assert [verdicts[case] for case in cases] == [
+        Verdict.VIOLATED if mask else Verdict.PASSED for mask in failed
+    ]
+    again = Sample()
+    again.restore(sample.text())
+    assert (again.cases.tolist(), again.failed.tolist()) == found[0]
+
+
+def test_listed_cases_are_sampled_by_what_they_are() -> None:
+    choices = np.array([[a, b] for a in range(30) for b in range(5)])
+    lengths = np.full(len(choices), 2)
+    some = {tuple(choices[n]) for n in chosen_rows(choices, lengths, 20)}
+    turned = choices[::-1]
+    assert {tuple(turned[n]) for n in chosen_rows(turned, lengths, 20)} == some
+    assert len(some) == 20

@@ -1,0 +1,122 @@
+"""A spec notices faults that matter to it, and says what it would let pass."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nomos import Domain, Schema, batched
+from nomos.domain import Integer
+from nomos.errors import NomosError
+from nomos.inline import _job
+from nomos.inline import spec as inline_spec
+from nomos.report.sanity import sanity_lines
+from nomos.runner.jobs import Prepared, Preparing
+from nomos.runner.options import Budget, Options
+from nomos.sanity.faults import Answered, marks
+from nomos.sanity.sanity import SanityCheck, check_sanity
+
+
+class Loans(Domain):
+    """People; loans are granted from an income of 30 on."""
+
+    schema = Schema(Integer("income", 0, 100), Integer("age", 18, 90))
+
+    def inputs(self) -> np.ndarray:
+        rng = np.random.default_rng(1)
+        rows = [rng.integers(0, 80, 300), rng.integers(18, 90, 300)]
+        return np.column_stack(rows).astype(np.float32)
+
+    @batched
+    def predict(self, rows: np.ndarray) -> np.ndarray:
+        return (rows[:, 0] >= 30).astype(int)
+
+    @batched
+    def pair(self, rows: np.ndarray) -> list[list[int]]:
+        return [[1, 2] for _ in rows]
+
+
+RISE = """
+    input x1;
+    var x2 := x1[income := x1.income + randInt(1, 20)];
+    output d1;
+    output d2;
+    {
+      d1 = predict(x1)
+      d2 = predict(x2)
+    }
+    ensures d1 <= d2;
+"""
+
+
+def prepared(text: str) -> Prepared:
+    job = _job(inline_spec(text, name="rise"), Path(), Loans, {})
+    assert job.loaded is not None
+    return Preparing(Path()).prepare(job.loaded, {})
+
+
+def checked(text: str) -> SanityCheck:
+    return check_sanity(
+        prepared(text), 0, Options(budget=Budget(2000), search="random")
+    )
+
+
+def test_a_spec_notices_what_breaks_it_and_lets_constants_pass() -> None:
+    found = checked(RISE)
+    noticed = {fault.fault: fault.is_noticed for fault in found.faults}
+    assert found.violations == 0
+    assert noticed == {
+        "noise of 10 %": True,
+        "noise of 1 %": True,
+        "noise of 0.1 %": noticed["noise of 0.1 %"],  # that is one person in a thousand
+        "reversed": True,
+        "a dip in what is changed": True,
+        "reversed for a subgroup": True,
+        "always 0": False,
+        "always 1": False,
+    }
+    assert found.remarks == ["a model passes that always answers 0 or 1"]
+    lines = list(sanity_lines(found))
+    assert lines[0] == "rise: 0 of 2000 violated as it is"
+    assert lines[4].split("  ")[1:3] == ["reversed", lines[4].split("  ")[2]]
+
+
+def test_a_wrong_direction_is_asked_about() -> None:
+    found = checked(RISE.replace("d1 <= d2", "d2 <= d1"))
+    assert any("is the direction right?" in remark for remark in found.remarks)
+
+
+def test_a_spec_that_demands_nothing_notices_nothing() -> None:
+    found = checked(RISE.replace("d1 <= d2", "d1 == d1"))
+    assert found.remarks[0].startswith("notices none of these faults")
+
+
+def test_the_model_of_the_job_stays_as_it_is() -> None:
+    job = prepared(RISE)
+    check_sanity(job, 0, Options(budget=Budget(100), search="random"))
+    predict = job.engine.program.batched("predict")
+    assert predict is not None
+    rows = np.array([[20, 30], [40, 30]], dtype=np.float32)
+    assert np.asarray(predict.many(rows)).tolist() == [0, 1]
+
+
+def test_answers_that_are_no_labels_are_refused() -> None:
+    text = "input x; output d; { d = pair(x) } ensures len(d) == 2;"
+    with pytest.raises(NomosError, match="neither labels nor numbers"):
+        checked(text)
+
+
+def test_numbers_are_reversed_within_their_range() -> None:
+    numbers = Answered(tuple(range(100)))
+    assert (numbers.reversed(10), numbers.other(10), numbers.other(90)) == (89, 99, 0)
+    labels = Answered(("high", "low"))
+    assert (labels.reversed("high"), labels.other("low")) == ("low", "high")
+    assert labels.reversed("never seen") == "never seen"
+
+
+def test_marks_depend_on_the_record_alone() -> None:
+    rows = np.arange(6.0).reshape(3, 2)
+    assert marks([rows])[1] == marks([rows[1:]])[0]
+    assert len(set(marks([["a", "b"], [1, 2]]).tolist())) == 2
