@@ -221,6 +221,64 @@ def test_a_model_that_does_not_return_in_time_fails_its_campaign_alone(
         assert "did not return in time" in result.problem
 
 
+def test_a_model_that_hangs_at_a_recorded_bug_is_ended_by_the_time(
+    steps: Path, tmp_path: Path
+) -> None:
+    with Store.open(tmp_path / "store") as store:
+        first, _ = run(steps, store=store)
+        domain = tmp_path / "steps.py"
+        hangs = 'FAULTS["hang"]()\n        right = np.where(numbers % 17'
+        domain.write_text(
+            domain.read_text().replace("right = np.where(numbers % 17", hangs)
+        )
+        done, events, _ = drive([steps], store=store, seconds=0.2)
+        assert len(store.bugs(status="open")) == first.counts.unique_bugs
+    (result,) = done.results
+    assert (result.reason, result.verdict) == ("the time is up", "failed")
+    assert "did not return in time" in result.problem
+    assert isinstance(events[0], Started) and isinstance(events[-1], Finished)
+
+
+HANGS = {"fault": "hang", "at": "9", "count": "1"}  # in its only range of cases
+
+
+def test_a_campaign_that_ends_leaves_the_time_of_another_running(steps: Path) -> None:
+    quick = steps.with_stem("quick")
+    quick.write_text(steps.read_text().replace("var y := x + r;", "var y := x + 1;"))
+    done, _, _ = drive([steps, quick], settings=HANGS, jobs=2, seconds=2.0)
+    assert [result.reason for result in done.results] == [
+        "the time is up",
+        "every case was tried",
+    ]
+
+
+def test_a_campaign_that_begins_when_the_time_of_another_is_up_is_not_lost(
+    steps: Path, tmp_path: Path
+) -> None:
+    domain = tmp_path / "steps.py"
+    slow = "self.count = count\n        time.sleep(3 if count == 29 else 0)"
+    domain.write_text(domain.read_text().replace("self.count = count", slow))
+    jobs = [Job(steps, HANGS), Job(steps, {"count": "29"})]
+    done = Driver(tmp_path, options_of(jobs=2, seconds=0.2)).run(jobs, [0])
+    settings = [result.subject.settings for result in done.results]
+    assert settings == [job.settings for job in jobs]
+
+
+def test_the_time_of_another_that_is_up_while_bugs_run_alone_loses_no_case_in_silence(
+    steps: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver = Driver(tmp_path, options_of(search="exhaustive", seconds=99, batch=20))
+
+    def ring(*_: object) -> None:
+        monkeypatch.undo()
+        raise TimeUp
+
+    monkeypatch.setattr(driver, "_confirm", ring)
+    (result,) = driver.run([Job(steps)], [0]).results
+    assert (result.reason, result.is_complete) == ("the time is up", False)
+    assert "did not return in time" in result.problem
+
+
 @pytest.mark.parametrize("fault", ["exit", "leave"])
 @pytest.mark.parametrize("place", ["", "constructor ", "inputs "])
 def test_a_model_or_domain_that_exits_ends_nothing(

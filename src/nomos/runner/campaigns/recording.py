@@ -38,12 +38,14 @@ class Recording:
         self.campaign = campaign
         self.warn = warn
         self._id: int | None = None
+        self._retries = False
         self._written = time.perf_counter()
 
-    def begin(self, confirm: Confirm, *, retry: bool) -> None:
+    def begin(self, *, retry: bool) -> None:
         """Open the record, or go on with that of the same campaign if it was killed.
 
-        Raises NomosError where the campaign cannot go on as it began.
+        With `retry`, a new campaign will try the bugs of earlier ones. Raises
+        NomosError where the campaign cannot go on as it began.
         """
         campaign = self.campaign
         try:
@@ -55,8 +57,17 @@ class Recording:
                 self.warn(f"{spec}: there is nothing to resume, so it starts anew")
             campaign.bugs.is_stored = True
             self._id = self.store.begin(campaign.result())
-            if retry:
-                campaign.recorded = self._retry(self._id, confirm)
+            self._retries = retry
+        except StoreError as error:
+            self.warn(f"this campaign is not stored: {error}")
+            self._stop_storing()
+
+    def retry(self, confirm: Confirm) -> None:
+        """Try the open bugs that earlier campaigns recorded, where that is due."""
+        if self._id is None or not self._retries:
+            return
+        try:
+            self.campaign.recorded = self._retry(self._id, confirm)
         except StoreError as error:
             self.warn(f"this campaign is not stored: {error}")
             self._stop_storing()
@@ -92,7 +103,7 @@ class Recording:
         return True
 
     def _retry(self, id: int, confirm: Confirm) -> Recorded:
-        """Try the open bugs that earlier campaigns recorded; mark those that are gone."""
+        """Run recorded bugs alone; mark those that are gone."""
         subject = self.campaign.subject
         records = self.store.bugs(
             spec=subject.spec,
