@@ -231,7 +231,11 @@ def tests_of(learned: dict[str, Any], name: str, line: int, most: float) -> list
     now = (SOURCES / name).read_text().splitlines()
     same = difflib.SequenceMatcher(None, before, now, autojunk=False)
     at = max(  # the line itself, as it was numbered, or the last one that is as before
-        (b.a + min(b.size, line - b.b) for b in same.get_matching_blocks() if b.b < line),
+        (
+            b.a + min(b.size, line - b.b)
+            for b in same.get_matching_blocks()
+            if b.b < line
+        ),
         default=1,
     )
     found = learned["lines"].get(name, {}).get(str(at), [])
@@ -290,7 +294,8 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=20, help="of tests for each")
     options = parser.parse_args()
     if options.learn:
-        return learn()
+        learn()
+        return
     learned = json.loads(LEARNED.read_text())
     for name in [name for name in TARGETS if options.only in name]:
         _try(name, options, learned)

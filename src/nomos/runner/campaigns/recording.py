@@ -116,7 +116,7 @@ class Recording:
             r for r in records if dict(r.subject.settings) == dict(subject.settings)
         ]
         began = time.perf_counter()
-        tried, still, fixed = 0, 0, []
+        tried, still, new, fixed = 0, 0, 0, []
         for first in range(0, len(mine), _RETRIED_AT_ONCE):
             if time.perf_counter() - began > _RETRY_S:
                 break
@@ -127,12 +127,14 @@ class Recording:
                 break  # the campaign itself will say so
             tried += len(some)
             for record, outcome in zip(some, outcomes, strict=True):
-                still += outcome.verdict is Verdict.VIOLATED
+                if outcome.verdict is Verdict.VIOLATED:
+                    name = case_name(subject, record.bug.choices)
+                    still, new = still + 1, new + (name not in self.campaign.bugs.known)
                 # A case that crashes, or that cannot be drawn any more, says nothing.
                 if outcome.verdict in (Verdict.PASSED, Verdict.DISCARDED):
                     fixed.append(record.bug.id)
                     self.store.mark(record.bug.id, "fixed")
-        return Recorded(tried, tuple(fixed), still)
+        return Recorded(tried, tuple(fixed), still, new)
 
     def progress(self) -> None:
         """Write what is new, now and then."""
