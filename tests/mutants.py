@@ -24,9 +24,14 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from types import FunctionType
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -68,14 +73,17 @@ TESTS = (
     "tests/engine/test_engine.py",
     "tests/engine/test_memory.py",
     "tests/runner",
-    "tests/cli/test_run.py",
     "tests/cli/test_control.py",
+    "tests/cli/test_exit_status.py",
+    "tests/cli/test_run.py",
     "tests/lying_models/test_runs.py",
     "tests/lying_models/test_commands.py",
-    "tests/lying_models/test_verdicts.py",
+    "tests/report/formats",
 )
 # What runs in worker processes alone is not seen by the measurement of lines.
 UNSEEN = ("tests/runner/test_processes.py", "tests/runner/test_independence.py")
+_QUICK_S = 0.05  # a test that is worth trying whatever others there are
+_QUIET = ["-q", "-m", "not slow", "-p", "no:cacheprovider", "-p", "no:xdist"]
 _TURNED = {
     ast.Lt: ast.LtE,
     ast.LtE: ast.Lt,
@@ -160,21 +168,64 @@ class _Replace(ast.NodeTransformer):
         return self.new if node is self.old else self.generic_visit(node)
 
 
-def mutants(name: str) -> Iterator[tuple[str, int, str]]:
-    """Return each changed program: what was changed, on which line, and its text."""
+class Mutant(NamedTuple):
+    """A changed program: what was changed, on which line, and its tree."""
+
+    told: str
+    line: int
+    tree: ast.Module
+
+
+def mutants(name: str) -> Iterator[Mutant]:
+    """Return each changed program of a file."""
     text = (SOURCES / name).read_text()
     for number, (where, node) in enumerate(_numbered(ast.parse(text))):
         for place, new in enumerate(changes(node)):
             tree = ast.parse(text)
             _, old = list(_numbered(tree))[number]
-            fresh = list(changes(old))[place]
+            fresh = ast.copy_location(list(changes(old))[place], old)
             was, now = (" ".join(ast.unparse(n).split()) for n in (node, new))
             if isinstance(node, ast.If):
                 was, now = (f"if {ast.unparse(n.test)}" for n in (node, new))  # type: ignore[attr-defined]
-            changed = _Replace(old, ast.copy_location(fresh, old)).visit(tree)
-            program = ast.unparse(ast.fix_missing_locations(changed))
+            changed = ast.fix_missing_locations(_Replace(old, fresh).visit(tree))
             told = f"{name} {where}: `{was}` becomes `{now}`"
-            yield told, node.lineno, program  # type: ignore[attr-defined]
+            yield Mutant(told, node.lineno, changed)  # type: ignore[attr-defined]
+
+
+def _functions(namespace: dict[str, Any], path: str) -> Iterator[FunctionType]:
+    """Return all functions of a program that can be found by their names."""
+    todo, seen = [*namespace.values()], set()
+    while todo:
+        thing = todo.pop()
+        if id(thing) in seen:
+            continue
+        seen.add(id(thing))
+        if isinstance(thing, FunctionType):
+            if thing.__code__.co_filename in (path, "<string>"):  # of a dataclass
+                yield thing
+            todo += [getattr(thing, "__wrapped__", None)]
+        elif isinstance(thing, type) and thing.__module__ == namespace["__name__"]:
+            todo += vars(thing).values()
+        else:
+            names = ("__func__", "fget", "callback")
+            todo += [part for name in names if (part := getattr(thing, name, None))]
+
+
+def put_in_place(name: str, tree: ast.Module) -> None:
+    """Let the functions of a module that is loaded do what a changed program does."""
+    module = import_module("nomos." + name.removesuffix(".py").replace("/", "."))
+    path = str(module.__file__)
+    fresh: dict[str, Any] = {"__name__": module.__name__, "__file__": path}
+    exec(compile(tree, path, "exec"), fresh)
+    new = {
+        (function.__qualname__, function.__code__.co_firstlineno): function
+        for function in _functions(fresh, path)
+    }
+    for function in _functions(vars(module), path):
+        mutated = new[function.__qualname__, function.__code__.co_firstlineno]
+        function.__code__ = mutated.__code__
+        function.__defaults__ = mutated.__defaults__
+        function.__kwdefaults__ = mutated.__kwdefaults__
 
 
 class _Reached:
@@ -210,38 +261,61 @@ class _Reached:
         }
 
 
-def learn() -> None:
-    """Run the tests once and keep what they reach."""
+def load() -> dict[str, Any]:
+    """Return what was learned, for the lines as they are numbered now."""
+    learned: dict[str, Any] = json.loads(LEARNED.read_text())
+    for name in TARGETS:
+        before = learned["texts"].get(name, "").splitlines()
+        learned["texts"][name] = text = (SOURCES / name).read_text()
+        same = difflib.SequenceMatcher(None, before, text.splitlines(), autojunk=False)
+        known, lines, at = learned["lines"].get(name, {}), {}, 0
+        for block in same.get_matching_blocks():
+            for line in range(at, block.b):  # a new line: as the one before it
+                lines[str(line + 1)] = lines.get(str(line), [])
+            for step in range(block.size):
+                tests = known.get(str(block.a + step + 1), [])
+                lines[str(block.b + step + 1)] = tests
+            at = block.b + block.size
+        learned["lines"][name] = lines
+    return learned
+
+
+def learn(tests: Sequence[str]) -> None:
+    """Run tests once and keep what they reach: of all, or of these beside the others."""
+    learned: dict[str, Any] = {"seconds": {}, "lines": {}}
+    learned["texts"] = {name: (SOURCES / name).read_text() for name in TARGETS}
+    if tests:
+        learned = load()
     reached = _Reached()
     reached.coverage.start()
-    tests = [test for test in TESTS if (ROOT / test).exists()]
-    quiet = ["-q", "-m", "not slow", "-p", "no:cacheprovider", "-p", "no:xdist"]
-    status = pytest.main([*quiet, *tests], plugins=[reached])
+    status = pytest.main([*_QUIET, *(tests or TESTS)], plugins=[reached])
     reached.coverage.stop()
     if status:
         sys.exit("the tests do not pass")
-    texts = {name: (SOURCES / name).read_text() for name in TARGETS}
-    learned = {"seconds": reached.seconds, "lines": reached.lines(), "texts": texts}
+    learned["seconds"] |= reached.seconds
+    for name, lines in reached.lines().items():
+        known = learned["lines"].setdefault(name, {})
+        for line, some in lines.items():
+            known[str(line)] = sorted({*known.get(str(line), []), *some})
     LEARNED.write_text(json.dumps(learned))
 
 
 def tests_of(learned: dict[str, Any], name: str, line: int, most: float) -> list[str]:
     """Return the tests that reach a line, the quickest first, for so many seconds."""
-    seconds, before = learned["seconds"], learned["texts"][name].splitlines()
-    now = (SOURCES / name).read_text().splitlines()
-    same = difflib.SequenceMatcher(None, before, now, autojunk=False)
-    at = max(  # the line itself, as it was numbered, or the last one that is as before
-        (
-            b.a + min(b.size, line - b.b)
-            for b in same.get_matching_blocks()
-            if b.b < line
-        ),
-        default=1,
-    )
-    found = learned["lines"].get(name, {}).get(str(at), [])
+    seconds = learned["seconds"]
+    found = learned["lines"].get(name, {}).get(str(line), [])
     unseen = [test for test in seconds if test.startswith(UNSEEN)]
-    chosen, spent = [], 0.0
+    # The file's own tests first, then one of each kind: the rows of a table are alike.
+    own = f"/test_{Path(name).stem}.py"
+    kinds: Counter[str] = Counter()
+    order = []
     for test in sorted(found or unseen, key=seconds.__getitem__):
+        kind = test.partition("[")[0]
+        rank = 0 if own in test or seconds[test] < _QUICK_S else kinds[kind]
+        order.append((own not in test, rank, seconds[test], test))
+        kinds[kind] += 1
+    chosen, spent = [], 0.0
+    for *_, test in sorted(order):
         spent += seconds[test]
         if chosen and spent > most:
             break
@@ -249,22 +323,81 @@ def tests_of(learned: dict[str, Any], name: str, line: int, most: float) -> list
     return chosen
 
 
-def survives(tests: list[str], source: Path, limit: float) -> bool:
-    """Tell whether tests pass with this source, in a process that has numpy already."""
+class _Trying:
+    """Runs the tests of each mutant in a copy of a process that has all of them loaded."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.options = options
+        self.learned = load()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        items = {item.nodeid: item for item in session.items}
+        for name in [name for name in TARGETS if self.options.only in name]:
+            import_module("nomos." + name.removesuffix(".py").replace("/", "."))
+            self._try(name, session, items)
+        return True
+
+    def _try(
+        self, name: str, session: pytest.Session, items: dict[str, pytest.Item]
+    ) -> None:
+        """Try mutants of one file and print those that nobody noticed."""
+        options, began = self.options, time.monotonic()
+        every = [one for one in mutants(name) if options.like in one.told]
+        rng = np.random.default_rng(options.seed)
+        drawn = [every[n] for n in rng.permutation(len(every))[: options.count]]
+        known = PAGE.read_text() if PAGE.exists() else ""
+        alive = listed = 0
+        with tempfile.TemporaryDirectory() as folder:
+            source = Path(folder) / "src"
+            shutil.copytree(ROOT / "src", source)
+            shutil.rmtree((source / "nomos" / name).parent / "__pycache__", True)
+            for one in drawn:
+                # For the processes that tests start.
+                (source / "nomos" / name).write_text(ast.unparse(one.tree))
+                tests = tests_of(self.learned, name, one.line, options.seconds)
+                chosen = [items[test] for test in tests if test in items]
+                seconds = sum(self.learned["seconds"][test] for test in tests)
+                prepare = partial(_prepare, name, one.tree, source)
+                if survives(chosen, session, prepare, 20 + 6 * seconds):
+                    alive += 1
+                    listed += one.told in known
+                    if one.told not in known:
+                        print(f"alive  {one.told}  (line {one.line})", flush=True)
+        print(
+            f"{name}: {len(drawn)} of {len(every)} mutants, {len(drawn) - alive}"
+            f" noticed, {alive} alive, {listed} of them explained;"
+            f" {time.monotonic() - began:.0f} s",
+            flush=True,
+        )
+
+
+def _prepare(name: str, tree: ast.Module, source: Path) -> None:
+    os.environ |= {"PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1"}
+    put_in_place(name, tree)
+
+
+def survives(
+    items: Sequence[pytest.Item],
+    session: pytest.Session,
+    prepare: Callable[[], None],
+    limit: float,
+) -> bool:
+    """Tell whether tests pass in a copy of this process, and in time."""
     child = os.fork()
     if child == 0:
         os.setsid()
-        os.chdir(ROOT)
-        os.environ |= {"PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1"}
-        sys.dont_write_bytecode = True
-        sys.path.insert(0, str(source))
         nothing = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
             os.dup2(nothing, stream)
-        quiet = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--tb=no"]
         status = 1
         try:
-            status = int(pytest.main([*quiet, *tests]))
+            prepare()
+            for item, after in zip(items, [*items[1:], None], strict=True):
+                item.config.hook.pytest_runtest_protocol(item=item, nextitem=after)
+                if session.testsfailed:
+                    break
+            status = int(session.testsfailed > 0)
         finally:
             os._exit(status)
     end = time.monotonic() + limit
@@ -276,58 +409,26 @@ def survives(tests: list[str], source: Path, limit: float) -> bool:
             time.sleep(0.02)
         return False
     finally:
-        try:
+        with suppress(ProcessLookupError):
             os.killpg(child, signal.SIGKILL)  # and what it started
+        with suppress(ChildProcessError):
             os.waitpid(child, 0)
-        except (ProcessLookupError, ChildProcessError):
-            pass
 
 
 def main() -> None:
     """Draw mutants, run the tests on each and print those that nobody noticed."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--learn", action="store_true", help="run the tests once")
+    parser.add_argument("--learn", nargs="*", metavar="TEST", help="all, or these only")
     parser.add_argument("--count", type=int, default=40)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="", help="files whose path has this in it")
     parser.add_argument("--like", default="", help="changes with this in their text")
     parser.add_argument("--seconds", type=float, default=20, help="of tests for each")
     options = parser.parse_args()
-    if options.learn:
-        learn()
+    if options.learn is not None:
+        learn(options.learn)
         return
-    learned = json.loads(LEARNED.read_text())
-    for name in [name for name in TARGETS if options.only in name]:
-        _try(name, options, learned)
-
-
-def _try(name: str, options: argparse.Namespace, learned: dict[str, Any]) -> None:
-    """Try mutants of one file and print those that nobody noticed."""
-    every = [one for one in mutants(name) if options.like in one[0]]
-    rng = np.random.default_rng(options.seed)
-    drawn = [every[n] for n in rng.permutation(len(every))[: options.count]]
-    known, alive, listed = PAGE.read_text() if PAGE.exists() else "", 0, 0
-    began = time.monotonic()
-    with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder) / "src"
-        shutil.copytree(ROOT / "src", source)
-        target = source / "nomos" / name
-        shutil.rmtree(target.parent / "__pycache__", ignore_errors=True)
-        for told, line, text in drawn:
-            target.write_text(text)
-            tests = tests_of(learned, name, line, options.seconds)
-            seconds = sum(learned["seconds"][test] for test in tests)
-            if survives(tests, source, 20 + 6 * seconds):
-                alive += 1
-                listed += told in known
-                if told not in known:
-                    print(f"alive  {told}  (line {line})", flush=True)
-    print(
-        f"{name}: {len(drawn)} of {len(every)} mutants, {len(drawn) - alive} noticed,"
-        f" {alive} alive, {listed} of them explained;"
-        f" {time.monotonic() - began:.0f} s",
-        flush=True,
-    )
+    pytest.main([*_QUIET, "--capture=no", *TESTS], plugins=[_Trying(options)])
 
 
 if __name__ == "__main__":

@@ -18,8 +18,8 @@ INPUTS = {
     "another list": "[1, 2, 4]",
     "arrays of several lengths": "[np.arange(2), np.arange(3)]",
     "the same, with one value changed": "[np.arange(2), np.arange(3)[::-1].copy()]",
-    "objects": "np.array(['a', 'b', None], dtype=object)",
-    "other objects": "np.array(['a', 'c', None], dtype=object)",
+    "objects": "np.array([0.5, 2.5, None], dtype=object)",
+    "other objects": "np.array([0.5, 3.5, None], dtype=object)",
 }
 
 
