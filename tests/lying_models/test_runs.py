@@ -12,6 +12,7 @@ import pytest
 
 from tests.lying_models.conftest import World
 from tests.lying_models.worlds import (
+    COSTS_ITS_CASE,
     FAULTS,
     Done,
     Fault,
@@ -89,7 +90,7 @@ def test_a_fault_in_another_process_is_never_green(
 def test_a_deadly_fault_costs_its_case(world: World, name: str) -> None:
     done, runs = run(world, FAULTS[name], ["--isolate"])
     assert done.status == 3
-    if name in ("segfaults", "hangs"):
+    if name in COSTS_ITS_CASE:
         (only,) = runs
         assert only["crashed"] == 2
         assert only["passed"] == 238
@@ -126,6 +127,7 @@ def test_a_recorded_bug_that_nobody_accepted_stays_red(world: World) -> None:
     assert (only["violations"], done.status) == (0, 1)
     nomos("run", "specs", "--search", "random", folder=world.folder)  # accepts them
     assert nomos(*few, folder=world.folder).status == 0
+    assert 'failures="0" errors="0"' in (world.folder / "out.xml").read_text()
 
 
 @pytest.mark.parametrize("name", ["is sound", "prints", "prints below Python"])

@@ -116,6 +116,24 @@ MODELS = {
         NOT_JUDGED,
         alone=GREEN,
     ),
+    # The first row of a batch is the only row where a case is run alone.
+    "is wrong about the first of a batch": Fault(
+        "model", "right[0] = -9\nreturn right", NOT_GREEN
+    ),
+    "is too high for the first of a batch": Fault(
+        "model", "right[0] = 99\nreturn right", NOT_JUDGED, alone=GREEN
+    ),
+    "is right about the first of a batch only": Fault(
+        "model",
+        "out = np.where(numbers % 17 == 3, -1, right)\nout[0] = right[0]\nreturn out",
+        NOT_JUDGED,
+        alone=GREEN,
+    ),
+    "has holes for the first of a batch only": Fault(
+        "model",
+        "right[0] = -1 if numbers[0] % 17 == 3 else right[0]\nreturn right",
+        NOT_GREEN,
+    ),
     "moves its answers after a while": Fault(
         "model", "return right if asked < 3 else right + asked % 3", NOT_GREEN
     ),
@@ -166,6 +184,12 @@ MODELS = {
         NOT_JUDGED,
         deadly=True,
     ),
+    "exits below Python": Fault(
+        "model",
+        f"import ctypes\n{WRONG}ctypes.CDLL(None).exit(0)\nreturn right",
+        NOT_JUDGED,
+        deadly=True,
+    ),
     "hangs": Fault("model", f"{WRONG}time.sleep(999)\nreturn right", NOT_JUDGED, True),
 }
 DOMAINS = {
@@ -208,6 +232,8 @@ DOMAINS = {
     ),
 }
 FAULTS = MODELS | DOMAINS
+# Deadly ones that may take a command along which runs a case in its own process.
+COSTS_ITS_CASE = ("segfaults", "exits below Python", "hangs")
 
 
 @dataclass(frozen=True)
