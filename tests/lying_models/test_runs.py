@@ -141,3 +141,15 @@ def test_what_goes_to_standard_output_is_all_that_goes_there(
     assert (only["verdict"], done.status) == ("holds", 0)
     if name == "is sound":
         assert done.stderr == ""
+
+
+def test_specs_of_one_name_in_two_folders_have_bugs_of_their_own(world: World) -> None:
+    write_domain(world.folder, FAULTS["has holes"])
+    other = world.folder / "specs" / "other"
+    other.mkdir()
+    shutil.copy(world.folder / "specs" / "steps.nom", other)
+    run = ["run", "specs", "--fail-on", "new", "--json", "out.json"]
+    assert nomos(*run, folder=world.folder).status == 1
+    runs = json.loads((world.folder / "out.json").read_text())["runs"]
+    new = {run["spec"]: run["new_bugs"] for run in runs}
+    assert new == {"specs/steps.nom": 0, "specs/other/steps.nom": 5}

@@ -157,6 +157,11 @@ MODELS = {
         "model", f"{WRONG}raise MemoryError\nreturn right", NOT_JUDGED
     ),
     "answers too few": Fault("model", "return right[:-1]", NOT_JUDGED),
+    "answers too few after a bug": Fault(
+        "model",
+        f"{HOLES.replace('return', 'out =')}\nreturn out if asked < 9 else out[:-1]",
+        NOT_JUDGED,
+    ),
     "answers too many": Fault("model", "return [*right, 1]", NOT_JUDGED),
     "answers one number": Fault("model", "return 7", NOT_JUDGED),
     "answers nothing": Fault("model", "return None", NOT_JUDGED),

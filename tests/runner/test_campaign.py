@@ -91,6 +91,25 @@ def test_exhaustive_search_can_be_asked_for_beyond_the_budget(
     assert result.counts.unique_bugs == exact_income_bugs("bumpy")
 
 
+@pytest.mark.parametrize("batch", [1, 4, None])
+@pytest.mark.parametrize("cases", [239, 240, 241])  # of 240 that get past `requires`
+def test_a_budget_of_just_all_cases_is_told_from_one_that_is_short(steps, cases, batch):
+    options = {"search": "exhaustive", "cases": cases, "is_cap": True, "batch": batch}
+    result, _ = run(steps, **options)
+    assert result.counts.tests == min(cases, 240)
+    assert result.is_complete == (cases >= 240)
+    assert result.reason == (
+        "every case was tried" if cases >= 240 else "the budget is spent"
+    )
+
+
+def test_a_space_of_just_the_budget_is_tried_whole(steps):
+    assert [run(steps, cases=cases)[0].search for cases in (299, 300)] == [
+        "random",
+        "exhaustive",
+    ]
+
+
 def test_until_bug_stops_at_the_first_violating_case_whatever_the_batch(income):
     small, _ = run(income, search="random", until_bug=True, batch=3)
     large, _ = run(income, search="random", until_bug=True, batch=4096)
