@@ -379,7 +379,7 @@ class _Trying:
     ) -> bool:
         seconds = sum(self.learned["seconds"][test] for test in tests)
         chosen = [items[test] for test in tests if test in items]
-        return survives(chosen, session, prepare, 15 + 3 * seconds)
+        return survives(chosen, session, prepare, 10 + 2 * seconds)
 
 
 def _prepare(name: str, tree: ast.Module, source: Path) -> None:

@@ -3,11 +3,15 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from nomos.engine.alone import Verdict
+from nomos.engine.judged import Judged, Violations
+from nomos.errors import Stop
 from nomos.results.result import Counts, Ensures, Subject
 from nomos.runner.campaigns.campaign import Campaign
-from nomos.runner.campaigns.ranges import Plan
+from nomos.runner.campaigns.ranges import Plan, Range
 from nomos.runner.campaigns.recording import restore
 from nomos.runner.events import BugFound, Finished, Started
 from nomos.runner.options import Options
@@ -281,3 +285,23 @@ def test_a_resumed_campaign_counts_crashes_and_discards_once():
     assert campaign.crashed == campaign.counts().crashed == 3
     assert campaign.bugs.totals.crashed == 2
     assert campaign.reasons == {"v < 3": 2}
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_signal_in_the_middle_of_a_range_leaves_no_half_of_it_to_go_on_from(place):
+    subject = Subject("a.nom", "a", ensures=(Ensures("1", "d == 1", 1),))
+    plan = Plan(next_first=0, total=9, batch=None)
+    made = {"seed": 0, "engine": "columns", "input_count": 1}
+    campaign = Campaign(subject, Options(), plan, **made)
+    ones = np.ones(1, dtype=np.int32)
+    parts = [Judged(ones * Verdict.PASSED, ones > 0, ones, -ones) for _ in range(2)]
+    parts[place].verdicts[:] = Verdict.VIOLATED
+    parts[place].violations = Violations.of([0], [(place,)], [1], [1.0])
+
+    def confirm(cases):
+        raise Stop
+
+    with pytest.raises(Stop):
+        campaign.take(Range(0, 2, True), parts, confirm)
+    assert campaign.counts().tests == place
+    assert campaign.can_resume == (place == 0)

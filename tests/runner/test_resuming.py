@@ -198,6 +198,36 @@ def test_an_interrupted_campaign_can_be_resumed(steps: Path, tmp_path: Path) -> 
     assert found == want
 
 
+@pytest.mark.parametrize("search", ["random", "exhaustive"])
+@pytest.mark.parametrize("call", [1, 2])
+def test_an_interruption_while_violations_run_alone_counts_none_of_them_twice(
+    steps: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, search: str, call: int
+) -> None:
+    options: dict[str, Any] = {"search": search, "batch": 20, "until_bug": True}
+    crowd = {"fault": "crowd"}
+    whole = run_stored(steps, tmp_path / "whole", settings=crowd, **options)
+    calls = 0
+    with Store.open(tmp_path / "killed") as store:
+        driver = Driver(tmp_path, options_of(**options), store=store)
+        confirm = driver._confirm
+
+        def interrupted(*arguments: Any) -> Any:
+            nonlocal calls
+            calls += 1
+            if calls == call:
+                driver._signals.received = "interrupted"
+            return confirm(*arguments)
+
+        monkeypatch.setattr(driver, "_confirm", interrupted)
+        assert driver.run([Job(steps, crowd)], [0]).stopped == "interrupted"
+        done, _, _ = drive([steps], store=store, resume=True, settings=crowd, **options)
+        rows = store.rows(1)
+    assert whole is not None
+    assert comparable(done.results[0]) == comparable(whole.results[0])
+    with Store.open(tmp_path / "whole") as store:
+        assert rows == store.rows(1)
+
+
 class TestRecordedBugs:
     def test_a_second_campaign_tries_the_recorded_bugs_first(
         self, steps: Path, tmp_path: Path

@@ -202,6 +202,7 @@ class Campaign:
             crashes = sorted([*crashes, *taken.crashes], key=lambda crash: crash.row)
             if taken.stops_at is not None:
                 end, why = taken.stops_at, "a bug was found"
+        self.can_resume = False  # till the whole range is counted
         self._count(judged, end)
         for crash in crashes:
             if crash.row < end:
