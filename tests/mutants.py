@@ -40,33 +40,40 @@ ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "src" / "nomos"
 LEARNED = Path(tempfile.gettempdir()) / "nomos-mutants.json"
 PAGE = ROOT / "docs" / "explanation" / "mutation-testing.md"
-TARGETS = (
-    "results/verdict.py",
-    "results/result.py",
-    "results/comparison.py",
-    "results/identity.py",
-    "results/gaps.py",
-    "store/database.py",
-    "store/files.py",
-    "store/store.py",
-    "engine/engine.py",
-    "runner/campaigns/bugs.py",
-    "runner/campaigns/campaign.py",
-    "runner/campaigns/fingerprint.py",
-    "runner/campaigns/health.py",
-    "runner/campaigns/ranges.py",
-    "runner/campaigns/recording.py",
-    "runner/campaigns/violations.py",
-    "runner/driver.py",
-    "runner/outputs.py",
-    "runner/stopping.py",
-    "runner/executors/crew.py",
-    "runner/executors/processes.py",
-    "runner/executors/worker.py",
-    "runner/project/reopening.py",
-    "cli/campaigns/run.py",
-    "cli/output.py",
-)
+# The files that are changed, and the tests that must notice first of all.
+TARGETS: dict[str, tuple[str, ...]] = {
+    "results/verdict.py": ("tests/results",),
+    "results/result.py": ("tests/results",),
+    "results/comparison.py": ("tests/results",),
+    "results/identity.py": ("tests/results",),
+    "results/gaps.py": ("tests/results",),
+    "store/database.py": ("tests/store",),
+    "store/files.py": ("tests/store",),
+    "store/store.py": ("tests/store",),
+    "engine/engine.py": ("tests/engine",),
+    "runner/campaigns/bugs.py": ("tests/runner/test_confirmation.py",),
+    "runner/campaigns/campaign.py": ("tests/runner/test_campaign.py",),
+    "runner/campaigns/fingerprint.py": ("tests/runner/test_fingerprint.py",),
+    "runner/campaigns/health.py": ("tests/runner/test_health.py",),
+    "runner/campaigns/ranges.py": ("tests/runner/test_ranges.py",),
+    "runner/campaigns/recording.py": ("tests/runner/test_resuming.py",),
+    "runner/campaigns/violations.py": (
+        "tests/runner/test_confirmation.py",
+        "tests/runner/test_resuming.py",
+    ),
+    "runner/driver.py": (
+        "tests/runner/test_stopping.py",
+        "tests/runner/test_campaign.py",
+    ),
+    "runner/outputs.py": ("tests/runner/test_outputs.py",),
+    "runner/stopping.py": ("tests/runner/test_stopping.py",),
+    "runner/executors/crew.py": ("tests/runner/test_campaign.py",),
+    "runner/executors/processes.py": ("tests/runner/test_processes.py",),
+    "runner/executors/worker.py": ("tests/runner/test_campaign.py",),
+    "runner/project/reopening.py": ("tests/lying_models/test_commands.py",),
+    "cli/campaigns/run.py": ("tests/cli/test_exit_status.py", "tests/cli/test_run.py"),
+    "cli/output.py": ("tests/lying_models/test_commands.py",),
+}
 TESTS = (
     "tests/results",
     "tests/store",
@@ -306,13 +313,13 @@ def tests_of(learned: dict[str, Any], name: str, line: int, most: float) -> list
     found = learned["lines"].get(name, {}).get(str(line), [])
     unseen = [test for test in seconds if test.startswith(UNSEEN)]
     # The file's own tests first, then one of each kind: the rows of a table are alike.
-    own = f"/test_{Path(name).stem}.py"
+    own = TARGETS[name]
     kinds: Counter[str] = Counter()
     order = []
     for test in sorted(found or unseen, key=seconds.__getitem__):
         kind = test.partition("[")[0]
-        rank = 0 if own in test or seconds[test] < _QUICK_S else kinds[kind]
-        order.append((own not in test, rank, seconds[test], test))
+        rank = 0 if test.startswith(own) or seconds[test] < _QUICK_S else kinds[kind]
+        order.append((not test.startswith(own), rank, seconds[test], test))
         kinds[kind] += 1
     chosen, spent = [], 0.0
     for *_, test in sorted(order):

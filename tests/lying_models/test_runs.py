@@ -125,6 +125,7 @@ def test_a_recorded_bug_that_nobody_accepted_stays_red(world: World) -> None:
     done = nomos(*few, folder=world.folder)
     (only,) = check_files(done, world.folder)
     assert (only["violations"], done.status) == (0, 1)
+    assert only["recorded"]["new"] == only["recorded"]["still"] > 0
     nomos("run", "specs", "--search", "random", folder=world.folder)  # accepts them
     assert nomos(*few, folder=world.folder).status == 0
     assert 'failures="0" errors="0"' in (world.folder / "out.xml").read_text()

@@ -131,6 +131,16 @@ def test_without_resume_a_campaign_starts_anew(steps: Path, tmp_path: Path) -> N
     assert first.next_case <= 100
 
 
+def test_where_nothing_can_be_resumed_it_is_told_and_all_is_run(
+    steps: Path, tmp_path: Path
+) -> None:
+    with Store.open(tmp_path / "store") as store:
+        done, _, warnings = drive([steps], store=store, resume=True)
+    assert len(warnings) == 1
+    assert "there is nothing to resume, so it starts anew" in warnings[0]
+    assert done.results[0].is_complete
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [
