@@ -262,6 +262,19 @@ class TestRecordedBugs:
             assert store.bugs(status="open") == []
             assert second.verdict == "holds"
 
+    def test_a_resumed_campaign_keeps_what_became_of_them(
+        self, steps: Path, tmp_path: Path
+    ) -> None:
+        options = CAMPAIGNS["random"]
+        first = run_stored(steps, tmp_path / "store", **options)
+        domain = tmp_path / "steps.py"
+        domain.write_text(domain.read_text().replace("% 17 == 3", "% 17 == 99"))
+        assert run_stored(steps, tmp_path / "store", die_at=5, **options) is None
+        done = run_stored(steps, tmp_path / "store", resume=True, **options)
+        assert first is not None and done is not None
+        fixed = {bug.id for bug in first.results[0].bugs}
+        assert set(done.results[0].recorded.fixed) == fixed
+
     def test_a_store_that_fails_costs_only_the_record(
         self, steps: Path, tmp_path: Path
     ) -> None:
