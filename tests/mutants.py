@@ -220,7 +220,7 @@ class _Trying:
                 # For the processes that tests start.
                 (source / "nomos" / name).write_text(ast.unparse(one.tree))
                 prepare = partial(_prepare, name, one.tree, source)
-                tries = (options.seconds, 3 * options.seconds)  # of tests: few, or many
+                tries = (options.seconds, 2 * options.seconds)  # of tests: few, or many
                 some = [tests_of(self.learned, name, one.line, most) for most in tries]
                 if all(self._survives(t, session, items, prepare) for t in some):
                     alive += 1

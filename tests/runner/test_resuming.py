@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nomos.errors import NomosError
+from nomos.errors import NomosError, StoreError
 from nomos.results.result import Result
 from nomos.runner.driver import Driver, Run
 from nomos.runner.events import Event, Finished, Progress
@@ -283,6 +283,24 @@ class TestRecordedBugs:
             done, _, warnings = drive([steps], store=store)
         assert done.results[0].verdict == "violated"
         assert "not stored" in warnings[0]
+
+    def test_a_store_that_fails_while_they_are_tried_is_told_once_and_left_alone(
+        self, steps: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def mark(*_: object) -> None:
+            raise StoreError("the disk is full")
+
+        with Store.open(tmp_path / "store") as store:
+            run(steps, store=store)
+            domain = tmp_path / "steps.py"
+            domain.write_text(domain.read_text().replace("% 17 == 3", "% 17 == 99"))
+            monkeypatch.setattr(Store, "mark", mark)
+            done, _, warnings = drive([steps], store=store)
+            (result,) = done.results
+            left = store.unfinished(result.subject, 0, result.budget, result.search)
+        assert (result.verdict, len(warnings)) == ("holds", 1)
+        assert "this campaign is not stored: the disk is full" in warnings[0]
+        assert left is not None
 
     def test_a_store_that_fails_in_the_middle_is_told_once(
         self, steps: Path, tmp_path: Path
