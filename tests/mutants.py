@@ -196,9 +196,10 @@ class _Trying:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         items = {item.nodeid: item for item in session.items}
-        for name in [name for name in TARGETS if self.options.only in name]:
-            module_of(name)
-            self._try(name, session, items)
+        for part in self.options.only:
+            for name in [name for name in TARGETS if part in name]:
+                module_of(name)
+                self._try(name, session, items)
         return True
 
     def _try(
@@ -295,7 +296,7 @@ def main() -> None:
     parser.add_argument("--learn", nargs="*", metavar="TEST", help="all, or these only")
     parser.add_argument("--count", type=int, default=40)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", default="", help="files whose path has this in it")
+    parser.add_argument("--only", nargs="*", default=[""], help="parts of their paths")
     parser.add_argument("--like", default="", help="changes with this in their text")
     parser.add_argument("--seconds", type=float, default=10, help="of tests, at first")
     options = parser.parse_args()

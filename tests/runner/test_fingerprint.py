@@ -18,9 +18,14 @@ INPUTS = {
     "another list": "[1, 2, 4]",
     "arrays of several lengths": "[np.arange(2), np.arange(3)]",
     "the same, with one value changed": "[np.arange(2), np.arange(3)[::-1].copy()]",
+    "rows of objects": "np.array([[0.5, None], [2.5, None]], dtype=object)",
+    "other rows of objects": "np.array([[0.5, None], [3.5, None]], dtype=object)",
     "objects": "np.array([0.5, 2.5, None], dtype=object)",
     "other objects": "np.array([0.5, 3.5, None], dtype=object)",
 }
+
+
+ALIVE: list[Any] = []  # so that no object is at the address of an earlier one
 
 
 def marks(steps: Path, inputs: str, **settings: str) -> dict[str, str]:
@@ -28,6 +33,7 @@ def marks(steps: Path, inputs: str, **settings: str) -> dict[str, str]:
     text = domain.read_text()
     domain.write_text(text.replace("np.arange(self.count)", inputs))
     prepared = Worker(Setting(steps.parent.parent)).prepared(Job(steps, settings))
+    ALIVE.append(prepared)
     found = fingerprint(prepared)
     domain.write_text(text)
     return found
