@@ -167,7 +167,7 @@ def tests_of(learned: dict[str, Any], name: str, line: int, most: float) -> list
     """Return the tests that reach a line, the quickest first, for so many seconds."""
     seconds = learned["seconds"]
     found = learned["lines"].get(name, {}).get(str(line), [])
-    unseen = [test for test in seconds if test.startswith(UNSEEN)]
+    unseen = [test for test in seconds if test.startswith((*TARGETS[name], *UNSEEN))]
     # The file's own tests first, then one of each kind: the rows of a table are alike.
     own = TARGETS[name]
     kinds: Counter[str] = Counter()

@@ -101,6 +101,7 @@ def test_a_budget_of_just_all_cases_is_told_from_one_that_is_short(steps, cases,
     options = {"search": "exhaustive", "cases": cases, "is_cap": True, "batch": batch}
     result, _ = run(steps, **options)
     assert result.counts.tests == min(cases, 240)
+    assert result.counts.model_calls == 2 * result.counts.tests
     assert result.is_complete == (cases >= 240)
     assert result.reason == (
         "every case was tried" if cases >= 240 else "the budget is spent"

@@ -77,6 +77,22 @@ class TestSignals:
             with pytest.raises(TimeUp), signals.raised():
                 pass
 
+    def test_no_clock_is_left_running(self) -> None:
+        with Signals() as signals:
+            signals.set_alarm(99)
+        assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
+
+    def test_other_threads_leave_the_clock_of_the_program_alone(self) -> None:
+        def work() -> None:
+            with Signals() as signals:
+                signals.set_alarm(None)
+
+        signal.setitimer(signal.ITIMER_REAL, 99)
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        assert signal.setitimer(signal.ITIMER_REAL, 0)[0] > 0
+
     def test_other_threads_leave_signals_alone(self) -> None:
         raised = []
 
@@ -102,6 +118,17 @@ class TestSignals:
             with no_sudden_exit():  # of the parent's process, so this one really ends
                 pass
             really(7)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+
+    def test_a_process_that_was_forked_really_exits(self) -> None:
+        really = os._exit
+        with no_sudden_exit():
+            child = os.fork()
+            if child == 0:
+                try:
+                    os._exit(7)
+                finally:
+                    really(1)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
 
 
@@ -294,3 +321,14 @@ def test_a_model_or_domain_that_exits_ends_nothing(
     raised, _ = run(steps, search="exhaustive", settings={"fault": "raise", "at": "37"})
     assert counts(result) == counts(raised)
     assert outcome(result)["crashes"][0][2].startswith("SystemExit")
+
+
+def test_an_error_of_our_own_is_raised_and_no_range_is_lost(
+    steps: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def judge(*_: object) -> None:
+        raise RuntimeError("a mistake in here")
+
+    monkeypatch.setattr("nomos.runner.executors.worker.Worker.judge", judge)
+    with pytest.raises(RuntimeError, match="a mistake in here"):
+        run(steps)
