@@ -1,192 +1,309 @@
 """Change the code a little, one change at a time, and see whether a test notices.
 
-    python tests/mutants.py --count 40 --seed 0
+    python tests/mutants.py --learn
+    python tests/mutants.py --count 40 --seed 0 --only runner/driver.py
 
 Each mutant is a copy of `src` with one comparison turned, one number off by one, one
 condition negated or one statement left out, in what counts, confirms, resumes or ends a
-run. What survives is printed with its line: either a test is missing, or the change has
-no meaning.
+run. `--learn` runs the tests once and keeps which of them reach which line, and how long
+they take; a mutant is then tried with the tests of its line, the quickest first. What
+survives and is not explained in docs/explanation/mutation-testing.md is printed: either
+a test is missing, or the change has no meaning.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
-import copy
+import difflib
+import json
 import os
 import shutil
-import subprocess
+import signal
 import sys
 import tempfile
-from collections.abc import Iterator
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pytest
+from mutations import module_of, mutants, put_in_place
 
 ROOT = Path(__file__).parents[1]
-# The files that are changed, and the quick tests that must notice.
-TARGETS: dict[str, list[str]] = {
-    "results/verdict.py": ["tests/results"],
-    "results/result.py": ["tests/results"],
-    "results/comparison.py": ["tests/results"],
-    "results/identity.py": ["tests/results"],
-    "results/gaps.py": ["tests/results"],
-    "store/database.py": ["tests/store"],
-    "store/files.py": ["tests/store"],
-    "store/store.py": ["tests/store"],
-    "runner/campaigns/ranges.py": [
-        "tests/runner/test_ranges.py",
-        "tests/runner/test_campaign.py",
-    ],
-    "runner/campaigns/campaign.py": [
-        "tests/runner/test_campaign.py",
+SOURCES = ROOT / "src" / "nomos"
+LEARNED = Path(tempfile.gettempdir()) / "nomos-mutants.json"
+PAGE = ROOT / "docs" / "explanation" / "mutation-testing.md"
+# The files that are changed, and the tests that must notice first of all.
+TARGETS: dict[str, tuple[str, ...]] = {
+    "results/verdict.py": ("tests/results",),
+    "results/result.py": ("tests/results",),
+    "results/comparison.py": ("tests/results",),
+    "results/identity.py": ("tests/results",),
+    "results/gaps.py": ("tests/results",),
+    "store/database.py": ("tests/store",),
+    "store/files.py": ("tests/store",),
+    "store/store.py": ("tests/store",),
+    "engine/engine.py": ("tests/engine",),
+    "runner/campaigns/bugs.py": ("tests/runner/test_confirmation.py",),
+    "runner/campaigns/campaign.py": ("tests/runner/test_campaign.py",),
+    "runner/campaigns/fingerprint.py": ("tests/runner/test_fingerprint.py",),
+    "runner/campaigns/health.py": ("tests/runner/test_health.py",),
+    "runner/campaigns/ranges.py": ("tests/runner/test_ranges.py",),
+    "runner/campaigns/recording.py": ("tests/runner/test_resuming.py",),
+    "runner/campaigns/violations.py": (
         "tests/runner/test_confirmation.py",
         "tests/runner/test_resuming.py",
-        "tests/runner/test_independence.py",
-    ],
-    "runner/campaigns/bugs.py": [
-        "tests/runner/test_confirmation.py",
-        "tests/runner/test_campaign.py",
-    ],
-    "runner/campaigns/violations.py": [
-        "tests/runner/test_confirmation.py",
-        "tests/runner/test_resuming.py",
-    ],
-    "runner/campaigns/recording.py": ["tests/runner/test_resuming.py"],
-    "runner/stopping.py": ["tests/runner/test_stopping.py"],
-    "runner/driver.py": [
-        "tests/runner/test_campaign.py",
+    ),
+    "runner/driver.py": (
         "tests/runner/test_stopping.py",
-        "tests/runner/test_processes.py",
-    ],
-    "runner/project/reopening.py": ["tests/lying_models/test_commands.py"],
-    "cli/campaigns/run.py": [
-        "tests/cli/test_run.py",
-        "tests/lying_models/test_runs.py",
-    ],
-    "cli/output.py": ["tests/lying_models/test_commands.py"],
+        "tests/runner/test_campaign.py",
+    ),
+    "runner/outputs.py": ("tests/runner/test_outputs.py",),
+    "runner/stopping.py": ("tests/runner/test_stopping.py",),
+    "runner/executors/crew.py": ("tests/runner/test_campaign.py",),
+    "runner/executors/processes.py": ("tests/runner/test_processes.py",),
+    "runner/executors/worker.py": ("tests/runner/test_campaign.py",),
+    "runner/project/reopening.py": ("tests/lying_models/test_commands.py",),
+    "cli/campaigns/run.py": ("tests/cli/test_exit_status.py", "tests/cli/test_run.py"),
+    "cli/output.py": ("tests/lying_models/test_commands.py",),
 }
-_TURNED = {
-    ast.Lt: ast.LtE,
-    ast.LtE: ast.Lt,
-    ast.Gt: ast.GtE,
-    ast.GtE: ast.Gt,
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
-    ast.In: ast.NotIn,
-    ast.NotIn: ast.In,
-    ast.Is: ast.IsNot,
-    ast.IsNot: ast.Is,
-}
+TESTS = (
+    "tests/results",
+    "tests/store",
+    "tests/engine/test_engine.py",
+    "tests/engine/test_memory.py",
+    "tests/runner",
+    "tests/cli/test_control.py",
+    "tests/cli/test_exit_status.py",
+    "tests/cli/test_run.py",
+    "tests/lying_models/test_runs.py",
+    "tests/lying_models/test_commands.py",
+    "tests/report/formats",
+)
+# What runs in worker processes alone is not seen by the measurement of lines.
+UNSEEN = ("tests/runner/test_processes.py", "tests/runner/test_independence.py")
+_QUICK_S = 0.05  # a test that is worth trying whatever others there are
+_QUIET = ["-q", "-m", "not slow", "-p", "no:cacheprovider", "-p", "no:xdist"]
 
 
-def changes(node: ast.AST) -> Iterator[ast.AST]:
-    """Return what may stand in place of a node."""
-    match node:
-        case ast.Compare(ops=[one]) if type(one) in _TURNED:
-            yield ast.Compare(node.left, [_TURNED[type(one)]()], node.comparators)
-        case ast.Constant(value=bool(value)):
-            yield ast.Constant(not value)
-        case ast.Constant(value=int(value)):
-            yield ast.Constant(value + 1)
-        case ast.BoolOp(op=ast.And()):
-            yield ast.BoolOp(ast.Or(), node.values)
-        case ast.BoolOp(op=ast.Or()):
-            yield ast.BoolOp(ast.And(), node.values)
-        case ast.UnaryOp(op=ast.Not()):
-            yield node.operand
-        case ast.BinOp(op=ast.Add()):
-            yield ast.BinOp(node.left, ast.Sub(), node.right)
-        case ast.BinOp(op=ast.Sub()):
-            yield ast.BinOp(node.left, ast.Add(), node.right)
-        case ast.AugAssign() | ast.Raise() | ast.Continue() | ast.Break():
-            yield ast.Pass()
-        case ast.Expr(value=ast.Call()):
-            yield ast.Pass()
+class _Reached:
+    """Keeps which lines each test reaches, and how long it takes."""
 
+    def __init__(self) -> None:
+        import coverage
 
-class _Replace(ast.NodeTransformer):
-    """Puts a node in the place of the one with this number."""
-
-    def __init__(self, number: int, new: ast.AST) -> None:
-        self.number, self.new, self.seen = number, new, -1
-
-    def generic_visit(self, node: ast.AST) -> ast.AST:
-        self.seen += 1
-        if self.seen == self.number:
-            return ast.copy_location(self.new, node)
-        return super().generic_visit(node)
-
-
-def mutants(path: Path) -> Iterator[tuple[str, str]]:
-    """Return each changed program, with the line and what stands there now."""
-    tree = ast.parse(path.read_text())
-    numbered: list[ast.AST] = []
-
-    class Number(ast.NodeVisitor):
-        def generic_visit(self, node: ast.AST) -> None:
-            numbered.append(node)
-            super().generic_visit(node)
-
-    Number().visit(tree)
-    for number, node in enumerate(numbered):
-        for new in changes(node):
-            fresh = copy.deepcopy(tree)
-            changed = _Replace(number, copy.deepcopy(new)).visit(fresh)
-            text = ast.unparse(ast.fix_missing_locations(changed))
-            was, now = (" ".join(ast.unparse(n).split()) for n in (node, new))
-            yield f"{path.name}:{node.lineno}: {was}  ->  {now}", text  # type: ignore[attr-defined]
-
-
-def survives(name: str, text: str, folder: Path, tests: list[str]) -> bool:
-    """Tell whether the tests pass all the same."""
-    target = folder / "src" / "nomos" / name
-    before = target.read_text()
-    target.write_text(text)
-    environment = {**os.environ, "PYTHONPATH": str(folder / "src")}
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-m", "not slow", *tests]
-    try:
-        done = subprocess.run(
-            [*command, "-p", "no:cacheprovider"],
-            cwd=ROOT,
-            env=environment,
-            capture_output=True,
-            timeout=300,
-            check=False,
+        self.seconds: dict[str, float] = {}
+        self.coverage = coverage.Coverage(
+            data_file=None,
+            concurrency=["greenlet", "thread"],
+            include=[f"*/nomos/{name}" for name in TARGETS],
+            config_file=False,
         )
-        return done.returncode == 0
-    except subprocess.TimeoutExpired:
+
+    def pytest_runtest_protocol(self, item: pytest.Item) -> None:
+        self.coverage.switch_context(item.nodeid)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        before = self.seconds.get(report.nodeid, 0.0)
+        self.seconds[report.nodeid] = before + report.duration
+
+    def lines(self) -> dict[str, dict[int, list[str]]]:
+        """Return the tests of each line of each file."""
+        data = self.coverage.get_data()
+        return {
+            path.split("/nomos/", 1)[1]: {
+                line: [test for test in tests if test]
+                for line, tests in data.contexts_by_lineno(path).items()
+            }
+            for path in data.measured_files()
+        }
+
+
+def load() -> dict[str, Any]:
+    """Return what was learned, for the lines as they are numbered now."""
+    learned: dict[str, Any] = json.loads(LEARNED.read_text())
+    for name in TARGETS:
+        before = learned["texts"].get(name, "").splitlines()
+        learned["texts"][name] = text = (SOURCES / name).read_text()
+        same = difflib.SequenceMatcher(None, before, text.splitlines(), autojunk=False)
+        known, lines, at = learned["lines"].get(name, {}), {}, 0
+        for block in same.get_matching_blocks():
+            for line in range(at, block.b):  # a new line: as the one before it
+                lines[str(line + 1)] = lines.get(str(line), [])
+            for step in range(block.size):
+                tests = known.get(str(block.a + step + 1), [])
+                lines[str(block.b + step + 1)] = tests
+            at = block.b + block.size
+        learned["lines"][name] = lines
+    return learned
+
+
+def learn(tests: Sequence[str]) -> None:
+    """Run tests once and keep what they reach: of all, or of these beside the others."""
+    learned: dict[str, Any] = {"seconds": {}, "lines": {}}
+    learned["texts"] = {name: (SOURCES / name).read_text() for name in TARGETS}
+    if tests:
+        learned = load()
+    reached = _Reached()
+    reached.coverage.start()
+    status = pytest.main([*_QUIET, *(tests or TESTS)], plugins=[reached])
+    reached.coverage.stop()
+    if status:
+        sys.exit("the tests do not pass")
+    learned["seconds"] |= reached.seconds
+    for name, lines in reached.lines().items():
+        known = learned["lines"].setdefault(name, {})
+        for line, some in lines.items():
+            known[str(line)] = sorted({*known.get(str(line), []), *some})
+    LEARNED.write_text(json.dumps(learned))
+
+
+def tests_of(learned: dict[str, Any], name: str, line: int, most: float) -> list[str]:
+    """Return the tests that reach a line, the quickest first, for so many seconds."""
+    seconds = learned["seconds"]
+    found = learned["lines"].get(name, {}).get(str(line), [])
+    unseen = [test for test in seconds if test.startswith((*TARGETS[name], *UNSEEN))]
+    # The file's own tests first, then one of each kind: the rows of a table are alike.
+    own = TARGETS[name]
+    kinds: Counter[str] = Counter()
+    order = []
+    for test in sorted(found or unseen, key=seconds.__getitem__):
+        kind = test.partition("[")[0]
+        rank = 0 if test.startswith(own) or seconds[test] < _QUICK_S else kinds[kind]
+        order.append((not test.startswith(own), rank, seconds[test], test))
+        kinds[kind] += 1
+    chosen, spent = [], 0.0
+    for *_, test in sorted(order):
+        spent += seconds[test]
+        if chosen and spent > most:
+            break
+        chosen.append(test)
+    return chosen
+
+
+class _Trying:
+    """Runs the tests of each mutant in a copy of a process that has all of them loaded."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.options = options
+        self.learned = load()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        items = {item.nodeid: item for item in session.items}
+        for part in self.options.only:
+            for name in [name for name in TARGETS if part in name]:
+                module_of(name)
+                self._try(name, session, items)
+        return True
+
+    def _try(
+        self, name: str, session: pytest.Session, items: dict[str, pytest.Item]
+    ) -> None:
+        """Try mutants of one file and print those that nobody noticed."""
+        options, began = self.options, time.monotonic()
+        text = (SOURCES / name).read_text()
+        every = [one for one in mutants(name, text) if options.like in one.told]
+        rng = np.random.default_rng(options.seed)
+        drawn = [every[n] for n in rng.permutation(len(every))[: options.count]]
+        known = PAGE.read_text() if PAGE.exists() else ""
+        alive = listed = 0
+        with tempfile.TemporaryDirectory() as folder:
+            source = Path(folder) / "src"
+            shutil.copytree(ROOT / "src", source)
+            shutil.rmtree((source / "nomos" / name).parent / "__pycache__", True)
+            for one in drawn:
+                # For the processes that tests start.
+                (source / "nomos" / name).write_text(ast.unparse(one.tree))
+                prepare = partial(_prepare, name, one.tree, source)
+                tries = (options.seconds, 2 * options.seconds)  # of tests: few, or many
+                some = [tests_of(self.learned, name, one.line, most) for most in tries]
+                if all(self._survives(t, session, items, prepare) for t in some):
+                    alive += 1
+                    listed += one.told in known
+                    if one.told not in known:
+                        print(f"alive  {one.told}  (line {one.line})", flush=True)
+        print(
+            f"{name}: {len(drawn)} of {len(every)} mutants, {len(drawn) - alive}"
+            f" noticed, {alive} alive, {listed} of them explained;"
+            f" {time.monotonic() - began:.0f} s",
+            flush=True,
+        )
+
+    def _survives(
+        self,
+        tests: list[str],
+        session: pytest.Session,
+        items: dict[str, pytest.Item],
+        prepare: Callable[[], None],
+    ) -> bool:
+        seconds = sum(self.learned["seconds"][test] for test in tests)
+        chosen = [items[test] for test in tests if test in items]
+        return survives(chosen, session, prepare, 10 + 2 * seconds)
+
+
+def _prepare(name: str, tree: ast.Module, source: Path) -> None:
+    os.environ |= {"PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1"}
+    put_in_place(name, tree)
+
+
+def survives(
+    items: Sequence[pytest.Item],
+    session: pytest.Session,
+    prepare: Callable[[], None],
+    limit: float,
+) -> bool:
+    """Tell whether tests pass in a copy of this process, and in time."""
+    child = os.fork()
+    if child == 0:
+        os.setsid()
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for stream in (0, 1, 2):
+            os.dup2(nothing, stream)
+        status = 1
+        try:
+            prepare()
+            for item, after in zip(items, [*items[1:], None], strict=True):
+                item.config.hook.pytest_runtest_protocol(item=item, nextitem=after)
+                if session.testsfailed:
+                    break
+            status = int(session.testsfailed > 0)
+        finally:
+            os._exit(status)
+    end = time.monotonic() + limit
+    try:
+        while time.monotonic() < end:
+            done, status = os.waitpid(child, os.WNOHANG)
+            if done:
+                return status == 0
+            time.sleep(0.02)
         return False
     finally:
-        target.write_text(before)
+        with suppress(ProcessLookupError):
+            os.killpg(child, signal.SIGKILL)  # and what it started
+        with suppress(ChildProcessError):
+            os.waitpid(child, 0)
 
 
 def main() -> None:
     """Draw mutants, run the tests on each and print those that nobody noticed."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--learn", nargs="*", metavar="TEST", help="all, or these only")
     parser.add_argument("--count", type=int, default=40)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", default="", help="files whose path has this in it")
+    parser.add_argument("--only", nargs="*", default=[""], help="parts of their paths")
+    parser.add_argument("--like", default="", help="changes with this in their text")
+    parser.add_argument("--seconds", type=float, default=10, help="of tests, at first")
     options = parser.parse_args()
-    sources = ROOT / "src" / "nomos"
-    drawn = [
-        (name, told, text)
-        for name in TARGETS
-        if options.only in name
-        for told, text in mutants(sources / name)
-    ]
-    rng = np.random.default_rng(options.seed)
-    order = rng.permutation(len(drawn))[: options.count]
-    print(f"{len(order)} of {len(drawn)} mutants")
-    with tempfile.TemporaryDirectory() as folder:
-        shutil.copytree(ROOT / "src", Path(folder) / "src")
-        alive = 0
-        for place in order:
-            name, told, text = drawn[place]
-            if survives(name, text, Path(folder), TARGETS[name]):
-                alive += 1
-                print(f"alive  {told}", flush=True)
-    print(f"{len(order) - alive} noticed, {alive} alive")
+    if options.learn is not None:
+        learn(options.learn)
+        return
+    pytest.main([*_QUIET, "--capture=no", *TESTS], plugins=[_Trying(options)])
 
 
 if __name__ == "__main__":

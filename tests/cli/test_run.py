@@ -86,6 +86,12 @@ class TestExitStatus:
         assert result.exit_code == 3
         assert "`predict` gave" in result.stdout
 
+    def test_a_budget_holds_for_an_exhaustive_search_too(self, project):
+        given = ["--search", "exhaustive", "--budget", "100", "--json", "out.json"]
+        nomos("run", "specs", *given)
+        (run,) = json.loads((project.folder / "out.json").read_text())["runs"]
+        assert (run["tests"], run["reason"]) == (100, "the budget is spent")
+
     def test_a_domain_with_a_syntax_error_gives_3_and_its_place(self, project):
         (project.folder / "odd.py").write_text("class Odd(:\n")
         project.spec(

@@ -15,6 +15,7 @@ import pytest
 
 from tests.lying_models.conftest import World
 from tests.lying_models.worlds import (
+    COSTS_ITS_CASE,
     DOMAINS,
     FAULTS,
     MODELS,
@@ -81,7 +82,7 @@ def test_commands_with_a_broken_domain(world: World, name: str) -> None:
 @pytest.mark.parametrize("name", [n for n, f in FAULTS.items() if f.deadly])
 def test_commands_with_a_deadly_fault(world: World, name: str) -> None:
     write_domain(world.folder, FAULTS[name])
-    if name in ("segfaults", "hangs"):
+    if name in COSTS_ITS_CASE:
         arguments = ["compare", "specs", "--model", "a", "--model", "b", "--isolate"]
         arguments += ["--call-timeout", "1", "--max-crashes", "2"]
         assert command(FAULTS[name], arguments, world.folder).status == 3

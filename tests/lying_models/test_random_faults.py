@@ -11,7 +11,12 @@ import pytest
 from tests.lying_models.conftest import World
 from tests.lying_models.test_commands import COMMANDS, STORES
 from tests.lying_models.test_runs import ISOLATED, REPORTS, WAYS
-from tests.lying_models.worlds import FAULTS, nomos_process, write_domain
+from tests.lying_models.worlds import (
+    COSTS_ITS_CASE,
+    FAULTS,
+    nomos_process,
+    write_domain,
+)
 
 RUNS = {**WAYS, **ISOLATED}
 BROKEN_FILES = ["full", "specs", "nowhere/out", "pyproject.toml/x"]
@@ -47,7 +52,7 @@ def test_a_fault_drawn_at_random(world: World, seed: int) -> None:
         rng.random() < 0.4
     ):  # any other command: no traceback, and never ended by a signal
         arguments, _ = COMMANDS[drawn(rng, list(COMMANDS))]
-        deadly = name in ("segfaults", "hangs")
+        deadly = name in COSTS_ITS_CASE
         if deadly and arguments[0] in ("replay", "show", "report", "compare"):
             return  # these run the case in their own process
         given = [world.bug if word == "BUG" else word for word in arguments]

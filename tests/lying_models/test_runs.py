@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -10,7 +11,16 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.lying_models.conftest import World
-from tests.lying_models.worlds import FAULTS, Done, Fault, command, write_domain
+from tests.lying_models.worlds import (
+    COSTS_ITS_CASE,
+    FAULTS,
+    Done,
+    Fault,
+    command,
+    nomos,
+    nomos_process,
+    write_domain,
+)
 
 FILES = ("out.json", "out.xml", "out.sarif", "out.html")
 REPORTS = [
@@ -80,7 +90,7 @@ def test_a_fault_in_another_process_is_never_green(
 def test_a_deadly_fault_costs_its_case(world: World, name: str) -> None:
     done, runs = run(world, FAULTS[name], ["--isolate"])
     assert done.status == 3
-    if name in ("segfaults", "hangs"):
+    if name in COSTS_ITS_CASE:
         (only,) = runs
         assert only["crashed"] == 2
         assert only["passed"] == 238
@@ -98,6 +108,49 @@ def test_other_specs_are_run_whatever_one_does(world: World) -> None:
         spec.with_stem(name).write_text(text)
     done = command(None, ["run", "specs", *REPORTS], world.folder)
     assert done.status == 3
+    assert "specs/steps.nom: " in done.stderr
     document = json.loads((world.folder / "out.json").read_text())
+    assert document["schema"] == 2
     assert [run["verdict"] for run in document["runs"]] == ["holds", "holds"]
     assert [f["spec"] for f in document["failures"]] == ["specs/steps.nom"]
+
+
+def test_a_recorded_bug_that_nobody_accepted_stays_red(world: World) -> None:
+    write_domain(world.folder, FAULTS["has holes"])
+    shutil.rmtree(world.folder / ".nomos")
+    run = ["run", "specs", "--search", "random", "--fail-on", "new"]
+    assert nomos(*run, folder=world.folder).status == 1
+    # The next campaign is so short that it does not meet one of them by itself.
+    few = [*run, "--budget", "5", "--seed", "3", *REPORTS]
+    done = nomos(*few, folder=world.folder)
+    (only,) = check_files(done, world.folder)
+    assert (only["violations"], done.status) == (0, 1)
+    assert only["recorded"]["new"] == only["recorded"]["still"] > 0
+    nomos("run", "specs", "--search", "random", folder=world.folder)  # accepts them
+    assert nomos(*few, folder=world.folder).status == 0
+    assert 'failures="0" errors="0"' in (world.folder / "out.xml").read_text()
+
+
+@pytest.mark.parametrize("name", ["is sound", "prints", "prints below Python"])
+def test_what_goes_to_standard_output_is_all_that_goes_there(
+    world: World, name: str
+) -> None:
+    write_domain(world.folder, FAULTS[name])
+    run = ["run", "specs", "--no-store", "--json", "-"]
+    done = nomos_process(*run, folder=world.folder)
+    (only,) = json.loads(done.stdout)["runs"]
+    assert (only["verdict"], done.status) == ("holds", 0)
+    if name == "is sound":
+        assert done.stderr == ""
+
+
+def test_specs_of_one_name_in_two_folders_have_bugs_of_their_own(world: World) -> None:
+    write_domain(world.folder, FAULTS["has holes"])
+    other = world.folder / "specs" / "other"
+    other.mkdir()
+    shutil.copy(world.folder / "specs" / "steps.nom", other)
+    run = ["run", "specs", "--fail-on", "new", "--json", "out.json"]
+    assert nomos(*run, folder=world.folder).status == 1
+    runs = json.loads((world.folder / "out.json").read_text())["runs"]
+    new = {run["spec"]: run["new_bugs"] for run in runs}
+    assert new == {"specs/steps.nom": 0, "specs/other/steps.nom": 5}

@@ -116,6 +116,24 @@ MODELS = {
         NOT_JUDGED,
         alone=GREEN,
     ),
+    # The first row of a batch is the only row where a case is run alone.
+    "is wrong about the first of a batch": Fault(
+        "model", "right[0] = -9\nreturn right", NOT_GREEN
+    ),
+    "is too high for the first of a batch": Fault(
+        "model", "right[0] = 99\nreturn right", NOT_JUDGED, alone=GREEN
+    ),
+    "is right about the first of a batch only": Fault(
+        "model",
+        "out = np.where(numbers % 17 == 3, -1, right)\nout[0] = right[0]\nreturn out",
+        NOT_JUDGED,
+        alone=GREEN,
+    ),
+    "has holes for the first of a batch only": Fault(
+        "model",
+        "right[0] = -1 if numbers[0] % 17 == 3 else right[0]\nreturn right",
+        NOT_GREEN,
+    ),
     "moves its answers after a while": Fault(
         "model", "return right if asked < 3 else right + asked % 3", NOT_GREEN
     ),
@@ -139,6 +157,11 @@ MODELS = {
         "model", f"{WRONG}raise MemoryError\nreturn right", NOT_JUDGED
     ),
     "answers too few": Fault("model", "return right[:-1]", NOT_JUDGED),
+    "answers too few after a bug": Fault(
+        "model",
+        f"{HOLES.replace('return', 'out =')}\nreturn out if asked < 9 else out[:-1]",
+        NOT_JUDGED,
+    ),
     "answers too many": Fault("model", "return [*right, 1]", NOT_JUDGED),
     "answers one number": Fault("model", "return 7", NOT_JUDGED),
     "answers nothing": Fault("model", "return None", NOT_JUDGED),
@@ -163,6 +186,12 @@ MODELS = {
     "segfaults": Fault(
         "model",
         f"import ctypes\n{WRONG}ctypes.string_at(0)\nreturn right",
+        NOT_JUDGED,
+        deadly=True,
+    ),
+    "exits below Python": Fault(
+        "model",
+        f"import ctypes\n{WRONG}ctypes.CDLL(None).exit(0)\nreturn right",
         NOT_JUDGED,
         deadly=True,
     ),
@@ -208,6 +237,8 @@ DOMAINS = {
     ),
 }
 FAULTS = MODELS | DOMAINS
+# Deadly ones that may take a command along which runs a case in its own process.
+COSTS_ITS_CASE = ("segfaults", "exits below Python", "hangs")
 
 
 @dataclass(frozen=True)

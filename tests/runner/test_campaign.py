@@ -3,11 +3,15 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from nomos.engine.alone import Verdict
+from nomos.engine.judged import Judged, Violations
+from nomos.errors import Stop
 from nomos.results.result import Counts, Ensures, Subject
 from nomos.runner.campaigns.campaign import Campaign
-from nomos.runner.campaigns.ranges import Plan
+from nomos.runner.campaigns.ranges import Plan, Range
 from nomos.runner.campaigns.recording import restore
 from nomos.runner.events import BugFound, Finished, Started
 from nomos.runner.options import Options
@@ -89,6 +93,26 @@ def test_exhaustive_search_can_be_asked_for_beyond_the_budget(
 ):
     result, _ = run(income, cases=10, search="exhaustive")
     assert result.counts.unique_bugs == exact_income_bugs("bumpy")
+
+
+@pytest.mark.parametrize("batch", [1, 4, None])
+@pytest.mark.parametrize("cases", [239, 240, 241])  # of 240 that get past `requires`
+def test_a_budget_of_just_all_cases_is_told_from_one_that_is_short(steps, cases, batch):
+    options = {"search": "exhaustive", "cases": cases, "is_cap": True, "batch": batch}
+    result, _ = run(steps, **options)
+    assert result.counts.tests == min(cases, 240)
+    assert result.counts.model_calls == 2 * result.counts.tests
+    assert result.is_complete == (cases >= 240)
+    assert result.reason == (
+        "every case was tried" if cases >= 240 else "the budget is spent"
+    )
+
+
+def test_a_space_of_just_the_budget_is_tried_whole(steps):
+    assert [run(steps, cases=cases)[0].search for cases in (299, 300)] == [
+        "random",
+        "exhaustive",
+    ]
 
 
 def test_until_bug_stops_at_the_first_violating_case_whatever_the_batch(income):
@@ -262,3 +286,23 @@ def test_a_resumed_campaign_counts_crashes_and_discards_once():
     assert campaign.crashed == campaign.counts().crashed == 3
     assert campaign.bugs.totals.crashed == 2
     assert campaign.reasons == {"v < 3": 2}
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_signal_in_the_middle_of_a_range_leaves_no_half_of_it_to_go_on_from(place):
+    subject = Subject("a.nom", "a", ensures=(Ensures("1", "d == 1", 1),))
+    plan = Plan(next_first=0, total=9, batch=None)
+    made = {"seed": 0, "engine": "columns", "input_count": 1}
+    campaign = Campaign(subject, Options(), plan, **made)
+    ones = np.ones(1, dtype=np.int32)
+    parts = [Judged(ones * Verdict.PASSED, ones > 0, ones, -ones) for _ in range(2)]
+    parts[place].verdicts[:] = Verdict.VIOLATED
+    parts[place].violations = Violations.of([0], [(place,)], [1], [1.0])
+
+    def confirm(cases):
+        raise Stop
+
+    with pytest.raises(Stop):
+        campaign.take(Range(0, 2, True), parts, confirm)
+    assert campaign.counts().tests == place
+    assert campaign.can_resume == (place == 0)

@@ -147,6 +147,9 @@ def test_more_violations_than_can_be_told_apart_are_counted_all(
     monkeypatch.setattr("nomos.runner.campaigns.campaign.MOST_TOLD_APART", 50)
     every, _ = run(many, search="exhaustive")
     assert every.counts.violations == every.counts.unique_bugs == 240
+    assert (
+        every.counts.new_bugs == every.counts.confirmed + every.counts.repeated == 240
+    )
     sample, _ = run(many, search="random", cases=2000)
     assert sample.counts.violations == 2000
     assert sample.counts.unique_bugs == 50  # the others may be duplicates

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
+import numpy as np
 import pytest
 
+from nomos.engine.choices import Stream
 from nomos.runner.campaigns.ranges import LARGEST, Plan, Range
+from nomos.runner.executors.worker import _cases
 
 
 def cases_of(asked: Range, sizes: list[int]) -> list[tuple[int, int]]:
@@ -68,3 +73,19 @@ def test_a_plan_of_all_cases_ends_with_the_last() -> None:
     found = [plan.next(1e9, 1.0) for _ in range(3)]
     assert [(one.first, one.count) for one in found] == [(0, 4), (4, 4), (8, 2)]
     assert plan.is_done
+
+
+@pytest.mark.parametrize("start", range(9))
+@pytest.mark.parametrize("stop", [None, *range(9)])
+def test_a_part_of_a_range_is_the_same_however_its_cases_are_listed(
+    start: int, stop: int | None
+) -> None:
+    every = np.arange(8)[:, None]
+    chunks = [every[:3], every[3:4], every[4:]]
+    engine = SimpleNamespace(listed=lambda first, count: iter(chunks))
+    asked = Range(0, 1, True, start, stop)
+    parts = _cases(SimpleNamespace(engine=engine), Stream(0, "a"), asked)  # type: ignore[arg-type]
+    found = [
+        int(part.alone(row).recorded[0]) for part in parts for row in range(part.count)
+    ]
+    assert found == list(range(8))[start:stop]

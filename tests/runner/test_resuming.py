@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nomos.errors import NomosError
+from nomos.errors import NomosError, StoreError
 from nomos.results.result import Result
 from nomos.runner.driver import Driver, Run
 from nomos.runner.events import Event, Finished, Progress
@@ -131,6 +131,16 @@ def test_without_resume_a_campaign_starts_anew(steps: Path, tmp_path: Path) -> N
     assert first.next_case <= 100
 
 
+def test_where_nothing_can_be_resumed_it_is_told_and_all_is_run(
+    steps: Path, tmp_path: Path
+) -> None:
+    with Store.open(tmp_path / "store") as store:
+        done, _, warnings = drive([steps], store=store, resume=True)
+    assert len(warnings) == 1
+    assert "there is nothing to resume, so it starts anew" in warnings[0]
+    assert done.results[0].is_complete
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [
@@ -198,6 +208,36 @@ def test_an_interrupted_campaign_can_be_resumed(steps: Path, tmp_path: Path) -> 
     assert found == want
 
 
+@pytest.mark.parametrize("search", ["random", "exhaustive"])
+@pytest.mark.parametrize("call", [1, 2])
+def test_an_interruption_while_violations_run_alone_counts_none_of_them_twice(
+    steps: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, search: str, call: int
+) -> None:
+    options: dict[str, Any] = {"search": search, "batch": 20, "until_bug": True}
+    crowd = {"fault": "crowd"}
+    whole = run_stored(steps, tmp_path / "whole", settings=crowd, **options)
+    calls = 0
+    with Store.open(tmp_path / "killed") as store:
+        driver = Driver(tmp_path, options_of(**options), store=store)
+        confirm = driver._confirm
+
+        def interrupted(*arguments: Any) -> Any:
+            nonlocal calls
+            calls += 1
+            if calls == call:
+                driver._signals.received = "interrupted"
+            return confirm(*arguments)
+
+        monkeypatch.setattr(driver, "_confirm", interrupted)
+        assert driver.run([Job(steps, crowd)], [0]).stopped == "interrupted"
+        done, _, _ = drive([steps], store=store, resume=True, settings=crowd, **options)
+        rows = store.rows(1)
+    assert whole is not None
+    assert comparable(done.results[0]) == comparable(whole.results[0])
+    with Store.open(tmp_path / "whole") as store:
+        assert rows == store.rows(1)
+
+
 class TestRecordedBugs:
     def test_a_second_campaign_tries_the_recorded_bugs_first(
         self, steps: Path, tmp_path: Path
@@ -222,6 +262,19 @@ class TestRecordedBugs:
             assert store.bugs(status="open") == []
             assert second.verdict == "holds"
 
+    def test_a_resumed_campaign_keeps_what_became_of_them(
+        self, steps: Path, tmp_path: Path
+    ) -> None:
+        options = CAMPAIGNS["random"]
+        first = run_stored(steps, tmp_path / "store", **options)
+        domain = tmp_path / "steps.py"
+        domain.write_text(domain.read_text().replace("% 17 == 3", "% 17 == 99"))
+        assert run_stored(steps, tmp_path / "store", die_at=5, **options) is None
+        done = run_stored(steps, tmp_path / "store", resume=True, **options)
+        assert first is not None and done is not None
+        fixed = {bug.id for bug in first.results[0].bugs}
+        assert set(done.results[0].recorded.fixed) == fixed
+
     def test_a_store_that_fails_costs_only_the_record(
         self, steps: Path, tmp_path: Path
     ) -> None:
@@ -230,6 +283,24 @@ class TestRecordedBugs:
             done, _, warnings = drive([steps], store=store)
         assert done.results[0].verdict == "violated"
         assert "not stored" in warnings[0]
+
+    def test_a_store_that_fails_while_they_are_tried_is_told_once_and_left_alone(
+        self, steps: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def mark(*_: object) -> None:
+            raise StoreError("the disk is full")
+
+        with Store.open(tmp_path / "store") as store:
+            run(steps, store=store)
+            domain = tmp_path / "steps.py"
+            domain.write_text(domain.read_text().replace("% 17 == 3", "% 17 == 99"))
+            monkeypatch.setattr(Store, "mark", mark)
+            done, _, warnings = drive([steps], store=store)
+            (result,) = done.results
+            left = store.unfinished(result.subject, 0, result.budget, result.search)
+        assert (result.verdict, len(warnings)) == ("holds", 1)
+        assert "this campaign is not stored: the disk is full" in warnings[0]
+        assert left is not None
 
     def test_a_store_that_fails_in_the_middle_is_told_once(
         self, steps: Path, tmp_path: Path

@@ -77,6 +77,22 @@ class TestSignals:
             with pytest.raises(TimeUp), signals.raised():
                 pass
 
+    def test_no_clock_is_left_running(self) -> None:
+        with Signals() as signals:
+            signals.set_alarm(99)
+        assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
+
+    def test_other_threads_leave_the_clock_of_the_program_alone(self) -> None:
+        def work() -> None:
+            with Signals() as signals:
+                signals.set_alarm(None)
+
+        signal.setitimer(signal.ITIMER_REAL, 99)
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        assert signal.setitimer(signal.ITIMER_REAL, 0)[0] > 0
+
     def test_other_threads_leave_signals_alone(self) -> None:
         raised = []
 
@@ -102,6 +118,17 @@ class TestSignals:
             with no_sudden_exit():  # of the parent's process, so this one really ends
                 pass
             really(7)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+
+    def test_a_process_that_was_forked_really_exits(self) -> None:
+        really = os._exit
+        with no_sudden_exit():
+            child = os.fork()
+            if child == 0:
+                try:
+                    os._exit(7)
+                finally:
+                    really(1)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
 
 
@@ -221,6 +248,64 @@ def test_a_model_that_does_not_return_in_time_fails_its_campaign_alone(
         assert "did not return in time" in result.problem
 
 
+def test_a_model_that_hangs_at_a_recorded_bug_is_ended_by_the_time(
+    steps: Path, tmp_path: Path
+) -> None:
+    with Store.open(tmp_path / "store") as store:
+        first, _ = run(steps, store=store)
+        domain = tmp_path / "steps.py"
+        hangs = 'FAULTS["hang"]()\n        right = np.where(numbers % 17'
+        domain.write_text(
+            domain.read_text().replace("right = np.where(numbers % 17", hangs)
+        )
+        done, events, _ = drive([steps], store=store, seconds=0.2)
+        assert len(store.bugs(status="open")) == first.counts.unique_bugs
+    (result,) = done.results
+    assert (result.reason, result.verdict) == ("the time is up", "failed")
+    assert "did not return in time" in result.problem
+    assert isinstance(events[0], Started) and isinstance(events[-1], Finished)
+
+
+HANGS = {"fault": "hang", "at": "9", "count": "1"}  # in its only range of cases
+
+
+def test_a_campaign_that_ends_leaves_the_time_of_another_running(steps: Path) -> None:
+    quick = steps.with_stem("quick")
+    quick.write_text(steps.read_text().replace("var y := x + r;", "var y := x + 1;"))
+    done, _, _ = drive([steps, quick], settings=HANGS, jobs=2, seconds=2.0)
+    assert [result.reason for result in done.results] == [
+        "the time is up",
+        "every case was tried",
+    ]
+
+
+def test_a_campaign_that_begins_when_the_time_of_another_is_up_is_not_lost(
+    steps: Path, tmp_path: Path
+) -> None:
+    domain = tmp_path / "steps.py"
+    slow = "self.count = count\n        time.sleep(3 if count == 29 else 0)"
+    domain.write_text(domain.read_text().replace("self.count = count", slow))
+    jobs = [Job(steps, HANGS), Job(steps, {"count": "29"})]
+    done = Driver(tmp_path, options_of(jobs=2, seconds=0.2)).run(jobs, [0])
+    settings = [result.subject.settings for result in done.results]
+    assert settings == [job.settings for job in jobs]
+
+
+def test_the_time_of_another_that_is_up_while_bugs_run_alone_loses_no_case_in_silence(
+    steps: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver = Driver(tmp_path, options_of(search="exhaustive", seconds=99, batch=20))
+
+    def ring(*_: object) -> None:
+        monkeypatch.undo()
+        raise TimeUp
+
+    monkeypatch.setattr(driver, "_confirm", ring)
+    (result,) = driver.run([Job(steps)], [0]).results
+    assert (result.reason, result.is_complete) == ("the time is up", False)
+    assert "did not return in time" in result.problem
+
+
 @pytest.mark.parametrize("fault", ["exit", "leave"])
 @pytest.mark.parametrize("place", ["", "constructor ", "inputs "])
 def test_a_model_or_domain_that_exits_ends_nothing(
@@ -236,3 +321,14 @@ def test_a_model_or_domain_that_exits_ends_nothing(
     raised, _ = run(steps, search="exhaustive", settings={"fault": "raise", "at": "37"})
     assert counts(result) == counts(raised)
     assert outcome(result)["crashes"][0][2].startswith("SystemExit")
+
+
+def test_an_error_of_our_own_is_raised_and_no_range_is_lost(
+    steps: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def judge(*_: object) -> None:
+        raise RuntimeError("a mistake in here")
+
+    monkeypatch.setattr("nomos.runner.executors.worker.Worker.judge", judge)
+    with pytest.raises(RuntimeError, match="a mistake in here"):
+        run(steps)

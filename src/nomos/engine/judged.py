@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from nomos.engine.alone import Verdict
 from nomos.engine.vectorized.chunk import padded
 
 Array = np.ndarray[Any, Any]
@@ -124,14 +123,3 @@ class Judged:
 
     def __len__(self) -> int:
         return len(self.verdicts)
-
-
-def crashed(reason: str) -> Judged:
-    """Return the verdict on a case that ended its worker."""
-    return Judged(
-        np.array([Verdict.CRASHED], dtype=np.int8),
-        np.zeros(1, dtype=bool),
-        np.zeros(1, dtype=np.int32),
-        np.full(1, -1, dtype=np.int32),
-        crashes=(CrashedCase(0, (), reason, ""),),
-    )

@@ -136,6 +136,7 @@ class Recorded:
     tried: int = 0
     fixed: tuple[str, ...] = ()
     still: int = 0  # that broke the property again, alone
+    new: int = 0  # of these, that are not in the list of known ones
 
 
 class Live(Protocol):
@@ -191,6 +192,11 @@ class Result:
     def name(self) -> str:
         """The property's name."""
         return self.subject.property
+
+    @property
+    def has_new_bugs(self) -> bool:
+        """Whether a bug was found, or found again, that is not in the list of known ones."""
+        return bool(self.counts.new_bugs or self.recorded.new)
 
     @property
     def new_bugs(self) -> tuple[Bug, ...]:

@@ -7,18 +7,20 @@ that the results are those of one process. Handlers are told what happens.
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count, product
+from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from nomos.engine.alone import Verdict
-from nomos.engine.judged import Judged, crashed
+from nomos.engine.judged import Judged
 from nomos.errors import NomosError, Stop
 from nomos.results.result import Result
 from nomos.runner.campaigns.bugs import RunAlone
-from nomos.runner.campaigns.campaign import Campaign
+from nomos.runner.campaigns.campaign import LATE, Campaign
 from nomos.runner.campaigns.explaining import explained, request_of
 from nomos.runner.campaigns.ranges import Plan, Range
 from nomos.runner.campaigns.recording import Recording
@@ -118,7 +120,7 @@ class Driver:
     def _loop(self, run: Run, jobs: Sequence[Job], seeds: Sequence[int]) -> None:
         finished: dict[int, Result] = {}
         active: list[_Active] = []
-        todo = zip(count(), product(jobs, seeds), strict=False)
+        todo = deque(enumerate(product(jobs, seeds)))
         failed: set[int] = set()  # jobs that could not begin
         while not self._signals.received:
             try:
@@ -142,7 +144,7 @@ class Driver:
     def _fill(
         self,
         active: list[_Active],
-        todo: Iterator[tuple[int, tuple[Job, int]]],
+        todo: deque[tuple[int, tuple[Job, int]]],
         run: Run,
         failed: set[int],
     ) -> None:
@@ -151,18 +153,22 @@ class Driver:
         while sum(len(one.entries) for one in active) < most:
             if any(self._plan(one) for one in active):
                 continue
-            if active and self._crew.size == 1:
+            if not todo or (active and self._crew.size == 1):
                 return
-            number, (job, seed) = next(todo, (-1, (None, 0)))
-            if job is None:
-                return
-            if id(job) in failed:
-                continue
+            number, (job, seed) = todo[0]
             try:
-                active.append(self._begin(number, job, seed))
+                begun = [] if id(job) in failed else [self._begin(number, job, seed)]
             except NomosError as error:
                 failed.add(id(job))
                 run.failures.append(Failure(job, error))
+                begun = []
+            todo.popleft()  # not before it began: the time of another may be up first
+            active += begun
+            self._watch_time(active)
+            for one in begun:
+                if one.recording is not None:
+                    with one.campaign.whole_step():
+                        one.recording.retry(partial(self._confirm, job))
 
     def _plan(self, one: _Active) -> bool:
         asked = one.campaign.next_range()
@@ -195,9 +201,9 @@ class Driver:
         if self.store is not None:
             one.recording = Recording(self.store, campaign, self.warn)
             key = campaign.subject.spec, campaign.subject.model, repr(job.settings)
-            is_first = key not in self._retried  # the bugs of a seed are a moment old
+            # The bugs that another seed has just found are a moment old.
+            one.recording.begin(retry=key not in self._retried)
             self._retried.add(key)
-            one.recording.begin(lambda cases: self._confirm(job, cases), retry=is_first)
         self._tell(
             Started(
                 campaign.subject,
@@ -208,9 +214,15 @@ class Driver:
                 space,
             )
         )
-        if self.options.budget.seconds is not None:
-            self._signals.set_alarm(self.options.budget.seconds + 1)
         return one
+
+    def _watch_time(self, active: Sequence[_Active]) -> None:
+        """Let the clock ring for the campaign whose time is up first."""
+        most, alarm = self.options.budget.seconds, None
+        if most is not None and active:
+            left = most - max(one.campaign.seconds for one in active)
+            alarm = max(0.0, left) + 1
+        self._signals.set_alarm(alarm)
 
     def _plan_of(self, job: Job, about: About) -> tuple[Plan, int | None]:
         options, space = self.options, None
@@ -256,6 +268,7 @@ class Driver:
             if one.campaign.stop:
                 active.remove(one)
                 finished[one.number] = self._finish(one)
+                self._watch_time(active)
 
     def _merge(self, one: _Active) -> None:
         """Take in what has come of a campaign, in the order of its cases."""
@@ -276,8 +289,10 @@ class Driver:
                 raise answer.error
             else:
                 parts: list[Judged] = answer.value
-                confirm = lambda cases: self._confirm(one.job, cases)  # noqa: E731
-                for event in campaign.take(entry.asked, parts, confirm):
+                with campaign.whole_step():
+                    confirm = partial(self._confirm, one.job)
+                    events = campaign.take(entry.asked, parts, confirm)
+                for event in events:
                     self._tell(event)
                 if one.recording is not None:
                     one.recording.progress()
@@ -287,13 +302,13 @@ class Driver:
         if died.row is not None:
             before, behind = asked.around(died.row)
             case = replace(before, start=before.stop or 0, stop=behind.start)
-            crash = _Entry(case, answer=Answer(0, [crashed(died.reason)]))
+            crash = _Entry(case, answer=Answer(0, [died.judged()]))
             return [self._submit(one, before), crash, self._submit(one, behind)]
         if self._crew.can_tell_row and not asked.one_by_one:
             return [self._submit(one, replace(asked, one_by_one=True))]
         halves = asked.halves()
         if halves is None:
-            return [_Entry(asked, answer=Answer(0, [crashed(died.reason)]))]
+            return [_Entry(asked, answer=Answer(0, [died.judged()]))]
         return [self._submit(one, half) for half in halves]
 
     def _confirm(self, job: Job, cases: Sequence[tuple[int, ...]]) -> list[RunAlone]:
@@ -317,7 +332,9 @@ class Driver:
     def _end_late(self, active: list[_Active], finished: dict[int, Result]) -> None:
         """End the campaigns whose time is up; the others start their ranges again."""
         most = self.options.budget.seconds or 0.0
-        late = [one for one in active if one.campaign.seconds >= most]
+        late = [
+            one for one in active if one.campaign.stop or one.campaign.seconds >= most
+        ]
         active[:] = [one for one in active if one not in late]
         for one in active:
             one.entries = [
@@ -326,20 +343,20 @@ class Driver:
                 else self._submit(one, e.asked)
                 for e in one.entries
             ]
-        self._give_up(late, finished, "the time is up")
+        self._give_up(late, finished, LATE)
+        self._watch_time(active)
 
     def _give_up(
         self, active: list[_Active], finished: dict[int, Result], why: str
     ) -> None:
         for one in active:
             one.campaign.stop = one.campaign.stop or why
-            if why == "the time is up":
+            if why == LATE:
                 one.campaign.problem = "the model did not return in time"
             finished[one.number] = self._finish(one)
         active.clear()
 
     def _finish(self, one: _Active) -> Result:
-        self._signals.set_alarm(None)
         for entry in one.entries:  # judged for nothing: the campaign ended before them
             self._answers.pop(entry.ticket or 0, None)
         result = self._explained(one, one.campaign.result())

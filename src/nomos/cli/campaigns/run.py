@@ -195,7 +195,7 @@ def status_of(result: Result, fail_on: str) -> int:
         return 3
     if result.verdict != "violated":
         return 0
-    if fail_on == "any" or counts.new_bugs:
+    if fail_on == "any" or result.has_new_bugs:
         return 1
     return 3 if counts.unstable else 0
 

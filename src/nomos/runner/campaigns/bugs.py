@@ -127,17 +127,20 @@ class Bugs:
         how = np.where(new.came_back, How.BATCH, How.UNSTABLE).astype(np.int8)
         alone = self._chosen(new.rows + first)
         step = 1 if self.until_bug else max(1, len(alone))
+        outcomes: list[RunAlone] = []
         for start in range(0, len(alone), step):
             some = alone[start : start + step]
-            outcomes = confirm([new.choices_of(number) for number in some])
-            self.totals.run_alone += len(some)
-            for number, outcome in zip(some, outcomes, strict=True):
-                how[number] = _how(outcome)
-                self._note_alone(new, number, first, outcome, taken)
-            if self.until_bug and how[some[-1]] == How.ALONE:
+            outcomes += confirm([new.choices_of(number) for number in some])
+            if self.until_bug and _how(outcomes[-1]) is How.ALONE:
                 how = how[: some[-1] + 1]
                 taken.stops_at = int(new.rows[some[-1]]) + 1
                 break
+        # Not before all were run: a signal meanwhile must not leave half of them noted.
+        alone = alone[: len(outcomes)]
+        self.totals.run_alone += len(alone)
+        for number, outcome in zip(alone, outcomes, strict=True):
+            how[number] = _how(outcome)
+            self._note_alone(new, number, first, outcome, taken)
         self._note_others(new, how, first, alone)
         return how
 

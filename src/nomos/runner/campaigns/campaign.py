@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -34,11 +35,12 @@ from nomos.runner.campaigns.sample import Sample
 from nomos.runner.campaigns.violations import MOST_TOLD_APART, ViolationTable
 from nomos.runner.events import BugFound, Crashed, Event, Progress
 from nomos.runner.options import Options
-from nomos.runner.stopping import EXIT_STATUS
+from nomos.runner.stopping import EXIT_STATUS, TimeUp
 
 Array = np.ndarray[Any, Any]
 _MOST_CRASH_KINDS = 20  # told apart; more of them only repeat
 _ENOUGH = 64  # cases, from which on the share that gets past `requires` is trusted
+LATE = "the time is up"
 _SPENT, _STARVED = "the budget is spent", "too few cases got past `requires`"
 
 
@@ -122,6 +124,15 @@ class Campaign:
         """Whether it was ended from outside, and can be resumed."""
         return self.stop in EXIT_STATUS
 
+    @contextmanager
+    def whole_step(self) -> Iterator[None]:
+        """End the campaign where the clock breaks in: it cannot go on from half a step."""
+        try:
+            yield
+        except TimeUp:
+            self.stop = LATE
+            raise
+
     def go_on(self, next_case: int, next_first: int) -> None:
         """Go on from here, as a campaign that was stopped."""
         self.next_case = self._planned = next_case
@@ -176,7 +187,7 @@ class Campaign:
         self.can_resume = is_whole or not self.plan.is_listed
         seconds = self.options.budget.seconds
         if not self.stop and seconds is not None and self.seconds >= seconds:
-            self.stop = "the time is up"
+            self.stop = LATE
         counts = self.counts()
         events.append(Progress(self.subject, self.seed, counts, self.next_case))
         return events
@@ -193,6 +204,7 @@ class Campaign:
             crashes = sorted([*crashes, *taken.crashes], key=lambda crash: crash.row)
             if taken.stops_at is not None:
                 end, why = taken.stops_at, "a bug was found"
+        self.can_resume = False  # till the whole range is counted
         self._count(judged, end)
         if not self.plan.is_listed:
             self.sample.take(judged, end, self.next_case)

@@ -65,6 +65,9 @@ def _of_items(source: Any) -> str:
     digest = sha256()
     for place in range(len(source)):
         item = source[place]
-        plain = item.tobytes() if isinstance(item, np.ndarray) else repr(item).encode()
-        digest.update(plain)
+        if isinstance(item, np.ndarray) and item.dtype != object:
+            digest.update(item.tobytes())
+        else:  # the bytes of an array of objects are their addresses
+            said = item.tolist() if isinstance(item, np.ndarray) else item
+            digest.update(repr(said).encode())
     return digest.hexdigest()[:16]

@@ -38,12 +38,14 @@ class Recording:
         self.campaign = campaign
         self.warn = warn
         self._id: int | None = None
+        self._retries = False
         self._written = time.perf_counter()
 
-    def begin(self, confirm: Confirm, *, retry: bool) -> None:
+    def begin(self, *, retry: bool) -> None:
         """Open the record, or go on with that of the same campaign if it was killed.
 
-        Raises NomosError where the campaign cannot go on as it began.
+        With `retry`, a new campaign will try the bugs of earlier ones. Raises
+        NomosError where the campaign cannot go on as it began.
         """
         campaign = self.campaign
         try:
@@ -55,8 +57,17 @@ class Recording:
                 self.warn(f"{spec}: there is nothing to resume, so it starts anew")
             campaign.bugs.is_stored = True
             self._id = self.store.begin(campaign.result())
-            if retry:
-                campaign.recorded = self._retry(self._id, confirm)
+            self._retries = retry
+        except StoreError as error:
+            self.warn(f"this campaign is not stored: {error}")
+            self._stop_storing()
+
+    def retry(self, confirm: Confirm) -> None:
+        """Try the open bugs that earlier campaigns recorded, where that is due."""
+        if self._id is None or not self._retries:
+            return
+        try:
+            self.campaign.recorded = self._retry(self._id, confirm)
         except StoreError as error:
             self.warn(f"this campaign is not stored: {error}")
             self._stop_storing()
@@ -92,7 +103,7 @@ class Recording:
         return True
 
     def _retry(self, id: int, confirm: Confirm) -> Recorded:
-        """Try the open bugs that earlier campaigns recorded; mark those that are gone."""
+        """Run recorded bugs alone; mark those that are gone."""
         subject = self.campaign.subject
         records = self.store.bugs(
             spec=subject.spec,
@@ -105,7 +116,8 @@ class Recording:
             r for r in records if dict(r.subject.settings) == dict(subject.settings)
         ]
         began = time.perf_counter()
-        tried, still, fixed = 0, 0, []
+        known = self.campaign.bugs.known or ()
+        tried, still, new, fixed = 0, 0, 0, []
         for first in range(0, len(mine), _RETRIED_AT_ONCE):
             if time.perf_counter() - began > _RETRY_S:
                 break
@@ -116,12 +128,14 @@ class Recording:
                 break  # the campaign itself will say so
             tried += len(some)
             for record, outcome in zip(some, outcomes, strict=True):
-                still += outcome.verdict is Verdict.VIOLATED
+                if outcome.verdict is Verdict.VIOLATED:
+                    name = case_name(subject, record.bug.choices)
+                    still, new = still + 1, new + (name not in known)
                 # A case that crashes, or that cannot be drawn any more, says nothing.
                 if outcome.verdict in (Verdict.PASSED, Verdict.DISCARDED):
                     fixed.append(record.bug.id)
                     self.store.mark(record.bug.id, "fixed")
-        return Recorded(tried, tuple(fixed), still)
+        return Recorded(tried, tuple(fixed), still, new)
 
     def progress(self) -> None:
         """Write what is new, now and then."""

@@ -6,6 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import numpy as np
+
+from nomos.engine.alone import Verdict
+from nomos.engine.judged import CrashedCase, Judged
 from nomos.runner.executors.worker import Worker
 
 
@@ -26,6 +30,16 @@ class Died:
 
     reason: str
     row: int | None = None
+
+    def judged(self) -> Judged:
+        """Return the verdict on the one case that did it."""
+        return Judged(
+            np.array([Verdict.CRASHED], dtype=np.int8),
+            np.zeros(1, dtype=bool),
+            np.zeros(1, dtype=np.int32),
+            np.full(1, -1, dtype=np.int32),
+            crashes=(CrashedCase(0, (), self.reason, ""),),
+        )
 
 
 @dataclass(frozen=True, slots=True)
