@@ -151,7 +151,7 @@ def run_task(
     from nomos.api import load_spec
     from nomos.domain.find import build
     from nomos.models import trusting
-    from nomos.verify import NotProvable, Options, Prover
+    from nomos.verify import NotProvable, ProofOptions, Prover
 
     folder = ROOT / "casestudies" / case
     path = folder / "specs" / f"{spec}.nom"
@@ -181,7 +181,7 @@ def run_task(
         }
     radius = {"age": 3.0, "juv_fel_count": 1.0, "juv_misd_count": 1.0,
               "juv_other_count": 1.0, "v_decile_score": 1.0, "priors_count": float("inf")}  # fmt: skip
-    options = Options(
+    options = ProofOptions(
         seconds=limit,
         radius=radius if family == "around" else None,
         rows=500 if family == "around" else None,

@@ -9,7 +9,7 @@ import pytest
 
 from nomos.domain import Domain, Integer, OneHot, Real, Schema, batched
 from nomos.domain import random as drawing
-from nomos.verify import NotProvable, Options, VerifyResult, verify
+from nomos.verify import NotProvable, ProofOptions, VerifyResult, verify
 from tests.verify.triples import all_rows, domain_of, spec_of
 
 tree = pytest.importorskip("sklearn.tree")
@@ -39,7 +39,7 @@ def prove(
     text: str, model: Any, schema: Schema = SCHEMA, data: Any = ROWS, **options: Any
 ) -> VerifyResult:
     domain = domain_of(schema, model, data, model.predict)
-    return verify(spec_of(text, domain), domain, options=Options(**options))
+    return verify(spec_of(text, domain), domain, options=ProofOptions(**options))
 
 
 def rising(requires: str = "requires x2.a <= 9;") -> str:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from nomos.verify.cases import Cases, columns_of, one_case
-from nomos.verify.formulas import Array
+from nomos.verify.question.cases import AskedCases, columns_of, one_case
+from nomos.verify.question.formulas import Array
 
 _ROWS = 64  # of the data, towards which a violation is moved
 _ROUNDS = 2
@@ -22,7 +22,9 @@ class Neighbour:
     features: tuple[str, ...]
 
 
-def neighbours(cases: Cases, case: dict[str, Any], data: Array) -> dict[str, Neighbour]:
+def neighbours(
+    cases: AskedCases, case: dict[str, Any], data: Array
+) -> dict[str, Neighbour]:
     """Return the nearest row of each input: with the fewest features that differ."""
     found = {}
     for name in cases.question.inputs:
@@ -34,7 +36,9 @@ def neighbours(cases: Cases, case: dict[str, Any], data: Array) -> dict[str, Nei
     return found
 
 
-def _differences(cases: Cases, case: dict[str, Any], data: Array, name: str) -> Array:
+def _differences(
+    cases: AskedCases, case: dict[str, Any], data: Array, name: str
+) -> Array:
     """Return of each row which features differ from those of an input."""
     return np.stack(
         [
@@ -45,7 +49,7 @@ def _differences(cases: Cases, case: dict[str, Any], data: Array, name: str) -> 
     )
 
 
-def moved(cases: Cases, case: dict[str, Any], data: Array) -> dict[str, Any]:
+def moved(cases: AskedCases, case: dict[str, Any], data: Array) -> dict[str, Any]:
     """Return a violation with as many features of a row as keep it one."""
     data = data[cases.inside(data)]
     if not len(data):

@@ -13,19 +13,19 @@ import numpy as np
 from nomos.domain.domain import Domain
 from nomos.errors import NomosError
 from nomos.lang import core
-from nomos.verify.cases import Cases, one_case, size_of
-from nomos.verify.engines import settle
-from nomos.verify.formulas import Array
+from nomos.verify.engines.search import Deadline, Findings
+from nomos.verify.engines.settle import settle
 from nomos.verify.nearest import moved, neighbours
+from nomos.verify.question.cases import AskedCases, one_case, size_of
+from nomos.verify.question.formulas import Array
+from nomos.verify.question.space import Space, around, whole, within
+from nomos.verify.question.splitting import split
+from nomos.verify.question.symbolic import NotProvable, Question, question
 from nomos.verify.real import asker, check_exact, compare, data_rows
 from nomos.verify.result import Nearest, Scope, VerifyResult, Witness
-from nomos.verify.search import Findings, Limits
-from nomos.verify.space import Space, around, whole, within
-from nomos.verify.splitting import split
 from nomos.verify.structure.layers import Layers
 from nomos.verify.structure.read import read_structure
 from nomos.verify.structure.trees import SINGLE, Trees
-from nomos.verify.symbolic import NotProvable, Question, question
 from nomos.verify.witness import Judge
 
 _SAMPLES = 10_000
@@ -34,7 +34,7 @@ _SHOWN = (bool, int, float, str)
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class ProofOptions:
     """How far a proof goes.
 
     Attributes:
@@ -76,9 +76,11 @@ class Prover:
         self.space = whole(domain.schema)
         self._models: dict[str, _Model] = {}
 
-    def verify(self, spec: core.Spec, options: Options | None = None) -> VerifyResult:
+    def verify(
+        self, spec: core.Spec, options: ProofOptions | None = None
+    ) -> VerifyResult:
         """Prove one property; raises NotProvable for what no proof covers."""
-        options = options or Options()
+        options = options or ProofOptions()
         started = time.monotonic()
         assert self.domain.schema is not None
         own = {"getFeat", "setFeat"} & set(dir(type(self.domain)))
@@ -123,7 +125,7 @@ def verify(
     *,
     functions: Mapping[str, Callable[..., Any]] | None = None,
     modules: Mapping[str, ModuleType] | None = None,
-    options: Options | None = None,
+    options: ProofOptions | None = None,
 ) -> VerifyResult:
     """Prove one property of a domain's model, or find a case that breaks it."""
     return Prover(domain, functions, modules).verify(spec, options)
@@ -137,12 +139,12 @@ class _Attempt:
     model: _Model
     data: Array
     judge: Judge
-    options: Options
+    options: ProofOptions
 
     def verify(self, space: Space, scope: Scope) -> VerifyResult:
         """Settle all cases of a space, as far as the time allows."""
         started = time.monotonic()
-        limits = Limits(self.options.seconds, self.options.counting)
+        limits = Deadline(self.options.seconds, self.options.counting)
         result = VerifyResult(
             spec=self.question.spec.name,
             verdict="open",
@@ -150,7 +152,7 @@ class _Attempt:
             assumptions=assumptions(self.model.structure),
             compared_rows=self.model.compared,
         )
-        cases = Cases(self.question, space, self.data.dtype, self.model.ask)
+        cases = AskedCases(self.question, space, self.data.dtype, self.model.ask)
         sampled = self._sampled(cases, limits)
         total = Findings(0)
         methods: dict[str, None] = {}
@@ -196,9 +198,9 @@ class _Attempt:
         text = ", ".join(f"{name}={distance}" for name, distance in far.items())
         count = len(self.data) if self.options.rows is None else self.options.rows
         chosen = np.unique(np.linspace(0, len(self.data) - 1, count).astype(int))
-        inside = Cases(self.question, space, self.data.dtype, self.model.ask).inside(
-            self.data
-        )
+        inside = AskedCases(
+            self.question, space, self.data.dtype, self.model.ask
+        ).inside(self.data)
         found = []
         for row in chosen[inside[chosen]]:
             part = around(space, self.data[row], radius)
@@ -206,7 +208,7 @@ class _Attempt:
             found.append(self.verify(part, scope))
         return _together(found, Scope("around", text), self.question.spec.name)
 
-    def _sampled(self, cases: Cases, limits: Limits) -> dict[str, Any] | None:
+    def _sampled(self, cases: AskedCases, limits: Deadline) -> dict[str, Any] | None:
         """Look for a violation among rows of the data first, then anywhere."""
         rng = np.random.default_rng(0)
         if self.options.radius is not None:
@@ -221,14 +223,14 @@ class _Attempt:
         return None
 
     def _drawn(
-        self, cases: Cases, rng: np.random.Generator
+        self, cases: AskedCases, rng: np.random.Generator
     ) -> Iterator[dict[str, Array]]:
         """Yield cases of rows, of rows with one to three changes, and of the schema."""
         for changes in range(4):
             yield cases.from_rows(self.data, rng, _SAMPLES, changes)
         yield cases.from_schema(rng, 2 * _SAMPLES)
 
-    def _witness(self, cases: Cases, example: dict[str, Any]) -> Witness:
+    def _witness(self, cases: AskedCases, example: dict[str, Any]) -> Witness:
         """Move a violation towards the data, and run it alone on the real model."""
         for case in (moved(cases, example, self.data), example):
             records = np.concatenate([self._record(cases, case, n) for n in
@@ -251,7 +253,7 @@ class _Attempt:
                 )
         raise NotProvable("a violation that was found is none when it is run alone")
 
-    def _record(self, cases: Cases, case: dict[str, Any], name: str) -> Array:
+    def _record(self, cases: AskedCases, case: dict[str, Any], name: str) -> Array:
         values = {
             feature: np.array([case[f"{name}.{feature}"]])
             for feature in cases.space.ranges

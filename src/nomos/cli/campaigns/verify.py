@@ -14,7 +14,7 @@ from nomos.cli.options import load_specs, parse_settings, settings_option
 from nomos.errors import DomainError
 
 if TYPE_CHECKING:
-    from nomos.verify import Options, Prover, VerifyResult
+    from nomos.verify import ProofOptions, Prover, VerifyResult
 
 
 @click.command()
@@ -77,7 +77,7 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     Exit status: 0 all are proved; 1 one is violated; 3 one is open: it could not be
     settled, or is of a kind that cannot be proved.
     """
-    from nomos.verify import Options
+    from nomos.verify import ProofOptions
 
     paths = api.find_specs(specs)
     load_specs(paths)
@@ -86,7 +86,7 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
         settings["model"] = options["model"]
     if options["radius"] and not options["around"]:
         raise click.UsageError("--radius goes with --around inputs")
-    limits = Options(
+    limits = ProofOptions(
         within=options["within"],
         radius=_radius(options["radius"]) if options["around"] else None,
         rows=options["rows"],
@@ -129,7 +129,10 @@ def _radius(text: str) -> dict[str, float]:
 
 
 def _verify(
-    path: Path, settings: dict[str, str], options: Options, provers: dict[Any, Prover]
+    path: Path,
+    settings: dict[str, str],
+    options: ProofOptions,
+    provers: dict[Any, Prover],
 ) -> VerifyResult:
     """Prove one spec; what cannot be proved is an open result with its reason."""
     from nomos.domain.find import build

@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from nomos.verify.structure.columns import Array, Columns
-from nomos.verify.symbolic import NotProvable
+from nomos.verify.question.symbolic import NotProvable
+from nomos.verify.structure.columns import Array, ModelColumns
 
 Decision = Literal["argmax", "sign", "value"]
 DOUBLE = 2.0**-53  # unit roundoff
@@ -55,7 +55,7 @@ class Trees:
             them: so if no tree gives more, the sum is not more, rounding included.
     """
 
-    columns: Columns
+    columns: ModelColumns
     trees: tuple[Tree, ...]
     base: Array
     decision: Decision

@@ -8,10 +8,10 @@ from functools import cached_property
 
 import numpy as np
 
-from nomos.verify.components import Problem
-from nomos.verify.formulas import Array
+from nomos.verify.question.components import Problem
+from nomos.verify.question.formulas import Array
+from nomos.verify.question.symbolic import NotProvable
 from nomos.verify.structure.trees import Tree, TreeKeys
-from nomos.verify.symbolic import NotProvable
 
 _MOST_TUPLES = 400_000
 

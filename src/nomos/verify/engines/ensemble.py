@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nomos.verify.conditions import Objectives, Violation, ordered_pairs
-from nomos.verify.formulas import Array
-from nomos.verify.leaves import Reached
-from nomos.verify.search import Ask, Findings, Limits, broken
+from nomos.verify.engines.leaves import Reached
+from nomos.verify.engines.search import Ask, Deadline, Findings, broken
+from nomos.verify.question.conditions import Objectives, Violation, ordered_pairs
+from nomos.verify.question.formulas import Array
 from nomos.verify.structure.trees import DOUBLE
 
 _SAMPLES = 64
@@ -35,7 +35,7 @@ class EnsembleSearch:
     """Settles the cases of one problem for a sum of trees."""
 
     def __init__(
-        self, reached: Reached, ways: list[Violation], ask: Ask, limits: Limits
+        self, reached: Reached, ways: list[Violation], ask: Ask, limits: Deadline
     ) -> None:
         self.reached, self.ways, self.ask, self.limits = reached, ways, ask, limits
         self.problem, self.model = reached.problem, reached.keys.model

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from nomos.verify.components import violated
-from nomos.verify.formulas import Array
-from nomos.verify.leaves import Reached
-from nomos.verify.search import Ask, Findings, Limits
+from nomos.verify.engines.leaves import Reached
+from nomos.verify.engines.search import Ask, Deadline, Findings
+from nomos.verify.question.components import violated
+from nomos.verify.question.formulas import Array
 
 
-def count_exactly(reached: Reached, ask: Ask, limits: Limits) -> tuple[Findings, Array]:
+def count_exactly(
+    reached: Reached, ask: Ask, limits: Deadline
+) -> tuple[Findings, Array]:
     """Judge every tuple of leaves; also returns the masks of those that are bad.
 
     The answer of a leaf is what the model itself says of a row that reaches it, so

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from nomos.lang import core
-from nomos.verify.components import groups, table
-from nomos.verify.formulas import evaluate
-from nomos.verify.space import Space
-from nomos.verify.symbolic import ANSWER, NotProvable, Question, atoms
+from nomos.verify.question.components import groups, table
+from nomos.verify.question.formulas import evaluate
+from nomos.verify.question.space import Space
+from nomos.verify.question.symbolic import ANSWER, NotProvable, Question, atoms
 
 _MOST_PARTS = 64
 

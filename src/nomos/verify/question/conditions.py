@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from nomos.lang import core
-from nomos.verify.components import violated
-from nomos.verify.formulas import Array
+from nomos.verify.question.components import violated
+from nomos.verify.question.formulas import Array
+from nomos.verify.question.symbolic import ANSWER, NotProvable, Question
 from nomos.verify.structure.trees import Decision
-from nomos.verify.symbolic import ANSWER, NotProvable, Question
 
 _MOST_COMBINATIONS = 4096
 _OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}

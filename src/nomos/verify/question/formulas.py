@@ -8,7 +8,7 @@ from typing import Any, assert_never
 import numpy as np
 
 from nomos.lang import core
-from nomos.verify.symbolic import NotProvable
+from nomos.verify.question.symbolic import NotProvable
 
 Array = np.ndarray[Any, Any]
 Values = Mapping[str, Array]
