@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -76,9 +76,18 @@ class Engine:
         """Return how many cases there are, None where there are more than `limit`."""
         return space_within(self.program, limit, self.listed)
 
-    def replay(self, choices: tuple[int, ...]) -> Outcome:
-        """Run the case of these choices alone."""
-        return self.alone.run(ReplayedCase(choices))
+    def replay(
+        self, choices: tuple[int, ...], rows: Sequence[Sequence[float]] = ()
+    ) -> Outcome:
+        """Run the case of these choices alone; with `rows`, they choose among those."""
+        source = self.program.source
+        try:
+            if len(rows):
+                self.program.source = np.array(rows, source.dtype)
+                self.program.source.flags.writeable = False
+            return self.alone.run(ReplayedCase(choices))
+        finally:
+            self.program.source = source
 
     def run(self, cases: Cases, limits: Limits, *, repeat: bool = True) -> Judged:
         """Judge cases in order until so many tests were made or so many crashed.

@@ -34,8 +34,9 @@ def by_clearness(result: Result) -> list[Bug]:
     That is the one with the fewest changed features, of these the one that misses by
     most, of these the first. Only bugs with values are weighed, where there are any.
     """
-    weighed = [bug for bug in result.bugs if bug.inputs or bug.outputs]
-    weighed = (weighed or list(result.bugs))[:_MOST_WEIGHED]
+    found = result.cases_shown
+    weighed = [bug for bug in found if bug.inputs or bug.outputs]
+    weighed = (weighed or list(found))[:_MOST_WEIGHED]
 
     def key(bug: Bug) -> tuple[int, float]:
         return card_of(result, bug).changes, -(bug.gap or 0.0)

@@ -2,6 +2,5 @@
 
 from nomos.verify.prove import ProofOptions, Prover, verify
 from nomos.verify.question.symbolic import NotProvable
-from nomos.verify.result import VerifyResult
 
-__all__ = ["NotProvable", "ProofOptions", "Prover", "VerifyResult", "verify"]
+__all__ = ["NotProvable", "ProofOptions", "Prover", "verify"]

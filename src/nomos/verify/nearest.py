@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from nomos.results.result import Nearest
 from nomos.verify.question.cases import AskedCases, columns_of, one_case
 from nomos.verify.question.formulas import Array
 
@@ -14,17 +14,9 @@ _ROWS = 64  # of the data, towards which a violation is moved
 _ROUNDS = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Neighbour:
-    """The row of the data that is nearest to an input, and where they differ."""
-
-    row: int
-    features: tuple[str, ...]
-
-
 def neighbours(
     cases: AskedCases, case: dict[str, Any], data: Array
-) -> dict[str, Neighbour]:
+) -> dict[str, Nearest]:
     """Return the nearest row of each input: with the fewest features that differ."""
     found = {}
     for name in cases.question.inputs:
@@ -32,7 +24,7 @@ def neighbours(
         row = int(np.argmin(differ.sum(axis=1)))
         features = list(cases.space.ranges)
         own = tuple(f for f, d in zip(features, differ[row], strict=True) if d)
-        found[name] = Neighbour(row, own)
+        found[name] = Nearest(row, own)
     return found
 
 

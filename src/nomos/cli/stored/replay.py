@@ -33,7 +33,8 @@ def command(bug: str, store: Path | None) -> None:
         record = opened.bug(bug)
         live, outcome = api.replay(record, opened.path.parent)
         gone = outcome.verdict in (Verdict.PASSED, Verdict.DISCARDED)
-        opened.mark(record.bug.id, "fixed" if gone else "open")
+        if not record.bug.rows:  # the case of a proof is part of the proof
+            opened.mark(record.bug.id, "fixed" if gone else "open")
     head = f"{record.subject.property} bug {record.bug.id}"
     if gone:
         console.print(f"{head}: gone ({outcome.verdict.name.lower()})", markup=False)

@@ -62,7 +62,7 @@ def _results(
     lines = {condition.text: condition.line for condition in subject.ensures}
     found = f"{counts.unique_bugs} unique bugs, {view([result]).rate}"
     # New ones first: they must be among those that are listed.
-    bugs = sorted(result.bugs, key=lambda bug: not bug.is_new)[:_MOST_BUGS]
+    bugs = sorted(result.cases_shown, key=lambda bug: not bug.is_new)[:_MOST_BUGS]
     return [
         {
             "ruleId": result.name,

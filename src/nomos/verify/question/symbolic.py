@@ -32,12 +32,12 @@ class NotProvable(NomosError):
     def picture(self, source: Source) -> str:
         """Return the reason with the line of the spec that it is about."""
         if self.at is None:
-            return f"cannot be proved: {self.reason}\n --> {source.name}"
+            return self.reason
         line, column = source.locate(self.at.start)
         text = source.line(line)
         carets = "^" * max(1, min(self.at.end - self.at.start, len(text) - column + 1))
         return (
-            f"cannot be proved: {self.reason}\n --> {source.name}:{line}:{column}\n"
+            f"{self.reason}\n --> {source.name}:{line}:{column}\n"
             f"  | {text}\n  | {' ' * (column - 1)}{carets}"
         )
 
