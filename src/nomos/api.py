@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # help and mistakes do not wait for numpy
     from nomos.lang.checking.check import Checked
     from nomos.report.notebook import ShownResult
     from nomos.results.result import Result, Subject
+    from nomos.runner.campaigns.proofs import Proofs
     from nomos.runner.driver import Failure, Run
     from nomos.runner.events import Handler
     from nomos.runner.jobs import Job
@@ -26,7 +27,6 @@ if TYPE_CHECKING:  # help and mistakes do not wait for numpy
     from nomos.runner.project.specs import LoadedSpec
     from nomos.runner.stopping import Signals
     from nomos.store.store import BugRecord, Store
-    from nomos.verify.campaign import Proofs
     from nomos.verify.prove import ProofOptions
 
 
@@ -206,7 +206,7 @@ def proofs(
     options: ProofOptions | None, store: Store | None, warn: Callable[[str], None]
 ) -> Proofs:
     """Return what proves properties of jobs, and keeps the proofs in a store."""
-    from nomos.verify.campaign import Proofs
+    from nomos.runner.campaigns.proofs import Proofs
     from nomos.verify.prove import ProofOptions
 
     return Proofs(options or ProofOptions(), store, warn)
