@@ -286,10 +286,10 @@ def assumptions(model: Trees | Layers) -> tuple[str, ...]:
         "it is asked",
     )
     if isinstance(model, Layers):
-        return (
-            *shared,
-            "the library's sums are rounded as IEEE arithmetic allows for any order",
-        )
+        rounding = "the library's sums are rounded as IEEE arithmetic allows"
+        if len(model.weights) == 1:
+            return (*shared, f"{rounding}, in one order for all records")
+        return (*shared, f"{rounding} for any order")
     if model.in_order and len(model.trees) > 1:
         return (*shared, "the library adds up its trees in one order")
     return shared

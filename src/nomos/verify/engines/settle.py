@@ -12,6 +12,7 @@ from nomos.verify.engines.rise import Rise, atoms_of_rise, find_rise
 from nomos.verify.engines.search import Ask, Deadline, Findings
 from nomos.verify.engines.single import count_exactly
 from nomos.verify.engines.slope import SlopeSearch, ends_of
+from nomos.verify.engines.terms import not_against_terms
 from nomos.verify.question.cases import AskedCases, columns_of
 from nomos.verify.question.components import build
 from nomos.verify.question.conditions import Violation, violations
@@ -68,15 +69,18 @@ def _settle_layers(
     ask: Ask,
     limits: Deadline,
 ) -> tuple[Findings, str]:
-    parts = Regions(question, space, data.dtype, model).parts()
+    regions = Regions(question, space, data.dtype, model)
+    parts = regions.parts()
     cases = AskedCases(question, space, data.dtype, ask)
     ways = violations(question, model.decision, model.classes, len(model.biases[-1]))
+    one_layer = len(model.weights) == 1
+    if one_layer and not model.link:
+        ways = not_against_terms(ways, regions, parts)
     search = NetworkSearch(model, parts, ways, cases, limits)
     if not search.total:
         return Findings(0), ""
     if not ways:
         return Findings(search.total, good=search.total), "no answers break it"
-    one_layer = len(model.weights) == 1
     if limits.found_at is None and not one_layer and model.decision != "value":
         outcome = _by_slopes(question, ways, model, data, cases, limits)
         if outcome is True:
