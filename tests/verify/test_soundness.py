@@ -209,6 +209,16 @@ MUTANTS = {
         "np.where(left, value, -np.inf)",
         "np.where(left, value, np.inf) * 0",
     ),
+    "a term that falls is forgotten": (
+        "engines.terms",
+        "return not (falls[0] if a else rises[0])",
+        "return not (rises[0] if a else falls[0])",
+    ),
+    "columns of a term are not looked at": (
+        "engines.terms",
+        "falls |= (np.minimum(up, down) < 0).any(axis=1)",
+        "pass",
+    ),
     "a polygon without an edge": (
         "engines.polygons",
         "high = np.minimum(high, np.floor(rest / -b))",
@@ -231,6 +241,7 @@ def test_a_mutant_of_an_engine_is_caught(
         "engines.bounds",
         "engines.regions",
         "engines.polygons",
+        "engines.terms",
     )
     kinds = LAYERS if layers else TREES
     for seed in range(120):

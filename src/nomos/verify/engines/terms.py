@@ -68,18 +68,15 @@ def _change(
     before, after = (one, name), (two, name)
     if isinstance(component, Polygon) and {before, after} <= component.forms.keys():
         corners, _ = component.corners(component.root())
-        pairs = [(*component.forms[after],), (*component.forms[before],)]
-        a, b, c = np.subtract(*pairs)
+        a, b, c = np.array(component.forms[after]) - component.forms[before]
         apart = a * corners[0, :, 0] + b * corners[0, :, 1] + c
-        ends = np.array([0, 1 << 20])
-        columns, numbers = regions.add.columns(name, ends)
+        columns, numbers = regions.add.columns(name, np.array([0, 1 << 20]))
         slope = np.sign(numbers[1] - numbers[0])
         return columns, slope * apart.max(), slope * apart.min()
-    if (
-        isinstance(component, Listed)
-        and {before, after} <= component.table.slots.keys()
-    ):
-        columns, low = regions.add.columns(name, component.table.slots[before])
-        _, high = regions.add.columns(name, component.table.slots[after])
-        return columns, (high - low).max(axis=0), (high - low).min(axis=0)
+    if isinstance(component, Listed) and len(component.table):
+        slots = component.table.slots
+        if {before, after} <= slots.keys():
+            columns, low = regions.add.columns(name, slots[before])
+            change = regions.add.columns(name, slots[after])[1] - low
+            return columns, change.max(axis=0), change.min(axis=0)
     return None
