@@ -150,6 +150,7 @@ def run_task(
     """Prove one property, and return its line of the table."""
     from nomos.api import load_spec
     from nomos.domain.find import build
+    from nomos.engine.program import Program
     from nomos.models import trusting
     from nomos.verify import NotProvable, ProofOptions, Prover
 
@@ -188,7 +189,7 @@ def run_task(
     )
     started = time.process_time()
     try:
-        result = prover.verify(checked, options)
+        result = prover.verify(Program(checked, prover.domain), options)
     except NotProvable as error:
         return {
             "answer": "open",

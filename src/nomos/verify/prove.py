@@ -17,7 +17,7 @@ from nomos.engine.program import Program
 from nomos.errors import NomosError
 from nomos.lang import core
 from nomos.results.describe import described
-from nomos.results.result import Bug, Certificate, Nearest, Proof
+from nomos.results.result import Bug, Certificate, Nearest, Proof, Scope
 from nomos.verify.engines.search import Deadline, Findings
 from nomos.verify.engines.settle import settle
 from nomos.verify.nearest import moved, neighbours
@@ -66,19 +66,14 @@ class _Model:
 class Prover:
     """Proves properties of one domain; reads and compares its models once."""
 
-    def __init__(
-        self,
-        domain: Domain,
-        functions: Mapping[str, Callable[..., Any]] | None = None,
-        modules: Mapping[str, ModuleType] | None = None,
-    ) -> None:
-        self.domain, self._functions, self._modules = domain, functions, modules
+    def __init__(self, domain: Domain) -> None:
+        self.domain = domain
         self.data = data_rows(domain)
         assert domain.schema is not None
         self.space = whole(domain.schema)
         self._models: dict[str, _Model] = {}
 
-    def verify(self, spec: core.Spec, options: ProofOptions | None = None) -> Proof:
+    def verify(self, program: Program, options: ProofOptions | None = None) -> Proof:
         """Prove one property; raises NotProvable for what no proof covers."""
         options = options or ProofOptions()
         started = time.monotonic()
@@ -86,9 +81,8 @@ class Prover:
         own = {"getFeat", "setFeat"} & set(dir(type(self.domain)))
         if own:
             raise NotProvable(f"the domain has a `{own.pop()}` of its own")
-        asked = question(spec, self.domain.schema, self.domain.verifies)
+        asked = question(program.spec, self.domain.schema, self.domain.verifies)
         model = self._model(asked.function)
-        program = Program(spec, self.domain, self._functions, self._modules)
         space = within(self.space, options.within) if options.within else self.space
         check_exact(space, self.data.dtype)
         attempt = _Attempt(asked, model, self.data, Engine(program), options)
@@ -125,7 +119,14 @@ def verify(
     options: ProofOptions | None = None,
 ) -> Proof:
     """Prove one property of a domain's model, or find a case that breaks it."""
-    return Prover(domain, functions, modules).verify(spec, options)
+    return Prover(domain).verify(Program(spec, domain, functions, modules), options)
+
+
+def open_proof(why: NotProvable, spec: core.Spec, options: ProofOptions) -> Proof:
+    """Return a proof that is open: its reason, and the place in the spec."""
+    around = options.radius is not None
+    scope: Scope = "around" if around else "within" if options.within else "schema"
+    return Proof("open", scope, options.within, reason=why.picture(spec.source))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,7 +14,7 @@ from nomos.runner.campaigns.fingerprint import fingerprint
 from nomos.runner.jobs import Prepared
 from nomos.runner.live import Reopened
 from nomos.store.store import Store
-from nomos.verify.prove import ProofOptions, Prover
+from nomos.verify.prove import ProofOptions, Prover, open_proof
 from nomos.verify.question.symbolic import NotProvable
 
 
@@ -58,21 +58,13 @@ class Proofs:
 
     def _proof(self, prepared: Prepared) -> Proof:
         """Prove one spec; what cannot be proved is open, with its reason and place."""
-        domain, imported = prepared.domain, prepared.imported
-        spec = prepared.engine.program.spec
+        domain, program = prepared.domain, prepared.engine.program
         try:
             if domain not in self._provers:
-                made = Prover(domain, imported.functions, imported.modules)
-                self._provers[domain] = made
-            return self._provers[domain].verify(spec, self.options)
+                self._provers[domain] = Prover(domain)
+            return self._provers[domain].verify(program, self.options)
         except NotProvable as error:
-            around = self.options.radius is not None
-            return Proof(
-                "open",
-                "around" if around else "within" if self.options.within else "schema",
-                self.options.within,
-                reason=error.picture(spec.source),
-            )
+            return open_proof(error, program.spec, self.options)
 
 
 def _named(proof: Proof, subject: Subject) -> Proof:

@@ -201,9 +201,7 @@ class Contribution:
             for c, s in enumerate(sources)
             if one.columns.start <= s < one.columns.stop
         ]
-        lowest = {name: r.values()[:1] for name, r in self.space.ranges.items()}
-        rows = np.repeat(self.space.rows(lowest, 1, self.dtype), len(values), axis=0)
-        rows[:, one.columns] = one.write(values, self.dtype)
+        rows = self.space.changed(feature, values, self.dtype)
         return own, self.model.columns.transform(rows)[:, own].astype(float)
 
     def sums(self, slots: Mapping[tuple[int, str], Array], count: int) -> Array:

@@ -108,6 +108,13 @@ def _ways(expr: core.Expr, calls: int, wanted: bool) -> list[list[HalfSpace]]:
             if (word == "&&") == wanted:
                 return [[*one, *two] for one in first for two in second]
             return first + second
+        case core.Conditional(test=test, yes=yes, no=no):
+            return [
+                [*one, *two]
+                for branch, taken in ((yes, True), (no, False))
+                for one in _ways(test, calls, taken)
+                for two in _ways(branch, calls, wanted)
+            ]
         case core.Compare(operator=relation):
             sign = relation if wanted else _OPPOSITE[relation]
             weights, constant = _linear(expr.left, calls)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -105,6 +106,19 @@ class Space:
         rows = np.zeros((count, self.schema.width), dtype)
         for name, one in self.ranges.items():
             rows[:, one.columns] = one.write(values[name], dtype)
+        return rows
+
+    @cached_property
+    def lowest(self) -> Array:
+        """The row whose features all have their first value, in doubles."""
+        first = {name: one.values()[:1] for name, one in self.ranges.items()}
+        return self.rows(first, 1, np.dtype(float))
+
+    def changed(self, name: str, values: Array, dtype: np.dtype[Any]) -> Array:
+        """Return rows with these values of one feature, and the lowest of the others."""
+        one = self.ranges[name]
+        rows = np.repeat(self.lowest.astype(dtype), len(values), axis=0)
+        rows[:, one.columns] = one.write(values, dtype)
         return rows
 
     def sample(self, rng: np.random.Generator, count: int) -> dict[str, Array]:

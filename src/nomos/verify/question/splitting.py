@@ -91,5 +91,10 @@ def _replaced(expr: core.Expr, known: list[tuple[core.Expr, Any]]) -> core.Expr:
         case core.Arithmetic() | core.Compare() | core.Logic():
             left, right = _replaced(expr.left, known), _replaced(expr.right, known)
             return replace(expr, left=left, right=right)
+        case core.Conditional():
+            test, yes, no = (
+                _replaced(e, known) for e in (expr.test, expr.yes, expr.no)
+            )
+            return core.Conditional(test, yes, no, span=expr.span)
         case _:
             return expr
