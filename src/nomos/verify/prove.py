@@ -141,7 +141,9 @@ class _Attempt:
 
     def verify(self, space: Space) -> Proof:
         """Settle all cases of a space, as far as the time allows."""
-        limits = Deadline(self.options.seconds, self.options.counting)
+        # Around a row only the verdict is kept.
+        counting = 0.0 if self.options.radius is not None else self.options.counting
+        limits = Deadline(self.options.seconds, counting)
         cases = AskedCases(self.question, space, self.data.dtype, self.model.ask)
         sampled = self._sampled(cases, limits)
         total, method = self._settled(space, limits)
