@@ -1,10 +1,11 @@
 """Proofs for the tabular case studies: answer, confirmation, CPU seconds and memory.
 
-    python benchmarks/verify.py [FAMILY...] [--limit 60] [--only TEXT]
+    python benchmarks/verify.py [FAMILY...] [--limit 60] [--only TEXT] [--z3]
 
 Families: committed (the case studies' trees and networks), trees, constrained, linear,
-networks, around, lipschitz. Needs the case studies' data and the extras `train`, `xgboost` and `lightgbm`; models are trained once
-and kept in build/verify. Every property is a process of its own, so that memory is its
+networks, around, lipschitz. Needs the case studies' data and the extras `train`,
+`xgboost` and `lightgbm`, and for --z3 the package z3-solver; models are trained once and
+kept in build/verify. Every property is a process of its own, so that memory is its
 own; CPU seconds do not count loading and comparing the model, which is shown apart.
 """
 
@@ -71,9 +72,11 @@ def main() -> None:
     )
     parser.add_argument("--only", default="", help="tasks whose names hold this text")
     parser.add_argument("--task", help=argparse.SUPPRESS)
+    parser.add_argument("--z3", action="store_true", help="ask Z3 too, as long")
     arguments = parser.parse_args()
     if arguments.task:
-        print(json.dumps(run_task(*json.loads(arguments.task), arguments.limit)))
+        task = json.loads(arguments.task)
+        print(json.dumps(run_task(*task, arguments.limit, z3=arguments.z3)))
         return
     wanted = arguments.families or ["committed", *FAMILIES, "around", "lipschitz"]
     print(f"{'task':48}{'answer':>10}{'confirmed':>11}{'CPU s':>8}{'MB':>6}  share")
@@ -81,7 +84,7 @@ def main() -> None:
     for family in wanted:
         for task in tasks(family):
             if arguments.only in " ".join(task):
-                lines.append(measure(task, arguments.limit))
+                lines.append(measure(task, arguments.limit, z3=arguments.z3))
     summary(lines)
 
 
@@ -105,7 +108,7 @@ def tasks(family: str) -> Iterator[list[str]]:
                 yield [family, case, model, spec]
 
 
-def measure(task: list[str], limit: float) -> dict[str, Any]:
+def measure(task: list[str], limit: float, *, z3: bool) -> dict[str, Any]:
     """Run a task in a process of its own, and print its line."""
     if not task[2].endswith(".onnx"):
         train(task[1], task[2])
@@ -116,6 +119,7 @@ def measure(task: list[str], limit: float) -> dict[str, Any]:
         str(limit),
         "--task",
         json.dumps(task),
+        *(["--z3"] if z3 else []),
     ]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     name = " ".join(task)
@@ -124,9 +128,10 @@ def measure(task: list[str], limit: float) -> dict[str, Any]:
                 "share": done.stderr.strip().splitlines()[-1][:80]}  # fmt: skip
     else:
         line = {"task": name, **json.loads(done.stdout.splitlines()[-1])}
+    other = f"; Z3: {line['z3']} in {line['z3 cpu']:.1f} s" if "z3" in line else ""
     print(
         f"{name:48}{line['answer']:>10}{line['confirmed']:>11}{line['cpu']:>8.2f}"
-        f"{line['mb']:>6}  {line['share']}",
+        f"{line['mb']:>6}  {line['share']}{other}",
         flush=True,
     )
     return line
@@ -142,16 +147,59 @@ def summary(lines: list[dict[str, Any]]) -> None:
             f"{family}: {len(own)} tasks: {counts}; at most {max(line['cpu'] for line in own):.2f}"
             f" CPU s and {max(line['mb'] for line in own)} MB"
         )
+        said = [line["z3"] for line in own if "z3" in line]
+        if said:
+            counts = ", ".join(f"{said.count(a)} {a}" for a in dict.fromkeys(said))
+            print(
+                f"  Z3: {counts}; at most {max(line['z3 cpu'] for line in own):.2f} CPU s"
+            )
 
 
 def run_task(
-    family: str, case: str, model: str, spec: str, limit: float
+    family: str, case: str, model: str, spec: str, limit: float, *, z3: bool = False
 ) -> dict[str, Any]:
     """Prove one property, and return its line of the table."""
+    from nomos.engine.program import Program
+    from nomos.verify import NotProvable, ProofOptions
+
+    checked, prover = loaded(family, case, model, spec)
+    radius = {"age": 3.0, "juv_fel_count": 1.0, "juv_misd_count": 1.0,
+              "juv_other_count": 1.0, "v_decile_score": 1.0, "priors_count": float("inf")}  # fmt: skip
+    options = ProofOptions(
+        seconds=limit,
+        radius=radius if family == "around" else None,
+        rows=500 if family == "around" else None,
+    )
+    started = time.process_time()
+    try:
+        prover._model("predict")
+        started = time.process_time()
+        proof = prover.verify(Program(checked, prover.domain), options)
+    except NotProvable as error:
+        line = {"answer": "open", "confirmed": "", "mb": 0, "share": str(error)}
+    else:
+        line = {
+            "answer": {"holds": "proved", "violated": "refuted"}.get(
+                proof.verdict, "open"
+            ),
+            "confirmed": "" if proof.witness is None else "yes",
+            "mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+            "share": described(proof),
+        }
+    line["cpu"] = time.process_time() - started
+    if z3:
+        from verify_z3 import ask_z3
+
+        line["z3"], line["z3 cpu"] = ask_z3(prover, checked, limit)
+    return line
+
+
+def loaded(family: str, case: str, model: str, spec: str) -> tuple[Any, Any]:
+    """Return a spec, and what proves properties of a model."""
     from nomos.api import load_spec
     from nomos.domain.find import build
     from nomos.models import trusting
-    from nomos.verify import NotProvable, Options, Prover
+    from nomos.verify import Prover
 
     folder = ROOT / "casestudies" / case
     path = folder / "specs" / f"{spec}.nom"
@@ -162,63 +210,24 @@ def run_task(
         path.write_text(LIPSCHITZ.format(case=case, bound=bound, oldest=oldest))
         sys.path.append(str(folder))
     checked, imported = load_spec(path).runnable()
-    file = (
-        folder / "models" / model if model.endswith(".onnx") else trained(case, model)
-    )
+    committed = folder / "models" / model
+    file = committed if model.endswith(".onnx") else trained(case, model)
     assert imported.domain is not None
     warnings.simplefilter("ignore")
     with trusting():
-        prover = Prover(build(imported.domain, {"model": str(file)}))
-    try:
-        prover._model("predict")
-    except NotProvable as error:
-        return {
-            "answer": "open",
-            "confirmed": "",
-            "cpu": 0.0,
-            "mb": 0,
-            "share": str(error),
-        }
-    radius = {"age": 3.0, "juv_fel_count": 1.0, "juv_misd_count": 1.0,
-              "juv_other_count": 1.0, "v_decile_score": 1.0, "priors_count": float("inf")}  # fmt: skip
-    options = Options(
-        seconds=limit,
-        radius=radius if family == "around" else None,
-        rows=500 if family == "around" else None,
-    )
-    started = time.process_time()
-    try:
-        result = prover.verify(checked, options)
-    except NotProvable as error:
-        return {
-            "answer": "open",
-            "confirmed": "",
-            "cpu": 0.0,
-            "mb": 0,
-            "share": str(error),
-        }
-    cpu = time.process_time() - started
-    answer = {"holds": "proved", "violated": "refuted", "open": "open"}[result.verdict]
-    if result.rows:
-        verdicts = [row.verdict for row in result.rows]
-        share = ", ".join(f"{verdicts.count(v)} {v}" for v in dict.fromkeys(verdicts))
-    else:
-        share = described(result)
-    return {
-        "answer": answer,
-        "confirmed": "" if result.witness is None else "yes",
-        "cpu": cpu,
-        "mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
-        "share": share,
-    }
+        return checked, Prover(build(imported.domain, {"model": str(file)}))
 
 
 def described(result: Any) -> str:
-    """Return the share of violating cases in a few words."""
+    """Return the share of violating cases in a few words, or of rows."""
+    if result.rows:
+        verdicts = [row.verdict for row in result.rows]
+        return ", ".join(f"{verdicts.count(v)} {v}" for v in dict.fromkeys(verdicts))
     if result.violating is None or not result.cases:
         return str(result.reason)
     low, high = (100 * n / result.cases for n in result.violating)
-    near = "" if result.witness is None else f"; {result.witness.distance} from a row"
+    apart = sum(len(near.features) for near in result.nearest.values())
+    near = "" if result.witness is None else f"; {apart} from a row"
     if result.is_exact:
         return f"exact: {low:.3g} % of {result.cases:.2e} cases{near}"
     return f"{low:.3g} % to {high:.3g} % of {result.cases:.2e} cases{near}"

@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # help and mistakes do not wait for numpy
     from nomos.lang.checking.check import Checked
     from nomos.report.notebook import ShownResult
     from nomos.results.result import Result, Subject
+    from nomos.runner.campaigns.proofs import Proofs
     from nomos.runner.driver import Failure, Run
     from nomos.runner.events import Handler
     from nomos.runner.jobs import Job
@@ -26,6 +27,7 @@ if TYPE_CHECKING:  # help and mistakes do not wait for numpy
     from nomos.runner.project.specs import LoadedSpec
     from nomos.runner.stopping import Signals
     from nomos.store.store import BugRecord, Store
+    from nomos.verify.prove import ProofOptions
 
 
 def find_specs(arguments: Sequence[str], *, libraries: bool = False) -> list[Path]:
@@ -93,6 +95,7 @@ def run_specs(  # noqa: PLR0913 - keywords
     store: bool | Path = True,
     handlers: Sequence[Handler] = (),
     control: str | Path | None = None,
+    verify: bool = False,
     **options: Any,
 ) -> Results:
     """Run a campaign for each spec, model and seed.
@@ -100,7 +103,8 @@ def run_specs(  # noqa: PLR0913 - keywords
     `specs` are files, folders or globs. `store` is where campaigns and bugs are kept:
     True for `.nomos` at the project's root, False for nowhere. `handlers` are called
     with each event. `control` is a spec in which only chance can differ; it is run
-    beside the others. The other keywords are those of `run`: budget, time, calls,
+    beside the others. With `verify`, a proof is tried where no violation was found.
+    The other keywords are those of `run`: budget, time, calls,
     until_bug, search, batch, way, confirm, jobs. A spec that cannot be run is in
     `failures` of what is returned.
     """
@@ -130,6 +134,7 @@ def run_specs(  # noqa: PLR0913 - keywords
         handlers=handlers,
         warn=_warn,
         control=None if control is None else Path(control),
+        verify=verify,
     )
     if run.stopped:  # what was found is in the store, and `resume` goes on
         raise KeyboardInterrupt
@@ -165,11 +170,13 @@ def drive(  # noqa: PLR0913 - keywords
     warn: Callable[[str], None] | None = None,
     control: Path | None = None,
     signals: Signals | None = None,
+    verify: bool = False,
 ) -> Run:
     """Run jobs, then their control if there is one, and close the store.
 
     A control is run once for each setting and seed. Nothing of it is stored and it has
-    no say in a verdict: what chance does is no bug.
+    no say in a verdict: what chance does is no bug. With `verify`, a proof is tried where
+    no violation was found.
     """
     from nomos.models.load import is_trusting
     from nomos.runner.driver import Driver
@@ -180,6 +187,9 @@ def drive(  # noqa: PLR0913 - keywords
     driver = Driver(root, options, store=store, **more)
     try:
         run = driver.run(jobs, seeds)
+        if verify and not run.stopped:
+            beside = proofs(None, store, tell).beside
+            run.results = [beside(result) for result in run.results]
     finally:
         if store is not None:
             store.close()
@@ -190,6 +200,29 @@ def drive(  # noqa: PLR0913 - keywords
         other = Driver(root, alone, **more)
         _add_control(run, other.run(_control_jobs(control, jobs), seeds))
     return run
+
+
+def proofs(
+    options: ProofOptions | None, store: Store | None, warn: Callable[[str], None]
+) -> Proofs:
+    """Return what proves properties of jobs, and keeps the proofs in a store."""
+    from nomos.runner.campaigns.proofs import Proofs
+    from nomos.verify.prove import ProofOptions
+
+    return Proofs(options or ProofOptions(), store, warn)
+
+
+def live_jobs(
+    loaded: Iterable[LoadedSpec], settings: Mapping[str, str], root: Path
+) -> list[Reopened]:
+    """Return the running programs of specs, which share what they have in common."""
+    from nomos.models.load import is_trusting
+    from nomos.runner.executors.worker import Setting, Worker
+    from nomos.runner.jobs import Job
+    from nomos.runner.live import Reopened
+
+    worker = Worker(Setting(root, trust=is_trusting()))
+    return [Reopened(worker, Job(one.path, settings, one)) for one in loaded]
 
 
 def _control_jobs(control: Path, jobs: Sequence[Job]) -> list[Job]:
@@ -356,7 +389,7 @@ def replay(
         if record.bug.shrunk is None:
             raise NomosError(f"no smaller case was found for bug {record.bug.id}")
         return live, replay_shrunk(live.prepared.engine, record.bug.shrunk)
-    return live, live.prepared.engine.replay(record.bug.choices)
+    return live, live.prepared.engine.replay(record.bug.choices, record.bug.rows)
 
 
 def _warn(message: str) -> None:

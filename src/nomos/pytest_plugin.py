@@ -28,6 +28,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption("--nomos-seed", type=int, metavar="N", help="same seed, same cases")
     group.addoption(
+        "--nomos-verify",
+        action="store_true",
+        help="where no violation is found, try a proof for all inputs of the schema",
+    )
+    group.addoption(
         "--nomos-trust",
         action="store_true",
         help="load model files that can run code, such as pickles",
@@ -99,6 +104,7 @@ class SpecItem(pytest.Item):
                 seeds=[config.seed if seed is None else seed],
                 budget=budget,
                 default_budget=config.budget,
+                verify=self.config.getoption("--nomos-verify"),
             )
         for failure in results.failures:
             raise failure.error

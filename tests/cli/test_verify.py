@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from nomos.cli import cli
-from nomos.cli.campaigns.verify import exit_status
+from nomos.store.store import Store
 
 pytest.importorskip("sklearn")
 DOMAIN = """\
@@ -83,20 +83,19 @@ def test_a_violation_has_status_1_and_shows_a_case(folder: Path) -> None:
 def test_what_cannot_be_proved_has_status_3_and_its_place(folder: Path) -> None:
     done = run("loop.nom")
     assert done.exit_code == 3
-    assert "loop: open; cannot be proved: the block is more than" in done.output
+    assert "loop: open; not proved: the block is more than" in done.output
     assert "loop.nom:8:" in done.output
     assert run("loop.nom", "--fail-on", "open").exit_code == 1
 
 
 def test_json_has_exact_numbers_and_the_witness(folder: Path) -> None:
-    (result,) = json.loads(run("down.nom", "--json").output)["results"]
-    assert (result["cases"], result["violating"], result["exact"]) == (
-        72,
-        [18, 18],
-        True,
-    )
-    assert result["witness"]["nearest"]["x1"]["distance"] == 0
-    assert result["assumptions"]
+    assert run("down.nom", "--json", "out.json").exit_code == 1
+    (result,) = json.loads((folder / "out.json").read_text())["runs"]
+    assert (result["verdict"], result["scope"]) == ("violated", "schema")
+    proof = result["proof"]
+    assert (proof["cases"], proof["violating"]) == (72, [18, 18])
+    assert proof["nearest"]["x1"]["features"] == []
+    assert proof["assumptions"]
 
 
 def test_scope_can_be_a_part_or_the_surroundings_of_rows(folder: Path) -> None:
@@ -128,7 +127,91 @@ def test_wrong_scopes_are_refused(
     assert message in done.output + str(done.exception)
 
 
-def test_a_violation_outweighs_what_is_open() -> None:
-    assert exit_status(["holds", "open", "violated"], "violated") == 1
-    assert exit_status(["holds", "open"], "violated") == 3
-    assert exit_status(["holds"], "open") == 0
+def test_a_violation_outweighs_what_is_open(folder: Path) -> None:
+    assert run("up.nom", "loop.nom", "down.nom").exit_code == 1
+    assert run("up.nom", "loop.nom").exit_code == 3
+    assert run("up.nom", "--fail-on", "open").exit_code == 0
+
+
+def other(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, arguments)
+
+
+def test_a_stored_violation_is_shown_and_replayed_from_its_records(
+    folder: Path,
+) -> None:
+    run("down.nom")
+    with Store.open(folder / ".nomos") as store:
+        (result,) = store.newest()
+    assert result.proof is not None and result.proof.witness is not None
+    bug = result.proof.witness
+    assert "d1 >= d2" in other("show", bug.id).output
+    again = other("replay", bug.id[:6])
+    assert again.exit_code == 1 and "still there" in again.output
+    (folder / "steps.py").write_text(
+        DOMAIN.replace("ROWS[:, 0] > low", "ROWS[:, 0] < 0")
+    )
+    assert other("replay", bug.id).exit_code == 0  # all labels are alike now
+
+
+def test_a_report_shows_the_proof_beside_what_was_tried(folder: Path) -> None:
+    assert other("run", "up.nom", "--budget", "20").exit_code == 0
+    run("up.nom")
+    other("report", "-o", "page.html")
+    page = (folder / "page.html").read_text()
+    assert "proved: 0 of 72 cases of the schema" in page
+    assert "0 of 20" in page
+    assert "it was proved that no case breaks the property" in page
+
+
+def test_a_proof_of_another_model_is_not_shown_beside_what_was_tried(
+    folder: Path,
+) -> None:
+    run("up.nom")
+    (folder / "steps.py").write_text(DOMAIN.replace("low: int = 4", "low: int = 3"))
+    other("run", "up.nom", "--budget", "20")
+    with Store.open(folder / ".nomos") as store:
+        (result,) = store.newest()
+    assert (result.verdict, result.proof) == ("none-found", None)
+
+
+def test_run_tries_a_proof_where_nothing_was_found(folder: Path) -> None:
+    done = other("run", "up.nom", "--verify", "--budget", "20")
+    assert done.exit_code == 0
+    assert "proved: 0 of 72 cases of the schema" in done.output
+    assert "0 of 20" in done.output
+
+
+HIDDEN = (  # only the records of the inputs with b == 0 are tried
+    DOMAIN.replace("return ROWS\n", "return ROWS[ROWS[:, 1] == 0]\n").replace(
+        "ROWS[:, 0] > low", "(ROWS[:, 0] > low) ^ (ROWS[:, 1] == 2)"
+    )
+)
+
+
+def test_a_violation_that_only_a_proof_finds_makes_a_run_fail(folder: Path) -> None:
+    (folder / "steps.py").write_text(HIDDEN)
+    tried = ("run", "up.nom", "--search", "exhaustive")
+    assert other(*tried).exit_code == 0
+    done = other(*tried, "--verify", "--fail-on", "new", "--json", "run.json")
+    assert done.exit_code == 1
+    assert "exact: 0 of 24; exact: 6 of 72 cases of the schema" in done.output
+    (result,) = json.loads((folder / "run.json").read_text())["runs"]
+    assert (result["verdict"], result["scope"]) == ("violated", "schema")
+
+
+def test_an_open_proof_leaves_what_was_tried_and_can_count_as_failed(
+    folder: Path,
+) -> None:
+    done = other("run", "loop.nom", "--verify", "--budget", "20")
+    assert done.exit_code == 0
+    assert "none found" in done.output and "not proved: the block" in done.output
+    assert "loop.nom:8:" in done.output
+    assert other("run", "loop.nom", "--verify", "--fail-on", "open").exit_code == 1
+
+
+def test_junit_counts_an_open_property_as_an_error(folder: Path) -> None:
+    run("loop.nom", "down.nom", "--junit", "out.xml")
+    text = (folder / "out.xml").read_text()
+    assert 'failures="1" errors="1"' in text
+    assert "nomos replay" in text

@@ -18,10 +18,13 @@ from nomos.results.analysis import (
 )
 from nomos.results.result import (
     Bug,
+    Certificate,
     Counts,
     Crash,
     Ensures,
     EnsuresCounts,
+    Nearest,
+    Proof,
     Recorded,
     Result,
     Subject,
@@ -116,6 +119,22 @@ FULL = Result(
     crashes=(Crash(3, (4,), "ValueError: no", "Traceback…", 2),),
     recorded=Recorded(4, ("0123456789",)),
     fingerprint={"spec": "abc"},
+    proof=Proof(
+        verdict="violated",
+        scope="around",
+        text="age=3",
+        cases=10,
+        violating=(1, 2),
+        settled=9,
+        witness=Bug("9876543210", 0, (0, 4), "d1 <= d2", rows=((1.0, 2.5),)),
+        nearest={"x": Nearest(3, ("age",))},
+        reason="the time is up",
+        method="bounds",
+        assumptions=("records are records",),
+        compared_rows=7,
+        seconds=0.5,
+        rows=(Certificate(3, "violated", 10),),
+    ),
 )
 
 
@@ -124,7 +143,13 @@ def test_each_field_of_the_full_result_differs_from_its_default() -> None:
     for field in fields(Result):
         if field.name not in ("control", "live"):
             assert getattr(FULL, field.name) != getattr(plain, field.name), field.name
-    for part, empty in ((FULL.subject, Subject("", "")), (FULL.counts, Counts())):
+    parts = (
+        (FULL.subject, Subject("", "")),
+        (FULL.counts, Counts()),
+        (FULL.proof, Proof("open")),
+    )
+    for part, empty in parts:
+        assert part is not None
         for field in fields(part):
             assert getattr(part, field.name) != getattr(empty, field.name), field.name
 

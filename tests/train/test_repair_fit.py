@@ -12,6 +12,7 @@ import pytest
 
 from nomos.errors import DomainError, ModelError, NomosError
 from nomos.train import RepairListener, repair
+from nomos.train.repairing.report import proof_lines, repair_data
 
 sklearn = pytest.importorskip("sklearn")
 
@@ -44,6 +45,20 @@ def test_monotonic_constraints_leave_no_violation(people: Any) -> None:
     assert all(rate.count == 0 for rate in result.after.rates.values())
     assert "may only rise with `income`" in result.notes["income"]
     assert "may only fall with `debts`" in result.notes["debts"]
+
+
+def test_a_repair_ends_with_a_proof_where_the_domain_names_its_model(
+    people: Any,
+) -> None:
+    file = people.folder / "people.py"
+    declared = '    verifies = {"granted": "model"}\n\n    def __init__'
+    file.write_text(file.read_text().replace("    def __init__", declared))
+    specs = people.specs("income", "debts")
+    result = repair(specs, boosting(people), points=10, budget=1000)
+    proved = {name: proof.verdict for name, proof in result.proofs.items()}
+    assert proved == {"income": "holds", "debts": "holds"}
+    assert proof_lines(result)[0].startswith("income: proved: 0 of ")
+    assert repair_data(result)["proofs"]["debts"]["scope"] == "schema"
 
 
 @pytest.mark.parametrize(

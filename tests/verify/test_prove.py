@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,8 @@ import pytest
 
 from nomos.domain import Domain, Integer, OneHot, Real, Schema, batched
 from nomos.domain import random as drawing
-from nomos.verify import NotProvable, Options, VerifyResult, verify
+from nomos.results.result import Proof, Result, Subject, from_data, to_data
+from nomos.verify import NotProvable, ProofOptions, verify
 from tests.verify.triples import all_rows, domain_of, spec_of
 
 tree = pytest.importorskip("sklearn.tree")
@@ -37,9 +39,9 @@ def rising_tree(sign: int = 1) -> Any:
 
 def prove(
     text: str, model: Any, schema: Schema = SCHEMA, data: Any = ROWS, **options: Any
-) -> VerifyResult:
+) -> Proof:
     domain = domain_of(schema, model, data, model.predict)
-    return verify(spec_of(text, domain), domain, options=Options(**options))
+    return verify(spec_of(text, domain), domain, options=ProofOptions(**options))
 
 
 def rising(requires: str = "requires x2.a <= 9;") -> str:
@@ -51,7 +53,7 @@ def test_a_property_that_holds_is_proved_with_the_number_of_its_cases() -> None:
     assert result.verdict == "holds"
     assert result.cases == (9 + 8) * 5 * 2
     assert result.violating == (0, 0)
-    assert result.scope.kind == "schema"
+    assert result.scope == "schema"
     assert result.assumptions
 
 
@@ -61,10 +63,10 @@ def test_a_violation_is_counted_exactly_and_shown_with_its_nearest_row() -> None
     witness = result.witness
     assert witness is not None
     assert witness.failed == "d1 <= d2"
-    assert witness.values["d1"] > witness.values["d2"]
-    assert witness.distance == 0  # every record is a row of the data here
-    assert witness.nearest["x1"].features == ()
-    assert result.to_json()["witness"]["draws"] == list(witness.draws)
+    assert witness.outputs["d1"] > witness.outputs["d2"]
+    assert result.nearest["x1"].features == ()  # every record is a row of the data
+    whole = Result(Subject("a.nom", "a"), 0, 0, proof=result)
+    assert from_data(json.loads(json.dumps(to_data(whole)))) == whole
 
 
 def test_no_case_at_all_is_never_called_a_proof() -> None:
@@ -78,7 +80,7 @@ def test_within_restricts_what_is_proved() -> None:
     assert prove(rising(), falling, within="a=5..9").verdict == "holds"
     result = prove(rising(), falling, within="a=0..4,c=x")
     assert result.verdict == "violated"
-    assert result.scope.text == "a=0..4,c=x"
+    assert (result.scope, result.text) == ("within", "a=0..4,c=x")
 
 
 def test_around_gives_a_certificate_for_each_row() -> None:

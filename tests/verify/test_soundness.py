@@ -8,17 +8,8 @@ from types import ModuleType
 
 import pytest
 
-from nomos.verify import (
-    NotProvable,
-    Options,
-    engines,
-    netsearch,
-    prove,
-    real,
-    regions,
-    slope,
-    verify,
-)
+from nomos.verify import NotProvable, ProofOptions, prove, real, verify
+from nomos.verify.engines import netsearch, regions, settle, slope
 from tests.verify.triples import Triple, brute_force, random_triple, rising_triple
 
 pytest.importorskip("sklearn")
@@ -33,7 +24,7 @@ TREES = (
     "pipeline",
 )
 LAYERS = ("logistic", "linear regressor", "network", "network regressor")
-PATIENT = Options(seconds=120, counting=120)
+PATIENT = ProofOptions(seconds=120, counting=120)
 
 
 @pytest.fixture(autouse=True)
@@ -104,8 +95,8 @@ def test_a_slope_that_is_thought_to_rise_is_caught(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     text = "self._slopes(known) <= 2 * slack", "self._slopes(known) <= -1e9"
-    mutate(monkeypatch, "slope", *text)
-    monkeypatch.setattr(engines.SlopeSearch, "sweep", lambda *_: None)
+    mutate(monkeypatch, "engines.slope", *text)
+    monkeypatch.setattr(settle.SlopeSearch, "sweep", lambda *_: None)
     assert any(verdict_is_wrong(rising_triple(seed)) for seed in range(40))
 
 
@@ -132,30 +123,34 @@ def mutate(monkeypatch: pytest.MonkeyPatch, module: str, old: str, new: str) -> 
 
 MUTANTS = {
     "bound forgets a tree": (
-        "ensemble",
+        "engines.ensemble",
         "most = np.maximum.reduceat(gains, starts, axis=0).sum(axis=0) + self.constants\n"
         "        rising",
         "most = np.maximum.reduceat(gains, starts, axis=0)[1:].sum(axis=0) + self.constants\n"
         "        rising",
     ),
     "bound of the wrong leaf": (
-        "ensemble",
+        "engines.ensemble",
         "least = np.minimum.reduceat(gains, starts, axis=0).sum(axis=0) + self.constants",
         "least = np.maximum.reduceat(gains, starts, axis=0).sum(axis=0) + self.constants",
     ),
     "ties are taken for no violation": (
-        "ensemble",
+        "engines.ensemble",
         "most[o] >= -self.slack[o]",
         "most[o] > self.slack[o]",
     ),
     "the last region is not asked": (
-        "ensemble",
+        "engines.ensemble",
         "if broken(self.problem, self.ask, pick)[0]:",
         "if False:",
     ),
-    "any rise of a tree is forgotten": ("ensemble", "> v[:, two, 0]]", "> 1e9]"),
+    "any rise of a tree is forgotten": (
+        "engines.ensemble",
+        "> v[:, two, 0]]",
+        "> 1e9]",
+    ),
     "< for <= on the way to a leaf": (
-        "leaves",
+        "engines.leaves",
         "x < bound if self.keys.model.strict else x <= bound",
         "x < bound",
     ),
@@ -170,57 +165,67 @@ MUTANTS = {
         "for place in places[:1]:\n            found.append(\n",
     ),
     "a draw without its last number": (
-        "components",
+        "question.components",
         "lengths = high - low + 1",
         "lengths = high - low",
     ),
     "a condition that is dropped": (
-        "components",
+        "question.components",
         "self._keep(np.flatnonzero(holds(guard, self.values, len(self.counts))))",
         "pass",
     ),
     "features that are coupled taken for free": (
-        "components",
+        "question.components",
         "coupled += [set(atoms(g)) for g in question.guards]",
         "",
     ),
     "`or` for `and` in an ensures": (
-        "conditions",
+        "question.conditions",
         'if (word == "&&") == wanted:',
         'if (word == "&&") != wanted:',
     ),
     "an ReLU below its lower line": (
-        "bounds",
+        "engines.bounds",
         "below = np.where(bent, (high > -low).astype(float), on)",
         "below = np.where(bent, 1.5, on)",
     ),
     "an ReLU above its upper line": (
-        "bounds",
+        "engines.bounds",
         "np.where(bent, -low * above, 0)",
         "np.where(bent, 0, 0)",
     ),
     "a ReLU that carries no difference": (
-        "bounds",
+        "engines.bounds",
         "most = np.where(on, high, np.where(off, 0, np.maximum(high, 0)))",
         "most = np.where(on, high, 0)",
     ),
     "a range without its end": (
-        "regions",
+        "engines.regions",
         "one, two = state[:, :1] * self.slope, state[:, 1:] * self.slope",
         "one, two = state[:, :1] * self.slope, state[:, :1] * self.slope",
     ),
     "a table without its largest value": (
-        "regions",
+        "engines.regions",
         "np.where(left, value, -np.inf)",
         "np.where(left, value, np.inf) * 0",
     ),
+    "a term that falls is forgotten": (
+        "engines.terms",
+        "return not (falls[0] if a else rises[0])",
+        "return not (rises[0] if a else falls[0])",
+    ),
+    "columns of a term are not looked at": (
+        "engines.terms",
+        "falls |= (np.minimum(up, down) < 0).any(axis=1)",
+        "pass",
+    ),
     "a polygon without an edge": (
-        "polygons",
+        "engines.polygons",
         "high = np.minimum(high, np.floor(rest / -b))",
         "pass",
     ),
     "the wrong half of a question": (
-        "splitting",
+        "question.splitting",
         "return part if value else core.Not(part, span=part.span)",
         "return part",
     ),
@@ -232,7 +237,12 @@ def test_a_mutant_of_an_engine_is_caught(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mutate(monkeypatch, *MUTANTS[name])
-    layers = MUTANTS[name][0] in ("bounds", "regions", "polygons")
+    layers = MUTANTS[name][0] in (
+        "engines.bounds",
+        "engines.regions",
+        "engines.polygons",
+        "engines.terms",
+    )
     kinds = LAYERS if layers else TREES
     for seed in range(120):
         triple = random_triple(seed, kinds)

@@ -88,9 +88,18 @@ class Engine:
         """Return how many cases there are, None where there are more than `limit`."""
         return space_within(self.program, limit, self.listed)
 
-    def replay(self, choices: tuple[int, ...]) -> Outcome:
-        """Run the case of these choices alone."""
-        return self.alone.run(ReplayedCase(choices))
+    def replay(
+        self, choices: tuple[int, ...], rows: Sequence[Sequence[float]] = ()
+    ) -> Outcome:
+        """Run the case of these choices alone; with `rows`, they choose among those."""
+        source = self.program.source
+        try:
+            if len(rows):
+                self.program.source = np.array(rows, source.dtype)
+                self.program.source.flags.writeable = False
+            return self.alone.run(ReplayedCase(choices))
+        finally:
+            self.program.source = source
 
     def values(
         self, cases: Cases, rows: Array | None = None, *, with_outputs: bool = False

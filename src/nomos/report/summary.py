@@ -37,10 +37,11 @@ def by_clearness(result: Result) -> list[Bug]:
     the fewest changed features, of these the one that misses by most, of these the first.
     Only bugs with values are weighed, where there are any.
     """
-    weighed = [bug for bug in result.bugs if bug.inputs or bug.outputs]
+    found = result.cases_shown
+    weighed = [bug for bug in found if bug.inputs or bug.outputs]
     groups = () if result.analysis is None else result.analysis.groups
     first = {group.smallest: number for number, group in enumerate(groups)}
-    some = (weighed or list(result.bugs))[:_MOST_WEIGHED]
+    some = (weighed or list(found))[:_MOST_WEIGHED]
     weighed = some + [bug for bug in weighed[_MOST_WEIGHED:] if bug.id in first]
 
     def key(bug: Bug) -> tuple[int, int, float]:

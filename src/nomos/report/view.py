@@ -16,20 +16,22 @@ from nomos.report.texts import count, percent
 from nomos.results.gaps import ChanceRow, against_chance, gaps_together, histogram
 from nomos.results.result import Bug, Result, Verdict
 from nomos.results.statistics import describe_rate, spread
-from nomos.results.verdict import confirmation_text, rate_text
+from nomos.results.verdict import confirmation_text, nearest_text, rate_text
 
 Failure = tuple[str, str]  # a spec's path, and why it could not be run
-_WORST_FIRST = ("violated", "failed", "none-found", "holds")
+_WORST_FIRST = ("violated", "failed", "open", "none-found", "holds")
 MEANINGS: dict[Verdict, str] = {
     "violated": "there are cases that break the property",
     "none-found": "the cases that were drawn show no violation; others may",
     "holds": "every case there is was tried, and none breaks the property",
     "failed": "there is no verdict",
+    "open": "neither a proof nor a case that breaks the property was found",
 }
 _SCOPES = {
     "inputs": "; the cases are those of the inputs that were given",
     "around": "; the cases are those around the inputs that were given",
     "schema": "; the cases are those of the schema",
+    "within": "; the cases are those of a part of the schema",
     "sample": "",
 }
 
@@ -82,7 +84,7 @@ class FoundBug:
     @property
     def facts(self) -> tuple[str, ...]:
         """What is said of it beside its values."""
-        said = [f"case {self.bug.case:,}"]
+        said = ["found by a proof" if self.bug.rows else f"case {self.bug.case:,}"]
         said += [f"met {self.seen:,} times"] if self.seen > 1 else []
         if self.bug.gap:
             said.append(f"misses by {Written([self.bug.gap]).text(self.bug.gap)}")
@@ -129,7 +131,7 @@ class PropertyView:
         some_known = any(r.counts.new_bugs < r.counts.unique_bugs for r in self.results)
         found: dict[str, FoundBug] = {}
         for result in self.results:
-            for bug in result.bugs:
+            for bug in result.cases_shown:
                 status = "new" if bug.is_new else "known"
                 new = FoundBug(bug, result, 0, status if some_known else "")
                 before = found.get(bug.id, new)
@@ -160,8 +162,7 @@ def view(results: Sequence[Result]) -> PropertyView:
     return PropertyView(
         results=tuple(results),
         verdict=verdict,
-        meaning=MEANINGS[verdict]
-        + (_SCOPES[first.scope] if verdict == "holds" else ""),
+        meaning=_meaning(verdict, first),
         k=str(k) if k else "?",
         rate=_rate(results, verdict),
         share=sum(c.violations for c in counts) / judged if judged else 0.0,
@@ -178,6 +179,14 @@ def view(results: Sequence[Result]) -> PropertyView:
         next_bug=next_bug_words(first) if len(results) == 1 else "",
         groups=group_views(results),
     )
+
+
+def _meaning(verdict: Verdict, result: Result) -> str:
+    if verdict != "holds":
+        return MEANINGS[verdict]
+    proved = result.proof is not None and result.scope == result.proof.scope
+    said = "it was proved that no case breaks the property"
+    return (said if proved else MEANINGS[verdict]) + _SCOPES[result.scope]
 
 
 def _rate(results: Sequence[Result], verdict: Verdict) -> str:
@@ -229,6 +238,13 @@ def _remarks(result: Result) -> Iterable[Remark]:
             f"of {count(recorded.tried, 'bug')} known before,"
             f" {recorded.tried - fixed} are left, {fixed} fixed"
         )
+    if result.proof is not None:
+        if near := nearest_text(result.proof):
+            yield Remark(f"the case of the proof: {near}")
+        is_open, place = result.verdict == "open", result.proof.reason.partition("\n")
+        if is_open or place[2]:
+            said = MEANINGS["open"] if is_open else "the proof ends here"
+            yield Remark(said, place[2], is_problem=is_open)
     if result.reason in ("interrupted", "terminated"):
         yield Remark(f"{result.reason} after {count(counts.tests, 'case')}")
 

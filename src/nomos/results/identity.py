@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-Choices = tuple[int, ...]
+Choices = tuple[float, ...]  # whole numbers, but for the records of a proof
 
 
 class BugNames:

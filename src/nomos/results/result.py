@@ -21,8 +21,9 @@ from nomos.results.statistics import Estimate, Interval
 if TYPE_CHECKING:
     from nomos.domain.domain import Domain
 
-Verdict = Literal["violated", "none-found", "holds", "failed"]
-Scope = Literal["sample", "inputs", "schema", "around"]
+Verdict = Literal["violated", "none-found", "holds", "failed", "open"]
+Scope = Literal["sample", "inputs", "schema", "within", "around"]
+Settled = Literal["holds", "violated", "open"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +105,61 @@ class Bug:
     inputs: Mapping[str, Any] = field(default_factory=dict)
     outputs: Mapping[str, Any] = field(default_factory=dict)
     shrunk: Shrunk | None = None  # a smaller case that breaks the property too
+    rows: tuple[tuple[float, ...], ...] = ()  # its records, where they are no inputs
+
+
+@dataclass(frozen=True, slots=True)
+class Nearest:
+    """The input that is nearest to a record: its place, and the features that differ."""
+
+    row: int
+    features: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """What was proved around one input; without a case, nothing."""
+
+    row: int
+    verdict: Settled
+    cases: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """Whether a property holds for every case of a scope.
+
+    Cases are records of the scope with all values of the draws that fulfil `requires`.
+    `cases` is None where features are real, and then violations are not counted. A share
+    of cases is no probability: the cases of a schema are not people.
+
+    Attributes:
+        text: The part of the schema, or the distances around the inputs.
+        violating: The least and the greatest number of cases that break the property.
+        settled: How many cases are known to break it, or not to.
+        witness: A case that breaks it, run alone on the real model.
+        reason: Why it is open.
+    """
+
+    verdict: Settled
+    scope: Scope = "schema"
+    text: str = ""
+    cases: int | None = None
+    violating: tuple[int, int] | None = None
+    settled: int | None = None
+    witness: Bug | None = None
+    nearest: Mapping[str, Nearest] = field(default_factory=dict)  # of its inputs
+    reason: str = ""
+    method: str = ""
+    assumptions: tuple[str, ...] = ()
+    compared_rows: int = 0
+    seconds: float = 0.0
+    rows: tuple[Certificate, ...] = ()  # of the scope `around`: one for each input
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the number of violating cases is known."""
+        return self.violating is not None and self.violating[0] == self.violating[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +242,7 @@ class Result:
     recorded: Recorded = field(default_factory=Recorded)
     fingerprint: Mapping[str, str] = field(default_factory=dict)
     control: Result | None = None  # a spec in which only chance can differ
+    proof: Proof | None = None  # of all cases, beside those that were tried
     live: Live | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -195,13 +252,20 @@ class Result:
 
     @property
     def has_new_bugs(self) -> bool:
-        """Whether a bug was found, or found again, that is not in the list of known ones."""
-        return bool(self.counts.new_bugs or self.recorded.new)
+        """Whether a case breaks it that is not in the list of known ones."""
+        proved = self.proof is not None and self.proof.verdict == "violated"
+        return bool(proved or self.counts.new_bugs or self.recorded.new)
 
     @property
     def new_bugs(self) -> tuple[Bug, ...]:
         """The bugs that are not in the list of known ones, as far as they are kept."""
         return tuple(bug for bug in self.bugs if bug.is_new)
+
+    @property
+    def cases_shown(self) -> Sequence[Bug]:
+        """The bugs, and before them the case that a proof ended with."""
+        witness = self.proof.witness if self.proof is not None else None
+        return self.bugs if witness is None else (witness, *self.bugs)
 
     def __repr__(self) -> str:
         of = f" of {self.subject.model}" if self.subject.model else ""
@@ -266,13 +330,33 @@ def from_data(data: Mapping[str, Any]) -> Result:
         recorded=_recorded(data["recorded"]),
         fingerprint=data["fingerprint"],
         control=None if data["control"] is None else from_data(data["control"]),
+        proof=proof_from_data(data["proof"]) if data.get("proof") else None,
     )
 
 
 def bug_from_data(data: Mapping[str, Any]) -> Bug:
     """Return a bug from plain data."""
     tuples = {name: _tuple(data[name]) for name in ("choices", "failures")}
-    return Bug(**{**data, **tuples, "shrunk": shrunk_from_data(data.get("shrunk"))})
+    rows = tuple(map(_tuple, data.get("rows", ())))
+    shrunk = shrunk_from_data(data.get("shrunk"))
+    return Bug(**{**data, **tuples, "rows": rows, "shrunk": shrunk})
+
+
+def proof_from_data(data: Mapping[str, Any]) -> Proof:
+    """Return a proof from plain data."""
+    violating, witness = data["violating"], data["witness"]
+    near = {
+        name: Nearest(one["row"], _tuple(one["features"]))
+        for name, one in data["nearest"].items()
+    }
+    read = {
+        "violating": None if violating is None else (violating[0], violating[1]),
+        "witness": None if witness is None else bug_from_data(witness),
+        "nearest": near,
+        "assumptions": _tuple(data["assumptions"]),
+        "rows": tuple(Certificate(**row) for row in data["rows"]),
+    }
+    return Proof(**{**data, **read})
 
 
 def _recorded(data: Mapping[str, Any]) -> Recorded:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from nomos.results.result import Counts, Result, Verdict
+from nomos.results.result import Counts, Proof, Result, Verdict
 from nomos.results.statistics import clopper_pearson, describe_rate
 
 EVERY_CASE = "every case was tried"
@@ -64,7 +65,66 @@ def verdict_of(
     return "holds" if is_complete else "none-found"
 
 
+def with_proof(result: Result, proof: Proof) -> Result:
+    """Return a result with a proof beside it, and the verdict of both together.
+
+    Without a tested case the verdict is the proof's. Beside tested cases a violation of
+    either is one, and only a proof for the whole schema makes more of what was tried.
+    """
+    kept = replace(result, proof=proof)
+    untested = not result.counts.tests and not result.problem
+    if proof.verdict == "violated" or untested:
+        return replace(kept, verdict=proof.verdict, scope=proof.scope)
+    is_clean = result.verdict in ("none-found", "holds")
+    if is_clean and (proof.verdict, proof.scope) == ("holds", "schema"):
+        return replace(kept, verdict="holds", scope="schema")
+    return kept
+
+
+def proof_text(proof: Proof) -> str:
+    """Say how much a proof knows, and of which cases."""
+    where = "of the schema"
+    if proof.scope != "schema":
+        where = f"{proof.scope} {proof.text or 'inputs'}"
+    if proof.rows:
+        said = [r.verdict if r.cases != 0 else "without a case" for r in proof.rows]
+        counts = ", ".join(f"{said.count(v)} {v}" for v in dict.fromkeys(said))
+        return f"{counts}, of {len(said)} rows ({where})"
+    if not proof.cases or proof.violating is None:
+        if proof.verdict == "open":
+            return f"not proved: {proof.reason}"
+        return f"{'proved' if proof.verdict == 'holds' else 'not true'} for all cases {where}"
+    low, high = proof.violating
+    total = f"of {proof.cases} cases {where}"
+    if proof.verdict == "holds":
+        return f"proved: 0 {total}"
+    if proof.verdict == "open":
+        settled = 100 * (proof.settled or 0) / proof.cases
+        return f"not proved: {proof.reason}; {settled:.3g} % {total} settled"
+    if proof.is_exact:
+        return f"exact: {low} {total} ({100 * low / proof.cases:.3g} %)"
+    return f"at least {low} and at most {high} {total}"
+
+
+def nearest_text(proof: Proof) -> str:
+    """Say which inputs a proof's case is like; "" where there is none."""
+    said = []
+    for name, near in proof.nearest.items():
+        differ = f", but for {', '.join(near.features)}" if near.features else ""
+        said.append(f"{name} is row {near.row} of the data{differ}")
+    return "; ".join(said)
+
+
 def rate_text(results: Sequence[Result]) -> str:
+    """Say how often cases are violated, over all seeds, and what a proof knows."""
+    proof = results[0].proof
+    said = [] if proof is None else [proof_text(proof).partition("\n")[0]]
+    if proof is None or results[0].counts.tests:
+        said.insert(0, _tried_text(results))
+    return "; ".join(said)
+
+
+def _tried_text(results: Sequence[Result]) -> str:
     """Say how often the cases of one property are violated, over all seeds together."""
     first = results[0]
     if first.search != "random":

@@ -21,6 +21,7 @@ from nomos.errors import StoreError
 from nomos.results.analysis import shrunk_from_data
 from nomos.results.identity import canonical_json
 from nomos.results.result import Bug, Result, Subject, from_data, to_data
+from nomos.results.verdict import with_proof
 from nomos.store.database import explained, open_database, transaction
 
 FOLDER = ".nomos"
@@ -191,12 +192,15 @@ class Store:
             " WHERE result IS NOT NULL ORDER BY ended, id"
         )
         found: dict[tuple[str, str, str], tuple[int, Result]] = {}
+        proved: dict[tuple[str, str, str], tuple[int, Result]] = {}
         with explained(self.path):
             for row in self._connection.execute(query).fetchall():
                 result = from_data(json.loads(row["result"]))
                 subject = result.subject
                 key = subject.spec, subject.model, canonical_json(subject.settings)
-                found[key] = row["id"], result
+                (proved if result.search == "proof" else found)[key] = row["id"], result
+            for key, (id, result) in proved.items():
+                found[key] = _joined(found.get(key), id, result)
             return [
                 replace(result, bugs=self._bugs_of(id))
                 for id, result in (found[key] for key in sorted(found))
@@ -283,6 +287,10 @@ class Store:
                 f"`{prefix}` begins the ids of several bugs: {some}{more}\n"
                 "help: give more of the id"
             )
+        for result in self.newest():
+            witness = result.proof.witness if result.proof is not None else None
+            if witness is not None and prefix and witness.id.startswith(low):
+                return BugRecord(witness, result.subject, result.seed, "open", 0)
         nearest = get_close_matches(low, self._recent_ids(), n=1)
         guess = f"did you mean `{nearest[0]}`? " if nearest else ""
         raise StoreError(f"no bug `{prefix}`\nhelp: {guess}`nomos bugs` lists them all")
@@ -314,6 +322,17 @@ def _conditions(
         where.append("campaign < ?")
         values.append(before)
     return " AND ".join(where), values
+
+
+def _joined(
+    tested: tuple[int, Result] | None, id: int, proved: Result
+) -> tuple[int, Result]:
+    """Return a proof beside the cases that were tried of the same; else the later one."""
+    if tested is None or proved.proof is None:
+        return id, proved
+    if tested[1].fingerprint == proved.fingerprint:
+        return tested[0], with_proof(tested[1], proved.proof)
+    return max(tested, (id, proved), key=lambda one: one[0])
 
 
 def _written(result: Result) -> str:

@@ -1,7 +1,6 @@
 """Proofs: properties of models for every input that a schema allows."""
 
-from nomos.verify.prove import Options, Prover, verify
-from nomos.verify.result import VerifyResult
-from nomos.verify.symbolic import NotProvable
+from nomos.verify.prove import ProofOptions, Prover, verify
+from nomos.verify.question.symbolic import NotProvable
 
-__all__ = ["NotProvable", "Options", "Prover", "VerifyResult", "verify"]
+__all__ = ["NotProvable", "ProofOptions", "Prover", "verify"]

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from nomos.verify.cases import Cases, columns_of, one_case
-from nomos.verify.formulas import Array
+from nomos.results.result import Nearest
+from nomos.verify.question.cases import AskedCases, columns_of, one_case
+from nomos.verify.question.formulas import Array
 
 _ROWS = 64  # of the data, towards which a violation is moved
 _ROUNDS = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Neighbour:
-    """The row of the data that is nearest to an input, and where they differ."""
-
-    row: int
-    features: tuple[str, ...]
-
-
-def neighbours(cases: Cases, case: dict[str, Any], data: Array) -> dict[str, Neighbour]:
+def neighbours(
+    cases: AskedCases, case: dict[str, Any], data: Array
+) -> dict[str, Nearest]:
     """Return the nearest row of each input: with the fewest features that differ."""
     found = {}
     for name in cases.question.inputs:
@@ -30,11 +24,13 @@ def neighbours(cases: Cases, case: dict[str, Any], data: Array) -> dict[str, Nei
         row = int(np.argmin(differ.sum(axis=1)))
         features = list(cases.space.ranges)
         own = tuple(f for f, d in zip(features, differ[row], strict=True) if d)
-        found[name] = Neighbour(row, own)
+        found[name] = Nearest(row, own)
     return found
 
 
-def _differences(cases: Cases, case: dict[str, Any], data: Array, name: str) -> Array:
+def _differences(
+    cases: AskedCases, case: dict[str, Any], data: Array, name: str
+) -> Array:
     """Return of each row which features differ from those of an input."""
     return np.stack(
         [
@@ -45,7 +41,7 @@ def _differences(cases: Cases, case: dict[str, Any], data: Array, name: str) -> 
     )
 
 
-def moved(cases: Cases, case: dict[str, Any], data: Array) -> dict[str, Any]:
+def moved(cases: AskedCases, case: dict[str, Any], data: Array) -> dict[str, Any]:
     """Return a violation with as many features of a row as keep it one."""
     data = data[cases.inside(data)]
     if not len(data):

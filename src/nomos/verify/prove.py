@@ -11,30 +11,32 @@ from typing import Any
 import numpy as np
 
 from nomos.domain.domain import Domain
+from nomos.engine.alone import Verdict
+from nomos.engine.engine import Engine
+from nomos.engine.program import Program
 from nomos.errors import NomosError
 from nomos.lang import core
-from nomos.verify.cases import Cases, one_case, size_of
-from nomos.verify.engines import settle
-from nomos.verify.formulas import Array
+from nomos.results.describe import described
+from nomos.results.result import Bug, Certificate, Nearest, Proof, Scope
+from nomos.verify.engines.search import Deadline, Findings
+from nomos.verify.engines.settle import settle
 from nomos.verify.nearest import moved, neighbours
+from nomos.verify.question.cases import AskedCases, one_case, size_of
+from nomos.verify.question.formulas import Array
+from nomos.verify.question.space import Space, around, whole, within
+from nomos.verify.question.splitting import split
+from nomos.verify.question.symbolic import NotProvable, Question, question
 from nomos.verify.real import asker, check_exact, compare, data_rows
-from nomos.verify.result import Nearest, Scope, VerifyResult, Witness
-from nomos.verify.search import Findings, Limits
-from nomos.verify.space import Space, around, whole, within
-from nomos.verify.splitting import split
 from nomos.verify.structure.layers import Layers
 from nomos.verify.structure.read import read_structure
 from nomos.verify.structure.trees import SINGLE, Trees
-from nomos.verify.symbolic import NotProvable, Question, question
-from nomos.verify.witness import Judge
 
 _SAMPLES = 10_000
 _FEW_SAMPLES = 256  # around a row
-_SHOWN = (bool, int, float, str)
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class ProofOptions:
     """How far a proof goes.
 
     Attributes:
@@ -64,40 +66,31 @@ class _Model:
 class Prover:
     """Proves properties of one domain; reads and compares its models once."""
 
-    def __init__(
-        self,
-        domain: Domain,
-        functions: Mapping[str, Callable[..., Any]] | None = None,
-        modules: Mapping[str, ModuleType] | None = None,
-    ) -> None:
-        self.domain, self._functions, self._modules = domain, functions, modules
+    def __init__(self, domain: Domain) -> None:
+        self.domain = domain
         self.data = data_rows(domain)
         assert domain.schema is not None
         self.space = whole(domain.schema)
         self._models: dict[str, _Model] = {}
 
-    def verify(self, spec: core.Spec, options: Options | None = None) -> VerifyResult:
+    def verify(self, program: Program, options: ProofOptions | None = None) -> Proof:
         """Prove one property; raises NotProvable for what no proof covers."""
-        options = options or Options()
+        options = options or ProofOptions()
         started = time.monotonic()
         assert self.domain.schema is not None
         own = {"getFeat", "setFeat"} & set(dir(type(self.domain)))
         if own:
             raise NotProvable(f"the domain has a `{own.pop()}` of its own")
-        asked = question(spec, self.domain.schema, self.domain.verifies)
+        asked = question(program.spec, self.domain.schema, self.domain.verifies)
         model = self._model(asked.function)
-        judge = Judge(spec, self.domain, self._functions, self._modules)
         space = within(self.space, options.within) if options.within else self.space
         check_exact(space, self.data.dtype)
-        attempt = _Attempt(asked, model, self.data, judge, options)
+        attempt = _Attempt(asked, model, self.data, Engine(program), options)
         if options.radius is not None:
-            result = attempt.around(space, options.radius)
+            proof = attempt.around(space, options.radius)
         else:
-            kind = (
-                Scope("within", options.within) if options.within else Scope("schema")
-            )
-            result = attempt.verify(space, kind)
-        return replace(result, seconds=time.monotonic() - started)
+            proof = attempt.verify(space)
+        return replace(proof, seconds=time.monotonic() - started)
 
     def _model(self, function: str) -> _Model:
         if function not in self._models:
@@ -123,10 +116,17 @@ def verify(
     *,
     functions: Mapping[str, Callable[..., Any]] | None = None,
     modules: Mapping[str, ModuleType] | None = None,
-    options: Options | None = None,
-) -> VerifyResult:
+    options: ProofOptions | None = None,
+) -> Proof:
     """Prove one property of a domain's model, or find a case that breaks it."""
-    return Prover(domain, functions, modules).verify(spec, options)
+    return Prover(domain).verify(Program(spec, domain, functions, modules), options)
+
+
+def open_proof(why: NotProvable, spec: core.Spec, options: ProofOptions) -> Proof:
+    """Return a proof that is open: its reason, and the place in the spec."""
+    around = options.radius is not None
+    scope: Scope = "around" if around else "within" if options.within else "schema"
+    return Proof("open", scope, options.within, reason=why.picture(spec.source))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -136,22 +136,45 @@ class _Attempt:
     question: Question
     model: _Model
     data: Array
-    judge: Judge
-    options: Options
+    engine: Engine
+    options: ProofOptions
 
-    def verify(self, space: Space, scope: Scope) -> VerifyResult:
+    def verify(self, space: Space) -> Proof:
         """Settle all cases of a space, as far as the time allows."""
-        started = time.monotonic()
-        limits = Limits(self.options.seconds, self.options.counting)
-        result = VerifyResult(
-            spec=self.question.spec.name,
+        # Around a row only the verdict is kept.
+        counting = 0.0 if self.options.radius is not None else self.options.counting
+        limits = Deadline(self.options.seconds, counting)
+        cases = AskedCases(self.question, space, self.data.dtype, self.model.ask)
+        sampled = self._sampled(cases, limits)
+        total, method = self._settled(space, limits)
+        proof = Proof(
             verdict="open",
-            scope=scope,
+            scope="within" if self.options.within else "schema",
+            text=self.options.within,
+            method=method,
             assumptions=assumptions(self.model.structure),
             compared_rows=self.model.compared,
         )
-        cases = Cases(self.question, space, self.data.dtype, self.model.ask)
-        sampled = self._sampled(cases, limits)
+        if not total.total:
+            return replace(proof, cases=0, reason="no case fulfils `requires`")
+        example = sampled or total.example
+        if not space.is_real:
+            at_least = max(total.bad, int(example is not None))
+            proof = replace(
+                proof,
+                cases=total.total,
+                violating=(at_least, total.total - total.good),
+                settled=total.good + total.bad,
+            )
+        if example is not None:
+            witness, near = self._witness(cases, example)
+            return replace(proof, verdict="violated", witness=witness, nearest=near)
+        if total.good == total.total:
+            return replace(proof, verdict="holds")
+        return replace(proof, reason="the time is up")
+
+    def _settled(self, space: Space, limits: Deadline) -> tuple[Findings, str]:
+        """Settle the parts of a question; returns what was found in all, and how."""
         total = Findings(0)
         methods: dict[str, None] = {}
         for part in split(self.question, space, self.data.dtype):
@@ -163,50 +186,26 @@ class _Attempt:
             total.good += found.good
             total.bad += found.bad
             total.example = total.example or found.example
-        example = sampled or total.example
-        result = replace(
-            result,
-            method=", ".join(m for m in methods if m),
-            seconds=time.monotonic() - started,
-        )
-        if not total.total:
-            return replace(result, cases=0, reason="no case fulfils `requires`")
-        if not space.is_real:
-            at_least = max(total.bad, int(example is not None))
-            most = total.total - total.good
-            result = replace(
-                result,
-                cases=total.total,
-                violating=(at_least, most),
-                settled=total.good + total.bad,
-            )
-        if example is not None:
-            witness = self._witness(cases, example)
-            return replace(result, verdict="violated", witness=witness)
-        if total.good == total.total:
-            return replace(result, verdict="holds")
-        return replace(result, reason="the time is up")
+        return total, ", ".join(m for m in methods if m)
 
-    def around(self, space: Space, radius: Mapping[str, float]) -> VerifyResult:
+    def around(self, space: Space, radius: Mapping[str, float]) -> Proof:
         """Prove the property around each row of the data."""
         unknown = [name for name in radius if name not in space.ranges]
         if unknown:
             raise NomosError(f"--radius: there is no feature `{unknown[0]}`")
         far = {name: "all" if np.isinf(r) else f"{r:g}" for name, r in radius.items()}
-        text = ", ".join(f"{name}={distance}" for name, distance in far.items())
         count = len(self.data) if self.options.rows is None else self.options.rows
         chosen = np.unique(np.linspace(0, len(self.data) - 1, count).astype(int))
-        inside = Cases(self.question, space, self.data.dtype, self.model.ask).inside(
-            self.data
-        )
-        found = []
-        for row in chosen[inside[chosen]]:
-            part = around(space, self.data[row], radius)
-            scope = Scope("around", f"row {row}: {text}")
-            found.append(self.verify(part, scope))
-        return _together(found, Scope("around", text), self.question.spec.name)
+        cases = AskedCases(self.question, space, self.data.dtype, self.model.ask)
+        inside = cases.inside(self.data)
+        found = {
+            int(row): self.verify(around(space, self.data[row], radius))
+            for row in chosen[inside[chosen]]
+        }
+        text = ", ".join(f"{name}={distance}" for name, distance in far.items())
+        return replace(_together(found), scope="around", text=text)
 
-    def _sampled(self, cases: Cases, limits: Limits) -> dict[str, Any] | None:
+    def _sampled(self, cases: AskedCases, limits: Deadline) -> dict[str, Any] | None:
         """Look for a violation among rows of the data first, then anywhere."""
         rng = np.random.default_rng(0)
         if self.options.radius is not None:
@@ -221,70 +220,61 @@ class _Attempt:
         return None
 
     def _drawn(
-        self, cases: Cases, rng: np.random.Generator
+        self, cases: AskedCases, rng: np.random.Generator
     ) -> Iterator[dict[str, Array]]:
         """Yield cases of rows, of rows with one to three changes, and of the schema."""
         for changes in range(4):
             yield cases.from_rows(self.data, rng, _SAMPLES, changes)
         yield cases.from_schema(rng, 2 * _SAMPLES)
 
-    def _witness(self, cases: Cases, example: dict[str, Any]) -> Witness:
+    def _witness(
+        self, cases: AskedCases, example: dict[str, Any]
+    ) -> tuple[Bug, dict[str, Nearest]]:
         """Move a violation towards the data, and run it alone on the real model."""
         for case in (moved(cases, example, self.data), example):
-            records = np.concatenate([self._record(cases, case, n) for n in
-                                      self.question.inputs])  # fmt: skip
+            rows = tuple(self._row(cases, case, name) for name in self.question.inputs)
             draws = tuple(case[draw.atom] for draw in self.question.draws)
-            confirmed = self.judge.confirm(records, draws)
-            if confirmed is not None:
-                failed, values = confirmed
-                near = neighbours(cases, case, self.data)
-                return Witness(
-                    inputs=_inputs(self.question, cases.space, case),
-                    draws=draws,
-                    failed=failed,
-                    values={
-                        name: value
-                        for name, value in values.items()
-                        if isinstance(value, _SHOWN)
-                    },
-                    nearest={n: Nearest(o.row, o.features) for n, o in near.items()},
+            choices = (*range(len(rows)), *draws)
+            outcome = self.engine.replay(choices, rows)
+            if outcome.verdict is Verdict.VIOLATED:
+                spec, schema = self.question.spec, cases.space.schema
+                inputs, outputs = described(outcome.values, spec.outputs, schema)
+                witness = Bug(
+                    id="",
+                    case=0,
+                    choices=choices,
+                    failed=outcome.why,
+                    inputs=inputs,
+                    outputs=outputs,
+                    rows=rows,
                 )
+                return witness, neighbours(cases, case, self.data)
         raise NotProvable("a violation that was found is none when it is run alone")
 
-    def _record(self, cases: Cases, case: dict[str, Any], name: str) -> Array:
+    def _row(
+        self, cases: AskedCases, case: dict[str, Any], name: str
+    ) -> tuple[float, ...]:
         values = {
             feature: np.array([case[f"{name}.{feature}"]])
             for feature in cases.space.ranges
         }
-        return cases.space.rows(values, 1, self.data.dtype)
+        return tuple(cases.space.rows(values, 1, self.data.dtype)[0].tolist())
 
 
-def _inputs(
-    asked: Question, space: Space, case: dict[str, Any]
-) -> dict[str, dict[str, Any]]:
-    return {
-        name: {feature: case[f"{name}.{feature}"] for feature in space.ranges}
-        for name in asked.inputs
-    }
-
-
-def _together(found: list[VerifyResult], scope: Scope, spec: str) -> VerifyResult:
-    """Return one result for the results of several rows; rows without cases aside."""
-    real = [one for one in found if one.cases != 0]
+def _together(found: Mapping[int, Proof]) -> Proof:
+    """Return one proof for the proofs around several rows; rows without cases aside."""
+    real = [one for one in found.values() if one.cases != 0]
     if not real:
-        return VerifyResult(spec, "open", scope, reason="no case fulfils `requires`")
+        return Proof("open", reason="no case fulfils `requires`")
     bad = [one for one in real if one.verdict == "violated"]
     unknown = [one for one in real if one.verdict == "open"]
-    return VerifyResult(
-        spec=spec,
-        verdict="violated" if bad else "open" if unknown else "holds",
-        scope=scope,
-        witness=bad[0].witness if bad else None,
-        reason=unknown[0].reason if unknown and not bad else "",
-        method=real[0].method,
-        assumptions=real[0].assumptions,
-        compared_rows=real[0].compared_rows,
-        rows=tuple(found),
+    first = (bad or unknown or real)[0]
+    return replace(
+        first,
+        cases=None,
+        violating=None,
+        settled=None,
+        rows=tuple(Certificate(r, one.verdict, one.cases) for r, one in found.items()),
     )
 
 
@@ -299,10 +289,10 @@ def assumptions(model: Trees | Layers) -> tuple[str, ...]:
         "it is asked",
     )
     if isinstance(model, Layers):
-        return (
-            *shared,
-            "the library's sums are rounded as IEEE arithmetic allows for any order",
-        )
+        rounding = "the library's sums are rounded as IEEE arithmetic allows"
+        if len(model.weights) == 1:
+            return (*shared, f"{rounding}, in one order for all records")
+        return (*shared, f"{rounding} for any order")
     if model.in_order and len(model.trees) > 1:
         return (*shared, "the library adds up its trees in one order")
     return shared

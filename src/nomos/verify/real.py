@@ -9,11 +9,11 @@ import numpy as np
 from nomos.domain.domain import Domain
 from nomos.domain.functions import BoundBatched
 from nomos.domain.records import items
-from nomos.verify.formulas import Array
-from nomos.verify.space import Space
+from nomos.verify.question.formulas import Array
+from nomos.verify.question.space import Space
+from nomos.verify.question.symbolic import NotProvable
 from nomos.verify.structure.layers import Layers
 from nomos.verify.structure.trees import Trees, answers
-from nomos.verify.symbolic import NotProvable
 
 SCHEMA_ROWS = 20_000  # on which a structure is compared with the model, beside the data
 

@@ -189,7 +189,7 @@ class _Screen:
 
     def finish(self, result: Repair) -> None:
         """Show what came of it."""
-        from nomos.train.repairing.report import trade_off
+        from nomos.train.repairing.report import proof_lines, trade_off
 
         if self.quiet:
             return
@@ -197,6 +197,8 @@ class _Screen:
             self.console.print(trade_off(result))
         for name, note in result.notes.items():
             self._say(f"note: {name}: {note}")
+        for line in proof_lines(result):
+            self._say(line)
         self._say(f"{result.verdict}: {result.statement}")
         if result.path is not None:
             self._say(f"written: {result.path}")

@@ -36,6 +36,23 @@ if TYPE_CHECKING:
     from nomos.runner.project.specs import LoadedSpec
 
 _FILE = ReportPath()
+
+
+def report_options(command: Any) -> Any:
+    """Add the files that results are written to; `write_reports` writes them."""
+    helps = {
+        "json": "Write the results to a file.",
+        "html": "Write a page to read and send.",
+        "junit": "Write JUnit XML for CI.",
+        "sarif": "Write SARIF for code hosts.",
+    }
+    for name, help in reversed(helps.items()):
+        command = click.option(f"--{name}", f"{name}_file", type=_FILE, help=help)(
+            command
+        )
+    return command
+
+
 _FILES = ("json_file", "html_file", "junit_file", "sarif_file", "events_file")
 
 
@@ -74,10 +91,11 @@ _FILES = ("json_file", "html_file", "junit_file", "sarif_file", "events_file")
 )
 @click.option(
     "--fail-on",
-    type=click.Choice(["any", "new"]),
+    type=click.Choice(["any", "new", "open"]),
     default="any",
     show_default=True,
-    help="new: exit 1 only for bugs that .nomos/cases does not list as known.",
+    help="new: exit 1 only for bugs that .nomos/cases does not list as known. "
+    "open: also where --verify neither proves nor refutes.",
 )
 @click.option(
     "--sanity",
@@ -90,10 +108,12 @@ _FILES = ("json_file", "html_file", "junit_file", "sarif_file", "events_file")
     is_flag=True,
     help="Go on where the same campaign was killed or interrupted.",
 )
-@click.option("--json", "json_file", type=_FILE, help="Write the results to a file.")
-@click.option("--html", "html_file", type=_FILE, help="Write a page to read and send.")
-@click.option("--junit", "junit_file", type=_FILE, help="Write JUnit XML for CI.")
-@click.option("--sarif", "sarif_file", type=_FILE, help="Write SARIF for code hosts.")
+@click.option(
+    "--verify",
+    is_flag=True,
+    help="Where no violation is found, try a proof for all inputs of the schema.",
+)
+@report_options
 @click.option(
     "--events",
     "events_file",
@@ -148,8 +168,9 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
                 warn=console.warn,
                 control=control,
                 signals=signals,
+                verify=options["verify"],
             )
-        _write_reports(run, root, options, output)
+        write_reports(run, root, options, output)
         console.finish(run.results, stored=not options["no_store"])
     for failure in run.failures:
         click.echo(f"error: {failure.job.path}: {failure.error}", err=True)
@@ -194,8 +215,9 @@ def status_of(result: Result, fail_on: str) -> int:
     if result.verdict == "failed" or result.problem or counts.crashed:
         return 3
     if result.verdict != "violated":
-        return 0
-    if fail_on == "any" or result.has_new_bugs:
+        is_open = result.proof is not None and result.proof.verdict == "open"
+        return 1 if is_open and fail_on == "open" else 0
+    if fail_on != "new" or result.has_new_bugs:
         return 1
     return 3 if counts.unstable else 0
 
@@ -234,9 +256,10 @@ def _event_file(
     return [EventStream(stack.enter_context(path.open("w", encoding="utf-8"))).handle]
 
 
-def _write_reports(
+def write_reports(
     run: Run, root: Path, options: dict[str, Any], output: Output
 ) -> None:
+    """Write the files that were asked for."""
     from nomos.results.result import to_data
     from nomos.runner.project.naming import relative
 

@@ -72,11 +72,11 @@ def _case(result: Result, *, only_new: bool) -> ElementTree.Element:
     is_known = only_new and not result.has_new_bugs
     if result.verdict == "violated" and not is_known:
         shown = example([result])
-        ids = "\n".join(f"nomos replay {bug.id}" for bug in result.bugs[:10])
+        ids = "\n".join(f"nomos replay {bug.id}" for bug in result.cases_shown[:10])
         remarks = "\n".join(remark_lines(told))
         detail = f"{_cut(shown.plain if shown else '')}\n{ids}\n{remarks}"
         _add_outcome(case, "failure", "violated", said, detail)
-    elif result.problem or result.verdict == "failed" or counts.unstable:
+    elif result.problem or result.verdict in ("failed", "open") or counts.unstable:
         # Known bugs excuse no problem: what was not judged may hide a new one.
         message = "; ".join(r.text for r in told.remarks if r.is_problem) or said
         _add_outcome(case, "error", "failed", message, "\n".join(remark_lines(told)))

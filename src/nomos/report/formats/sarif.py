@@ -76,7 +76,7 @@ def _results(
     counts, subject = result.counts, result.subject
     found = f"{counts.unique_bugs} unique bugs, {view([result]).rate}"
     # New ones first: they must be among those that are listed.
-    bugs = sorted(result.bugs, key=lambda bug: not bug.is_new)[:_MOST_BUGS]
+    bugs = sorted(result.cases_shown, key=lambda bug: not bug.is_new)[:_MOST_BUGS]
     return [
         {
             "ruleId": (rule := _rule_of(result, _broken(subject, bug))),

@@ -218,7 +218,7 @@ def model_names(told: Sequence[PropertyView]) -> list[str]:
 
 def _headline(told: Sequence[PropertyView], failures: int) -> str:
     violated = sum(one.verdict == "violated" for one in told)
-    failed = sum(one.verdict == "failed" for one in told)
+    failed = sum(one.verdict in ("failed", "open") for one in told)
     properties = len({one.first.subject.spec for one in told})
     models = len({one.first.subject.model for one in told})
     named = count(properties, "property", "properties")

@@ -10,8 +10,10 @@ from typing import Any
 from nomos import api
 from nomos.domain.domain import Domain
 from nomos.domain.find import build
+from nomos.engine.program import Program
 from nomos.errors import DomainError, ModelError, NomosError
 from nomos.models.load import load_model, standing_in
+from nomos.results.result import Proof
 from nomos.runner.project.naming import model_name, project_root
 from nomos.store.store import FOLDER
 from nomos.train.repairing.data import Parts, Records, read_records, split
@@ -28,7 +30,10 @@ from nomos.train.repairing.rounds import (
 )
 from nomos.train.repairing.store import Checkpoint, repair_key
 from nomos.train.repairing.verdict import Verdict, statement, verdict_on
+from nomos.verify import NotProvable, ProofOptions, Prover
+from nomos.verify.prove import open_proof
 
+_PROOF_S = 10.0  # for each spec: a repair has taken longer
 _AT_HAND = "the model at hand"  # what a domain is told of a model that is no file
 
 
@@ -77,6 +82,7 @@ class Repair:
     notes: Mapping[str, str]
     path: Path | None  # of the repaired model, where one was written
     model: Any  # the repaired model, as `load_model` gives it
+    proofs: Mapping[str, Proof]  # for all inputs, of specs without a violation after
 
     def __repr__(self) -> str:
         return f"<{self.verdict}: {self.statement}>"
@@ -279,7 +285,30 @@ class Repairing:
             rounds.notes,
             path,
             self.stand_in.model,
+            self._proofs(after),
         )
+
+    def _proofs(self, after: Standing) -> dict[str, Proof]:
+        """Prove what no held-out case breaks, where the domain says what its model is."""
+        domain = self.properties[0].imported.domain
+        assert domain is not None
+        if not domain.verifies:
+            return {}
+        with standing_in(self.name, lambda: self.stand_in.model):
+            built = build(domain, self.settings | {"model": self.name})
+        found: dict[str, Proof] = {}
+        options, prover = ProofOptions(seconds=_PROOF_S), None
+        for one in self.properties:
+            if after.rates[one.name].count:
+                continue
+            imported = one.imported
+            program = Program(one.spec, built, imported.functions, imported.modules)
+            try:
+                prover = prover or Prover(built)
+                found[one.name] = prover.verify(program, options)
+            except NotProvable as error:
+                found[one.name] = open_proof(error, one.spec, options)
+        return found
 
     def _written(self) -> Path | None:
         """Write the model and take it from there: what is judged is what is kept."""

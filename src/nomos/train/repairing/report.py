@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from rich import box
 from rich.table import Table
 
+from nomos.results.verdict import proof_text
 from nomos.train.repairing.judge import Share, Standing
 from nomos.train.repairing.repair import Repair
 from nomos.train.repairing.rounds import Round
@@ -42,6 +44,11 @@ def trade_off(result: Repair) -> Table:
     return table
 
 
+def proof_lines(result: Repair) -> list[str]:
+    """Say of each spec that was proved, or not, how much is known of all inputs."""
+    return [f"{name}: {proof_text(proof)}" for name, proof in result.proofs.items()]
+
+
 def round_line(done: Round) -> str:
     """Say in a line how the model stands after a round, where it is looked at."""
     standing = done.standing
@@ -71,6 +78,7 @@ def repair_data(result: Repair) -> dict[str, Any]:
         "notes": dict(result.notes),
         "model": None if result.path is None else str(result.path),
         "chosen": result.chosen,
+        "proofs": {name: asdict(proof) for name, proof in result.proofs.items()},
         "before": _with_intervals(result.before),
         "after": _with_intervals(result.after),
         "rounds": [

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from nomos.verify.question.symbolic import NotProvable
 from nomos.verify.structure.columns import Array, as_they_are
 from nomos.verify.structure.trees import DOUBLE, SINGLE, Tree, Trees, check_trees
-from nomos.verify.symbolic import NotProvable
 
 
 def read_xgboost(booster: Any, classes: Array | None) -> Trees:

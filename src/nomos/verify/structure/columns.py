@@ -12,7 +12,7 @@ Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class ModelColumns:
     """The model's own columns, each a function of one column of a row.
 
     `transform` is what the library does to rows; `sources` names, for each column that
@@ -25,8 +25,8 @@ class Columns:
     rising: tuple[bool, ...]
 
 
-def as_they_are(width: int, dtype: Any) -> Columns:
+def as_they_are(width: int, dtype: Any) -> ModelColumns:
     """Return the columns of a row, as numbers of a type."""
-    return Columns(
+    return ModelColumns(
         lambda rows: rows.astype(dtype), tuple(range(width)), (True,) * width
     )

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from nomos.verify.structure.columns import Array, Columns
+from nomos.verify.question.symbolic import NotProvable
+from nomos.verify.structure.columns import Array, ModelColumns
 from nomos.verify.structure.layers import Layers
-from nomos.verify.structure.preprocessing import Origin, Origins, dense, trace
+from nomos.verify.structure.preprocessing import ColumnOrigin, Origins, dense, trace
 from nomos.verify.structure.trees import DOUBLE, SINGLE, Tree, Trees, check_trees
-from nomos.verify.symbolic import NotProvable
 
 Structure = Trees | Layers
 _LINEAR = {
@@ -33,7 +33,7 @@ def read_estimator(
     estimator: Any, rows: Callable[[Array], Any], width: int
 ) -> Structure:
     """Return what a fitted estimator is made of; `rows` makes what it takes of an array."""
-    origins: Origins = tuple(Origin(column) for column in range(width))
+    origins: Origins = tuple(ColumnOrigin(column) for column in range(width))
     before: Callable[[Array], Array] = lambda given: dense(rows(given))  # noqa: E731
     if type(estimator).__name__ == "Pipeline":
         steps = estimator[:-1]
@@ -62,8 +62,10 @@ def read_estimator(
     raise NotProvable(f"a {name} is neither trees nor layers that a proof knows")
 
 
-def _columns(before: Callable[[Array], Array], origins: Origins, dtype: Any) -> Columns:
-    return Columns(
+def _columns(
+    before: Callable[[Array], Array], origins: Origins, dtype: Any
+) -> ModelColumns:
+    return ModelColumns(
         lambda rows: before(rows).astype(dtype),
         tuple(origin.source for origin in origins),
         tuple(origin.rising for origin in origins),
@@ -80,7 +82,7 @@ def _tree(tree: Any, value: Array) -> Tree:
     )
 
 
-def _forest(estimator: Any, columns: Columns, name: str) -> Trees:
+def _forest(estimator: Any, columns: ModelColumns, name: str) -> Trees:
     members = estimator.estimators_ if name in _FORESTS else [estimator]
     is_value = name.endswith("Regressor")
     if is_value and getattr(estimator, "criterion", "") == "poisson":
@@ -100,7 +102,7 @@ def _forest(estimator: Any, columns: Columns, name: str) -> Trees:
     )
 
 
-def _boosting(estimator: Any, columns: Columns, name: str) -> Trees:
+def _boosting(estimator: Any, columns: ModelColumns, name: str) -> Trees:
     if not (estimator.init is None or estimator.init == "zero"):
         raise NotProvable(f"{name} that begins with a model of its own")
     rounds, count = estimator.estimators_.shape
@@ -125,7 +127,7 @@ def _boosting(estimator: Any, columns: Columns, name: str) -> Trees:
     )
 
 
-def _histograms(estimator: Any, columns: Columns, name: str) -> Trees:
+def _histograms(estimator: Any, columns: ModelColumns, name: str) -> Trees:
     is_value = name.endswith("Regressor")
     if is_value and estimator.loss not in (
         "squared_error",

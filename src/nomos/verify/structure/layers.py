@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nomos.verify.structure.columns import Array, Columns
+from nomos.verify.structure.columns import Array, ModelColumns
 from nomos.verify.structure.trees import Decision
 
 
@@ -22,7 +22,7 @@ class Layers:
         link: How far apart scores may be that the library takes for equal.
     """
 
-    columns: Columns
+    columns: ModelColumns
     affine: tuple[bool, ...]
     weights: tuple[Array, ...]
     biases: tuple[Array, ...]

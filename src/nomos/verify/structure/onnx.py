@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from nomos.verify.structure.columns import Array, Columns
+from nomos.verify.question.symbolic import NotProvable
+from nomos.verify.structure.columns import Array, ModelColumns
 from nomos.verify.structure.layers import Layers
 from nomos.verify.structure.onnxfile import Graph, Node, read_graph
 from nomos.verify.structure.trees import SINGLE, Tree, Trees, check_trees
-from nomos.verify.symbolic import NotProvable
 
 _AFTER = {"Softmax", "LogSoftmax", "Identity", "Cast", "ZipMap", "Normalizer"}
 _AFTER |= {"Reshape", "ArgMax", "ArrayFeatureExtractor"}
@@ -69,7 +69,7 @@ class _Chain:
             raise NotProvable("the ONNX file calculates with more than constants")
         return self.graph.constants[name]
 
-    def columns(self) -> Columns:
+    def columns(self) -> ModelColumns:
         """Return what the steps so far make of a row, in float32 as onnxruntime does."""
         steps = [(sign, np.float32(value)) for sign, value in self.steps]
         functions = {"Sub": np.subtract, "Div": np.divide, "Mul": np.multiply}
@@ -85,7 +85,7 @@ class _Chain:
             if sign in ("Div", "Mul"):
                 factors = factors * np.sign(np.broadcast_to(value, self.width))
         rising = tuple(bool(f > 0) for f in factors)
-        return Columns(transform, tuple(range(self.width)), rising)
+        return ModelColumns(transform, tuple(range(self.width)), rising)
 
     def trees(self, node: Node) -> Trees:
         """Read a tree ensemble."""
@@ -161,7 +161,7 @@ def _row(values: Any) -> Array:
     return np.atleast_1d(np.asarray(values, np.float32))
 
 
-def _ensemble(node: Node, columns: Columns) -> Trees:
+def _ensemble(node: Node, columns: ModelColumns) -> Trees:
     given = node.attributes
     if "nodes_values" not in given or node.operator == "TreeEnsemble":
         raise NotProvable("the ONNX file's trees are not in single precision")

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from nomos.verify.question.symbolic import NotProvable
 from nomos.verify.structure.columns import Array
-from nomos.verify.symbolic import NotProvable
 
 Field = tuple[int, int | bytes]
 _TYPES: dict[int, Any] = {1: np.float32, 6: np.int32, 7: np.int64, 11: np.float64}

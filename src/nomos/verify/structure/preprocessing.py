@@ -8,24 +8,24 @@ from typing import Any
 
 import numpy as np
 
+from nomos.verify.question.symbolic import NotProvable
 from nomos.verify.structure.columns import Array
-from nomos.verify.symbolic import NotProvable
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class ColumnOrigin:
     """Where a column comes from: its source, whether it rises, whether it is a line."""
 
     source: int
     rising: bool = True
     affine: bool = True
 
-    def changed(self, *, rising: bool, affine: bool) -> Origin:
+    def changed(self, *, rising: bool, affine: bool) -> ColumnOrigin:
         """Return the origin after another step."""
-        return Origin(self.source, self.rising and rising, self.affine and affine)
+        return ColumnOrigin(self.source, self.rising and rising, self.affine and affine)
 
 
-Origins = tuple[Origin, ...]
+Origins = tuple[ColumnOrigin, ...]
 
 
 def trace(transformer: Any, origins: Origins) -> Origins:
@@ -61,7 +61,7 @@ def _scaler(scaler: Any, origins: Origins) -> Origins:
 def _one_hot(encoder: Any, origins: Origins) -> Origins:
     if getattr(encoder, "_infrequent_enabled", False):
         raise NotProvable("a OneHotEncoder that joins infrequent categories")
-    found: list[Origin] = []
+    found: list[ColumnOrigin] = []
     for number, (origin, levels) in enumerate(
         zip(origins, encoder.categories_, strict=True)
     ):

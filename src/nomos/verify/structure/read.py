@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from nomos.verify.question.symbolic import NotProvable
 from nomos.verify.structure.boosters import read_catboost, read_lightgbm, read_xgboost
 from nomos.verify.structure.estimators import read_estimator
 from nomos.verify.structure.layers import Layers
 from nomos.verify.structure.onnx import read_onnx
 from nomos.verify.structure.torch import read_torch
 from nomos.verify.structure.trees import Trees
-from nomos.verify.symbolic import NotProvable
 
 
 def read_structure(model: Any, width: int) -> Trees | Layers:

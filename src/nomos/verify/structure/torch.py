@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from nomos.verify.question.symbolic import NotProvable
 from nomos.verify.structure.columns import as_they_are
 from nomos.verify.structure.layers import Layers
 from nomos.verify.structure.trees import DOUBLE, SINGLE
-from nomos.verify.symbolic import NotProvable
 
 _NOTHING = {"Dropout", "Identity", "Flatten"}
 

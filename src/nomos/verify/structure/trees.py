@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from nomos.verify.structure.columns import Array, Columns
-from nomos.verify.symbolic import NotProvable
+from nomos.verify.question.symbolic import NotProvable
+from nomos.verify.structure.columns import Array, ModelColumns
 
 Decision = Literal["argmax", "sign", "value"]
 DOUBLE = 2.0**-53  # unit roundoff
@@ -55,7 +55,7 @@ class Trees:
             them: so if no tree gives more, the sum is not more, rounding included.
     """
 
-    columns: Columns
+    columns: ModelColumns
     trees: tuple[Tree, ...]
     base: Array
     decision: Decision
@@ -110,8 +110,6 @@ class TreeKeys:
 
     def __init__(self, model: Trees, space: Any, dtype: np.dtype[Any]) -> None:
         self.model, self.space, self.dtype = model, space, dtype
-        lowest = {name: one.values()[:1] for name, one in space.ranges.items()}
-        self.base = space.rows(lowest, 1, dtype)
         found: dict[int, list[Array]] = {}
         for tree in model.trees:
             forks = tree.left >= 0
@@ -131,9 +129,7 @@ class TreeKeys:
 
     def columns(self, feature: str, values: Array) -> Array:
         """Return the model's columns for values of a feature, the others as anywhere."""
-        one = self.space.ranges[feature]
-        rows = np.repeat(self.base, len(values), axis=0)
-        rows[:, one.columns] = one.write(values, self.dtype)
+        rows = self.space.changed(feature, values, self.dtype)
         return self.model.columns.transform(rows)
 
     def of(self, feature: str, values: Array) -> Array:

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from nomos.verify.cases import Cases, columns_of
-from nomos.verify.components import build
-from nomos.verify.conditions import Violation, violations
-from nomos.verify.ensemble import EnsembleSearch
-from nomos.verify.formulas import Array
-from nomos.verify.leaves import Reached
-from nomos.verify.netsearch import NetworkSearch
-from nomos.verify.regions import Regions
-from nomos.verify.rise import Rise, atoms_of_rise, find_rise
-from nomos.verify.search import Ask, Findings, Limits
-from nomos.verify.single import count_exactly
-from nomos.verify.slope import SlopeSearch, ends_of
-from nomos.verify.space import Space
+from nomos.verify.engines.ensemble import EnsembleSearch
+from nomos.verify.engines.leaves import Reached
+from nomos.verify.engines.netsearch import NetworkSearch
+from nomos.verify.engines.regions import Regions
+from nomos.verify.engines.rise import Rise, atoms_of_rise, find_rise
+from nomos.verify.engines.search import Ask, Deadline, Findings
+from nomos.verify.engines.single import count_exactly
+from nomos.verify.engines.slope import SlopeSearch, ends_of
+from nomos.verify.engines.terms import not_against_terms
+from nomos.verify.question.cases import AskedCases, columns_of
+from nomos.verify.question.components import build
+from nomos.verify.question.conditions import Violation, violations
+from nomos.verify.question.formulas import Array
+from nomos.verify.question.space import Space
+from nomos.verify.question.symbolic import Question
 from nomos.verify.structure.layers import Layers
 from nomos.verify.structure.trees import TreeKeys, Trees
-from nomos.verify.symbolic import Question
 
 _SLOPES = 0.6  # the part of the time in which one copy is tried
 _FEW_PARTS, _MANY_PARTS = 2000, 10**9  # before and after looking along some records
@@ -31,7 +32,7 @@ def settle(
     data: Array,
     model: Trees | Layers,
     ask: Ask,
-    limits: Limits,
+    limits: Deadline,
 ) -> tuple[Findings, str]:
     """Settle the cases of a question; returns what was found, and by what method."""
     if isinstance(model, Trees):
@@ -45,7 +46,7 @@ def _settle_trees(
     data: Array,
     model: Trees,
     ask: Ask,
-    limits: Limits,
+    limits: Deadline,
 ) -> tuple[Findings, str]:
     keys = TreeKeys(model, space, data.dtype)
     problem = build(question, space, data.dtype, keys)
@@ -66,17 +67,20 @@ def _settle_layers(
     data: Array,
     model: Layers,
     ask: Ask,
-    limits: Limits,
+    limits: Deadline,
 ) -> tuple[Findings, str]:
-    parts = Regions(question, space, data.dtype, model).parts()
-    cases = Cases(question, space, data.dtype, ask)
+    regions = Regions(question, space, data.dtype, model)
+    parts = regions.parts()
+    cases = AskedCases(question, space, data.dtype, ask)
     ways = violations(question, model.decision, model.classes, len(model.biases[-1]))
+    one_layer = len(model.weights) == 1
+    if one_layer and not model.link:
+        ways = not_against_terms(ways, regions, parts)
     search = NetworkSearch(model, parts, ways, cases, limits)
     if not search.total:
         return Findings(0), ""
     if not ways:
         return Findings(search.total, good=search.total), "no answers break it"
-    one_layer = len(model.weights) == 1
     if limits.found_at is None and not one_layer and model.decision != "value":
         outcome = _by_slopes(question, ways, model, data, cases, limits)
         if outcome is True:
@@ -91,8 +95,8 @@ def _by_slopes(
     ways: list[Violation],
     model: Layers,
     data: Array,
-    cases: Cases,
-    limits: Limits,
+    cases: AskedCases,
+    limits: Deadline,
 ) -> bool | dict[str, Any]:
     """Try one copy instead of two: True for a proof, a case that breaks the property."""
     regions = Regions(question, cases.space, cases.dtype, model)
@@ -100,7 +104,7 @@ def _by_slopes(
     rise = find_rise(question, ways, labels, regions)
     if rise is None:
         return False
-    part = Limits(_SLOPES * limits.seconds, limits.counting)
+    part = Deadline(_SLOPES * limits.seconds, limits.counting)
     search = SlopeSearch(model, rise, cases, part)
     outcome = search.run(_FEW_PARTS)
     if outcome is False:
@@ -117,7 +121,7 @@ def _by_slopes(
 
 
 def _case_of(
-    found: dict[str, Any], rise: Rise, regions: Regions, cases: Cases
+    found: dict[str, Any], rise: Rise, regions: Regions, cases: AskedCases
 ) -> dict[str, Any] | None:
     """Return the case of a spec in which a number rises so; None where there is none."""
     atoms = atoms_of_rise(rise, *ends_of(found), regions)

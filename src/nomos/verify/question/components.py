@@ -17,10 +17,17 @@ import numpy as np
 
 from nomos.domain.schema import Category, OneHot
 from nomos.lang import core
-from nomos.verify.cuts import Cuts, Keys, cut_integers, cut_reals
-from nomos.verify.formulas import Array, evaluate, holds
-from nomos.verify.space import Space
-from nomos.verify.symbolic import ANSWER, Draw, NotProvable, Question, Write, atoms
+from nomos.verify.question.cuts import Cuts, Keys, cut_integers, cut_reals
+from nomos.verify.question.formulas import Array, evaluate, holds
+from nomos.verify.question.space import Space
+from nomos.verify.question.symbolic import (
+    ANSWER,
+    Draw,
+    NotProvable,
+    Question,
+    Write,
+    atoms,
+)
 
 Slot = tuple[int, str]  # a call, and a feature of its record
 LARGEST_TABLE = 3_000_000
@@ -28,7 +35,7 @@ _CHUNK = 400_000  # rows that are compressed at once
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class AtomGroup:
     """Atoms that depend on each other, and all that is said of them alone."""
 
     features: tuple[str, ...]
@@ -39,7 +46,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class CaseTable:
     """The combinations of coupled values: those of slots and, as an example, of atoms."""
 
     slots: Mapping[Slot, Array]
@@ -62,7 +69,7 @@ class Problem:
     question: Question
     space: Space
     dtype: np.dtype[Any]
-    tables: tuple[Table, ...]
+    tables: tuple[CaseTable, ...]
 
     @cached_property
     def total(self) -> int:
@@ -109,7 +116,7 @@ def violated(
     return bad
 
 
-def groups(question: Question, space: Space) -> list[Group]:
+def groups(question: Question, space: Space) -> list[AtomGroup]:
     """Return the atoms of a question in groups that are independent of each other."""
     slots = {
         (call, name): value
@@ -142,14 +149,16 @@ def groups(question: Question, space: Space) -> list[Group]:
     return [*found, constant] if constant.slots or constant.guards else found
 
 
-def _group(question: Question, own: set[str], slots: Mapping[Slot, core.Expr]) -> Group:
+def _group(
+    question: Question, own: set[str], slots: Mapping[Slot, core.Expr]
+) -> AtomGroup:
     """Return what is said of these atoms; of none: what is said of constants."""
 
     def mine(expr: core.Expr) -> bool:
         used = atoms(expr)
         return bool(used & own) if own else not used
 
-    return Group(
+    return AtomGroup(
         tuple(sorted(atom for atom in own if "." in atom)),
         tuple(draw for draw in question.draws if draw.atom in own),
         tuple(guard for guard in question.guards if mine(guard)),
@@ -166,7 +175,9 @@ def build(
     return Problem(question, space, dtype, tuple(tables))
 
 
-def table(group: Group, space: Space, dtype: np.dtype[Any], keys: Keys | None) -> Table:
+def table(
+    group: AtomGroup, space: Space, dtype: np.dtype[Any], keys: Keys | None
+) -> CaseTable:
     """Return the combinations of a group's values that fulfil its guards."""
     return _Builder(group, space, dtype, keys).table()
 
@@ -175,14 +186,14 @@ class _Builder:
     """Lists the values of features, then of draws, and drops what guards forbid."""
 
     def __init__(
-        self, group: Group, space: Space, dtype: np.dtype[Any], keys: Keys | None
+        self, group: AtomGroup, space: Space, dtype: np.dtype[Any], keys: Keys | None
     ) -> None:
         self.group, self.space, self.dtype, self.keys = group, space, dtype, keys
         self.values: dict[str, Array] = {}
         self.counts: Array = np.ones(1, np.int64)
         self.guards = list(group.guards)
 
-    def table(self) -> Table:
+    def table(self) -> CaseTable:
         late = self._late_feature()
         for atom in self.group.features:
             if atom != late:
@@ -328,7 +339,7 @@ class _Builder:
     ) -> Array:
         return np.array(evaluate(formula, values, count))
 
-    def _compressed(self) -> Table:
+    def _compressed(self) -> CaseTable:
         assert not self.guards
         count = len(self.counts)
         for write in self.group.writes:
@@ -338,7 +349,7 @@ class _Builder:
             (call, name): self._slot(name, formula, values, len(counts))
             for (call, name), formula in self.group.slots.items()
         }
-        return Table(slots, values, counts)
+        return CaseTable(slots, values, counts)
 
     def _check_write(self, write: Write, values: Array) -> None:
         """Refuse a value that a row would hold otherwise, or not at all."""

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nomos.lang import core
-from nomos.verify.components import Group
-from nomos.verify.formulas import Array
-from nomos.verify.symbolic import NotProvable
+from nomos.verify.question.components import AtomGroup
+from nomos.verify.question.formulas import Array
+from nomos.verify.question.symbolic import NotProvable
 
 if TYPE_CHECKING:  # regions.py makes polygons
-    from nomos.verify.regions import Regions
+    from nomos.verify.engines.regions import Regions
 
 HalfPlane = tuple[float, float, float]  # (a, b, c): a * number + b * draw + c >= 0
 _CORNERS = 12
@@ -138,7 +138,7 @@ def _clipped(
     return kept
 
 
-def polygon(group: Group, regions: Regions) -> Polygon:
+def polygon(group: AtomGroup, regions: Regions) -> Polygon:
     """Return the polygon of a feature and a draw whose conditions are all linear."""
     (number,), (draw,) = group.features, group.draws
     one = regions.space.ranges[number.partition(".")[2]]

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from nomos.verify.components import Problem, violated
-from nomos.verify.formulas import Array
+from nomos.verify.question.components import Problem, violated
+from nomos.verify.question.formulas import Array
 
 Ask = Callable[[Array], Array]
 
 
 @dataclass(slots=True)
-class Limits:
+class Deadline:
     """Until when to search for a violation or a proof, and until when to count.
 
     Counting begins with the first violation and ends early: it is about the share.
@@ -45,7 +45,7 @@ class Findings:
     bad: int = 0
     example: dict[str, Any] | None = None
 
-    def note(self, example: dict[str, Any], limits: Limits) -> None:
+    def note(self, example: dict[str, Any], limits: Deadline) -> None:
         """Keep the first violation."""
         if self.example is None:
             self.example = example

@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from nomos.verify.bounds import Bounds, Relaxation, State, carried, interval
-from nomos.verify.cases import Cases, one_case, size_of
-from nomos.verify.components import Group, groups
-from nomos.verify.formulas import Array, evaluate
-from nomos.verify.netsearch import combinations
-from nomos.verify.regions import Component, Parts, Regions
-from nomos.verify.rise import Rise
-from nomos.verify.search import Limits
+from nomos.verify.engines.bounds import Bounds, Relaxation, State, carried, interval
+from nomos.verify.engines.netsearch import combinations
+from nomos.verify.engines.regions import Component, LayerParts, Regions
+from nomos.verify.engines.rise import Rise
+from nomos.verify.engines.search import Deadline
+from nomos.verify.question.cases import AskedCases, one_case, size_of
+from nomos.verify.question.components import AtomGroup, groups
+from nomos.verify.question.formulas import Array, evaluate
 from nomos.verify.structure.layers import Layers
 from nomos.verify.structure.trees import answers
 
@@ -96,14 +96,16 @@ def ends_of(case: dict[str, Any]) -> tuple[int, int]:
     return case.pop(_START), case.pop(_END)
 
 
-def _without(group: Group, feature: str) -> dict[tuple[int, str], Any]:
+def _without(group: AtomGroup, feature: str) -> dict[tuple[int, str], Any]:
     return {slot: v for slot, v in group.slots.items() if slot[1] != feature}
 
 
 class SlopeSearch:
     """Settles all steps of a number, for a network that decides on labels."""
 
-    def __init__(self, model: Layers, rise: Rise, cases: Cases, limits: Limits) -> None:
+    def __init__(
+        self, model: Layers, rise: Rise, cases: AskedCases, limits: Deadline
+    ) -> None:
         self.model, self.rise, self.cases, self.limits = model, rise, cases, limits
         record = rise.question.calls[rise.first]
         self.single = replace(rise.question, calls=(record,))
@@ -120,7 +122,7 @@ class SlopeSearch:
         components: tuple[Component, ...] = (steps, *parts.components)
         self.components = components
         self.relaxation = Relaxation(
-            model, Parts(components, regions.largest, regions.deviation), 1
+            model, LayerParts(components, regions.largest, regions.deviation), 1
         )
         self.direction = slope
         self.labels = 2 if model.decision == "sign" else len(model.biases[-1])

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from nomos.lang import core
-from nomos.verify.components import groups, table
-from nomos.verify.formulas import evaluate
-from nomos.verify.space import Space
-from nomos.verify.symbolic import ANSWER, NotProvable, Question, atoms
+from nomos.verify.question.components import groups, table
+from nomos.verify.question.formulas import evaluate
+from nomos.verify.question.space import Space
+from nomos.verify.question.symbolic import ANSWER, NotProvable, Question, atoms
 
 _MOST_PARTS = 64
 
@@ -91,5 +91,10 @@ def _replaced(expr: core.Expr, known: list[tuple[core.Expr, Any]]) -> core.Expr:
         case core.Arithmetic() | core.Compare() | core.Logic():
             left, right = _replaced(expr.left, known), _replaced(expr.right, known)
             return replace(expr, left=left, right=right)
+        case core.Conditional():
+            test, yes, no = (
+                _replaced(e, known) for e in (expr.test, expr.yes, expr.no)
+            )
+            return core.Conditional(test, yes, no, span=expr.span)
         case _:
             return expr

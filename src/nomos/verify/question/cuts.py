@@ -9,8 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from nomos.lang import core
-from nomos.verify.formulas import Array, evaluate
-from nomos.verify.symbolic import NotProvable, atoms
+from nomos.verify.question.formulas import Array, evaluate
+from nomos.verify.question.symbolic import NotProvable, atoms
 
 
 class Keys(Protocol):

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from nomos.verify.bounds import Bounds, Relaxation, State
-from nomos.verify.cases import Cases, one_case
-from nomos.verify.conditions import Objectives, Violation
-from nomos.verify.formulas import Array
-from nomos.verify.regions import Component, Parts
-from nomos.verify.search import Findings, Limits
+from nomos.verify.engines.bounds import Bounds, Relaxation, State
+from nomos.verify.engines.regions import Component, LayerParts
+from nomos.verify.engines.search import Deadline, Findings
+from nomos.verify.question.cases import AskedCases, one_case
+from nomos.verify.question.conditions import Objectives, Violation
+from nomos.verify.question.formulas import Array
 from nomos.verify.structure.layers import Layers
 from nomos.verify.structure.trees import DOUBLE
 
@@ -39,10 +39,10 @@ class NetworkSearch:
     def __init__(
         self,
         model: Layers,
-        parts: Parts,
+        parts: LayerParts,
         ways: list[Violation],
-        cases: Cases,
-        limits: Limits,
+        cases: AskedCases,
+        limits: Deadline,
     ) -> None:
         self.components, self.cases, self.limits = parts.components, cases, limits
         calls, scores = len(cases.question.calls), len(model.biases[-1])

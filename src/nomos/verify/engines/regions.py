@@ -14,11 +14,11 @@ import numpy as np
 
 from nomos.domain.schema import Real
 from nomos.lang import core
-from nomos.verify.components import Group, Table, groups, table
-from nomos.verify.formulas import Array
-from nomos.verify.space import Range, Space
+from nomos.verify.question.components import AtomGroup, CaseTable, groups, table
+from nomos.verify.question.formulas import Array
+from nomos.verify.question.space import FeatureRange, Space
+from nomos.verify.question.symbolic import NotProvable, Question
 from nomos.verify.structure.layers import Layers
-from nomos.verify.symbolic import NotProvable, Question
 
 _WIDE = 8  # more values than these are a range and no table, if nothing changes them
 _POLYGON = 200  # more than these are a polygon with a draw
@@ -69,7 +69,7 @@ class Component(Protocol):
 class Listed:
     """A table of values; a state says which rows are left."""
 
-    table: Table
+    table: CaseTable
     sums: Array  # (rows, calls * outputs of the first layer)
 
     def root(self) -> Array:
@@ -129,7 +129,7 @@ class Wide:
     """A number that no call changes; a state is the range that is left."""
 
     atom: str
-    range: Range
+    range: FeatureRange
     base: Array  # what it adds where it is 0
     slope: Array
 
@@ -201,9 +201,7 @@ class Contribution:
             for c, s in enumerate(sources)
             if one.columns.start <= s < one.columns.stop
         ]
-        lowest = {name: r.values()[:1] for name, r in self.space.ranges.items()}
-        rows = np.repeat(self.space.rows(lowest, 1, self.dtype), len(values), axis=0)
-        rows[:, one.columns] = one.write(values, self.dtype)
+        rows = self.space.changed(feature, values, self.dtype)
         return own, self.model.columns.transform(rows)[:, own].astype(float)
 
     def sums(self, slots: Mapping[tuple[int, str], Array], count: int) -> Array:
@@ -217,7 +215,7 @@ class Contribution:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Parts:
+class LayerParts:
     """The components of a question, and how large what the first layer sees can be.
 
     `deviation` is how far that may be from a straight line, where one is taken for it.
@@ -244,13 +242,13 @@ class Regions:
         self.largest = np.zeros(len(model.columns.sources))
         self.deviation = np.zeros(len(model.columns.sources))
 
-    def parts(self, own: Sequence[Group] | None = None) -> Parts:
+    def parts(self, own: Sequence[AtomGroup] | None = None) -> LayerParts:
         """Return a component for each group."""
         chosen = groups(self.question, self.space) if own is None else own
         found = tuple(self._component(group) for group in chosen)
-        return Parts(found, self.largest, self.deviation)
+        return LayerParts(found, self.largest, self.deviation)
 
-    def _component(self, group: Group) -> Component:
+    def _component(self, group: AtomGroup) -> Component:
         wide = self._wide(group)
         if wide is not None:
             return wide
@@ -260,7 +258,7 @@ class Regions:
                 "real, and the model is a network"
             )
         if self.is_polygon(group):
-            from nomos.verify.polygons import polygon
+            from nomos.verify.engines.polygons import polygon
 
             try:
                 return polygon(group, self)
@@ -269,7 +267,7 @@ class Regions:
         rows = table(group, self.space, self.dtype, None)
         if not group.slots and len(rows):  # nothing that the model sees
             first = {name: values[:1] for name, values in rows.atoms.items()}
-            rows = Table({}, first, np.array([rows.total], object))
+            rows = CaseTable({}, first, np.array([rows.total], object))
         slots = rows.slots if len(rows) else {}  # libraries refuse to take no rows
         for (_, name), values in slots.items():
             columns, numbers = self.add.columns(name, values)
@@ -277,7 +275,7 @@ class Regions:
             self.largest[columns] = np.maximum(self.largest[columns], most)
         return Listed(rows, self.add.sums(slots, len(rows)))
 
-    def _range(self, atom: str) -> Range:
+    def _range(self, atom: str) -> FeatureRange:
         return self.space.ranges[atom.partition(".")[2]]
 
     def line(
@@ -303,7 +301,7 @@ class Regions:
         is_number = self.space.ranges[name].names is None
         return is_number and all(self.model.affine[column] for column in own)
 
-    def _wide(self, group: Group) -> Wide | None:
+    def _wide(self, group: AtomGroup) -> Wide | None:
         """Return a range for a feature with many values that is only passed on."""
         if len(group.features) != 1 or group.draws or group.guards or group.writes:
             return None
@@ -321,7 +319,7 @@ class Regions:
         base, slope = (np.sum(part, axis=0) for part in zip(*lines, strict=True))
         return Wide(atom, one, base, slope)
 
-    def is_polygon(self, group: Group) -> bool:
+    def is_polygon(self, group: AtomGroup) -> bool:
         """Tell whether a number and a draw have too many pairs for a table."""
         if len(group.features) != 1 or len(group.draws) != 1:
             return False

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from nomos.verify.components import violated
-from nomos.verify.formulas import Array
-from nomos.verify.leaves import Reached
-from nomos.verify.search import Ask, Findings, Limits
+from nomos.verify.engines.leaves import Reached, unpacked
+from nomos.verify.engines.search import Ask, Deadline, Findings
+from nomos.verify.question.components import violated
+from nomos.verify.question.formulas import Array
 
 
-def count_exactly(reached: Reached, ask: Ask, limits: Limits) -> tuple[Findings, Array]:
+def count_exactly(
+    reached: Reached, ask: Ask, limits: Deadline
+) -> tuple[Findings, Array]:
     """Judge every tuple of leaves; also returns the masks of those that are bad.
 
     The answer of a leaf is what the model itself says of a row that reaches it, so
@@ -19,22 +21,22 @@ def count_exactly(reached: Reached, ask: Ask, limits: Limits) -> tuple[Findings,
     problem = reached.problem
     found = Findings(problem.total)
     (tuples,) = reached.trees
-    leaves = tuples.leaves
+    leaves, masks = tuples.leaves, unpacked(tuples.bits, 0, reached.size)
     names, first = np.unique(leaves.reshape(-1), return_index=True)
     rows = []
     for place in first:
         number, call = divmod(int(place), problem.calls)
-        pick = reached.pick(tuples.masks[number])
+        pick = reached.pick(masks[number])
         rows.append(problem.rows(call, np.array([pick]))[0])
     answers = ask(np.array(rows))
     places = np.searchsorted(names, leaves)
     bad = violated(
         problem.question, [answers[places[:, c]] for c in range(problem.calls)]
     )
-    volumes = [reached.volume(mask) for mask in tuples.masks]
+    volumes = [reached.volume(mask) for mask in masks]
     found.bad = sum(v for v, is_bad in zip(volumes, bad, strict=True) if is_bad)
     found.good = sum(v for v, is_bad in zip(volumes, bad, strict=True) if not is_bad)
-    masks = tuples.masks[bad]
+    masks = masks[bad]
     if len(masks):
         found.note(problem.case(reached.pick(masks[0])), limits)
     return found, masks

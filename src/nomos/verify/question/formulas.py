@@ -8,7 +8,7 @@ from typing import Any, assert_never
 import numpy as np
 
 from nomos.lang import core
-from nomos.verify.symbolic import NotProvable
+from nomos.verify.question.symbolic import NotProvable
 
 Array = np.ndarray[Any, Any]
 Values = Mapping[str, Array]
@@ -68,7 +68,9 @@ def _evaluate(expr: core.Expr, values: Values, count: int) -> Array:
             raise AssertionError("a formula has no records")
         case core.RandInt() | core.RandReal() | core.Call():
             raise AssertionError("a formula has no draws and no calls")
-        case core.Conditional() | core.Index() | core.Quantifier() | core.Apply():
+        case core.Conditional():
+            return _conditional(expr, values, count)
+        case core.Index() | core.Quantifier() | core.Apply():
             raise AssertionError("a formula has none of these forms")
         case _:
             assert_never(expr)
@@ -108,6 +110,23 @@ def _compare(expr: core.Compare, operator: str, values: Values, count: int) -> A
     if operator == "!=" and "f" in (left.dtype.kind, right.dtype.kind):
         unlike = np.isnan(left.astype(float)) | np.isnan(right.astype(float))
         result = result & ~unlike  # NaN compares with nothing
+    return result
+
+
+def _conditional(expr: core.Conditional, values: Values, count: int) -> Array:
+    """Evaluate each branch only on the cases that take it."""
+    test = holds(expr.test, values, count)
+    parts = []
+    for branch, taken in ((expr.yes, test), (expr.no, ~test)):
+        if taken.any():
+            chosen = {name: column[taken] for name, column in values.items()}
+            parts.append((taken, evaluate(branch, chosen, int(taken.sum()))))
+    if len({part.dtype.kind == "U" for _, part in parts}) > 1:
+        raise NotProvable("this is a name or a number, by case", expr.span)
+    types = [part.dtype for _, part in parts]
+    result = np.zeros(count, np.result_type(*types) if types else np.int64)
+    for taken, part in parts:
+        result[taken] = part
     return result
 
 

@@ -8,19 +8,20 @@ from functools import cached_property
 
 import numpy as np
 
-from nomos.verify.components import Problem
-from nomos.verify.formulas import Array
+from nomos.verify.question.components import Problem
+from nomos.verify.question.formulas import Array
+from nomos.verify.question.symbolic import NotProvable
 from nomos.verify.structure.trees import Tree, TreeKeys
-from nomos.verify.symbolic import NotProvable
 
 _MOST_TUPLES = 400_000
+_ROWS_AT_ONCE = 20_000  # of a table: memory
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LeafTuples:
     """Tuples of one tree: which rows of the tables reach them, and their leaves."""
 
-    masks: Array  # (tuples, rows of all tables)
+    bits: Array  # (tuples, rows of all tables / 8): eight rows in a byte
     leaves: Array  # (tuples, calls): numbers of nodes
     values: Array  # (tuples, calls, scores)
 
@@ -70,9 +71,7 @@ class Reached:
             more, others = self._reached(tree, call)
             fits = np.ones((len(masks), len(more)), bool)
             for start, stop in self.parts:
-                one = masks[:, start:stop].astype(np.float32)
-                two = more[:, start:stop].astype(np.float32)
-                fits &= one @ two.T > 0
+                fits &= _share_a_row(masks[:, start:stop], more[:, start:stop])
             first, second = np.nonzero(fits)
             if len(first) > _MOST_TUPLES:
                 raise NotProvable(
@@ -80,7 +79,7 @@ class Reached:
                 )
             masks = masks[first] & more[second]
             numbers = np.concatenate([numbers[first], others[second][:, None]], axis=1)
-        return LeafTuples(masks, numbers, tree.value[numbers])
+        return LeafTuples(np.packbits(masks, axis=1), numbers, tree.value[numbers])
 
     def _reached(self, tree: Tree, call: int) -> tuple[Array, Array]:
         """Return the leaves that a call may reach, and the rows that lead there."""
@@ -108,3 +107,20 @@ class Reached:
                     own = mask.copy()
                     own[start:stop] = narrowed
                     pending.append((int(child), own))
+
+
+def unpacked(bits: Array, start: int, stop: int) -> Array:
+    """Return which rows of a table lead to tuples, given their bits."""
+    first = start // 8
+    bytes_ = np.unpackbits(bits[:, first : -(-stop // 8)], axis=1)
+    return bytes_[:, start - 8 * first : stop - 8 * first].astype(bool)
+
+
+def _share_a_row(one: Array, two: Array) -> Array:
+    """Tell of each pair of masks whether they have a row in common."""
+    shared = np.zeros((len(one), len(two)), bool)
+    for first in range(0, one.shape[1], _ROWS_AT_ONCE):
+        part = slice(first, first + _ROWS_AT_ONCE)
+        left, right = (mask[:, part].astype(np.float32) for mask in (one, two))
+        shared |= left @ right.T > 0
+    return shared

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from nomos.lang import core
-from nomos.verify.components import violated
-from nomos.verify.formulas import Array
+from nomos.verify.question.components import violated
+from nomos.verify.question.formulas import Array
+from nomos.verify.question.symbolic import ANSWER, NotProvable, Question
 from nomos.verify.structure.trees import Decision
-from nomos.verify.symbolic import ANSWER, NotProvable, Question
 
 _MOST_COMBINATIONS = 4096
 _OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
@@ -108,6 +108,13 @@ def _ways(expr: core.Expr, calls: int, wanted: bool) -> list[list[HalfSpace]]:
             if (word == "&&") == wanted:
                 return [[*one, *two] for one in first for two in second]
             return first + second
+        case core.Conditional(test=test, yes=yes, no=no):
+            return [
+                [*one, *two]
+                for branch, taken in ((yes, True), (no, False))
+                for one in _ways(test, calls, taken)
+                for two in _ways(branch, calls, wanted)
+            ]
         case core.Compare(operator=relation):
             sign = relation if wanted else _OPPOSITE[relation]
             weights, constant = _linear(expr.left, calls)

@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from nomos.verify.components import violated
-from nomos.verify.formulas import Array, evaluate, holds
-from nomos.verify.search import Ask
-from nomos.verify.space import Space
-from nomos.verify.symbolic import Question
+from nomos.verify.engines.search import Ask
+from nomos.verify.question.components import violated
+from nomos.verify.question.formulas import Array, evaluate, holds
+from nomos.verify.question.space import Space
+from nomos.verify.question.symbolic import Question
 
 Atoms = dict[str, Array]
 
 
 @dataclass(frozen=True, slots=True)
-class Cases:
+class AskedCases:
     """Draws cases of a question, and finds those in which it is violated."""
 
     question: Question

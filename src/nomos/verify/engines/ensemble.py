@@ -13,13 +13,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nomos.verify.conditions import Objectives, Violation, ordered_pairs
-from nomos.verify.formulas import Array
-from nomos.verify.leaves import Reached
-from nomos.verify.search import Ask, Findings, Limits, broken
+from nomos.verify.engines.leaves import Reached, unpacked
+from nomos.verify.engines.search import Ask, Deadline, Findings, broken
+from nomos.verify.question.conditions import Objectives, Violation, ordered_pairs
+from nomos.verify.question.formulas import Array
 from nomos.verify.structure.trees import DOUBLE
 
 _SAMPLES = 64
+_CELLS_AT_ONCE = 20_000_000  # of tuples and rows: memory
 _SAMPLE_EVERY = 16  # parts
 
 
@@ -35,13 +36,13 @@ class EnsembleSearch:
     """Settles the cases of one problem for a sum of trees."""
 
     def __init__(
-        self, reached: Reached, ways: list[Violation], ask: Ask, limits: Limits
+        self, reached: Reached, ways: list[Violation], ask: Ask, limits: Deadline
     ) -> None:
         self.reached, self.ways, self.ask, self.limits = reached, ways, ask, limits
         self.problem, self.model = reached.problem, reached.keys.model
-        self.masks = np.concatenate([t.masks for t in reached.trees])
+        self.bits = np.concatenate([t.bits for t in reached.trees])
         self.values = np.concatenate([t.values for t in reached.trees])
-        sizes = [len(t.masks) for t in reached.trees]
+        sizes = [len(t.bits) for t in reached.trees]
         self.tree = np.repeat(np.arange(len(sizes)), sizes)
         self.rng = np.random.default_rng(0)
         self.parts = 0
@@ -91,7 +92,7 @@ class EnsembleSearch:
         found = Findings(self.problem.total)
         mask = np.ones(self.reached.size, bool)
         everything = tuple(range(len(self.ways)))
-        root = _Part(mask, np.arange(len(self.masks)), everything, found.total)
+        root = _Part(mask, np.arange(len(self.bits)), everything, found.total)
         heap = [(0, 0, root)]
         counting = False
         while heap and not self.limits.are_up:
@@ -166,9 +167,18 @@ class EnsembleSearch:
             mask = part.mask.copy()
             mask[start:stop] &= side
             own = mask[start:stop]
-            kept = part.alive[self.masks[part.alive, start:stop][:, own].any(axis=1)]
+            kept = self._reaching(part.alive, start, stop, own)
             halves.append(_Part(mask, kept, live, self.reached.volume(mask)))
         return sorted(halves, key=lambda half: -len(half.alive))
+
+    def _reaching(self, alive: Array, start: int, stop: int, rows: Array) -> Array:
+        """Return the tuples that some of these rows of a table lead to."""
+        step = max(1, _CELLS_AT_ONCE // max(1, stop - start))
+        kept = [
+            some[unpacked(self.bits[some], start, stop)[:, rows].any(axis=1)]
+            for some in (alive[n : n + step] for n in range(0, len(alive), step))
+        ]
+        return np.concatenate(kept) if kept else alive
 
     def _choose(
         self, part: _Part, starts: Array, live: tuple[int, ...]
@@ -204,7 +214,7 @@ class EnsembleSearch:
             rows = np.flatnonzero(part.mask[start:stop])
             if len(rows) < 2:
                 continue
-            masks = self.masks[alive, start:stop][:, rows]
+            masks = unpacked(self.bits[alive], start, stop)[:, rows]
             for inside in np.unique(masks[~masks.all(axis=1)], axis=0)[:6]:
                 one, two = masks[:, inside].any(axis=1), masks[:, ~inside].any(axis=1)
                 if (one.all() and two.all()) or not (one.any() and two.any()):
@@ -227,7 +237,7 @@ class EnsembleSearch:
             alive = part.alive[starts[tree] : ends[tree]]
             for table, (start, stop) in enumerate(self.reached.parts):
                 rows = np.flatnonzero(part.mask[start:stop])
-                masks = self.masks[alive, start:stop][:, rows]
+                masks = unpacked(self.bits[alive], start, stop)[:, rows]
                 partial = masks[~masks.all(axis=1)]
                 if len(partial):
                     whole = np.zeros(stop - start, bool)

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import assert_never
+from functools import reduce
+from itertools import combinations
+from typing import Literal, assert_never
 
 from nomos.diagnostics.source import Source, Span
 from nomos.domain.schema import Schema
@@ -32,12 +34,12 @@ class NotProvable(NomosError):
     def picture(self, source: Source) -> str:
         """Return the reason with the line of the spec that it is about."""
         if self.at is None:
-            return f"cannot be proved: {self.reason}\n --> {source.name}"
+            return self.reason
         line, column = source.locate(self.at.start)
         text = source.line(line)
         carets = "^" * max(1, min(self.at.end - self.at.start, len(text) - column + 1))
         return (
-            f"cannot be proved: {self.reason}\n --> {source.name}:{line}:{column}\n"
+            f"{self.reason}\n --> {source.name}:{line}:{column}\n"
             f"  | {text}\n  | {' ' * (column - 1)}{carets}"
         )
 
@@ -160,8 +162,15 @@ class _Run:
                 return self._draw(expr)
             case core.RandReal():
                 raise NotProvable("`randReal` has too many values", expr.span)
-            case core.Conditional() | core.Index() | core.Quantifier() | core.Apply():
-                raise NotProvable("proofs do not read this form", expr.span)
+            case core.Conditional():
+                return self._conditional(expr)
+            case core.Index():
+                return self._item(expr)
+            case core.Quantifier():
+                return self._quantifier(expr)
+            case core.Apply(parameters=names, arguments=arguments, body=body):
+                given = zip(names, map(self.value, arguments), strict=True)
+                return self._within(dict(given), body)
             case core.Call():
                 return self._call(expr)
             case core.Not(operand=operand):
@@ -182,6 +191,65 @@ class _Run:
                 return core.Logic(word, first, second, span=expr.span)
             case _:
                 assert_never(expr)
+
+    def _within(self, names: Mapping[str, Symbol], body: core.Expr) -> Symbol:
+        """Return what a body stands for, in which more names have values."""
+        outside = self.scope
+        self.scope = outside | dict(names)
+        value = self.value(body)
+        self.scope = outside
+        return value
+
+    def _conditional(self, expr: core.Conditional) -> Symbol:
+        test = self.formula(expr.test)
+        self.lazy += 1
+        yes, no = self.value(expr.yes), self.value(expr.no)
+        self.lazy -= 1
+        if not isinstance(yes, Mapping) and not isinstance(no, Mapping):
+            return core.Conditional(test, yes, no, span=expr.span)
+        if not (isinstance(yes, Mapping) and isinstance(no, Mapping)):
+            raise NotProvable("this is a record or not, by case", expr.span)
+        if any(atom.startswith(ANSWER) for atom in atoms(test)):
+            raise NotProvable("an answer of the model chooses a record", expr.span)
+        return {
+            name: yes[name]
+            if yes[name] == no[name]
+            else core.Conditional(test, yes[name], no[name], span=expr.span)
+            for name in yes
+        }
+
+    def _item(self, expr: core.Index) -> Symbol:
+        place = self.formula(expr.index)
+        if isinstance(expr.items, core.Variable) and isinstance(place, core.Constant):
+            item = f"{expr.items.name}[{place.value}]"
+            if item in self.scope:
+                return self.scope[item]
+        raise NotProvable("which item of a list is meant differs by case", expr.span)
+
+    def _quantifier(self, expr: core.Quantifier) -> core.Expr:
+        """Return a quantifier written out: one part for each choice of its indices."""
+        parts: list[core.Expr] = []
+        for chosen in combinations(range(expr.size), len(expr.indices)):
+            places = [core.Constant(number, span=expr.span) for number in chosen]
+            self.lazy += bool(parts)
+            one = self._within(dict(zip(expr.indices, places, strict=True)), expr.body)
+            self.lazy -= bool(parts)
+            if isinstance(one, Mapping):
+                raise NotProvable("a record is compared or calculated with", expr.span)
+            parts.append(one)
+        span = expr.span
+        zero, single = (core.Constant(number, span=span) for number in (0, 1))
+        if expr.word in ("forall", "exists"):
+            sign: Literal["&&", "||"] = "&&" if expr.word == "forall" else "||"
+            none = core.Constant(expr.word == "forall", span=span)
+            return reduce(
+                lambda a, b: core.Logic(sign, a, b, span=span), parts or [none]
+            )
+        if expr.word == "count":
+            parts = [core.Conditional(p, single, zero, span=span) for p in parts]
+        return reduce(
+            lambda a, b: core.Arithmetic("+", a, b, span=span), parts or [zero]
+        )
 
     def _record(self, expr: core.Expr) -> Record:
         value = self.value(expr)

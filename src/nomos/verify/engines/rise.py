@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from nomos.verify.cases import one_case
-from nomos.verify.components import Group, groups, table
-from nomos.verify.conditions import Violation
-from nomos.verify.formulas import Array
-from nomos.verify.polygons import polygon
-from nomos.verify.regions import Regions
-from nomos.verify.symbolic import NotProvable, Question
+from nomos.verify.engines.polygons import polygon
+from nomos.verify.engines.regions import Regions
+from nomos.verify.question.cases import one_case
+from nomos.verify.question.components import AtomGroup, groups, table
+from nomos.verify.question.conditions import Violation
+from nomos.verify.question.formulas import Array
+from nomos.verify.question.symbolic import NotProvable, Question
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,7 +21,7 @@ class Rise:
     """A question about one number that rises from one call to the other."""
 
     question: Question
-    group: Group
+    group: AtomGroup
     feature: str
     first: int  # the call with the smaller number
     low: int
@@ -52,7 +52,9 @@ def find_rise(
     return None
 
 
-def _reach(group: Group, name: str, regions: Regions) -> tuple[int, int, int] | None:
+def _reach(
+    group: AtomGroup, name: str, regions: Regions
+) -> tuple[int, int, int] | None:
     """Return which call has the smaller number, and the least and greatest of all."""
     one = regions.space.ranges[name]
     if one.names is not None or one.is_real or not regions.is_line(name):
@@ -67,7 +69,7 @@ def _reach(group: Group, name: str, regions: Regions) -> tuple[int, int, int] | 
     return (1, low, high) if (difference < 0).all() else None
 
 
-def _pairs(group: Group, regions: Regions) -> Array | None:
+def _pairs(group: AtomGroup, regions: Regions) -> Array | None:
     """Return the numbers of both calls; of a polygon, those at its corners."""
     if regions.is_polygon(group):
         try:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nomos.verify.formulas import Array
-from nomos.verify.regions import Component, Parts
+from nomos.verify.engines.regions import Component, LayerParts
+from nomos.verify.question.formulas import Array
 from nomos.verify.structure.layers import Layers
 from nomos.verify.structure.trees import DOUBLE
 
@@ -26,7 +26,7 @@ class Relaxation:
     """Bounds a network on components, for a number of calls."""
 
     model: Layers
-    parts: Parts
+    parts: LayerParts
     calls: int
 
     @property

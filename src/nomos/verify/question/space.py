@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,13 +21,13 @@ from nomos.domain.schema import (
     Schema,
 )
 from nomos.errors import NomosError
-from nomos.verify.symbolic import NotProvable
+from nomos.verify.question.symbolic import NotProvable
 
 Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
+class FeatureRange:
     """The values that a feature may have: names, or all numbers from low to high."""
 
     feature: Feature
@@ -85,7 +86,7 @@ class Range:
 class Space:
     """All records with each feature in its range."""
 
-    def __init__(self, schema: Schema, ranges: Mapping[str, Range]) -> None:
+    def __init__(self, schema: Schema, ranges: Mapping[str, FeatureRange]) -> None:
         self.schema = schema
         self.ranges = dict(ranges)
 
@@ -94,7 +95,7 @@ class Space:
         """Whether some feature has more values than can be counted."""
         return any(one.is_real for one in self.ranges.values())
 
-    def restricted(self, changes: Mapping[str, Range]) -> Space:
+    def restricted(self, changes: Mapping[str, FeatureRange]) -> Space:
         """Return a smaller space."""
         return Space(self.schema, {**self.ranges, **changes})
 
@@ -105,6 +106,19 @@ class Space:
         rows = np.zeros((count, self.schema.width), dtype)
         for name, one in self.ranges.items():
             rows[:, one.columns] = one.write(values[name], dtype)
+        return rows
+
+    @cached_property
+    def lowest(self) -> Array:
+        """The row whose features all have their first value, in doubles."""
+        first = {name: one.values()[:1] for name, one in self.ranges.items()}
+        return self.rows(first, 1, np.dtype(float))
+
+    def changed(self, name: str, values: Array, dtype: np.dtype[Any]) -> Array:
+        """Return rows with these values of one feature, and the lowest of the others."""
+        one = self.ranges[name]
+        rows = np.repeat(self.lowest.astype(dtype), len(values), axis=0)
+        rows[:, one.columns] = one.write(values, dtype)
         return rows
 
     def sample(self, rng: np.random.Generator, count: int) -> dict[str, Array]:
@@ -121,21 +135,21 @@ def whole(schema: Schema) -> Space:
     return Space(schema, ranges)
 
 
-def _range(feature: Feature, columns: slice) -> Range:
+def _range(feature: Feature, columns: slice) -> FeatureRange:
     match feature:
         case OneHot(levels=levels) | Category(levels=levels):
-            return Range(feature, columns, names=levels)
+            return FeatureRange(feature, columns, names=levels)
         case Ordinal(levels=levels):
-            return Range(feature, columns, 0, len(levels) - 1)
+            return FeatureRange(feature, columns, 0, len(levels) - 1)
         case Flag():
-            return Range(feature, columns, 0, 1)
+            return FeatureRange(feature, columns, 0, 1)
         case Integer(low=low, high=high) | Real(low=low, high=high):
             if not (math.isfinite(low) and math.isfinite(high)) or low > high:
                 raise NotProvable(
                     f"`{feature.name}` ranges from {low} to {high}: "
                     "a proof needs a finite range in the schema"
                 )
-            return Range(feature, columns, low, high)
+            return FeatureRange(feature, columns, low, high)
         case _:
             raise NotProvable(
                 f"`{feature.name}` is a {type(feature).__name__}, "
@@ -155,7 +169,7 @@ def within(space: Space, text: str) -> Space:
     return space.restricted(changes)
 
 
-def _within(one: Range, wanted: str) -> Range:
+def _within(one: FeatureRange, wanted: str) -> FeatureRange:
     name = one.feature.name
     if one.names is not None:
         chosen = tuple(wanted.split("|"))
@@ -171,7 +185,7 @@ def _within(one: Range, wanted: str) -> Range:
     return _part(one, first, last)
 
 
-def _part(one: Range, low: float, high: float) -> Range:
+def _part(one: FeatureRange, low: float, high: float) -> FeatureRange:
     """Return the common part of a range and another."""
     low, high = max(low, one.low), min(high, one.high)
     if not isinstance(one.feature, Real):

@@ -1,0 +1,222 @@
+"""The same questions for Z3, over exact numbers: trees as nested choices, ReLUs as choices.
+
+Z3 knows no rounding, so what it finds is asked from the real model before it counts.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from nomos.lang import core
+from nomos.verify.prove import Prover
+from nomos.verify.question.cases import AskedCases, columns_of
+from nomos.verify.question.conditions import HalfSpace, Violation, violations
+from nomos.verify.question.splitting import split
+from nomos.verify.question.symbolic import Question, question
+from nomos.verify.structure.trees import Tree, Trees
+
+
+def ask_z3(prover: Prover, spec: core.Spec, seconds: float) -> tuple[str, float]:
+    """Return Z3's answer within a limit, and the CPU seconds that it took."""
+    started = time.process_time()
+    schema = prover.domain.schema
+    assert schema is not None
+    asked = question(spec, schema, prover.domain.verifies)
+    answers = [
+        _Encoding(prover, part, seconds).answer()
+        for part in split(asked, prover.space, prover.data.dtype)
+    ]
+    order = ["refuted", "spurious", "open", "proved"]
+    return min(answers, key=order.index), time.process_time() - started
+
+
+class _Encoding:
+    """One question in the language of Z3."""
+
+    def __init__(self, prover: Prover, asked: Question, seconds: float) -> None:
+        import z3
+
+        self.z3, self.prover, self.asked = z3, prover, asked
+        self.model = prover._model(asked.function)
+        self.solver = z3.Solver()
+        self.solver.set("timeout", int(1000 * seconds))
+        self.codes: dict[str, int] = {}  # of names
+        self.atoms: dict[str, Any] = {}
+        for name in asked.inputs:
+            for feature, one in prover.space.ranges.items():
+                self._atom(f"{name}.{feature}", one)
+        for draw in asked.draws:
+            low, high = self.formula(draw.low), self.formula(draw.high)
+            atom = self.atoms[draw.atom] = z3.Int(draw.atom)
+            self.solver.add(atom >= low, atom <= high)
+        for guard in asked.guards:
+            self.solver.add(self.formula(guard))
+
+    def _atom(self, name: str, one: Any) -> None:
+        atom = self.atoms[name] = self.z3.Int(name)
+        if one.names is None:
+            self.solver.add(atom >= int(one.low), atom <= int(one.high))
+        else:
+            self.solver.add(self.z3.Or([atom == self._code(n) for n in one.names]))
+
+    def _code(self, name: str) -> int:
+        return self.codes.setdefault(str(name), len(self.codes))
+
+    def formula(self, expr: core.Expr) -> Any:
+        """Return a formula over atoms."""
+        z3 = self.z3
+        match expr:
+            case core.Constant(value=str() as value):
+                return z3.IntVal(self._code(value))
+            case core.Constant(value=value):
+                return value
+            case core.Variable(name=name):
+                return self.atoms[name]
+            case core.Not(operand=operand):
+                return z3.Not(self.formula(operand))
+            case core.Arithmetic(operator="+" | "-" | "*" as sign):
+                one, two = self.formula(expr.left), self.formula(expr.right)
+                return {"+": one + two, "-": one - two, "*": one * two}[sign]
+            case core.Compare():
+                one, two = self.formula(expr.left), self.formula(expr.right)
+                return _compared(expr.operator, one, two)
+            case core.Logic(operator=word):
+                one, two = self.formula(expr.left), self.formula(expr.right)
+                joins = {"&&": z3.And, "||": z3.Or, "==>": z3.Implies}
+                return joins[word](one, two)
+            case _:
+                raise NotImplementedError(type(expr).__name__)
+
+    def columns(self, call: int) -> list[Any]:
+        """Return what the model sees of a call, column by column."""
+        space, dtype, structure = (
+            self.prover.space,
+            self.prover.data.dtype,
+            self.model.structure,
+        )
+        found = {}
+        for name, one in space.ranges.items():
+            value = self.formula(self.asked.calls[call][name])
+            own = [
+                column
+                for column, source in enumerate(structure.columns.sources)
+                if one.columns.start <= source < one.columns.stop
+            ]
+            tried = np.array([0, 1]) if one.names is None else np.array(one.names)
+            rows = space.changed(name, tried, dtype)
+            seen = structure.columns.transform(rows).astype(float)[:, own]
+            for place, column in enumerate(own):
+                numbers = seen[:, place]
+                if one.names is None:
+                    slope = self._real(numbers[1]) - self._real(numbers[0])
+                    found[column] = self._real(numbers[0]) + slope * value
+                else:
+                    found[column] = reduce(
+                        lambda rest, pair: self.z3.If(value == pair[0], pair[1], rest),
+                        [(self._code(n), self._real(x)) for n, x in
+                         zip(one.names, numbers, strict=True)],
+                        self._real(0.0),
+                    )  # fmt: skip
+        return [found[column] for column in range(len(found))]
+
+    def _real(self, number: float) -> Any:
+        top, bottom = float(number).as_integer_ratio()
+        return self.z3.Q(top, bottom)
+
+    def scores(self, call: int) -> list[Any]:
+        """Return the scores of a call."""
+        columns, structure = self.columns(call), self.model.structure
+        if isinstance(structure, Trees):
+            return [
+                sum(
+                    (self._tree(tree, 0, columns, place) for tree in structure.trees),
+                    self._real(structure.base[place]),
+                )
+                for place in range(len(structure.base))
+            ]
+        hidden = columns
+        for number, (weight, bias) in enumerate(
+            zip(structure.weights, structure.biases, strict=True)
+        ):
+            if number:
+                hidden = [self.z3.If(h > 0, h, 0) for h in hidden]
+            hidden = [
+                self.z3.Sum(
+                    [self._real(w) * h for w, h in zip(row, hidden, strict=True)]
+                )
+                + self._real(b)
+                for row, b in zip(weight, bias, strict=True)
+            ]
+        return hidden
+
+    def _tree(self, tree: Tree, node: int, columns: list[Any], score: int) -> Any:
+        if tree.left[node] < 0:
+            return self._real(tree.value[node, score])
+        structure = self.model.structure
+        assert isinstance(structure, Trees)
+        seen, bound = columns[tree.feature[node]], self._real(tree.threshold[node])
+        left, right = (
+            self._tree(tree, int(child), columns, score)
+            for child in (tree.left[node], tree.right[node])
+        )
+        goes_left = seen < bound if structure.strict else seen <= bound
+        return self.z3.If(goes_left, left, right)
+
+    def answer(self) -> str:
+        """Look for scores that break the property, and ask the model about them."""
+        z3, structure = self.z3, self.model.structure
+        scores = [self.scores(call) for call in range(len(self.asked.calls))]
+        ways = violations(
+            self.asked, structure.decision, structure.classes, len(scores[0])
+        )
+        broken = [self._broken(way, scores) for way in ways]
+        self.solver.add(z3.Or(broken))
+        said = self.solver.check()
+        if said != z3.sat:
+            return "proved" if said == z3.unsat else "open"
+        return "refuted" if self._is_real(self.solver.model()) else "spurious"
+
+    def _broken(self, way: Violation, scores: list[list[Any]]) -> Any:
+        """Return that a property is broken in one way; of equal scores the first wins."""
+        if way.labels is None:
+            return self.z3.And([self._half(space, scores) for space in way.conditions])
+        wins = []
+        for own, label in zip(scores, way.labels, strict=True):
+            if len(own) == 1:
+                wins.append(own[0] > 0 if label else own[0] <= 0)
+            wins += [own[label] > other for other in own[:label] if len(own) > 1]
+            wins += [own[label] >= other for other in own[label + 1 :]]
+        return self.z3.And(wins)
+
+    def _half(self, space: HalfSpace, scores: list[list[Any]]) -> Any:
+        terms = [
+            self._real(w) * scores[c][s]
+            for (c, s), w in np.ndenumerate(space.weights)
+            if w
+        ]
+        total = self.z3.Sum(terms) + self._real(space.constant)
+        return total > 0 if space.strict else total >= 0
+
+    def _is_real(self, found: Any) -> bool:
+        names = {code: name for name, code in self.codes.items()}
+        case: dict[str, Any] = {}
+        for atom, variable in self.atoms.items():
+            value = found.eval(variable, model_completion=True).as_long()
+            one = self.prover.space.ranges.get(atom.partition(".")[2])
+            is_name = one is not None and one.names is not None
+            case[atom] = names[value] if is_name else value
+        cases = AskedCases(
+            self.asked, self.prover.space, self.prover.data.dtype, self.model.ask
+        )
+        return bool(cases.broken(columns_of(case, 1), 1)[0])
+
+
+def _compared(operator: str, one: Any, two: Any) -> Any:
+    return {
+        "==": one == two, "!=": one != two, "<": one < two,
+        "<=": one <= two, ">": one > two, ">=": one >= two,
+    }[operator]  # fmt: skip

@@ -1,0 +1,79 @@
+"""Proofs as results: of a property alone, or beside campaigns that found nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from nomos.domain.domain import Domain
+from nomos.errors import StoreError
+from nomos.results.identity import bug_id
+from nomos.results.result import Counts, Proof, Result, Subject
+from nomos.results.verdict import with_proof
+from nomos.runner.campaigns.fingerprint import fingerprint
+from nomos.runner.jobs import Prepared
+from nomos.runner.live import Reopened
+from nomos.store.store import Store
+from nomos.verify.prove import ProofOptions, Prover, open_proof
+from nomos.verify.question.symbolic import NotProvable
+
+
+class Proofs:
+    """Proves properties of jobs; reads each model once, and stores what came of it."""
+
+    def __init__(
+        self, options: ProofOptions, store: Store | None, warn: Callable[[str], None]
+    ) -> None:
+        self.options, self.store, self.warn = options, store, warn
+        self._provers: dict[Domain, Prover] = {}
+        self._done: dict[str, Proof] = {}  # by what it depends on
+
+    def alone(self, live: Reopened) -> Result:
+        """Prove a property, and return that as a result without tested cases."""
+        prepared = live.prepared
+        subject, marks = prepared.subject, fingerprint(prepared)
+        proof = _named(self._proof(prepared), subject)
+        counts = Counts(seconds=proof.seconds, k=subject.k or 0)
+        blank = Result(subject, 0, 0, "proof", counts=counts, fingerprint=marks)
+        result = with_proof(blank, proof)
+        if self.store is not None:
+            try:
+                id = self.store.begin(result)
+                self.store.checkpoint(id, result, {}, finished=True)
+            except StoreError as error:
+                self.warn(f"this proof is not stored: {error}")
+        return replace(result, live=live)
+
+    def beside(self, result: Result) -> Result:
+        """Try a proof where a campaign found nothing, once for all its seeds."""
+        if result.verdict not in ("none-found", "holds"):
+            return result
+        assert isinstance(result.live, Reopened)
+        key = repr((result.subject.spec, fingerprint(result.live.prepared)))
+        if key not in self._done:
+            proof = self.alone(result.live).proof
+            assert proof is not None
+            self._done[key] = proof
+        return with_proof(result, self._done[key])
+
+    def _proof(self, prepared: Prepared) -> Proof:
+        """Prove one spec; what cannot be proved is open, with its reason and place."""
+        domain, program = prepared.domain, prepared.engine.program
+        try:
+            if domain not in self._provers:
+                self._provers[domain] = Prover(domain)
+            return self._provers[domain].verify(program, self.options)
+        except NotProvable as error:
+            return open_proof(error, program.spec, self.options)
+
+
+def _named(proof: Proof, subject: Subject) -> Proof:
+    """Give the case of a proof its name: it is called by its records and draws."""
+    bug = proof.witness
+    if bug is None:
+        return proof
+    numbers = [number for row in bug.rows for number in row]
+    parts = (*numbers, *bug.choices[len(bug.rows) :])
+    name = bug_id(subject.spec, subject.model, dict(subject.settings), parts)
+    failed = next((n for n, e in enumerate(subject.ensures) if e.text == bug.failed), 0)
+    return replace(proof, witness=replace(bug, id=name, failures=(failed,)))

@@ -1,0 +1,82 @@
+"""Linear models: a sum none of whose terms falls does not fall, rounding included.
+
+A library adds up the terms of all records in one order. Rounding keeps order, so what is
+calculated moves as its terms do, and no margin for rounding is needed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nomos.verify.engines.polygons import Polygon
+from nomos.verify.engines.regions import Component, LayerParts, Listed, Regions
+from nomos.verify.question.components import groups
+from nomos.verify.question.conditions import Violation, ordered_pairs
+from nomos.verify.question.formulas import Array
+
+
+def not_against_terms(
+    ways: list[Violation], regions: Regions, parts: LayerParts
+) -> list[Violation]:
+    """Return the violations that some term of a score moves towards."""
+    calls = len(regions.question.calls)
+    return [
+        way
+        for way in ways
+        if not any(
+            _is_against(way, one, two, *_moves(regions, parts, one, two))
+            for one, two in ordered_pairs(way, calls)
+        )
+    ]
+
+
+def _is_against(way: Violation, one: int, two: int, rises: Array, falls: Array) -> bool:
+    """Tell whether no score moves from call `one` to `two` as a violation needs."""
+    if way.labels is None:
+        return not falls[0]
+    a, b = way.labels[one], way.labels[two]
+    if len(rises) == 1:
+        return not (falls[0] if a else rises[0])
+    return not (falls[a] or rises[b])
+
+
+def _moves(
+    regions: Regions, parts: LayerParts, one: int, two: int
+) -> tuple[Array, Array]:
+    """Return of each score whether a term may be more in call `two`, and less."""
+    weights = regions.model.weights[0]
+    rises, falls = (np.zeros(len(weights), bool) for _ in range(2))
+    own = groups(regions.question, regions.space)
+    for group, component in zip(own, parts.components, strict=True):
+        for name in {name for _, name in group.slots}:
+            if group.slots.get((one, name)) == group.slots.get((two, name)):
+                continue
+            change = _change(regions, component, name, one, two)
+            if change is None:
+                return ~np.zeros_like(rises), ~np.zeros_like(falls)
+            columns, most, least = change
+            up, down = weights[:, columns] * most, weights[:, columns] * least
+            rises |= (np.maximum(up, down) > 0).any(axis=1)
+            falls |= (np.minimum(up, down) < 0).any(axis=1)
+    return rises, falls
+
+
+def _change(
+    regions: Regions, component: Component, name: str, one: int, two: int
+) -> tuple[list[int], Array, Array] | None:
+    """Return by how much columns of a feature are more in call `two`: most and least."""
+    before, after = (one, name), (two, name)
+    if isinstance(component, Polygon) and {before, after} <= component.forms.keys():
+        corners, _ = component.corners(component.root())
+        a, b, c = np.array(component.forms[after]) - component.forms[before]
+        apart = a * corners[0, :, 0] + b * corners[0, :, 1] + c
+        columns, numbers = regions.add.columns(name, np.array([0, 1 << 20]))
+        slope = np.sign(numbers[1] - numbers[0])
+        return columns, slope * apart.max(), slope * apart.min()
+    if isinstance(component, Listed) and len(component.table):
+        slots = component.table.slots
+        if {before, after} <= slots.keys():
+            columns, low = regions.add.columns(name, slots[before])
+            change = regions.add.columns(name, slots[after])[1] - low
+            return columns, change.max(axis=0), change.min(axis=0)
+    return None

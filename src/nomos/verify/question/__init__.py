@@ -1,0 +1,1 @@
+"""What a spec asks of a model: formulas, and its cases as tables."""

@@ -1,0 +1,123 @@
+"""Definitions, lists, quantifiers and `if` in proofs: answers are those of brute force."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from nomos.domain import Integer, OneHot, Schema
+from nomos.verify import NotProvable, ProofOptions, real, verify
+from tests.verify.triples import Triple, all_rows, brute_force, domain_of, spec_of
+
+pytest.importorskip("sklearn")
+pytestmark = pytest.mark.filterwarnings("ignore")  # networks are trained but a little
+SCHEMA = Schema(Integer("a", 0, 4), Integer("b", 0, 1), OneHot("c", ("x", "y")))
+ROWS = all_rows(SCHEMA, np.float32)
+PATIENT = ProofOptions(seconds=120, counting=120)
+FORMS = {
+    "a definition": """\
+import small;
+def raised(x, by) := x[a := x.a + by];
+def ordered(one, two) := one <= two;
+input x1;
+var x2 := raised(x1, randInt(1, 2));
+requires x2.a <= 4;
+output d1;
+output d2;
+{
+  d1 = predict(x1)
+  d2 = predict(x2)
+}
+ensures ordered(d1, d2);
+""",
+    "a condition that chooses a value": """\
+import small;
+input x1;
+var x2 := x1[a := if x1.b == 1 then x1.a + 1 else 4];
+requires x2.a <= 4;
+output d1;
+output d2;
+{
+  d1 = predict(x1)
+  d2 = predict(x2)
+}
+ensures if x1.c == "x" then d1 <= d2 else d2 <= d1;
+""",
+    "a condition that chooses a record": """\
+import small;
+input x1;
+var x2 := if x1.a > 2 then x1[a := 0] else x1[c := "y"];
+output d1;
+output d2;
+{
+  d1 = predict(x1)
+  d2 = predict(x2)
+}
+ensures d1 == d2;
+""",
+    "a list and quantifiers": """\
+import small;
+input xs[2];
+output d1;
+output d2;
+{
+  d1 = predict(xs[0])
+  d2 = predict(xs[1])
+}
+ensures (forall i in xs: xs[i].a == 1) ==> d1 <= d2;
+ensures (count i in xs: xs[i].b == 1) == 2 ==> d1 == d2;
+ensures (sum i in xs: xs[i].a) <= 7 || (exists i < j in xs: xs[i].a < xs[j].a) || d1 >= d2;
+""",
+}
+
+
+def models() -> dict[str, object]:
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.neural_network import MLPRegressor
+
+    values = ROWS @ [1.0, -0.7, 0.5, 0.3] + np.random.default_rng(1).normal(size=20)
+    labels = np.searchsorted(np.quantile(values, [0.4, 0.7]), values)
+    return {
+        "forest": RandomForestClassifier(3, max_depth=3, random_state=0).fit(
+            ROWS, labels
+        ),
+        "logistic": LogisticRegression().fit(ROWS, labels),
+        "network": MLPRegressor(
+            hidden_layer_sizes=(4,), max_iter=20, random_state=0
+        ).fit(ROWS, values),
+    }
+
+
+@pytest.mark.parametrize("kind", ["forest", "logistic", "network"])
+@pytest.mark.parametrize("form", FORMS)
+def test_forms_are_proved_as_brute_force_answers(
+    form: str, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(real, "SCHEMA_ROWS", 100)
+    model: object = models()[kind]
+    domain = domain_of(SCHEMA, model, ROWS, model.predict)  # type: ignore[attr-defined]  # an estimator
+    triple = Triple(spec_of(FORMS[form], domain), domain, FORMS[form], kind)
+    cases, bad = brute_force(triple)
+    proof = verify(triple.spec, domain, options=PATIENT)
+    assert (proof.cases, proof.violating) == (cases, (bad, bad))
+    assert proof.verdict == ("violated" if bad else "holds")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("predict(xs[1])", "predict(xs[int(d1)])", "which item"),
+        ("xs[i].b == 1", "abs(xs[i].b) == 1", "`abs` is not declared"),
+    ],
+)
+def test_forms_that_differ_by_case_are_refused_with_their_place(
+    old: str, new: str, reason: str
+) -> None:
+    model = models()["forest"]
+    domain = domain_of(SCHEMA, model, ROWS, model.predict)  # type: ignore[attr-defined]  # an estimator
+    text = FORMS["a list and quantifiers"].replace(old, new)
+    spec = spec_of(text, domain)
+    with pytest.raises(NotProvable) as caught:
+        verify(spec, domain)
+    assert "small.nom:" in caught.value.picture(spec.source)
