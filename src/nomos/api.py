@@ -101,7 +101,7 @@ def run_specs(  # noqa: PLR0913 - keywords
     True for `.nomos` at the project's root, False for nowhere. `handlers` are called
     with each event. `control` is a spec in which only chance can differ; it is run
     beside the others. The other keywords are those of `run`: budget, time, calls,
-    until_bug, search, batch, way, confirm, jobs. A spec that cannot be run is in
+    until_bug, search, inputs, batch, way, confirm, jobs. A spec that cannot be run is in
     `failures` of what is returned.
     """
     from nomos.runner.jobs import Job
@@ -223,6 +223,7 @@ def campaign_options(  # noqa: PLR0913 - keywords, each with a default
     until_bug: bool = False,
     max_crashes: int = 100,
     search: Any = "auto",
+    inputs: Any = None,
     way: Any = None,
     batch: int | None = None,
     confirm: int | str | None = None,
@@ -248,7 +249,7 @@ def campaign_options(  # noqa: PLR0913 - keywords, each with a default
         where = Workers(jobs=jobs, **workers)
     except TypeError:
         raise NomosError(f"unknown options: {', '.join(sorted(workers))}") from None
-    return Options(limits, way, search, batch, most, resume, accept, where)
+    return Options(limits, way, search, inputs, batch, most, resume, accept, where)
 
 
 def shown_results(run: Run) -> Results:
@@ -341,7 +342,8 @@ def live_of(subject: Subject, store: Path) -> Reopened:
 def replay(record: BugRecord, store: Path) -> tuple[Reopened, Any]:
     """Run a recorded bug again, alone; return the program and the case's outcome."""
     live = live_of(record.subject, store)
-    return live, live.prepared.engine.replay(record.bug.choices)
+    bug = record.bug
+    return live, live.prepared.engine.replay(bug.choices, bug.records)
 
 
 def _warn(message: str) -> None:

@@ -1,9 +1,14 @@
-"""Which cases a chunk holds: drawn from a campaign's stream, or with known choices."""
+"""Which cases a chunk holds: drawn from a campaign's stream, or with known choices.
+
+A case may also have records of its own, which a search has made. Then its inputs are
+these, and its other draws come from words that the search may have made as well.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from hashlib import blake2b
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -81,3 +86,126 @@ class ListedCases:
         """Return the draws of one case."""
         length = None if self.lengths is None else int(self.lengths[row])
         return ReplayedCase(tuple(self.known[row, :length].tolist()))
+
+
+Records = tuple[tuple[float, ...], ...]  # one for each input of a case
+
+
+class KnownCase(NamedTuple):
+    """A case to run alone: its choices, and its records where a search has made them.
+
+    In the choices, a made record stands by its mark, as an item of the source by its
+    place.
+    """
+
+    choices: tuple[int, ...]
+    records: Records = ()
+
+
+def mark_of(row: Array) -> int:
+    """Return what stands for a made record in the choices of a case: a number below 0."""
+    digest = blake2b(np.ascontiguousarray(row).tobytes(), digest_size=8).digest()
+    return -1 - (int.from_bytes(digest, "little") >> 1)
+
+
+@dataclass(frozen=True, slots=True)
+class MadeInputs:
+    """The cases of a search: their records, and the words of their other draws.
+
+    `rows` holds the records of one case after the other, `inputs` for each.
+    """
+
+    rows: Array
+    inputs: int
+    words: Array  # a row of words for each case
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def records(self, number: int) -> Array:
+        """Return the records of a case."""
+        return self.rows[number * self.inputs : (number + 1) * self.inputs]
+
+
+@dataclass(frozen=True, slots=True)
+class MadeCases:
+    """`count` cases of a search, from `start` on; the first of all has the number `first`.
+
+    They are run by a program whose source is the made rows.
+    """
+
+    stream: Stream
+    first: int
+    made: MadeInputs
+    start: int
+    count: int
+
+    def part(self, first: int, count: int) -> MadeCases:
+        """Return some of the cases."""
+        return MadeCases(self.stream, self.first, self.made, self.start + first, count)
+
+    def draws(self) -> ColumnDraws:
+        """Return the draws of all cases."""
+        return MadeDraws(self)
+
+    def alone(self, row: int) -> CaseDraws:
+        """Return the draws of one case."""
+        return MadeCase(self, row)
+
+    def place(self, row: int, position: int) -> int:
+        """Return where among the made rows the inputs of a case are."""
+        return (self.start + row) * self.made.inputs + position
+
+
+class MadeDraws(RandomDraws):
+    """The draws of consecutive cases of a search."""
+
+    def __init__(self, cases: MadeCases) -> None:
+        super().__init__(cases.stream, cases.first + cases.start, cases.count)
+        self.cases = cases
+
+    def words(self, position: int) -> Array:
+        """Return the words of all cases of the chunk at a position."""
+        made, start = self.cases.made, self.cases.start
+        own = position - made.inputs
+        if own >= made.words.shape[1]:
+            return super().words(position)
+        words: Array = made.words[start : start + self.count, own]
+        return words
+
+    def integers(
+        self, rows: Array | None, positions: Array | int, low: Array, high: Array
+    ) -> tuple[Array, Array | None]:
+        """Draw from low..high, both included; the inputs are the made ones."""
+        if isinstance(positions, int) and positions < self.cases.made.inputs:
+            numbers = np.arange(self.count) if rows is None else rows
+            first = self.cases.place(0, positions)
+            return numbers * self.cases.made.inputs + first, None
+        return super().integers(rows, positions, low, high)
+
+
+class MadeCase(RandomCase):
+    """The draws of one case of a search."""
+
+    def __init__(self, cases: MadeCases, row: int) -> None:
+        super().__init__(_OneRow(cases, row), row)
+        self.cases = cases
+
+    def integer(self, low: int, high: int) -> int:
+        """Draw from low..high, both included; the inputs are the made ones."""
+        position = len(self.choices)
+        if position >= self.cases.made.inputs:
+            return super().integer(low, high)
+        self.choices.append(self.cases.place(self.number, position))
+        return self.choices[-1]
+
+
+class _OneRow(Stream):
+    """The words of one case of a search."""
+
+    def __init__(self, cases: MadeCases, row: int) -> None:
+        self._draws = MadeDraws(cases.part(row, 1))
+
+    def word(self, position: int, case: int) -> int:
+        """Return one word."""
+        return int(self._draws.words(position)[0])

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from nomos.engine.alone import Alone, Case, Outcome, Verdict
 from nomos.engine.answers.asking import Answers
-from nomos.engine.cases import Cases, ListedCases
+from nomos.engine.cases import Cases, ListedCases, MadeCases, Records, mark_of
 from nomos.engine.choices import ReplayedCase
 from nomos.engine.coroutines.hub import no_collection
 from nomos.engine.coroutines.lanes import Lanes
@@ -76,9 +77,65 @@ class Engine:
         """Return how many cases there are, None where there are more than `limit`."""
         return space_within(self.program, limit, self.listed)
 
-    def replay(self, choices: tuple[int, ...]) -> Outcome:
-        """Run the case of these choices alone."""
-        return self.alone.run(ReplayedCase(choices))
+    def replay(self, choices: tuple[int, ...], records: Records = ()) -> Outcome:
+        """Run the case of these choices alone, with its own records where it has some."""
+        if not records:
+            return self.alone.run(ReplayedCase(choices))
+        made = np.array(records, dtype=self.program.source.dtype)
+        later = choices[len(made) :]
+        with self._drawing_from(made):
+            outcome = self.alone.run(ReplayedCase((*range(len(made)), *later)))
+        drawn = (*choices[: len(made)], *outcome.choices[len(made) :])
+        return replace(outcome, choices=drawn)
+
+    @contextmanager
+    def _drawing_from(self, rows: Array) -> Iterator[None]:
+        """Draw inputs from other rows for a while; nothing is remembered of them."""
+        before = self.program
+        kept = self.answers, self._repeated, self._came_back
+        self._draw_from(before.with_inputs(rows))
+        self.forget()
+        try:
+            yield
+        finally:
+            self._draw_from(before)
+            self.answers, self._repeated, self._came_back = kept
+
+    def _draw_from(self, program: Program) -> None:
+        self.program = self.alone.program = program
+        if self._lanes is not None:
+            self._lanes.program = program
+
+    def run_made(
+        self,
+        cases: MadeCases,
+        limits: Limits,
+        *,
+        batch: int | None = None,
+        one_by_one: bool = False,
+    ) -> Judged:
+        """Judge cases that have their own records, so many at once."""
+        parts: list[Judged] = []
+        size = batch or max(1, cases.count)
+        with self._drawing_from(cases.made.rows):
+            at = 0
+            while at < cases.count:
+                part = cases.part(at, min(size, cases.count - at))
+                if one_by_one:
+                    parts.append(self.run_rows(part, limits, at))
+                else:
+                    parts.append(self.run(part, limits))
+                at += len(parts[-1])
+                limits = Limits(
+                    limits.tests - int(parts[-1].accepted.sum()),
+                    limits.crashes - len(parts[-1].crashes),
+                )
+                if limits.tests < 1 or limits.crashes < 1:
+                    break
+        whole = _put_together(parts) if parts else _empty(0)
+        whole.moved = sum(part.moved for part in parts)
+        whole.seconds = sum(part.seconds for part in parts)
+        return _marked(whole, cases)
 
     def run(self, cases: Cases, limits: Limits, *, repeat: bool = True) -> Judged:
         """Judge cases in order until so many tests were made or so many crashed.
@@ -296,6 +353,24 @@ def _add_resolved(
             [outcome.gap for outcome in outcomes],
         )
         judged.violations = joined([judged.violations, found])
+
+
+def _marked(judged: Judged, cases: MadeCases) -> Judged:
+    """Let made records stand by their marks in the choices, and go with violations."""
+    made, found = cases.made, judged.violations
+
+    def marks(row: int) -> list[int]:
+        return [mark_of(record) for record in made.records(cases.start + row)]
+
+    if len(found):
+        rows = found.rows.tolist()
+        found.choices[:, : made.inputs] = [marks(row) for row in rows]
+        found.records = np.stack([made.records(cases.start + row) for row in rows])
+    judged.crashes = tuple(
+        replace(crash, choices=(*marks(crash.row), *crash.choices[made.inputs :]))
+        for crash in judged.crashes
+    )
+    return judged
 
 
 def _put_together(parts: list[Judged]) -> Judged:

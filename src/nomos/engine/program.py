@@ -103,6 +103,22 @@ class Program:
         if self.labels is not None and len(spec.inputs) > 1:
             self._check_labels_told_apart()
 
+    def with_inputs(
+        self, source: Array | Sequence[Any], labels: Sequence[Any] | None = None
+    ) -> Program:
+        """Return the same program with other inputs; made-up ones have no labels."""
+        other = copy.copy(self)
+        for name in ("can_remember", "label_column"):  # what was worked out of the old
+            other.__dict__.pop(name, None)
+        if isinstance(source, np.ndarray):
+            source = source.view()
+            source.flags.writeable = False
+        other.source, other.labels, other._is_value = source, labels, {}
+        other.rows = None
+        if isinstance(source, np.ndarray) and source.ndim > 1:
+            other.rows = SourceRows(source, self.schema)
+        return other
+
     @property
     def record_bytes(self) -> int:
         """How large a record is, as far as arrays are concerned."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from nomos.domain.domain import Domain
 
 Verdict = Literal["violated", "none-found", "holds", "failed"]
-Scope = Literal["sample", "inputs", "schema", "around"]
+Scope = Literal["sample", "inputs", "schema", "around", "mutated"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +79,21 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
+class Nearest:
+    """The row of the data nearest to a record that was made, and where they differ."""
+
+    row: int
+    changed: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Bug:
     """A violation that came back when it was run again, once for all its duplicates.
 
     `confirmed` says how it was run again. Only a bug that was run alone has its values:
-    `inputs` (inputs and vars) and `outputs` are described as plain data.
+    `inputs` (inputs and vars) and `outputs` are described as plain data. Where a search
+    has made the inputs, the bug holds its `records`, one for each, and how far they are
+    from the data; in the choices, a mark stands for each of them.
     """
 
     id: str
@@ -97,6 +107,8 @@ class Bug:
     is_new: bool = True  # not in the list of known bugs
     inputs: Mapping[str, Any] = field(default_factory=dict)
     outputs: Mapping[str, Any] = field(default_factory=dict)
+    records: tuple[tuple[float, ...], ...] = ()
+    nearest: tuple[Nearest, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +265,14 @@ def from_data(data: Mapping[str, Any]) -> Result:
 def bug_from_data(data: Mapping[str, Any]) -> Bug:
     """Return a bug from plain data."""
     tuples = {name: _tuple(data[name]) for name in ("choices", "failures")}
-    return Bug(**{**data, **tuples})
+    records = _tuple(map(tuple, data.get("records", ())))
+    nearest = _tuple(map(nearest_from_data, data.get("nearest", ())))
+    return Bug(**{**data, **tuples, "records": records, "nearest": nearest})
+
+
+def nearest_from_data(data: Mapping[str, Any]) -> Nearest:
+    """Return from plain data how far a record is from the data."""
+    return Nearest(data["row"], _tuple(data["changed"]))
 
 
 def _recorded(data: Mapping[str, Any]) -> Recorded:

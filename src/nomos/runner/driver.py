@@ -16,11 +16,13 @@ from typing import Any
 import numpy as np
 
 from nomos.engine.alone import Verdict
+from nomos.engine.cases import KnownCase
 from nomos.engine.judged import CrashedCase, Judged
 from nomos.errors import NomosError, Stop
 from nomos.results.result import Result
 from nomos.runner.campaigns.bugs import RunAlone
 from nomos.runner.campaigns.campaign import Campaign
+from nomos.runner.campaigns.generations import Generations
 from nomos.runner.campaigns.ranges import Plan, Range
 from nomos.runner.campaigns.recording import Recording
 from nomos.runner.events import Event, Finished, Handler, Started
@@ -30,6 +32,8 @@ from nomos.runner.jobs import Job, Prepared
 from nomos.runner.live import Reopened
 from nomos.runner.options import Options
 from nomos.runner.stopping import Signals, TimeUp, no_sudden_exit
+from nomos.search.guided import strategy
+from nomos.search.strategy import Material, Strategy
 from nomos.store.store import Store
 
 _AHEAD = 2  # ranges for each worker, so that none waits for the driver
@@ -181,7 +185,7 @@ class Driver:
 
     def _begin(self, number: int, job: Job, seed: int) -> _Active:
         about: About = self._ask("about", job, self.store is not None)
-        plan, space = self._plan_of(job, about)
+        plan, space = self._plan_of(job, about, seed)
         campaign = Campaign(
             about.subject,
             self.options,
@@ -213,8 +217,14 @@ class Driver:
             self._signals.set_alarm(self.options.budget.seconds + 1)
         return one
 
-    def _plan_of(self, job: Job, about: About) -> tuple[Plan, int | None]:
+    def _plan_of(self, job: Job, about: About, seed: int) -> tuple[Plan, int | None]:
         options, space = self.options, None
+        if options.makes_inputs:
+            searching = self._strategy(self._ask("material", job), about)
+            name = about.subject.property
+            return Generations(
+                searching, seed=seed, name=name, batch=options.batch
+            ), None
         if options.search == "exhaustive":
             self._ask("space", job, None)
         elif options.search == "auto":
@@ -222,6 +232,17 @@ class Driver:
         listed = options.search == "exhaustive" or space is not None
         total = about.ways if listed else None
         return Plan(next_first=0, total=total, batch=options.batch), space
+
+    def _strategy(self, material: Material, about: About) -> Strategy:
+        """Return how inputs are made; say so where nothing guides a guided search."""
+        guided = self.options.search == "guided"
+        if guided and material.unguided:
+            how = "mutated at random" if material.cuts is None else "made between cuts"
+            self.warn(
+                f"{about.subject.spec}: nothing tells how near a case comes to a"
+                f" violation ({material.unguided}), so inputs are {how}"
+            )
+        return strategy("guided" if guided else "mutated", material)
 
     def _ask(self, method: str, job: Job, *arguments: Any) -> Any:
         """Let a worker do something now, and wait for it."""
@@ -297,7 +318,7 @@ class Driver:
             return [_Entry(asked, answer=Answer(0, [_crashed(died.reason)]))]
         return [self._submit(one, half) for half in halves]
 
-    def _confirm(self, job: Job, cases: Sequence[tuple[int, ...]]) -> list[RunAlone]:
+    def _confirm(self, job: Job, cases: Sequence[KnownCase]) -> list[RunAlone]:
         """Run cases alone; one that kills its worker has crashed."""
         if not cases:
             return []

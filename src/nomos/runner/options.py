@@ -8,7 +8,8 @@ from typing import Any, Literal
 from nomos.engine.engine import Way
 from nomos.errors import NomosError
 
-Search = Literal["auto", "random", "exhaustive"]
+Search = Literal["auto", "random", "exhaustive", "guided"]
+Inputs = Literal["data", "mutated"]
 RUN_ALONE = 300  # different violations that are run alone by default
 
 
@@ -70,8 +71,26 @@ class Options:
     budget: Budget = field(default_factory=Budget)
     way: Way | None = None
     search: Search = "auto"
+    inputs: Inputs | None = None  # None: the data, unless the search makes its own
     batch: int | None = None  # the most cases of a chunk; None: chosen by speed
     confirm: int | None = RUN_ALONE  # how many violations are run alone; None: all
     resume: bool = False
     accept: bool = True  # whether the bugs found become known ones
     workers: Workers = field(default_factory=Workers)
+
+    def __post_init__(self) -> None:
+        if self.search == "exhaustive" and self.inputs == "mutated":
+            raise NomosError(
+                "`search` exhaustive tries the cases of the data: mutated inputs have"
+                " no end, so use random or guided"
+            )
+        if self.search == "guided" and self.inputs == "data":
+            raise NomosError(
+                "`search` guided makes its own inputs from the data: use random or"
+                " exhaustive for the data alone"
+            )
+
+    @property
+    def makes_inputs(self) -> bool:
+        """Whether inputs are made from the data, not drawn from them."""
+        return self.search == "guided" or self.inputs == "mutated"

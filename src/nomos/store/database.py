@@ -63,6 +63,11 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE INDEX latest_bugs ON bugs (campaign, number) WHERE latest AND how < 2;
     CREATE INDEX campaigns_by_spec ON campaigns (spec, model)
     """,
+    # 0.3: a bug whose inputs a search has made holds its records, and how far they are
+    # from the data.
+    """
+    ALTER TABLE bugs ADD COLUMN made TEXT NOT NULL DEFAULT '{}'
+    """,
 )
 
 _MOVE = "move the file away; the next run makes a new one, and cases/ stays as it is"

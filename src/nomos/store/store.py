@@ -11,7 +11,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from pathlib import Path
@@ -19,7 +19,14 @@ from typing import Any, Literal, Self
 
 from nomos.errors import StoreError
 from nomos.results.identity import canonical_json
-from nomos.results.result import Bug, Result, Subject, from_data, to_data
+from nomos.results.result import (
+    Bug,
+    Result,
+    Subject,
+    from_data,
+    nearest_from_data,
+    to_data,
+)
 from nomos.store.database import explained, open_database, transaction
 
 FOLDER = ".nomos"
@@ -31,7 +38,7 @@ CAME_BACK = 2  # violations whose `how` is below this are bugs
 
 _BUGS = (
     "SELECT bugs.id, campaign, spec, property, model, settings, seed, number,"
-    " choices, inputs, outputs, failed, seen, status, how, mask, gap, is_new"
+    " choices, inputs, outputs, failed, seen, status, how, mask, gap, is_new, made"
     " FROM bugs JOIN campaigns ON campaigns.id = campaign"
 )
 _ORDER = "ORDER BY campaign, number"
@@ -139,8 +146,8 @@ class Store:
         with self._writing():
             self._connection.executemany(
                 "INSERT INTO bugs (campaign, choices, id, number, inputs, outputs,"
-                " failed, seen, status, how, mask, gap, is_new, latest)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'open', ?, ?, ?, ?, 1)",
+                " failed, seen, status, how, mask, gap, is_new, made, latest)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'open', ?, ?, ?, ?, ?, 1)",
                 (_encoded(campaign, row) for row in new),
             )
             self._connection.executemany(
@@ -328,7 +335,13 @@ def _encoded(campaign: int, row: Row) -> tuple[object, ...]:
         row.seen,
         *(row.how, row.mask, row.gap),
         bug is None or bug.is_new,
+        "{}" if bug is None or not bug.records else _made(bug),
     )
+
+
+def _made(bug: Bug) -> str:
+    nearest = [asdict(one) for one in bug.nearest]
+    return json.dumps({"records": bug.records, "nearest": nearest})
 
 
 def _decoded(row: sqlite3.Row) -> Row:
@@ -348,6 +361,7 @@ def _decoded(row: sqlite3.Row) -> Row:
 
 def _record(row: sqlite3.Row) -> BugRecord:
     mask = int(row["mask"])
+    made = json.loads(row["made"])
     bug = Bug(
         id=row["id"],
         case=int(row["number"]),
@@ -360,6 +374,8 @@ def _record(row: sqlite3.Row) -> BugRecord:
         is_new=bool(row["is_new"]),
         inputs=dict(json.loads(row["inputs"])),
         outputs=dict(json.loads(row["outputs"])),
+        records=tuple(map(tuple, made.get("records", ()))),
+        nearest=tuple(map(nearest_from_data, made.get("nearest", ()))),
     )
     subject = Subject(
         spec=row["spec"],

@@ -12,7 +12,7 @@ import click
 
 from nomos import api
 from nomos.cli import exit_status
-from nomos.cli.campaigns.inputs import input_setting
+from nomos.cli.campaigns.inputs import InputsOrFile, input_setting
 from nomos.cli.options import (
     campaign_options,
     keeping_options,
@@ -57,10 +57,9 @@ _FILES = ("json_file", "html_file", "junit_file", "sarif_file", "events_file")
 )
 @click.option(
     "--inputs",
-    "inputs_file",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Draw inputs from a file: the domain's setting `inputs` or `pool`.",
+    type=InputsOrFile(),
+    help="data: inputs are those of the domain. mutated: made from them, within the"
+    " schema. FILE: drawn from a file, the domain's setting `inputs` or `pool`.",
 )
 @click.option(
     "--control",
@@ -169,7 +168,8 @@ def _jobs(
     from nomos.runner.project.params import each_setting
 
     settings = parse_settings(options["settings"])
-    file = options["inputs_file"]
+    given = options["inputs"]
+    file = given if isinstance(given, Path) else None
     return [
         Job(path, given | ({} if model is None else {"model": model}), loaded[path])
         for path in paths

@@ -32,6 +32,7 @@ def command(bug: str, output: Path | None, store: Path | None) -> None:
     from rich.console import Console
 
     from nomos.errors import NomosError
+    from nomos.results.describe import distances
     from nomos.report.bug import heading, picture, show_bug, write_files
 
     console = Console(highlight=False)
@@ -39,6 +40,8 @@ def command(bug: str, output: Path | None, store: Path | None) -> None:
         record = opened.bug(bug)
         folder = opened.path.parent
     console.print(heading(record), soft_wrap=True, end="")
+    for made in distances(record.bug):
+        console.print(made, soft_wrap=True, style="dim")
     try:
         live, outcome = api.replay(record, folder)
     except NomosError as error:

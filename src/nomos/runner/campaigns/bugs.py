@@ -15,9 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nomos.engine.alone import Verdict
+from nomos.engine.cases import KnownCase, Records
 from nomos.engine.judged import CrashedCase, Violations
 from nomos.results.identity import BugNames
-from nomos.results.result import Bug, Subject
+from nomos.results.result import Bug, Nearest, Subject
 from nomos.runner.campaigns.violations import How, ViolationTable
 from nomos.store.store import Row
 
@@ -38,9 +39,10 @@ class RunAlone:
     traceback: str
     inputs: Mapping[str, Any]
     outputs: Mapping[str, Any]
+    nearest: tuple[Nearest, ...] = ()  # to the records, where they were made
 
 
-Confirm = Callable[[Sequence[tuple[int, ...]]], list[RunAlone]]
+Confirm = Callable[[Sequence[KnownCase]], list[RunAlone]]
 
 
 @dataclass(slots=True)
@@ -64,6 +66,7 @@ class _Unnamed(NamedTuple):
     choices: tuple[int, ...]
     mask: int  # a bit for each `ensures` that does not hold
     gap: float | None
+    records: Records = ()
 
 
 @dataclass(slots=True)
@@ -127,7 +130,7 @@ class Bugs:
         step = 1 if self.until_bug else max(1, len(alone))
         for start in range(0, len(alone), step):
             some = alone[start : start + step]
-            outcomes = confirm([new.choices_of(number) for number in some])
+            outcomes = confirm([new.case_of(number) for number in some])
             self.totals.run_alone += len(some)
             for number, outcome in zip(some, outcomes, strict=True):
                 how[number] = _how(outcome)
@@ -244,6 +247,8 @@ class Bugs:
             is_new=is_new,
             inputs={} if outcome is None else outcome.inputs,
             outputs={} if outcome is None else outcome.outputs,
+            records=found.records,
+            nearest=() if outcome is None else outcome.nearest,
         )
 
     def keep(self, place: int, bug: Bug) -> None:
@@ -287,14 +292,17 @@ def _unnamed(found: Violations, first: int) -> list[_Unnamed]:
             tuple(choices[:length]),
             mask,
             None if math.isnan(gap) else gap,
+            found.case_of(number).records,
         )
-        for case, choices, length, mask, gap in zip(
-            (found.rows + first).tolist(),
-            found.choices.tolist(),
-            found.lengths.tolist(),
-            found.failed.tolist(),
-            found.gaps.tolist(),
-            strict=True,
+        for number, (case, choices, length, mask, gap) in enumerate(
+            zip(
+                (found.rows + first).tolist(),
+                found.choices.tolist(),
+                found.lengths.tolist(),
+                found.failed.tolist(),
+                found.gaps.tolist(),
+                strict=True,
+            )
         )
     ]
 

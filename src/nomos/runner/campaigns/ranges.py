@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from nomos.engine.judged import Judged
+from nomos.search.strategy import Proposal
 
 LARGEST = 32_768  # cases of a chunk; larger ones save nothing more
 SMALLEST = 64  # of the first chunk: something is seen at once, whatever the model takes
@@ -16,6 +20,8 @@ class Range:
     In a random search, `count` cases from number `first` on. In an exhaustive search,
     all cases of `count` ways to draw the inputs. Of these only the cases from `start`
     to `stop` are meant. `one_by_one` runs each alone and says which is under way.
+    `made` are the cases that a search has made, at most `batch` of them run at once;
+    with `signals`, it is told how near each came to a violation.
     """
 
     first: int
@@ -26,6 +32,9 @@ class Range:
     one_by_one: bool = False
     tests: int = 2**62  # where to stop early: nobody asks for more
     crashes: int = 2**62
+    made: Proposal | None = field(default=None, compare=False, repr=False)
+    batch: int | None = None
+    signals: bool = False
 
     def around(self, row: int) -> tuple[Range, Range]:
         """Return the cases before one case, and those behind it."""
@@ -64,6 +73,20 @@ class Plan:
         self._size = min(SMALLEST, batch or LARGEST)
 
     @property
+    def search(self) -> str:
+        """How cases are chosen."""
+        return "exhaustive" if self.is_listed else "random"
+
+    @property
+    def is_made(self) -> bool:
+        """Whether a search makes the inputs, so that they are not the data's."""
+        return False
+
+    def can_resume(self, next_case: int) -> bool:
+        """Tell whether a campaign can go on from a case; listed ones say so themselves."""
+        return True
+
+    @property
     def is_listed(self) -> bool:
         """Whether every case is tried."""
         return self.total is not None
@@ -73,8 +96,8 @@ class Plan:
         """Whether there is nothing left to plan."""
         return self.total is not None and self.next_first >= self.total
 
-    def next(self, wanted: float, cases_per_input: float) -> Range:
-        """Return the next range, with no more cases than are wanted."""
+    def next(self, wanted: float, cases_per_input: float) -> Range | None:
+        """Return the next range, with no more cases than are wanted; None: wait."""
         count = max(1, int(min(self._size, wanted)))
         if self.total is not None:
             count = max(1, int(self._size / max(1.0, cases_per_input)))
@@ -83,8 +106,10 @@ class Plan:
         self.next_first += count
         return planned
 
-    def took(self, seconds: float, cases: int) -> None:
-        """Learn how long a chunk took."""
+    def took(self, asked: Range, parts: Sequence[Judged]) -> None:
+        """Learn from the verdicts on a range; here, how long they took."""
+        seconds = sum(part.seconds for part in parts)
+        cases = sum(map(len, parts))
         if self.batch is not None:
             self._size = self.batch
         elif seconds > _LONGEST_S:
