@@ -54,6 +54,8 @@ class Encoding:
             case Integer(low=low, high=high) | Real(low=low, high=high):
                 if np.isfinite(low) and np.isfinite(high):
                     return float(low), float(high)
+            case _:
+                pass
         own = self.data[:, number]
         return float(own.min()), float(own.max())
 

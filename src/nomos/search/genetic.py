@@ -38,7 +38,7 @@ class Genetic:
         children = int(count * (1 - _FRESH))
         mother, father = (self._parents(rng, children) for _ in range(2))
         values = mother.values
-        swapped = rng.random(values.shape) < 0.5
+        swapped: Array = np.less(rng.random(values.shape), 0.5)
         swapped[rng.random(children) > _CROSSED] = False
         values = np.where(swapped, father.values, values)
         bred = Proposal(

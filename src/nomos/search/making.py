@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from nomos.engine.cases import MadeCases, MadeInputs, Records
 from nomos.engine.program import Program
 from nomos.errors import OF_THE_CASE, NomosError
 from nomos.results.result import Nearest
-from nomos.search.material import Array, encoding_of, margins_of, material_of
+from nomos.search.material import encoding_of, margins_of, material_of
 from nomos.search.strategy import Material, Proposal
+
+Array = np.ndarray[Any, Any]
 
 
 class Making:

@@ -182,12 +182,13 @@ class _Judge:
 
 def _apart(operator: str, left: Array, right: Array) -> Array:
     """Return by how much a comparison of numbers holds."""
+    more: Array = right - left
     match operator:
         case "<=" | "<":
-            return right - left
+            return more
         case ">=" | ">":
-            return left - right
+            return -more
         case "==":
-            return -np.abs(left - right)
+            return -np.abs(more)
         case _:
-            return np.abs(left - right)
+            return np.abs(more)

@@ -92,7 +92,7 @@ def _tree_cuts(trees: Trees, encoding: Encoding) -> tuple[Array, ...]:
         if isinstance(feature, OneHot | Category):
             own = np.arange(low, high + 1) if places else np.array([low])
         elif isinstance(feature, Real):
-            own = np.concatenate([keys.thresholds[place] for place in places] or [[]])
+            own = np.concatenate([np.empty(0), *(keys.thresholds[p] for p in places)])
         else:
             own = keys.starts(feature.name)
         own = own[(own > low) & (own <= high)].astype(np.float64)

@@ -25,7 +25,8 @@ def words(rng: np.random.Generator, count: int) -> Array:
 def moved_words(rng: np.random.Generator, old: Array) -> Array:
     """Return words of which some are fresh and some a little larger or smaller."""
     what = rng.random(old.shape)
-    step = (rng.normal(0, 1, old.shape) * _WORD_STEP).astype(np.int64).view(np.uint64)
+    size = np.asarray(rng.normal(0, _WORD_STEP, old.shape))
+    step = size.astype(np.int64).view(np.uint64)
     moved = np.where(what < _FRESH_WORD + _MOVED_WORD, old + step, old)
     return np.where(what < _FRESH_WORD, words(rng, len(old)), moved)
 
@@ -36,7 +37,8 @@ def uniform(material: Material, rng: np.random.Generator, count: int) -> Array:
     share = rng.random(shape)
     size = material.high - material.low
     counted = np.floor(share * (size + 1)).clip(0, size)
-    return material.low + np.where(material.whole, counted, share * size)
+    values: Array = material.low + np.where(material.whole, counted, share * size)
+    return values
 
 
 def changed(material: Material, rng: np.random.Generator, values: Array) -> Array:

@@ -32,8 +32,8 @@ def command(bug: str, output: Path | None, store: Path | None) -> None:
     from rich.console import Console
 
     from nomos.errors import NomosError
-    from nomos.results.describe import distances
     from nomos.report.bug import heading, picture, show_bug, write_files
+    from nomos.results.describe import distances
 
     console = Console(highlight=False)
     with api.open_store(store) as opened:
