@@ -167,7 +167,8 @@ class Campaign:
         for judged in parts:
             if not self.stop:
                 events += self._take(judged, confirm)
-        self.plan.took(asked, parts)
+        self.plan.took(sum(p.seconds for p in parts), sum(len(p) for p in parts))
+        self.plan.learn(asked, parts)
         if not self.plan.is_listed:
             self.next_first = self.next_case
         elif is_whole and not self.stop:

@@ -56,7 +56,7 @@ class Generations(Plan):
         self._waits = self.strategy.learns
         return planned
 
-    def took(self, asked: Range, parts: Sequence[Judged]) -> None:
+    def learn(self, asked: Range, parts: Sequence[Judged]) -> None:
         """Learn from a generation, when all of it is there."""
         if not self.strategy.learns or asked.made is None:
             return

@@ -106,10 +106,11 @@ class Plan:
         self.next_first += count
         return planned
 
-    def took(self, asked: Range, parts: Sequence[Judged]) -> None:
-        """Learn from the verdicts on a range; here, how long they took."""
-        seconds = sum(part.seconds for part in parts)
-        cases = sum(map(len, parts))
+    def learn(self, asked: Range, parts: Sequence[Judged]) -> None:
+        """Take in the verdicts on a range; here they change nothing."""
+
+    def took(self, seconds: float, cases: int) -> None:
+        """Learn how long a chunk took."""
         if self.batch is not None:
             self._size = self.batch
         elif seconds > _LONGEST_S:
