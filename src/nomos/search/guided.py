@@ -13,15 +13,16 @@ from nomos.search.strategy import Material, Proposal, Strategy, Told, joined
 
 Array = np.ndarray[Any, Any]
 _SIZE = 100  # cases of a generation
-_REDRAWN = 1 / 3  # of the features, where cases are made between the cuts of trees
+_ALL = 0.5  # of the cases between the cuts of trees have all their features redrawn
 
 
 @dataclass(slots=True)
 class Boundaries(Mutated):
-    """Rows of the data with a third of their features between other cuts of the trees.
+    """Rows of the data with some or all features moved between other cuts of the trees.
 
     The trees answer alike between two cuts, so each such stretch is as likely, however
-    short it is.
+    short it is. A fault that several features lead to takes many moves at once, and one
+    near the data takes few: half of the cases have any share of their features moved.
     """
 
     def some(self, rng: np.random.Generator, count: int) -> Proposal:
@@ -29,13 +30,14 @@ class Boundaries(Mutated):
         material = self.material
         assert material.cuts is not None
         values, origins = real_rows(material, rng, count)
+        share = np.where(rng.random(count) < _ALL, 1.0, rng.random(count))
         for column, cuts in enumerate(material.cuts):
-            at = np.flatnonzero(rng.random(count) < _REDRAWN)
+            at = np.flatnonzero(rng.random(count) < share)
             stretch = rng.integers(0, len(cuts), len(at))
             whole = material.whole[column]
             ends = np.append(cuts[1:], material.high[column] + whole)
-            share = rng.random(len(at)) * (ends - cuts)[stretch]
-            values[at, column] = cuts[stretch] + (np.floor(share) if whole else share)
+            along = rng.random(len(at)) * (ends - cuts)[stretch]
+            values[at, column] = cuts[stretch] + (np.floor(along) if whole else along)
         return Proposal(values, words(rng, count), origins)
 
 
