@@ -27,10 +27,14 @@ class Domain:
 
     `verifies` says which functions are a model and nothing else, for `nomos verify`:
     with `{"predict": "model"}`, `predict(x)` is what `self.model.predict` says of x.
+
+    `classes` says which answers functions may give, as in `{"predict": (0, 1)}`: of a
+    `@total` function, an answer that decides nothing is then not asked for.
     """
 
     schema: ClassVar[Schema | None] = None
     verifies: ClassVar[Mapping[str, str]] = {}
+    classes: ClassVar[Mapping[str, Sequence[Any]]] = {}
 
     def inputs(self) -> Sequence[Any]:
         """Return the items that an input is drawn from."""

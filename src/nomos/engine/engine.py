@@ -57,6 +57,7 @@ class Engine:
         self._is_compiled = case is not None
         self.alone = Alone(program, case)
         self._lanes = Lanes(program) if self.way == "lanes" else None
+        self._asks_all = False
         self._most = max(_FEWEST, _MOST_BYTES // max(1, program.record_bytes))
         self.forget()
 
@@ -98,6 +99,7 @@ class Engine:
         try:
             yield
         finally:
+            self._asks_all = False
             self._draw_from(before)
             self.answers, self._repeated, self._came_back = kept
 
@@ -113,11 +115,16 @@ class Engine:
         *,
         batch: int | None = None,
         one_by_one: bool = False,
+        asks_all: bool = False,
     ) -> Judged:
-        """Judge cases that have their own records, so many at once."""
+        """Judge cases that have their own records, so many at once.
+
+        With `asks_all`, the model is also asked for answers that decide nothing.
+        """
         parts: list[Judged] = []
         size = batch or max(1, cases.count)
         with self._drawing_from(cases.made.rows):
+            self._asks_all = asks_all
             at = 0
             while at < cases.count:
                 part = cases.part(at, min(size, cases.count - at))
@@ -209,7 +216,7 @@ class Engine:
         if self.way == "rows":
             return self.run_rows(cases, limits)
         chunk = Chunk(self.program, cases.draws(), cases.count)
-        columns = Columns(chunk, self.answers)
+        columns = Columns(chunk, self.answers, asks_all=self._asks_all)
         resolved: dict[int, Outcome] = {}
         with np.errstate(all="ignore"):
             columns.generate()

@@ -169,6 +169,13 @@ class Program:
         found = self.functions.get(name)
         return found if isinstance(found, BoundBatched) else None
 
+    def classes_of(self, name: str) -> tuple[Any, ...] | None:
+        """Return all answers that a function may give; None where nobody says so."""
+        declared = getattr(type(self.domain), "classes", {})
+        if not isinstance(declared, Mapping) or name not in declared:
+            return None
+        return tuple(map(plain, declared[name]))
+
     def asks(self, name: str) -> bool:
         """Tell whether a function seems to call a batched one, however deep inside."""
         if name not in self._asks:

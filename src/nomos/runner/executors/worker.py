@@ -156,6 +156,7 @@ class Worker:
             Limits(asked.tests, asked.crashes),
             batch=asked.batch,
             one_by_one=asked.one_by_one,
+            asks_all=asked.signals,  # the scores of all are wanted, and come with them
         )
         # Of a whole generation at once: scores may depend on the batch.
         if asked.signals and count == asked.count:
