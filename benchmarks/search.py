@@ -42,13 +42,13 @@ from nomos.engine.cases import MadeCases
 from nomos.engine.choices import Stream
 from nomos.engine.engine import Limits
 from nomos.results.result import Result
+from nomos.runner.campaigns.planning import Planned, generations
 from nomos.runner.driver import Driver
-from nomos.runner.executors.worker import About
 from nomos.runner.jobs import Job, Prepared, Preparing
 from nomos.runner.options import Budget, Options
 from nomos.search.guided import strategy
 from nomos.search.making import Making
-from nomos.search.strategy import Material, Strategy, generator
+from nomos.search.strategy import generator
 
 CASES = Path(__file__).parents[1] / "casestudies"
 ROWS = 20_000
@@ -63,15 +63,6 @@ PLANTED_IN = ("german_credit", "empl_since_inc")
 _SURROGATE = 30_000  # cases of each kind that the regions of a network are told by
 
 
-class Searching(Driver):
-    """A driver that searches as it is told."""
-
-    strategy = "guided"
-
-    def _strategy(self, material: Material, about: About) -> Strategy:
-        return strategy(self.strategy, material)
-
-
 def prepared(case: str, spec: str, model: str = "nn") -> Prepared:
     """Load a property of a case study and its model."""
     loaded = api.load_spec(CASES / case / "specs" / f"{spec}.nom")
@@ -82,8 +73,14 @@ def prepared(case: str, spec: str, model: str = "nn") -> Prepared:
 def search(how: str, one: Prepared, seed: int, rows: int, *, all_of: bool) -> Result:
     """Search with so many rows; without `all_of`, until there is a bug."""
     budget = Budget(cases=10**9, calls=rows, until_bug=not all_of)
-    driver = Searching(CASES.parent, Options(budget=budget, search="guided"))
-    driver.strategy = how
+    driver = Driver(CASES.parent, Options(budget=budget, search="guided"))
+
+    def planning(options, about, seed, ask, warn):
+        return Planned(
+            generations(options, about, seed, strategy(how, ask("material")))
+        )
+
+    driver.planning = planning  # type: ignore[method-assign]  # one of ours
     run = driver.run([Job(Path(one.subject.spec), prepared=one)], [seed])
     for failure in run.failures:
         raise failure.error

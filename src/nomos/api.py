@@ -230,19 +230,27 @@ def campaign_options(  # noqa: PLR0913 - keywords, each with a default
     resume: bool = False,
     accept: bool = True,
     jobs: int = 1,
-    default_budget: int = 5000,
+    default_budget: int | None = None,
     **workers: Any,
 ) -> Options:
     """Return how campaigns are run, from the keywords that all callers share."""
-    from nomos.runner.options import RUN_ALONE, Budget, Options, Workers
+    from nomos.runner.options import (
+        DEFAULT_CASES,
+        EVERY_CASE_UP_TO,
+        RUN_ALONE,
+        Budget,
+        Options,
+        Workers,
+    )
 
     limits = Budget(
-        cases=default_budget if budget is None else budget,
+        cases=next(b for b in (budget, default_budget, DEFAULT_CASES) if b is not None),
         seconds=time,
         calls=calls,
         until_bug=until_bug,
         crashes=max_crashes,
         is_cap=budget is not None,
+        every=EVERY_CASE_UP_TO if budget is default_budget is None else None,
     )
     most = RUN_ALONE if confirm is None else None if confirm == "all" else int(confirm)
     try:

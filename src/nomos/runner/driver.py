@@ -22,8 +22,8 @@ from nomos.errors import NomosError, Stop
 from nomos.results.result import Result
 from nomos.runner.campaigns.bugs import RunAlone
 from nomos.runner.campaigns.campaign import Campaign
-from nomos.runner.campaigns.generations import Generations
-from nomos.runner.campaigns.ranges import Plan, Range
+from nomos.runner.campaigns.planning import planned_for
+from nomos.runner.campaigns.ranges import Range
 from nomos.runner.campaigns.recording import Recording
 from nomos.runner.events import Event, Finished, Handler, Started
 from nomos.runner.executors.crew import Answer, Crew, Died, InlineCrew, Task
@@ -32,8 +32,6 @@ from nomos.runner.jobs import Job, Prepared
 from nomos.runner.live import Reopened
 from nomos.runner.options import Options
 from nomos.runner.stopping import Signals, TimeUp, no_sudden_exit
-from nomos.search.guided import strategy
-from nomos.search.strategy import Material, Strategy
 from nomos.store.store import Store
 
 _AHEAD = 2  # ranges for each worker, so that none waits for the driver
@@ -78,6 +76,8 @@ class _Active:
 
 class Driver:
     """Runs jobs that share options, a store and workers."""
+
+    planning = staticmethod(planned_for)
 
     def __init__(  # noqa: PLR0913 - keywords
         self,
@@ -185,11 +185,13 @@ class Driver:
 
     def _begin(self, number: int, job: Job, seed: int) -> _Active:
         about: About = self._ask("about", job, self.store is not None)
-        plan, space = self._plan_of(job, about, seed)
+        ask = lambda method, *given: self._ask(method, job, *given)  # noqa: E731
+        planned = self.planning(self.options, about, seed, ask, self.warn)
+        space = planned.space
         campaign = Campaign(
             about.subject,
             self.options,
-            plan,
+            planned.plan,
             seed=seed,
             engine=about.engine,
             input_count=about.inputs,
@@ -211,38 +213,12 @@ class Driver:
                 campaign.search,
                 about.engine,
                 space,
+                planned.about_space,
             )
         )
         if self.options.budget.seconds is not None:
             self._signals.set_alarm(self.options.budget.seconds + 1)
         return one
-
-    def _plan_of(self, job: Job, about: About, seed: int) -> tuple[Plan, int | None]:
-        options, space = self.options, None
-        if options.makes_inputs:
-            searching = self._strategy(self._ask("material", job), about)
-            name = about.subject.property
-            return Generations(
-                searching, seed=seed, name=name, batch=options.batch
-            ), None
-        if options.search == "exhaustive":
-            self._ask("space", job, None)
-        elif options.search == "auto":
-            space = self._ask("space", job, options.budget.cases)
-        listed = options.search == "exhaustive" or space is not None
-        total = about.ways if listed else None
-        return Plan(next_first=0, total=total, batch=options.batch), space
-
-    def _strategy(self, material: Material, about: About) -> Strategy:
-        """Return how inputs are made; say so where nothing guides a guided search."""
-        guided = self.options.search == "guided"
-        if guided and material.unguided:
-            how = "mutated at random" if material.cuts is None else "made between cuts"
-            self.warn(
-                f"{about.subject.spec}: nothing tells how near a case comes to a"
-                f" violation ({material.unguided}), so inputs are {how}"
-            )
-        return strategy("guided" if guided else "mutated", material)
 
     def _ask(self, method: str, job: Job, *arguments: Any) -> Any:
         """Let a worker do something now, and wait for it."""

@@ -10,6 +10,8 @@ from nomos.errors import NomosError
 
 Search = Literal["auto", "random", "exhaustive", "guided"]
 Inputs = Literal["data", "mutated"]
+DEFAULT_CASES = 5000
+EVERY_CASE_UP_TO = 100_000  # that `auto` tries, where no budget was given
 RUN_ALONE = 300  # different violations that are run alone by default
 
 
@@ -17,18 +19,20 @@ RUN_ALONE = 300  # different violations that are run alone by default
 class Budget:
     """When a campaign ends; whichever comes first.
 
-    `is_cap` says that `cases` limits an exhaustive search too.
+    `is_cap` says that `cases` limits an exhaustive search too. Up to `every` cases,
+    `auto` tries all there are; None: as many as `cases` says.
     """
 
-    cases: int = 5000
+    cases: int = DEFAULT_CASES
     seconds: float | None = None
     calls: int | None = None
     until_bug: bool = False
     crashes: int = 100
     is_cap: bool = False
+    every: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("cases", "calls", "crashes"):
+        for name in ("cases", "calls", "crashes", "every"):
             value = getattr(self, name)
             if value is not None and (type(value) is not int or value < 1):
                 word = "budget" if name == "cases" else name

@@ -13,6 +13,7 @@ import click
 from nomos import api
 from nomos.cli import exit_status
 from nomos.cli.campaigns.inputs import InputsOrFile, input_setting
+from nomos.cli.campaigns.spaces import Spaces
 from nomos.cli.options import (
     campaign_options,
     keeping_options,
@@ -117,6 +118,7 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     jobs = _jobs(paths, loaded, root, config, options)
     seed = config.seed if options["seed"] is None else options["seed"]
     piped = STDOUT in [options[name] for name in _FILES]
+    spaces = Spaces()
     with ExitStack() as stack:
         signals = stack.enter_context(Signals())
         # What goes to standard output must be all that goes there.
@@ -130,13 +132,19 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
                 root=root,
                 options=run_options(options, config.budget),
                 store=keeping_store(root, options, console.warn),
-                handlers=[console.handle, *_event_file(options, output, running)],
+                handlers=[
+                    console.handle,
+                    spaces.handle,
+                    *_event_file(options, output, running),
+                ],
                 warn=console.warn,
                 control=control,
                 signals=signals,
             )
         _write_reports(run, root, options, output)
         console.finish(run.results, stored=not options["no_store"])
+        if not options["quiet"] and not piped:
+            spaces.tell()
     for failure in run.failures:
         click.echo(f"error: {failure.job.path}: {failure.error}", err=True)
     statuses = {exit_status(failure.error) for failure in run.failures}

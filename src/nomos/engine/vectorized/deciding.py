@@ -92,7 +92,7 @@ def _ask(
 
 
 def _depends(
-    columns: Columns, names: list[str], classes: list[Sequence[Any]], rows: Array
+    columns: Columns, names: list[str], classes: Sequence[Sequence[Any]], rows: Array
 ) -> Array:
     """Return which cases would be violated by some of the answers not known yet."""
     depends = np.zeros(len(rows), dtype=bool)

@@ -104,6 +104,10 @@ class Worker:
             ) from None
         return None
 
+    def estimated_space(self, job: Job) -> int | None:
+        """Return about how many cases there are; None where they cannot be listed."""
+        return self.prepared(job).engine.estimated_space()
+
     def material(self, job: Job) -> Material:
         """Return what a search has to know of a job."""
         return self._made_for(self.prepared(job)).material()
