@@ -1,6 +1,6 @@
 """Measure how many discriminatory inputs searches find, and how near to people they are.
 
-    python -m casestudies.census.measure [--seed 100] [--calls 20000]
+    python -m casestudies.census.measure [--seed 100] [--calls 200000]
 
 Prints, for each model and protected feature: the share of people of the test part,
 which is exact; the share of all rows that the schema allows, with its interval; and what
@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from casestudies.census.collecting import Collecting
 from casestudies.census.rivals import Aequitas, ExpGA
 from nomos import api
 from nomos.results.result import Result
@@ -26,29 +27,18 @@ from nomos.runner.campaigns.planning import Planned, generations
 from nomos.runner.driver import Driver
 from nomos.runner.jobs import Job, Prepared, Preparing
 from nomos.runner.options import Budget, Options
-from nomos.search.genetic import Genetic
 from nomos.search.guided import Guided
 from nomos.search.making import Making
 from nomos.search.mutation import Mutated, Uniform
-from nomos.search.strategy import Strategy, Told, generator
+from nomos.search.strategy import Told, generator
 
 HERE = Path(__file__).parent
 PROTECTED = ("sex", "race", "age")
 
 
-def collecting(material: Any) -> Strategy:
-    """Return a guided search that keeps what it has found, to find more like it."""
-    search = Guided(material, size=2000)
-    search.parts = [
-        Genetic(material, "trend", Mutated(material), collects=True, most=2000),
-        Genetic(material, "trend", Uniform(material), collects=True, most=2000),
-    ]
-    return search
-
-
 SEARCHES: dict[str, Any] = {
     "guided": Guided,
-    "guided, collecting": collecting,
+    "collecting": Collecting,
     "mutated": Mutated,
     "uniform": Uniform,
     "after ExpGA, in batches": ExpGA,
@@ -88,7 +78,9 @@ def one_by_one(one: Prepared, how: Any, seed: int, calls: int) -> tuple[int, flo
     assert schema is not None
     feature = one.subject.property
     column = schema.place(feature)[1].start
-    low, high = (int(side[column]) for side in (making._encoding.low, making._encoding.high))
+    low, high = (
+        int(side[column]) for side in (making._encoding.low, making._encoding.high)
+    )
     found: set[bytes] = set()
     asked = number = 0
     began = time.process_time()
@@ -160,7 +152,7 @@ def main() -> None:
     """Measure both models and all protected features."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seed", type=int, default=100)
-    parser.add_argument("--calls", type=int, default=20_000)
+    parser.add_argument("--calls", type=int, default=200_000)
     parser.add_argument("--models", nargs="*", default=["nn", "gb"])
     parser.add_argument("--specs", nargs="*", default=PROTECTED)
     given = parser.parse_args()

@@ -56,7 +56,9 @@ class Aequitas:
         new = cases.values[told.violated]
         if len(new):
             old = new[:0] if self.found is None else self.found
-            moved = (new[:, None] != old[None, -20:]).sum(axis=(0, 1)) if len(old) else 0
+            moved = (
+                (new[:, None] != old[None, -20:]).sum(axis=(0, 1)) if len(old) else 0
+            )
             self.weights = self.weights + np.asarray(moved) / max(1, len(new) * 20)
             self.found = np.concatenate([old, new])[-_MOST_KEPT:]
 

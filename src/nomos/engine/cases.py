@@ -7,7 +7,6 @@ these, and its other draws come from words that the search may have made as well
 from __future__ import annotations
 
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -16,6 +15,7 @@ from nomos.engine.choices import CaseDraws, RandomCase, ReplayedCase, Stream
 from nomos.engine.vectorized.drawing import ColumnDraws, RandomDraws, ReplayedDraws
 
 Array = np.ndarray[Any, Any]
+_MIXING = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Cases(Protocol):
@@ -102,10 +102,20 @@ class KnownCase(NamedTuple):
     records: Records = ()
 
 
-def mark_of(row: Array) -> int:
-    """Return what stands for a made record in the choices of a case: a number below 0."""
-    digest = blake2b(np.ascontiguousarray(row).tobytes(), digest_size=8).digest()
-    return -1 - (int.from_bytes(digest, "little") >> 1)
+def marks_of(rows: Array) -> Array:
+    """Return what stands for made records in the choices of a case: numbers below 0.
+
+    Different records have different marks, but for one chance in 2**63.
+    """
+    raw = np.ascontiguousarray(rows).view(np.uint8).reshape(len(rows), -1)
+    padded = np.pad(raw, ((0, 0), (0, -raw.shape[1] % 8)))
+    mixed = np.full(len(rows), raw.shape[1], dtype=np.uint64)
+    for column in padded.view(np.uint64).T:
+        mixed = (mixed ^ column) * _MIXING
+        mixed ^= mixed >> np.uint64(29)
+    mixed = (mixed * _MIXING) ^ (mixed >> np.uint64(32))
+    marks: Array = -1 - (mixed >> np.uint64(1)).astype(np.int64)
+    return marks
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +131,6 @@ class MadeInputs:
 
     def __len__(self) -> int:
         return len(self.words)
-
-    def records(self, number: int) -> Array:
-        """Return the records of a case."""
-        return self.rows[number * self.inputs : (number + 1) * self.inputs]
 
 
 @dataclass(frozen=True, slots=True)

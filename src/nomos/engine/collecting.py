@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nomos.engine.alone import Outcome, Verdict
-from nomos.engine.cases import MadeCases, mark_of
+from nomos.engine.cases import MadeCases, marks_of
 from nomos.engine.judged import CrashedCase, Judged, Violations, joined, no_violations
 from nomos.engine.vectorized.chunk import Fate
 from nomos.engine.vectorized.columns import Columns
@@ -93,16 +93,19 @@ def add_resolved(
 def marked(judged: Judged, cases: MadeCases) -> Judged:
     """Let made records stand by their marks in the choices, and go with violations."""
     made, found = cases.made, judged.violations
-
-    def marks(row: int) -> list[int]:
-        return [mark_of(record) for record in made.records(cases.start + row)]
-
+    records = made.rows.reshape(len(made), made.inputs, -1)[cases.start :]
     if len(found):
-        rows = found.rows.tolist()
-        found.choices[:, : made.inputs] = [marks(row) for row in rows]
-        found.records = np.stack([made.records(cases.start + row) for row in rows])
+        found.records = records[found.rows]
+        marks = marks_of(found.records.reshape(-1, records.shape[2]))
+        found.choices[:, : made.inputs] = marks.reshape(-1, made.inputs)
     judged.crashes = tuple(
-        replace(crash, choices=(*marks(crash.row), *crash.choices[made.inputs :]))
+        replace(
+            crash,
+            choices=(
+                *marks_of(records[crash.row]).tolist(),
+                *crash.choices[made.inputs :],
+            ),
+        )
         for crash in judged.crashes
     )
     return judged

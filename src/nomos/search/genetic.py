@@ -22,15 +22,12 @@ _TOURNAMENT = 3
 class Genetic:
     """Keeps the nearest cases; of equally near ones, those nearest to the data.
 
-    Violations are not kept: one that was found leads to many that are no news. With
-    `collects` they are, for who wants as many as can be had.
+    Violations are not kept: one that was found leads to many that are no news.
     """
 
     material: Material
     key: Literal["margin", "trend"]
     fresh: Mutated  # where new cases come from
-    collects: bool = False
-    most: int = _KEPT
     kept: Proposal | None = None
     near: Array = field(default_factory=lambda: np.empty(0))
 
@@ -61,8 +58,7 @@ class Genetic:
     def learn(self, cases: Proposal, told: Told) -> None:
         """Take in what became of a generation."""
         near = told.margin if self.key == "margin" else told.trend
-        wanted = told.passed | told.violated if self.collects else told.passed
-        good = np.flatnonzero(wanted & np.isfinite(near))
+        good = np.flatnonzero(told.passed & np.isfinite(near))
         cases, near = cases.take(good), near[good]
         if self.kept is not None:
             cases = joined([self.kept, cases])
@@ -70,7 +66,7 @@ class Genetic:
         told_apart = np.column_stack([cases.values, cases.words.astype(np.float64)])
         first = np.sort(np.unique(told_apart, axis=0, return_index=True)[1])
         cases, near = cases.take(first), near[first]
-        order = np.lexsort((self._distance(cases), -near))[: self.most]
+        order = np.lexsort((self._distance(cases), -near))[:_KEPT]
         self.kept, self.near = cases.take(order), near[order]
 
     def _distance(self, cases: Proposal) -> Array:
