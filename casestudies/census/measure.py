@@ -56,7 +56,9 @@ def prepared(spec: str, model: str) -> Prepared:
 def searched(one: Prepared, how: Any, seed: int, calls: int) -> tuple[Result, float]:
     """Search with so many calls; return what was found, and the seconds of CPU."""
     budget = Budget(cases=10**9, calls=calls)
-    driver = Driver(HERE.parents[1], Options(budget=budget, search="guided"))
+    driver = Driver(
+        HERE.parents[1], Options(budget=budget, search="guided", confirm=30)
+    )
 
     def planning(options: Any, about: Any, seed: int, ask: Any, warn: Any) -> Planned:
         return Planned(generations(options, about, seed, how(ask("material"))))

@@ -93,7 +93,7 @@ class Encoding:
         """
         own = self.encode(self.decode(self.encode(row[None])))[0]
         differ = self.data != own
-        count = differ.sum(axis=1)
+        count = np.count_nonzero(differ, axis=1)
         fewest = np.flatnonzero(count == count.min())
         width = np.where(self.high > self.low, self.high - self.low, 1.0)
         far = (np.abs(self.data[fewest] - own) / width).sum(axis=1)
