@@ -108,7 +108,7 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     from nomos.report.console import RunConsole
     from nomos.runner.project.config import load_config
     from nomos.runner.project.naming import project_root
-    from nomos.runner.stopping import EXIT_STATUS, Signals
+    from nomos.runner.stopping import Signals
 
     paths = api.find_specs(specs)
     control = options["control"]
@@ -118,12 +118,12 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     jobs = _jobs(paths, loaded, root, config, options)
     seed = config.seed if options["seed"] is None else options["seed"]
     piped = STDOUT in [options[name] for name in _FILES]
-    spaces = Spaces()
+    spaces = Spaces(quiet=options["quiet"] or piped)
     with ExitStack() as stack:
         signals = stack.enter_context(Signals())
         # What goes to standard output must be all that goes there.
         output = stack.enter_context(own_stdout(piped))
-        console = RunConsole(quiet=options["quiet"] or piped)
+        console = RunConsole(quiet=spaces.quiet)
         with ExitStack() as running:
             running.enter_context(console)
             run = api.drive(
@@ -143,14 +143,20 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
             )
         _write_reports(run, root, options, output)
         console.finish(run.results, stored=not options["no_store"])
-        if not options["quiet"] and not piped:
-            spaces.tell()
+        spaces.tell()
+    sys.exit(_status(run, options["fail_on"], output))
+
+
+def _status(run: Run, fail_on: str, output: Output) -> int:
+    """Say what could not be run, and return the exit status of the command."""
+    from nomos.runner.stopping import EXIT_STATUS
+
     for failure in run.failures:
         click.echo(f"error: {failure.job.path}: {failure.error}", err=True)
     statuses = {exit_status(failure.error) for failure in run.failures}
-    statuses |= {status_of(result, options["fail_on"]) for result in run.results}
+    statuses |= {status_of(result, fail_on) for result in run.results}
     statuses.add(3 if output.has_failed or not run.results else 0)
-    sys.exit(EXIT_STATUS.get(run.stopped) or max(statuses))
+    return EXIT_STATUS.get(run.stopped) or max(statuses)
 
 
 def status_of(result: Result, fail_on: str) -> int:

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 class Spaces:
     """Listens to campaigns, and says of those that try not all cases how many there are."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, quiet: bool) -> None:
+        self.quiet = quiet
         self._lines: dict[str, None] = {}  # each once, in order
 
     def handle(self, event: Event) -> None:
@@ -30,7 +31,7 @@ class Spaces:
 
     def tell(self) -> None:
         """Print what was noted."""
-        for line in self._lines:
+        for line in self._lines if not self.quiet else ():
             click.echo(line)
 
 

@@ -310,11 +310,7 @@ class Campaign:
             ),
             reason=self.stop,
             problem=problem,
-            scope="mutated"
-            if self.plan.is_made
-            else "inputs"
-            if self.plan.is_listed
-            else "sample",
+            scope=self.plan.scope,
             is_complete=complete,
             space=self.space,
             rate=rate,

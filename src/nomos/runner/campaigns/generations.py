@@ -9,6 +9,7 @@ import numpy as np
 
 from nomos.engine.alone import Verdict
 from nomos.engine.judged import Judged
+from nomos.results.result import Scope
 from nomos.runner.campaigns.ranges import Plan, Range
 from nomos.search.strategy import Strategy, Told, generator
 
@@ -29,6 +30,11 @@ class Generations(Plan):
     def search(self) -> str:
         """How cases are chosen."""
         return "guided" if self.strategy.learns else "mutated"
+
+    @property
+    def scope(self) -> Scope:
+        """What a verdict speaks of."""
+        return "mutated"
 
     @property
     def is_made(self) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from nomos.engine.judged import Judged
+from nomos.results.result import Scope
 from nomos.search.strategy import Proposal
 
 LARGEST = 32_768  # cases of a chunk; larger ones save nothing more
@@ -76,6 +77,11 @@ class Plan:
     def search(self) -> str:
         """How cases are chosen."""
         return "exhaustive" if self.is_listed else "random"
+
+    @property
+    def scope(self) -> Scope:
+        """What a verdict speaks of."""
+        return "inputs" if self.is_listed else "sample"
 
     @property
     def is_made(self) -> bool:
