@@ -8,7 +8,7 @@ import numpy as np
 
 from casestudies.compas.data import GROUPS, load_people
 from nomos import Domain, Schema, batched, load_model
-from nomos.domain import Flag, Integer, OneHot
+from nomos.domain import Flag, Integer, OneHot, total
 
 MODELS = Path(__file__).parent / "models"
 
@@ -31,6 +31,7 @@ class Compas(Domain):
         OneHot("c_charge_degree", GROUPS["c_charge_degree"]),
     )
     verifies = {"predict": "model"}  # noqa: RUF012 - it is read and never changed
+    classes = {"predict": (0, 1, 2)}  # noqa: RUF012 - it is read and never changed
 
     def __init__(self, model: str = str(MODELS / "dt.onnx")) -> None:
         self.people = load_people("test")
@@ -50,6 +51,7 @@ class Compas(Domain):
         return people.rows, people.risks
 
     @batched
+    @total
     def predict(self, people):
         """Rate people: 0 low, 1 medium, 2 high risk."""
         return self.model.predict(people)

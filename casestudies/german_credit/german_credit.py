@@ -8,7 +8,7 @@ import numpy as np
 
 from casestudies.german_credit.data import LEVELS, ONE_HOTS, load_applicants
 from nomos import Domain, Schema, batched, load_model
-from nomos.domain import Flag, Integer, OneHot, Ordinal
+from nomos.domain import Flag, Integer, OneHot, Ordinal, total
 
 MODELS = Path(__file__).parent / "models"
 
@@ -33,6 +33,7 @@ class GermanCredit(Domain):
         Flag("foreign_worker"),
     )
     verifies = {"predict": "model"}  # noqa: RUF012 - it is read and never changed
+    classes = {"predict": (0, 1)}  # noqa: RUF012 - it is read and never changed
 
     def __init__(self, model: str = str(MODELS / "dt.onnx")) -> None:
         self.applicants = load_applicants("test")
@@ -52,6 +53,7 @@ class GermanCredit(Domain):
         return applicants.rows, applicants.granted
 
     @batched
+    @total
     def predict(self, applicants):
         """Decide on applicants: 1 granted, 0 refused."""
         return self.model.predict(applicants)

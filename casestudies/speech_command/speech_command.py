@@ -9,6 +9,7 @@ import numpy as np
 from casestudies.speech_command.data import LENGTH, WORDS, Clips, load_clips
 from casestudies.speech_command.spectrogram import BLOCK, SHAPE, spectrogram
 from nomos import Domain, ModelError, batched, load_model, random
+from nomos.domain import total
 from nomos.domain.show import Sound
 
 HERE = Path(__file__).parent
@@ -19,6 +20,8 @@ class SpeechCommand(Domain):
 
     Setting: `snr_db`, how many decibels the noise is below the clip.
     """
+
+    classes = {"predict": range(len(WORDS))}  # noqa: RUF012 - it is read and never changed
 
     def __init__(
         self,
@@ -38,6 +41,7 @@ class SpeechCommand(Domain):
         return self._clips.labels
 
     @batched
+    @total
     def predict(self, sounds):
         """Return the number of the word that the network hears.
 

@@ -104,8 +104,8 @@ def run_specs(  # noqa: PLR0913 - keywords
     True for `.nomos` at the project's root, False for nowhere. `handlers` are called
     with each event. `control` is a spec in which only chance can differ; it is run
     beside the others. With `verify`, a proof is tried where no violation was found.
-    The other keywords are those of `run`: budget, time, calls,
-    until_bug, search, batch, way, confirm, jobs. A spec that cannot be run is in
+    The other keywords are those of `run`: budget, time, calls, until_bug, search,
+    inputs, batch, way, confirm, groups, shrink, jobs. A spec that cannot be run is in
     `failures` of what is returned.
     """
     from nomos.runner.jobs import Job
@@ -256,6 +256,7 @@ def campaign_options(  # noqa: PLR0913 - keywords, each with a default
     until_bug: bool = False,
     max_crashes: int = 100,
     search: Any = "auto",
+    inputs: Any = None,
     way: Any = None,
     batch: int | None = None,
     confirm: int | str | None = None,
@@ -264,19 +265,27 @@ def campaign_options(  # noqa: PLR0913 - keywords, each with a default
     jobs: int = 1,
     groups: bool = True,
     shrink: bool = True,
-    default_budget: int = 5000,
+    default_budget: int | None = None,
     **workers: Any,
 ) -> Options:
     """Return how campaigns are run, from the keywords that all callers share."""
-    from nomos.runner.options import RUN_ALONE, Budget, Options, Workers
+    from nomos.runner.options import (
+        DEFAULT_CASES,
+        EVERY_CASE_UP_TO,
+        RUN_ALONE,
+        Budget,
+        Options,
+        Workers,
+    )
 
     limits = Budget(
-        cases=default_budget if budget is None else budget,
+        cases=next(b for b in (budget, default_budget, DEFAULT_CASES) if b is not None),
         seconds=time,
         calls=calls,
         until_bug=until_bug,
         crashes=max_crashes,
         is_cap=budget is not None,
+        every=EVERY_CASE_UP_TO if budget is default_budget is None else None,
     )
     most = RUN_ALONE if confirm is None else None if confirm == "all" else int(confirm)
     try:
@@ -284,7 +293,7 @@ def campaign_options(  # noqa: PLR0913 - keywords, each with a default
     except TypeError:
         raise NomosError(f"unknown options: {', '.join(sorted(workers))}") from None
     return Options(
-        limits, way, search, batch, most, resume, accept, where, groups, shrink
+        limits, way, search, inputs, batch, most, resume, accept, where, groups, shrink
     )
 
 
@@ -385,11 +394,12 @@ def replay(
     from nomos.shrinking.shrink import replay_shrunk
 
     live = live_of(record.subject, store)
+    bug = record.bug
     if shrunk:
-        if record.bug.shrunk is None:
-            raise NomosError(f"no smaller case was found for bug {record.bug.id}")
-        return live, replay_shrunk(live.prepared.engine, record.bug.shrunk)
-    return live, live.prepared.engine.replay(record.bug.choices, record.bug.rows)
+        if bug.shrunk is None:
+            raise NomosError(f"no smaller case was found for bug {bug.id}")
+        return live, replay_shrunk(live.prepared.engine, bug.shrunk)
+    return live, live.prepared.engine.replay(bug.choices, bug.records)
 
 
 def _warn(message: str) -> None:

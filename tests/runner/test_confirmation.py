@@ -184,7 +184,7 @@ def test_run_alone_is_asked_of_cases_in_order_and_once(many: Path) -> None:
     asked: list[tuple[int, ...]] = []
 
     def confirm(cases):
-        asked.extend(cases)
+        asked.extend(case.choices for case in cases)
         return [RunAlone(Verdict.VIOLATED, "", "", {}, {}) for _ in cases]
 
     subject = Subject("a.nom", "a", ensures=(Ensures("1", "d", 1),))

@@ -84,7 +84,9 @@ def test_an_older_store_gets_the_scripts_it_lacks(tmp_path: Path) -> None:
         "UPDATE campaigns SET note = note || 'er'",
     ]
     migrate(connection, tmp_path / DATABASE, scripts)
-    assert connection.execute("PRAGMA user_version").fetchone() == (5,)
+    assert connection.execute("PRAGMA user_version").fetchone() == (
+        len(MIGRATIONS) + 2,
+    )
     assert connection.execute("SELECT note FROM campaigns").fetchall() == [("older",)]
     connection.close()
 
@@ -116,7 +118,7 @@ def test_a_migration_that_fails_changes_nothing(tmp_path: Path) -> None:
     scripts = [*MIGRATIONS, "CREATE TABLE extra (id)", "no SQL"]
     with pytest.raises(sqlite3.OperationalError):
         migrate(connection, tmp_path / DATABASE, scripts)
-    assert connection.execute("PRAGMA user_version").fetchone() == (3,)
+    assert connection.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS),)
     assert connection.execute("PRAGMA table_info(extra)").fetchall() == []
     connection.close()
 

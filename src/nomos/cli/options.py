@@ -104,10 +104,12 @@ _CAMPAIGN = (
     ),
     click.option(
         "--search",
-        type=click.Choice(["auto", "random", "exhaustive"]),
+        type=click.Choice(["auto", "random", "exhaustive", "guided"]),
         default="auto",
         show_default=True,
-        help="auto: every case where the budget covers them all, else at random.",
+        help="auto: every case where the budget covers them all (without --budget:"
+        " 100,000), else at random."
+        " guided: made inputs, towards what the model's scores say is near a violation.",
     ),
     click.option(
         "--way",
@@ -230,9 +232,11 @@ _SHARED = (
 )
 
 
-def run_options(options: dict[str, Any], default_budget: int) -> Options:
+def run_options(options: dict[str, Any], default_budget: int | None) -> Options:
     """Return how campaigns are run, from the command line's options."""
     given = {name: options[name] for name in _SHARED if options.get(name) is not None}
+    if isinstance(options.get("inputs"), str):  # a file is a setting of the domain
+        given["inputs"] = options["inputs"]
     accept = options.get("fail_on", "any") == "any"
     return api.campaign_options(
         time=options["seconds"],

@@ -22,13 +22,19 @@ class Domain:
     `getFeat`, `setFeat` and `strConcat` may be overridden. `show(record)` may say what
     a record looks like (see nomos.domain.show). `training()` may give the records and
     labels that a model may be trained on, none of them among the inputs (`nomos repair`).
+    `scores(records)` may give the scores of each class for each record, class 0 first:
+    what guides a search (`--search guided`); a model that `verifies` names has its own.
 
     `verifies` says which functions are a model and nothing else, for `nomos verify`:
     with `{"predict": "model"}`, `predict(x)` is what `self.model.predict` says of x.
+
+    `classes` says which answers functions may give, as in `{"predict": (0, 1)}`: of a
+    `@total` function, an answer that decides nothing is then not asked for.
     """
 
     schema: ClassVar[Schema | None] = None
     verifies: ClassVar[Mapping[str, str]] = {}
+    classes: ClassVar[Mapping[str, Sequence[Any]]] = {}
 
     def inputs(self) -> Sequence[Any]:
         """Return the items that an input is drawn from."""

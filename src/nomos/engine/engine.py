@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -13,13 +14,26 @@ import numpy as np
 from nomos.domain.records import Column
 from nomos.engine.alone import Alone, Case, Outcome, Verdict
 from nomos.engine.answers.asking import Answers
-from nomos.engine.cases import Cases, ListedCases
+from nomos.engine.cases import Cases, ListedCases, MadeCases, Records
 from nomos.engine.choices import ReplayedCase
+from nomos.engine.collecting import (
+    add_resolved,
+    collect,
+    is_test,
+    marked,
+    put_together,
+    unjudged,
+)
 from nomos.engine.coroutines.hub import no_collection
 from nomos.engine.coroutines.lanes import Lanes
-from nomos.engine.judged import CrashedCase, Judged, Violations, joined, no_violations
+from nomos.engine.judged import Judged, Violations
 from nomos.engine.program import Program
-from nomos.engine.space import listed_by_running, listed_cases, space_within
+from nomos.engine.space import (
+    estimated_space,
+    listed_by_running,
+    listed_cases,
+    space_within,
+)
 from nomos.engine.vectorized.chunk import Chunk, Fate
 from nomos.engine.vectorized.columns import Columns
 from nomos.engine.vectorized.distinct import Distinct, keys_of
@@ -58,6 +72,7 @@ class Engine:
         self.is_compiled = case is not None
         self.alone = Alone(program, case)
         self._lanes = Lanes(program) if self.way == "lanes" else None
+        self._asks_all = False
         self._most = max(_FEWEST, _MOST_BYTES // max(1, program.record_bytes))
         self.forget()
 
@@ -88,26 +103,84 @@ class Engine:
         """Return how many cases there are, None where there are more than `limit`."""
         return space_within(self.program, limit, self.listed)
 
-    def replay(
-        self, choices: tuple[int, ...], rows: Sequence[Sequence[float]] = ()
-    ) -> Outcome:
-        """Run the case of these choices alone; with `rows`, they choose among those."""
-        source = self.program.source
-        try:
-            if len(rows):
-                self.program.source = np.array(rows, source.dtype)
-                self.program.source.flags.writeable = False
+    def estimated_space(self) -> int | None:
+        """Return about how many cases there are; None where they cannot be listed."""
+        return estimated_space(self.program, self.listed)
+
+    def replay(self, choices: tuple[int, ...], records: Records = ()) -> Outcome:
+        """Run the case of these choices alone, with its own records where it has some."""
+        if not records:
             return self.alone.run(ReplayedCase(choices))
+        made = np.array(records, dtype=self.program.source.dtype)
+        later = choices[len(made) :]
+        with self._drawing_from(made):
+            outcome = self.alone.run(ReplayedCase((*range(len(made)), *later)))
+        drawn = (*choices[: len(made)], *outcome.choices[len(made) :])
+        return replace(outcome, choices=drawn)
+
+    @contextmanager
+    def _drawing_from(self, rows: Array) -> Iterator[None]:
+        """Draw inputs from other rows for a while; nothing is remembered of them."""
+        before = self.program
+        kept = self.answers, self._repeated, self._came_back
+        self._draw_from(before.with_inputs(rows))
+        self.forget()
+        try:
+            yield
         finally:
-            self.program.source = source
+            self._asks_all = False
+            self._draw_from(before)
+            self.answers, self._repeated, self._came_back = kept
+
+    def _draw_from(self, program: Program) -> None:
+        self.program = self.alone.program = program
+        if self._lanes is not None:
+            self._lanes.program = program
+
+    def run_made(
+        self,
+        cases: MadeCases,
+        limits: Limits,
+        *,
+        batch: int | None = None,
+        one_by_one: bool = False,
+        asks_all: bool = False,
+    ) -> Judged:
+        """Judge cases that have their own records, so many at once.
+
+        With `asks_all`, the model is also asked for answers that decide nothing.
+        """
+        parts: list[Judged] = []
+        size = batch or max(1, cases.count)
+        with self._drawing_from(cases.made.rows):
+            self._asks_all = asks_all
+            at = 0
+            while at < cases.count:
+                part = cases.part(at, min(size, cases.count - at))
+                if one_by_one:
+                    parts.append(self.run_rows(part, limits, at))
+                else:
+                    parts.append(self.run(part, limits))
+                at += len(parts[-1])
+                limits = Limits(
+                    limits.tests - int(parts[-1].accepted.sum()),
+                    limits.crashes - len(parts[-1].crashes),
+                )
+                if limits.tests < 1 or limits.crashes < 1:
+                    break
+        whole = put_together(parts) if parts else unjudged(0)
+        whole.moved = sum(part.moved for part in parts)
+        whole.seconds = sum(part.seconds for part in parts)
+        return marked(whole, cases)
 
     def values(
         self, cases: Cases, rows: Array | None = None, *, with_outputs: bool = False
     ) -> tuple[Array, Array, dict[str, Column]]:
         """Return which cases come to their block, or its end, and what their names are.
 
-        The second result is where in the source the first input was drawn. Only the cases at `rows` are meant, if given. Those that only a run alone could
-        judge are left out.
+        The second result is where in the source the first input was drawn. Only the
+        cases at `rows` are meant, if given. Those that only a run alone could judge are
+        left out.
         """
         program = self.program
         chunk = Chunk(program, cases.draws(), cases.count)
@@ -156,7 +229,7 @@ class Engine:
             reached = tests >= limits.tests or crashes >= limits.crashes
             if reached or len(judged) < part.count:
                 break
-        whole = _put_together(parts) if parts else _empty(0)
+        whole = put_together(parts) if parts else unjudged(0)
         if repeat and len(whole.violations):
             whole.violations.came_back = self._repeat(whole.violations)
         whole.moved = self.answers.moved - moved
@@ -193,7 +266,7 @@ class Engine:
         if self.way == "rows":
             return self.run_rows(cases, limits)
         chunk = Chunk(self.program, cases.draws(), cases.count)
-        columns = Columns(chunk, self.answers)
+        columns = Columns(chunk, self.answers, asks_all=self._asks_all)
         resolved: dict[int, Outcome] = {}
         with np.errstate(all="ignore"):
             columns.generate()
@@ -201,7 +274,7 @@ class Engine:
             end = _cut(chunk, resolved, end, limits.tests)
             self._block(columns)
         end = self._resolve(chunk, cases, resolved, end, limits)
-        return _collect(columns, resolved, end)
+        return collect(columns, resolved, end)
 
     def run_rows(self, cases: Cases, limits: Limits, before: int = 0) -> Judged:
         """Judge cases one by one, saying which is under way, `before` cases behind it."""
@@ -210,12 +283,12 @@ class Engine:
         for row in range(cases.count):
             watch.mark(before + row)
             outcome = outcomes[row] = self.alone.run(cases.alone(row))
-            tests += _is_test(outcome)
+            tests += is_test(outcome)
             crashes += outcome.verdict is Verdict.CRASHED
             if tests >= limits.tests or crashes >= limits.crashes:
                 break
-        judged = _empty(len(outcomes))
-        _add_resolved(judged, outcomes, [])
+        judged = unjudged(len(outcomes))
+        add_resolved(judged, outcomes, [])
         return judged
 
     def _block(self, columns: Columns) -> None:
@@ -253,15 +326,11 @@ class Engine:
         return end
 
 
-def _is_test(outcome: Outcome) -> bool:
-    return outcome.accepted and outcome.verdict is not Verdict.DISCARDED
-
-
 def _cut(chunk: Chunk, resolved: dict[int, Outcome], end: int, tests: int) -> int:
     """Drop the cases behind the last one that the budget covers."""
     if end == chunk.size and len(chunk.rows) + len(resolved) <= tests:
         return end
-    early = [row for row, outcome in resolved.items() if _is_test(outcome)]
+    early = [row for row, outcome in resolved.items() if is_test(outcome)]
     here = chunk.rows[chunk.rows < end]
     counted = np.sort(np.concatenate([here, np.array(early, dtype=here.dtype)]))
     if len(counted) > tests:
@@ -269,101 +338,3 @@ def _cut(chunk: Chunk, resolved: dict[int, Outcome], end: int, tests: int) -> in
     if len(chunk.rows) and int(chunk.rows[-1]) >= end:
         chunk.keep(np.flatnonzero(chunk.rows < end))
     return end
-
-
-def _empty(count: int) -> Judged:
-    return Judged(
-        np.full(count, Verdict.DISCARDED, dtype=np.int8),
-        np.zeros(count, dtype=bool),
-        np.zeros(count, dtype=np.int32),
-        np.full(count, -1, dtype=np.int32),
-    )
-
-
-def _collect(columns: Columns, resolved: dict[int, Outcome], end: int) -> Judged:
-    """Put together what the chunk and the runs alone came to."""
-    chunk = columns.chunk
-    judged = _empty(end)
-    judged.calls[:] = chunk.calls[:end]
-    count = int(np.searchsorted(chunk.rows, end))  # of the cases before the end
-    rows = chunk.rows[:count]
-    judged.verdicts[rows] = Verdict.PASSED
-    judged.accepted[rows] = True
-    violated = np.flatnonzero(columns.failed[:count])
-    if len(violated):
-        judged.verdicts[rows[violated]] = Verdict.VIOLATED
-        judged.violations = Violations(
-            rows[violated],
-            *chunk.choices_of(violated),
-            columns.failed[violated],
-            columns.gaps[violated],
-            np.ones(len(violated), dtype=bool),
-        )
-    for gone, fates, reasons in chunk.left:
-        out = (gone < end) & (fates == Fate.DISCARDED)
-        judged.why[gone[out]] = reasons[out]
-    resolved = {row: outcome for row, outcome in resolved.items() if row < end}
-    _add_resolved(judged, resolved, chunk.reasons)
-    return judged
-
-
-def _add_resolved(
-    judged: Judged, resolved: dict[int, Outcome], reasons: list[str]
-) -> None:
-    """Take in the outcomes of cases that were run alone."""
-    reasons = list(reasons)
-    crashes, violated = [], []
-    for row, outcome in sorted(resolved.items()):
-        judged.verdicts[row] = outcome.verdict
-        judged.accepted[row] = _is_test(outcome)
-        judged.calls[row] = outcome.calls
-        judged.why[row] = -1
-        if outcome.verdict is Verdict.VIOLATED:
-            violated.append(row)
-        elif outcome.verdict is Verdict.CRASHED:
-            crash = CrashedCase(row, outcome.choices, outcome.why, outcome.traceback)
-            crashes.append(crash)
-        elif outcome.verdict is Verdict.DISCARDED:
-            if outcome.why not in reasons:
-                reasons.append(outcome.why)
-            judged.why[row] = reasons.index(outcome.why)
-    judged.crashes, judged.reasons = tuple(crashes), tuple(reasons)
-    if violated:
-        outcomes = [resolved[row] for row in violated]
-        found = Violations.of(
-            violated,
-            [outcome.choices for outcome in outcomes],
-            [outcome.failed for outcome in outcomes],
-            [outcome.gap for outcome in outcomes],
-        )
-        judged.violations = joined([judged.violations, found])
-
-
-def _put_together(parts: list[Judged]) -> Judged:
-    """Put together the verdicts on cases that follow each other."""
-    if len(parts) == 1:
-        return parts[0]
-    whole = Judged(
-        np.concatenate([part.verdicts for part in parts]),
-        np.concatenate([part.accepted for part in parts]),
-        np.concatenate([part.calls for part in parts]),
-        np.concatenate([part.why for part in parts]),
-    )
-    reasons: list[str] = []
-    crashes: list[CrashedCase] = []
-    violations = [no_violations()]
-    first = 0
-    for part in parts:
-        own = whole.why[first : first + len(part)]
-        own[part.why >= 0] += len(reasons)
-        reasons += part.reasons
-        crashes += [
-            CrashedCase(c.row + first, c.choices, c.error, c.traceback)
-            for c in part.crashes
-        ]
-        part.violations.rows = part.violations.rows + first
-        violations.append(part.violations)
-        first += len(part)
-    whole.reasons, whole.crashes = tuple(reasons), tuple(crashes)
-    whole.violations = joined(violations)
-    return whole

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from nomos.engine.cases import KnownCase
 from nomos.engine.vectorized.chunk import padded
 
 Array = np.ndarray[Any, Any]
@@ -20,7 +21,8 @@ class Violations:
     A row of `choices` holds the first `lengths` numbers that a case drew. `failed` has
     a bit for each `ensures` that does not hold. `gaps` say by how much the first of
     them is missed, NaN where that is no number. `came_back` marks the cases that were
-    violated again in a batch of violated cases alone.
+    violated again in a batch of violated cases alone. `records` holds the records of
+    each case where a search has made them: (cases, inputs, columns).
     """
 
     rows: Array
@@ -29,6 +31,7 @@ class Violations:
     failed: Array
     gaps: Array
     came_back: Array
+    records: Array | None = None
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -60,11 +63,19 @@ class Violations:
             self.failed[index],
             self.gaps[index],
             self.came_back[index],
+            None if self.records is None else self.records[index],
         )
 
     def choices_of(self, number: int) -> tuple[int, ...]:
         """Return the choices of one case."""
         return tuple(self.choices[number, : self.lengths[number]].tolist())
+
+    def case_of(self, number: int) -> KnownCase:
+        """Return one case, with its records where it has its own."""
+        if self.records is None:
+            return KnownCase(self.choices_of(number))
+        records = tuple(map(tuple, self.records[number].tolist()))
+        return KnownCase(self.choices_of(number), records)
 
 
 def joined(parts: Sequence[Violations]) -> Violations:
@@ -108,7 +119,8 @@ class Judged:
 
     `accepted` tells which cases got past `requires` and so spent budget; `calls` how
     many calls of the model each makes when run by itself. `why` numbers the reason of
-    each discarded case among `reasons`, -1 for the others.
+    each discarded case among `reasons`, -1 for the others. `signals` tell a search of
+    each case how near it came to a violation: (kinds, cases).
     """
 
     verdicts: Array
@@ -120,6 +132,7 @@ class Judged:
     crashes: tuple[CrashedCase, ...] = ()
     moved: int = 0
     seconds: float = 0.0
+    signals: Array | None = None
 
     def __len__(self) -> int:
         return len(self.verdicts)

@@ -100,6 +100,9 @@ class Program:
             self._check_labels_told_apart()
 
     def _draw_from(self, source: Any, labels: Sequence[Any] | None) -> None:
+        if isinstance(source, np.ndarray):
+            source = source.view()
+            source.flags.writeable = False
         self.source: Any = source  # a sequence, often an array
         self.rows: SourceRows | None = None  # the source, where it is an array of rows
         if isinstance(source, np.ndarray) and source.ndim > 1:
@@ -164,6 +167,13 @@ class Program:
         """Return a batched function, None if the name stands for no such thing."""
         found = self.functions.get(name)
         return found if isinstance(found, BoundBatched) else None
+
+    def classes_of(self, name: str) -> tuple[Any, ...] | None:
+        """Return all answers that a function may give; None where nobody says so."""
+        declared = getattr(type(self.domain), "classes", {})
+        if not isinstance(declared, Mapping) or name not in declared:
+            return None
+        return tuple(map(plain, declared[name]))
 
     def asks(self, name: str) -> bool:
         """Tell whether a function seems to call a batched one, however deep inside."""

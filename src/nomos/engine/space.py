@@ -19,6 +19,7 @@ from nomos.lang import core
 
 Array = np.ndarray[Any, Any]
 _CHUNK = 8192
+_TRIED_INPUTS, _MOST_COUNTED = 64, 100_000  # where the size of a space is estimated
 
 
 def input_count(program: Program) -> int:
@@ -134,3 +135,23 @@ def space_within(
     except EndlessRange:
         return None
     return count
+
+
+def estimated_space(
+    program: Program, listed: Callable[[int, int], Iterator[Array]]
+) -> int | None:
+    """Return about how many cases there are, from those of a few ways to draw inputs.
+
+    None where they cannot be listed.
+    """
+    ways = input_count(program)
+    counted = tried = 0
+    try:
+        for number in range(_TRIED_INPUTS):
+            counted += sum(map(len, listed(ways * number // _TRIED_INPUTS, 1)))
+            tried += 1
+            if counted > _MOST_COUNTED:
+                break
+    except EndlessRange:
+        return None
+    return round(counted / tried * ways)

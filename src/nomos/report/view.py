@@ -84,7 +84,9 @@ class FoundBug:
     @property
     def facts(self) -> tuple[str, ...]:
         """What is said of it beside its values."""
-        said = ["found by a proof" if self.bug.rows else f"case {self.bug.case:,}"]
+        said = [
+            "found by a proof" if self.bug.is_of_a_proof else f"case {self.bug.case:,}"
+        ]
         said += [f"met {self.seen:,} times"] if self.seen > 1 else []
         if self.bug.gap:
             said.append(f"misses by {Written([self.bug.gap]).text(self.bug.gap)}")

@@ -12,6 +12,7 @@ import numpy as np
 
 from nomos.domain.records import get_feature
 from nomos.domain.schema import Schema
+from nomos.results.result import Bug
 
 _LARGEST_ARRAY = 64  # numbers; of larger arrays only the shape and a checksum are kept
 _LONGEST_REPR = 500
@@ -51,6 +52,22 @@ def described(
         {name: value for name, value in data.items() if name not in outputs},
         {name: value for name, value in data.items() if name in outputs},
     )
+
+
+def distances(bug: Bug) -> list[str]:
+    """Say of each input that a search has made how far it is from the data."""
+    said = []
+    for number, near in enumerate(bug.nearest, 1):
+        which = f"input {number}" if len(bug.nearest) > 1 else "the input"
+        if near.changed:
+            differ = f"differs from its nearest row {near.row} in"
+            said.append(
+                f"{which} was made: it {differ} {len(near.changed)} features"
+                f" ({', '.join(near.changed)})"
+            )
+        else:
+            said.append(f"{which} was made, and is row {near.row} of the data")
+    return said
 
 
 def _array(value: np.ndarray[Any, Any], schema: Schema | None) -> Any:

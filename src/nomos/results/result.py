@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from nomos.domain.domain import Domain
 
 Verdict = Literal["violated", "none-found", "holds", "failed", "open"]
-Scope = Literal["sample", "inputs", "schema", "within", "around"]
+Scope = Literal["sample", "inputs", "mutated", "schema", "within", "around"]
 Settled = Literal["holds", "violated", "open"]
 
 
@@ -86,11 +86,21 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
+class Nearest:
+    """The row of the data nearest to a record that was made, and where they differ."""
+
+    row: int
+    changed: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Bug:
     """A violation that came back when it was run again, once for all its duplicates.
 
     `confirmed` says how it was run again. Only a bug that was run alone has its values:
-    `inputs` (inputs and vars) and `outputs` are described as plain data.
+    `inputs` (inputs and vars) and `outputs` are described as plain data. Where a search
+    has made the inputs, the bug holds its `records`, one for each, and how far they are
+    from the data; in the choices, a mark stands for each of them.
     """
 
     id: str
@@ -105,15 +115,13 @@ class Bug:
     inputs: Mapping[str, Any] = field(default_factory=dict)
     outputs: Mapping[str, Any] = field(default_factory=dict)
     shrunk: Shrunk | None = None  # a smaller case that breaks the property too
-    rows: tuple[tuple[float, ...], ...] = ()  # its records, where they are no inputs
+    records: tuple[tuple[float, ...], ...] = ()
+    nearest: tuple[Nearest, ...] = ()
 
-
-@dataclass(frozen=True, slots=True)
-class Nearest:
-    """The input that is nearest to a record: its place, and the features that differ."""
-
-    row: int
-    features: tuple[str, ...]
+    @property
+    def is_of_a_proof(self) -> bool:
+        """Whether a proof found it: it is no case of a campaign."""
+        return self.case < 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,18 +345,23 @@ def from_data(data: Mapping[str, Any]) -> Result:
 def bug_from_data(data: Mapping[str, Any]) -> Bug:
     """Return a bug from plain data."""
     tuples = {name: _tuple(data[name]) for name in ("choices", "failures")}
-    rows = tuple(map(_tuple, data.get("rows", ())))
-    shrunk = shrunk_from_data(data.get("shrunk"))
-    return Bug(**{**data, **tuples, "rows": rows, "shrunk": shrunk})
+    read = {
+        "records": tuple(map(_tuple, data.get("records", ()))),
+        "nearest": tuple(map(nearest_from_data, data.get("nearest", ()))),
+        "shrunk": shrunk_from_data(data.get("shrunk")),
+    }
+    return Bug(**{**data, **tuples, **read})
+
+
+def nearest_from_data(data: Mapping[str, Any]) -> Nearest:
+    """Return from plain data how far a record is from the data."""
+    return Nearest(data["row"], _tuple(data["changed"]))
 
 
 def proof_from_data(data: Mapping[str, Any]) -> Proof:
     """Return a proof from plain data."""
     violating, witness = data["violating"], data["witness"]
-    near = {
-        name: Nearest(one["row"], _tuple(one["features"]))
-        for name, one in data["nearest"].items()
-    }
+    near = {name: nearest_from_data(one) for name, one in data["nearest"].items()}
     read = {
         "violating": None if violating is None else (violating[0], violating[1]),
         "witness": None if witness is None else bug_from_data(witness),

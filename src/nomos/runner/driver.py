@@ -16,15 +16,18 @@ from pathlib import Path
 from typing import Any
 
 from nomos.engine.alone import Verdict
+from nomos.engine.cases import KnownCase
 from nomos.engine.judged import Judged
 from nomos.errors import NomosError, Stop
 from nomos.results.result import Result
 from nomos.runner.campaigns.bugs import RunAlone
 from nomos.runner.campaigns.campaign import LATE, Campaign
 from nomos.runner.campaigns.explaining import explained, request_of
-from nomos.runner.campaigns.ranges import Plan, Range
+from nomos.runner.campaigns.planning import planned_for
+from nomos.runner.campaigns.ranges import Range
 from nomos.runner.campaigns.recording import Recording
 from nomos.runner.events import Event, Finished, Handler, Started
+from nomos.runner.executors import crew_for
 from nomos.runner.executors.crew import Answer, Crew, Died, InlineCrew, Task
 from nomos.runner.executors.worker import About, Setting, Worker
 from nomos.runner.jobs import Job, Prepared
@@ -76,6 +79,8 @@ class _Active:
 class Driver:
     """Runs jobs that share options, a store and workers."""
 
+    planning = staticmethod(planned_for)
+
     def __init__(  # noqa: PLR0913 - keywords
         self,
         root: Path,
@@ -105,7 +110,7 @@ class Driver:
         """Run a campaign for each job and seed; Ctrl-C ends it in good order."""
         run = Run()
         if self._makes_crew:
-            self._crew = _crew(self.setting, self.options)
+            self._crew = crew_for(self.setting, self.options)
         # What is there now stays; the collector need not look at it again and again.
         gc.freeze()
         try:
@@ -186,11 +191,13 @@ class Driver:
 
     def _begin(self, number: int, job: Job, seed: int) -> _Active:
         about: About = self._ask("about", job, self.store is not None)
-        plan, space = self._plan_of(job, about)
+        ask = lambda method, *given: self._ask(method, job, *given)  # noqa: E731
+        planned = self.planning(self.options, about, seed, ask, self.warn)
+        space = planned.space
         campaign = Campaign(
             about.subject,
             self.options,
-            plan,
+            planned.plan,
             seed=seed,
             engine=about.engine,
             input_count=about.inputs,
@@ -212,6 +219,7 @@ class Driver:
                 campaign.search,
                 about.engine,
                 space,
+                planned.about_space,
             )
         )
         return one
@@ -223,16 +231,6 @@ class Driver:
             left = most - max(one.campaign.seconds for one in active)
             alarm = max(0.0, left) + 1
         self._signals.set_alarm(alarm)
-
-    def _plan_of(self, job: Job, about: About) -> tuple[Plan, int | None]:
-        options, space = self.options, None
-        if options.search == "exhaustive":
-            self._ask("space", job, None)
-        elif options.search == "auto":
-            space = self._ask("space", job, options.budget.cases)
-        listed = options.search == "exhaustive" or space is not None
-        total = about.ways if listed else None
-        return Plan(next_first=0, total=total, batch=options.batch), space
 
     def _ask(self, method: str, job: Job, *arguments: Any) -> Any:
         """Let a worker do something now, and wait for it."""
@@ -311,7 +309,7 @@ class Driver:
             return [_Entry(asked, answer=Answer(0, [died.judged()]))]
         return [self._submit(one, half) for half in halves]
 
-    def _confirm(self, job: Job, cases: Sequence[tuple[int, ...]]) -> list[RunAlone]:
+    def _confirm(self, job: Job, cases: Sequence[KnownCase]) -> list[RunAlone]:
         """Run cases alone; one that kills its worker has crashed."""
         if not cases:
             return []
@@ -399,13 +397,3 @@ def run_prepared(prepared: Prepared, seed: int, options: Options) -> Result:
     if run.stopped or not run.results:
         raise KeyboardInterrupt
     return run.results[0]
-
-
-def _crew(setting: Setting, options: Options) -> Crew:
-    if options.workers.engine == "ray":
-        from nomos.runner.executors.ray import RayCrew
-
-        return RayCrew(setting, options.workers)
-    from nomos.runner.executors.processes import ProcessCrew
-
-    return ProcessCrew(setting, options.workers)

@@ -24,6 +24,7 @@ class Started(Event):
     search: str
     engine: str
     space: int | None  # how many cases there are in all, where all are tried
+    about_space: int | None = None  # about how many there are, where not all are
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,7 @@ class Prepared:
 
     def values(self, bug: Bug) -> Mapping[str, Any] | None:
         """Return the values of a bug as they are at run time; None where it is gone."""
-        return self.engine.replay(bug.choices, bug.rows).values or None
+        return self.engine.replay(bug.choices, bug.records).values or None
 
 
 class Preparing:

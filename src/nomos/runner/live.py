@@ -45,4 +45,4 @@ class Reopened:
         """Return what the model says in a bug's case, whether it is violated or not."""
         if self._outputs is None:
             self._outputs = OutputsOf(self.prepared)
-        return self._outputs.outputs(bug.choices)
+        return self._outputs.outputs(bug.choices, bug.records)

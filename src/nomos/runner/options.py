@@ -8,7 +8,10 @@ from typing import Any, Literal
 from nomos.engine.engine import Way
 from nomos.errors import NomosError
 
-Search = Literal["auto", "random", "exhaustive"]
+Search = Literal["auto", "random", "exhaustive", "guided"]
+Inputs = Literal["data", "mutated"]
+DEFAULT_CASES = 5000
+EVERY_CASE_UP_TO = 100_000  # that `auto` tries, where no budget was given
 RUN_ALONE = 100  # different violations that are run alone by default
 
 
@@ -16,18 +19,20 @@ RUN_ALONE = 100  # different violations that are run alone by default
 class Budget:
     """When a campaign ends; whichever comes first.
 
-    `is_cap` says that `cases` limits an exhaustive search too.
+    `is_cap` says that `cases` limits an exhaustive search too. Up to `every` cases,
+    `auto` tries all there are; None: as many as `cases` says.
     """
 
-    cases: int = 5000
+    cases: int = DEFAULT_CASES
     seconds: float | None = None
     calls: int | None = None
     until_bug: bool = False
     crashes: int = 100
     is_cap: bool = False
+    every: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("cases", "calls", "crashes"):
+        for name in ("cases", "calls", "crashes", "every"):
             value = getattr(self, name)
             if value is not None and (type(value) is not int or value < 1):
                 word = "budget" if name == "cases" else name
@@ -70,6 +75,7 @@ class Options:
     budget: Budget = field(default_factory=Budget)
     way: Way | None = None
     search: Search = "auto"
+    inputs: Inputs | None = None  # None: the data, unless the search makes its own
     batch: int | None = None  # the most cases of a chunk; None: chosen by speed
     confirm: int | None = RUN_ALONE  # how many violations are run alone; None: all
     resume: bool = False
@@ -77,3 +83,20 @@ class Options:
     workers: Workers = field(default_factory=Workers)
     groups: bool = True  # whether bugs are put into groups, with rules
     shrink: bool = True  # whether the bugs that stand for groups are made smaller
+
+    def __post_init__(self) -> None:
+        if self.search == "exhaustive" and self.inputs == "mutated":
+            raise NomosError(
+                "`search` exhaustive tries the cases of the data: mutated inputs have"
+                " no end, so use random or guided"
+            )
+        if self.search == "guided" and self.inputs == "data":
+            raise NomosError(
+                "`search` guided makes its own inputs from the data: use random or"
+                " exhaustive for the data alone"
+            )
+
+    @property
+    def makes_inputs(self) -> bool:
+        """Whether inputs are made from the data, not drawn from them."""
+        return self.search == "guided" or self.inputs == "mutated"

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from nomos.diagnostics import Span
-from nomos.engine.alone import Alone
-from nomos.engine.choices import ReplayedCase
+from nomos.engine.cases import Records
+from nomos.engine.engine import Engine
 from nomos.engine.program import Program
 from nomos.lang import core
 from nomos.runner.jobs import Prepared
@@ -23,11 +23,13 @@ class OutputsOf:
         program = prepared.engine.program
         spec = replace(program.spec, ensures=(never,))
         self._outputs = spec.outputs
-        self._alone = Alone(
-            Program(spec, program.domain, program.functions, program.modules)
+        self._engine = Engine(
+            Program(spec, program.domain, program.functions, program.modules), "rows"
         )
 
-    def outputs(self, choices: tuple[int, ...]) -> Mapping[str, Any]:
+    def outputs(
+        self, choices: tuple[int, ...], records: Records = ()
+    ) -> Mapping[str, Any]:
         """Return the outputs of a case; none where it crashes."""
-        values = self._alone.run(ReplayedCase(choices)).values
+        values = self._engine.replay(choices, records).values
         return {name: values[name] for name in self._outputs if name in values}

@@ -65,6 +65,11 @@ MIGRATIONS: tuple[str, ...] = (
     """,
     # A smaller case that breaks the property too, as JSON; NULL where none was found.
     "ALTER TABLE bugs ADD COLUMN shrunk TEXT",
+    # 0.3: a bug whose inputs a search has made holds its records, and how far they are
+    # from the data.
+    """
+    ALTER TABLE bugs ADD COLUMN made TEXT NOT NULL DEFAULT '{}'
+    """,
 )
 
 _MOVE = "move the file away; the next run makes a new one, and cases/ stays as it is"

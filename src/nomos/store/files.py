@@ -153,6 +153,8 @@ def load_cases(folder: Path, spec: str) -> list[dict[str, Any]]:
 def _case(subject: Subject, bug: Bug) -> dict[str, Any]:
     """Return what is worth sharing: the campaign and its counts are one machine's."""
     data = {name: value for name, value in asdict(bug).items() if name in _KEPT}
+    if bug.records:
+        data["records"] = bug.records
     settings = dict(subject.settings)
     return {"spec": subject.spec, "model": subject.model, "settings": settings, **data}
 

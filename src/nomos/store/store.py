@@ -20,7 +20,14 @@ from typing import Any, Literal, Self
 from nomos.errors import StoreError
 from nomos.results.analysis import shrunk_from_data
 from nomos.results.identity import canonical_json
-from nomos.results.result import Bug, Result, Subject, from_data, to_data
+from nomos.results.result import (
+    Bug,
+    Result,
+    Subject,
+    from_data,
+    nearest_from_data,
+    to_data,
+)
 from nomos.results.verdict import with_proof
 from nomos.store.database import explained, open_database, transaction
 
@@ -33,7 +40,7 @@ CAME_BACK = 2  # violations whose `how` is below this are bugs
 
 _BUGS = (
     "SELECT bugs.id, campaign, spec, property, model, settings, seed, number,"
-    " choices, inputs, outputs, failed, seen, status, how, mask, gap, is_new, shrunk"
+    " choices, inputs, outputs, failed, seen, status, how, mask, gap, is_new, shrunk, made"
     " FROM bugs JOIN campaigns ON campaigns.id = campaign"
 )
 _ORDER = "ORDER BY campaign, number"
@@ -142,8 +149,8 @@ class Store:
         with self._writing():
             self._connection.executemany(
                 "INSERT INTO bugs (campaign, choices, id, number, inputs, outputs,"
-                " failed, seen, status, how, mask, gap, is_new, latest)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'open', ?, ?, ?, ?, 1)",
+                " failed, seen, status, how, mask, gap, is_new, made, latest)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'open', ?, ?, ?, ?, ?, 1)",
                 (_encoded(campaign, row) for row in new),
             )
             self._connection.executemany(
@@ -353,12 +360,18 @@ def _encoded(campaign: int, row: Row) -> tuple[object, ...]:
         row.seen,
         *(row.how, row.mask, row.gap),
         bug is None or bug.is_new,
+        "{}" if bug is None or not bug.records else _made(bug),
     )
 
 
 def _shrunk_text(bug: Bug) -> str:
     assert bug.shrunk is not None
     return json.dumps(asdict(bug.shrunk))
+
+
+def _made(bug: Bug) -> str:
+    nearest = [asdict(one) for one in bug.nearest]
+    return json.dumps({"records": bug.records, "nearest": nearest})
 
 
 def _decoded(row: sqlite3.Row) -> Row:
@@ -378,6 +391,7 @@ def _decoded(row: sqlite3.Row) -> Row:
 
 def _record(row: sqlite3.Row) -> BugRecord:
     mask = int(row["mask"])
+    made = json.loads(row["made"])
     bug = Bug(
         id=row["id"],
         case=int(row["number"]),
@@ -391,6 +405,8 @@ def _record(row: sqlite3.Row) -> BugRecord:
         inputs=dict(json.loads(row["inputs"])),
         outputs=dict(json.loads(row["outputs"])),
         shrunk=shrunk_from_data(json.loads(row["shrunk"] or "null")),
+        records=tuple(map(tuple, made.get("records", ()))),
+        nearest=tuple(map(nearest_from_data, made.get("nearest", ()))),
     )
     subject = Subject(
         spec=row["spec"],

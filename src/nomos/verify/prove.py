@@ -241,12 +241,12 @@ class _Attempt:
                 inputs, outputs = described(outcome.values, spec.outputs, schema)
                 witness = Bug(
                     id="",
-                    case=0,
+                    case=-1,
                     choices=choices,
                     failed=outcome.why,
                     inputs=inputs,
                     outputs=outputs,
-                    rows=rows,
+                    records=rows,
                 )
                 return witness, neighbours(cases, case, self.data)
         raise NotProvable("a violation that was found is none when it is run alone")

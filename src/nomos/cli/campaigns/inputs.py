@@ -1,10 +1,12 @@
-"""`nomos run --inputs FILE`: which of a domain's settings says where inputs come from."""
+"""`nomos run --inputs`: made inputs, or which of a domain's settings names a file."""
 
 from __future__ import annotations
 
 import inspect
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import click
 
 from nomos.errors import DomainError
 
@@ -12,6 +14,21 @@ if TYPE_CHECKING:
     from nomos.runner.project.specs import LoadedSpec
 
 NAMES = ("inputs", "pool")  # of the constructor's parameter, in order of preference
+
+
+class InputsOrFile(click.ParamType[Any]):
+    """`data`, `mutated`, or a file that exists."""
+
+    name = "data|mutated|FILE"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Any:
+        """Return the word, or the path."""
+        if value in ("data", "mutated") or isinstance(value, Path):
+            return value
+        file = click.Path(exists=True, dir_okay=False, path_type=Path)
+        return file.convert(value, param, ctx)
 
 
 def input_setting(spec: LoadedSpec, file: Path | None) -> dict[str, str]:

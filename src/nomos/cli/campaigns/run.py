@@ -12,7 +12,8 @@ import click
 
 from nomos import api
 from nomos.cli import exit_status
-from nomos.cli.campaigns.inputs import input_setting
+from nomos.cli.campaigns.inputs import InputsOrFile, input_setting
+from nomos.cli.campaigns.spaces import Spaces
 from nomos.cli.options import (
     campaign_options,
     explaining_options,
@@ -78,10 +79,9 @@ _FILES = ("json_file", "html_file", "junit_file", "sarif_file", "events_file")
 )
 @click.option(
     "--inputs",
-    "inputs_file",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Draw inputs from a file: the domain's setting `inputs` or `pool`.",
+    type=InputsOrFile(),
+    help="data: inputs are those of the domain. mutated: made from them, within the"
+    " schema. FILE: drawn from a file, the domain's setting `inputs` or `pool`.",
 )
 @click.option(
     "--control",
@@ -138,7 +138,7 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     from nomos.report.console import RunConsole
     from nomos.runner.project.config import load_config
     from nomos.runner.project.naming import project_root
-    from nomos.runner.stopping import EXIT_STATUS, Signals
+    from nomos.runner.stopping import Signals
 
     paths = api.find_specs(specs)
     control = options["control"]
@@ -151,11 +151,12 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     if options["sanity"]:
         sys.exit(_sanity(jobs, root, seed, how))
     piped = STDOUT in [options[name] for name in _FILES]
+    spaces = Spaces(quiet=options["quiet"] or piped)
     with ExitStack() as stack:
         signals = stack.enter_context(Signals())
         # What goes to standard output must be all that goes there.
         output = stack.enter_context(own_stdout(piped))
-        console = RunConsole(quiet=options["quiet"] or piped)
+        console = RunConsole(quiet=spaces.quiet)
         with ExitStack() as running:
             running.enter_context(console)
             run = api.drive(
@@ -164,7 +165,11 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
                 root=root,
                 options=how,
                 store=keeping_store(root, options, console.warn),
-                handlers=[console.handle, *_event_file(options, output, running)],
+                handlers=[
+                    console.handle,
+                    spaces.handle,
+                    *_event_file(options, output, running),
+                ],
                 warn=console.warn,
                 control=control,
                 signals=signals,
@@ -172,10 +177,20 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
             )
         write_reports(run, root, options, output)
         console.finish(run.results, stored=not options["no_store"])
+        spaces.tell()
+    sys.exit(_status(run, options["fail_on"], output))
+
+
+def _status(run: Run, fail_on: str, output: Output) -> int:
+    """Say what could not be run, and return the exit status of the command."""
+    from nomos.runner.stopping import EXIT_STATUS
+
     for failure in run.failures:
         click.echo(f"error: {failure.job.path}: {failure.error}", err=True)
-    worst = _worst_status(run, options["fail_on"], output)
-    sys.exit(EXIT_STATUS.get(run.stopped) or worst)
+    statuses = {exit_status(failure.error) for failure in run.failures}
+    statuses |= {status_of(result, fail_on) for result in run.results}
+    statuses.add(3 if output.has_failed or not run.results else 0)
+    return EXIT_STATUS.get(run.stopped) or max(statuses)
 
 
 def _sanity(jobs: list[Job], root: Path, seed: int, options: Options) -> int:
@@ -202,13 +217,6 @@ def _sanity(jobs: list[Job], root: Path, seed: int, options: Options) -> int:
     return status
 
 
-def _worst_status(run: Run, fail_on: str, output: Output) -> int:
-    """Return the highest exit status of all that was run, failed or written."""
-    statuses = {exit_status(failure.error) for failure in run.failures}
-    statuses |= {status_of(result, fail_on) for result in run.results}
-    return max(statuses | {3 if output.has_failed or not run.results else 0})
-
-
 def status_of(result: Result, fail_on: str) -> int:
     """Return the exit status of one result: 0 only where everything was judged."""
     counts = result.counts
@@ -233,7 +241,8 @@ def _jobs(
     from nomos.runner.project.params import each_setting
 
     settings = parse_settings(options["settings"])
-    file = options["inputs_file"]
+    given = options["inputs"]
+    file = given if isinstance(given, Path) else None
     return [
         Job(path, given | ({} if model is None else {"model": model}), loaded[path])
         for path in paths

@@ -40,12 +40,15 @@ def command(bug: str, output: Path | None, store: Path | None) -> None:
 
     from nomos.errors import NomosError
     from nomos.report.bug import heading, picture, show_bug, write_files
+    from nomos.results.describe import distances
 
     console = Console(highlight=False)
     with api.open_store(store) as opened:
         record = opened.bug(bug)
         folder = opened.path.parent
     console.print(heading(record), soft_wrap=True, end="")
+    for made in distances(record.bug):
+        console.print(made, soft_wrap=True, style="dim")
     try:
         live, outcome = api.replay(record, folder)
     except NomosError as error:

@@ -16,6 +16,7 @@ from nomos.domain.records import Column
 from nomos.engine.answers.asking import Answers
 from nomos.engine.gap import gaps
 from nomos.engine.vectorized.chunk import Chunk, Fate, Scope, roots
+from nomos.engine.vectorized.deciding import undecided
 from nomos.engine.vectorized.evaluate import Evaluator
 from nomos.engine.vectorized.rows import Rows
 from nomos.lang import core
@@ -26,8 +27,11 @@ Array = np.ndarray[Any, Any]
 class Columns:
     """Runs the lines of a spec on a chunk."""
 
-    def __init__(self, chunk: Chunk, answers: Answers) -> None:
+    def __init__(
+        self, chunk: Chunk, answers: Answers, *, asks_all: bool = False
+    ) -> None:
         self.chunk = chunk
+        self._asks_all = asks_all  # also for answers that decide nothing
         self.program = chunk.program
         self.spec = chunk.program.spec
         self.evaluator = Evaluator(chunk, answers)
@@ -86,8 +90,13 @@ class Columns:
         count = len(self.chunk.rows)
         self.failed = np.zeros(count, dtype=np.int64)
         self.gaps = np.full(count, np.nan)
+        rows = None if self._asks_all else undecided(self)
         for number, condition in enumerate(self.spec.ensures):
-            holds = self.evaluator.truth(condition.test, None, self.scope)
+            if rows is None:
+                holds = self.evaluator.truth(condition.test, None, self.scope)
+            else:
+                holds = np.ones(count, dtype=bool)
+                holds[rows] = self.evaluator.truth(condition.test, rows, self.scope)
             if not holds.all():
                 self._note_gaps(condition, np.flatnonzero(~holds & (self.failed == 0)))
                 self.failed[~holds] |= 1 << number

@@ -99,7 +99,11 @@ class OnnxModel(OutputModel):
     def _labels(self, rows: Any) -> Array:
         if self._label is None:
             return super()._labels(rows)
-        labels = self._run(self._label, rows)
+        if self._kept is None or self._score is None:
+            labels = self._run(self._label, rows)
+        else:
+            labels, scores = self._run_all([self._label, self._score], rows)
+            self._keep(rows, scores)
         return labels[:, 0] if labels.ndim == 2 and labels.shape[1] == 1 else labels
 
     def _output(self, rows: Any) -> Array:
@@ -108,9 +112,13 @@ class OnnxModel(OutputModel):
         return self._run(self._score, rows)
 
     def _run(self, output: str, rows: Any) -> Array:
-        answer: Any = self._session.run([output], {self._input: rows})[0]
-        if isinstance(answer, list):  # of maps
-            self.classes = np.array(list(answer[0]))
-            answer = np.array([list(row.values()) for row in answer])
-        result: Array = answer
-        return result
+        return self._run_all([output], rows)[0]
+
+    def _run_all(self, outputs: list[str], rows: Any) -> list[Array]:
+        """Return several outputs of one pass."""
+        answers: list[Any] = self._session.run(outputs, {self._input: rows})
+        for number, answer in enumerate(answers):
+            if isinstance(answer, list):  # of maps
+                self.classes = np.array(list(answer[0]))
+                answers[number] = np.array([list(row.values()) for row in answer])
+        return answers

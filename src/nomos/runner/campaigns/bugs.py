@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nomos.engine.alone import Verdict
+from nomos.engine.cases import KnownCase, Records
 from nomos.engine.judged import CrashedCase, Violations, joined, no_violations
 from nomos.results.bug_list import BugList
 from nomos.results.identity import BugNames
-from nomos.results.result import Bug, Subject
+from nomos.results.result import Bug, Nearest, Subject
 from nomos.runner.campaigns.violations import How, ViolationTable
 from nomos.store.files import KnownCases
 from nomos.store.store import Row
@@ -40,9 +41,10 @@ class RunAlone:
     traceback: str
     inputs: Mapping[str, Any]
     outputs: Mapping[str, Any]
+    nearest: tuple[Nearest, ...] = ()  # to the records, where they were made
 
 
-Confirm = Callable[[Sequence[tuple[int, ...]]], list[RunAlone]]
+Confirm = Callable[[Sequence[KnownCase]], list[RunAlone]]
 
 
 @dataclass(slots=True)
@@ -66,6 +68,7 @@ class _Unnamed(NamedTuple):
     choices: tuple[int, ...]
     mask: int  # a bit for each `ensures` that does not hold
     gap: float | None
+    records: Records = ()
 
 
 @dataclass(slots=True)
@@ -130,7 +133,7 @@ class Bugs:
         outcomes: list[RunAlone] = []
         for start in range(0, len(alone), step):
             some = alone[start : start + step]
-            outcomes += confirm([new.choices_of(number) for number in some])
+            outcomes += confirm([new.case_of(number) for number in some])
             if self.until_bug and _how(outcomes[-1]) is How.ALONE:
                 how = how[: some[-1] + 1]
                 taken.stops_at = int(new.rows[some[-1]]) + 1
@@ -252,6 +255,8 @@ class Bugs:
             is_new=is_new,
             inputs={} if outcome is None else outcome.inputs,
             outputs={} if outcome is None else outcome.outputs,
+            records=found.records,
+            nearest=() if outcome is None else outcome.nearest,
         )
 
     def keep(self, place: int, bug: Bug) -> None:
@@ -302,6 +307,7 @@ def _unnamed(found: Violations, number: int, first: int = 0) -> _Unnamed:
         found.choices_of(number),
         int(found.failed[number]),
         None if math.isnan(gap) else gap,
+        found.case_of(number).records,
     )
 
 

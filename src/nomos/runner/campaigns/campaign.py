@@ -101,7 +101,7 @@ class Campaign:
     @property
     def search(self) -> str:
         """How cases are chosen."""
-        return "exhaustive" if self.plan.is_listed else "random"
+        return self.plan.search
 
     @property
     def cases(self) -> int | None:
@@ -148,6 +148,8 @@ class Campaign:
         # Until it is known how many cases an input has, there may be very many.
         per_input = self.next_case / self.next_first if self.next_first else math.inf
         planned = self.plan.next(wanted, per_input)
+        if planned is None:
+            return None
         if not self.plan.is_listed:
             self._planned = planned.first + planned.count
         tests = 2**62 if self.cases is None else self.cases - self.totals.tests
@@ -179,12 +181,15 @@ class Campaign:
             if not self.stop:
                 events += self._take(judged, confirm)
         self.plan.took(sum(p.seconds for p in parts), sum(len(p) for p in parts))
+        self.plan.learn(asked, parts)
         if not self.plan.is_listed:
             self.next_first = self.next_case
         elif is_whole and not self.stop:
             self.next_first = asked.first + asked.count
             self.stop = EVERY_CASE if ends else ""
-        self.can_resume = is_whole or not self.plan.is_listed
+        self.can_resume = self.plan.can_resume(self.next_case) and (
+            is_whole or not self.plan.is_listed
+        )
         seconds = self.options.budget.seconds
         if not self.stop and seconds is not None and self.seconds >= seconds:
             self.stop = LATE
@@ -298,7 +303,7 @@ class Campaign:
         counts, table = self.counts(), self.bugs.table
         complete = self.plan.is_listed and self.stop == EVERY_CASE
         rate = next_bug = None
-        if counts.judged and not self.plan.is_listed:
+        if counts.judged and self._is_sample:
             rate = clopper_pearson(counts.violations, counts.judged)
             if table.count < MOST_TOLD_APART:
                 once, twice = table.seen_exactly(1), table.seen_exactly(2)
@@ -321,7 +326,7 @@ class Campaign:
             ),
             reason=self.stop,
             problem=problem,
-            scope="inputs" if self.plan.is_listed else "sample",
+            scope=self.plan.scope,
             is_complete=complete,
             space=self.space,
             rate=rate,
@@ -334,13 +339,18 @@ class Campaign:
             fingerprint=self.fingerprint,
         )
 
+    @property
+    def _is_sample(self) -> bool:
+        """Whether shares of the cases are shares of the inputs at hand."""
+        return not self.plan.is_listed and not self.plan.is_made
+
     def _ensures(self, counts: Counts) -> tuple[EnsuresCounts, ...]:
         """Return what was found of each `ensures` by itself."""
         found = []
         for number, one in enumerate(self.subject.ensures):
             violations, unique = self.bugs.table.failing(number)
             rate = None
-            if counts.judged and not self.plan.is_listed:
+            if counts.judged and self._is_sample:
                 rate = clopper_pearson(violations, counts.judged)
             found.append(
                 EnsuresCounts(one.name, one.text, one.line, violations, unique, rate)

@@ -72,8 +72,8 @@ def _named(proof: Proof, subject: Subject) -> Proof:
     bug = proof.witness
     if bug is None:
         return proof
-    numbers = [number for row in bug.rows for number in row]
-    parts = (*numbers, *bug.choices[len(bug.rows) :])
+    numbers = [number for row in bug.records for number in row]
+    parts = (*numbers, *bug.choices[len(bug.records) :])
     name = bug_id(subject.spec, subject.model, dict(subject.settings), parts)
     failed = next((n for n, e in enumerate(subject.ensures) if e.text == bug.failed), 0)
     return replace(proof, witness=replace(bug, id=name, failures=(failed,)))

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from nomos.engine.judged import Judged
+from nomos.results.result import Scope
+from nomos.search.strategy import Proposal
 
 LARGEST = 32_768  # cases of a chunk; larger ones save nothing more
 SMALLEST = 64  # of the first chunk: something is seen at once, whatever the model takes
@@ -16,6 +21,8 @@ class Range:
     In a random search, `count` cases from number `first` on. In an exhaustive search,
     all cases of `count` ways to draw the inputs. Of these only the cases from `start`
     to `stop` are meant. `one_by_one` runs each alone and says which is under way.
+    `made` are the cases that a search has made, at most `batch` of them run at once;
+    with `signals`, it is told how near each came to a violation.
     """
 
     first: int
@@ -26,6 +33,9 @@ class Range:
     one_by_one: bool = False
     tests: int = 2**62  # where to stop early: nobody asks for more
     crashes: int = 2**62
+    made: Proposal | None = field(default=None, compare=False, repr=False)
+    batch: int | None = None
+    signals: bool = False
 
     def around(self, row: int) -> tuple[Range, Range]:
         """Return the cases before one case, and those behind it."""
@@ -64,6 +74,25 @@ class Plan:
         self._size = min(SMALLEST, batch or LARGEST)
 
     @property
+    def search(self) -> str:
+        """How cases are chosen."""
+        return "exhaustive" if self.is_listed else "random"
+
+    @property
+    def scope(self) -> Scope:
+        """What a verdict speaks of."""
+        return "inputs" if self.is_listed else "sample"
+
+    @property
+    def is_made(self) -> bool:
+        """Whether a search makes the inputs, so that they are not the data's."""
+        return False
+
+    def can_resume(self, next_case: int) -> bool:
+        """Tell whether a campaign can go on from a case; listed ones say so themselves."""
+        return True
+
+    @property
     def is_listed(self) -> bool:
         """Whether every case is tried."""
         return self.total is not None
@@ -73,8 +102,8 @@ class Plan:
         """Whether there is nothing left to plan."""
         return self.total is not None and self.next_first >= self.total
 
-    def next(self, wanted: float, cases_per_input: float) -> Range:
-        """Return the next range, with no more cases than are wanted."""
+    def next(self, wanted: float, cases_per_input: float) -> Range | None:
+        """Return the next range, with no more cases than are wanted; None: wait."""
         count = max(1, int(min(self._size, wanted)))
         if self.total is not None:
             count = max(1, int(self._size / max(1.0, cases_per_input)))
@@ -82,6 +111,9 @@ class Plan:
         planned = Range(self.next_first, count, self.is_listed)
         self.next_first += count
         return planned
+
+    def learn(self, asked: Range, parts: Sequence[Judged]) -> None:
+        """Take in the verdicts on a range; here they change nothing."""
 
     def took(self, seconds: float, cases: int) -> None:
         """Learn how long a chunk took."""

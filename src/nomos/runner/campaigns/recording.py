@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from nomos.engine.alone import Verdict
+from nomos.engine.cases import KnownCase
 from nomos.engine.judged import Violations
 from nomos.engine.vectorized.chunk import padded
 from nomos.errors import NomosError, StoreError
@@ -18,6 +19,7 @@ from nomos.results.result import Recorded, Result
 from nomos.runner.campaigns.bugs import Confirm
 from nomos.runner.campaigns.campaign import Campaign
 from nomos.runner.campaigns.fingerprint import changes
+from nomos.runner.campaigns.generations import Generations
 from nomos.runner.campaigns.violations import How
 from nomos.store.files import add_known, case_name, load_known, save_cases
 from nomos.store.store import Row, Store, Unfinished
@@ -123,7 +125,8 @@ class Recording:
                 break
             some = mine[first : first + _RETRIED_AT_ONCE]
             try:
-                outcomes = confirm([record.bug.choices for record in some])
+                bugs = [record.bug for record in some]
+                outcomes = confirm([KnownCase(b.choices, b.records) for b in bugs])
             except NomosError:
                 break  # the campaign itself will say so
             tried += len(some)
@@ -193,12 +196,15 @@ class Recording:
 
 def _state(campaign: Campaign) -> dict[str, Any]:
     """Return what a result does not say, and resuming needs."""
-    return {
+    state = {
         "next_case": campaign.next_case,
         "next_first": campaign.next_first,
         "reasons": dict(campaign.reasons),
         "sample": campaign.sample.text(),
     }
+    if isinstance(campaign.plan, Generations):
+        state["learned"] = campaign.plan.state()
+    return state
 
 
 def restore(campaign: Campaign, found: Unfinished, rows: list[Row]) -> None:
@@ -219,6 +225,8 @@ def restore(campaign: Campaign, found: Unfinished, rows: list[Row]) -> None:
         campaign.sample.restore(state["sample"])
     campaign.crashes.update({crash.error: crash for crash in result.crashes})
     campaign.go_on(state["next_case"], state["next_first"])
+    if isinstance(campaign.plan, Generations):
+        campaign.plan.restore(state["learned"])
     violations = Violations(
         np.arange(len(rows)),
         *padded([row.choices for row in rows]),

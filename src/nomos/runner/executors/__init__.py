@@ -1,1 +1,21 @@
 """Where cases run: in this process, in processes of their own, on Ray."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from nomos.runner.executors.crew import Crew
+    from nomos.runner.executors.worker import Setting
+    from nomos.runner.options import Options
+
+
+def crew_for(setting: Setting, options: Options) -> Crew:
+    """Return workers outside this process."""
+    if options.workers.engine == "ray":
+        from nomos.runner.executors.ray import RayCrew
+
+        return RayCrew(setting, options.workers)
+    from nomos.runner.executors.processes import ProcessCrew
+
+    return ProcessCrew(setting, options.workers)

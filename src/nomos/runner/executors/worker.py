@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from nomos.engine.cases import Cases, ListedCases, RandomCases
+from nomos.engine.alone import Verdict
+from nomos.engine.cases import (
+    Cases,
+    KnownCase,
+    ListedCases,
+    MadeCases,
+    RandomCases,
+)
 from nomos.engine.choices import EndlessRange, Stream
 from nomos.engine.engine import Limits, Way
 from nomos.engine.judged import Judged
@@ -23,6 +30,8 @@ from nomos.runner.campaigns.fingerprint import fingerprint
 from nomos.runner.campaigns.ranges import Range
 from nomos.runner.jobs import Job, Prepared, Preparing
 from nomos.runner.project.specs import load_spec
+from nomos.search.making import Making
+from nomos.search.strategy import Material
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +62,7 @@ class Worker:
         self._preparing = Preparing(setting.root, setting.way)
         self._prepared: dict[tuple[Path, tuple[tuple[str, str], ...]], Prepared] = {}
         self._begun: tuple[int, int] | None = None  # which campaign runs
+        self._making: dict[int, Making] = {}  # how inputs are made, by the program
 
     def prepared(self, job: Job) -> Prepared:
         """Return a job, made ready the first time it is asked for."""
@@ -95,6 +105,20 @@ class Worker:
             ) from None
         return None
 
+    def estimated_space(self, job: Job) -> int | None:
+        """Return about how many cases there are; None where they cannot be listed."""
+        return self.prepared(job).engine.estimated_space()
+
+    def material(self, job: Job) -> Material:
+        """Return what a search has to know of a job."""
+        return self._made_for(self.prepared(job)).material()
+
+    def _made_for(self, prepared: Prepared) -> Making:
+        key = id(prepared)
+        if key not in self._making:
+            self._making[key] = Making(prepared.engine.program)
+        return self._making[key]
+
     def judge(self, job: Job, campaign: tuple[int, int], asked: Range) -> list[Judged]:
         """Judge a range of the cases of a campaign, given by its number and seed."""
         prepared = self.prepared(job)
@@ -104,6 +128,8 @@ class Worker:
             self._begun = campaign
         stream = Stream(campaign[1], prepared.subject.property)
         watch.mark(WHOLE_CHUNK)
+        if asked.made is not None:
+            return [self._judge_made(prepared, stream, asked)]
         judged: list[Judged] = []
         tests, crashes = asked.tests, asked.crashes
         for cases in _cases(prepared, stream, asked):
@@ -122,13 +148,38 @@ class Worker:
                 cases = cases.part(len(part), cases.count - len(part))
         return judged
 
-    def confirm(self, job: Job, cases: Sequence[tuple[int, ...]]) -> list[RunAlone]:
+    def _judge_made(self, prepared: Prepared, stream: Stream, asked: Range) -> Judged:
+        """Judge cases that a search has made, and tell how near they come."""
+        assert asked.made is not None
+        making = self._made_for(prepared)
+        made = making.inputs(asked.made)
+        stop = asked.count if asked.stop is None else asked.stop
+        count = stop - asked.start
+        cases = MadeCases(stream, asked.first, made, asked.start, count)
+        judged = prepared.engine.run_made(
+            cases,
+            Limits(asked.tests, asked.crashes),
+            batch=asked.batch,
+            one_by_one=asked.one_by_one,
+            asks_all=asked.signals,  # the scores of all are wanted, and come with them
+        )
+        # Of a whole generation at once: scores may depend on the batch.
+        if asked.signals and count == asked.count:
+            signals = making.signals(cases)
+            judged.signals = None if signals is None else signals[:, : len(judged)]
+        return judged
+
+    def confirm(self, job: Job, cases: Sequence[KnownCase]) -> list[RunAlone]:
         """Run cases alone."""
         prepared = self.prepared(job)
         outcomes = []
-        for choices in cases:
+        for case in cases:
             watch.mark(WHOLE_CHUNK)  # the time of a call counts from here
-            outcomes.append(_run_alone(prepared, choices))
+            outcome = _run_alone(prepared, case)
+            if case.records and outcome.verdict is Verdict.VIOLATED:
+                near = self._made_for(prepared).nearest(case.records)
+                outcome = replace(outcome, nearest=near)
+            outcomes.append(outcome)
         return outcomes
 
     def explain(self, job: Job, request: Request) -> Explained | None:
@@ -155,8 +206,8 @@ def _cases(prepared: Prepared, stream: Stream, asked: Range) -> Iterator[Cases]:
             yield ListedCases(part)
 
 
-def _run_alone(prepared: Prepared, choices: tuple[int, ...]) -> RunAlone:
-    outcome = prepared.engine.replay(choices)
+def _run_alone(prepared: Prepared, case: KnownCase) -> RunAlone:
+    outcome = prepared.engine.replay(case.choices, case.records)
     program = prepared.engine.program
     inputs, outputs = described(outcome.values, program.spec.outputs, program.schema)
     return RunAlone(outcome.verdict, outcome.why, outcome.traceback, inputs, outputs)

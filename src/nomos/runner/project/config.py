@@ -15,7 +15,7 @@ from nomos.errors import NomosError
 class Config:
     """What a project says about its campaigns; `models` are by folder, from the root."""
 
-    budget: int = 5000
+    budget: int | None = None  # None: nobody gave one
     seed: int = 0
     models: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -54,8 +54,9 @@ def _checked(path: Path, table: Any) -> Config:
     if not isinstance(table, dict) or set(table) - known:
         names = ", ".join(sorted(known))
         raise NomosError(f"{path}: [tool.nomos] has the settings {names} and no others")
-    budget, seed = table.get("budget", 5000), table.get("seed", 0)
-    if type(budget) is not int or budget < 1 or type(seed) is not int:
+    budget, seed = table.get("budget"), table.get("seed", 0)
+    wrong = budget is not None and (type(budget) is not int or budget < 1)
+    if wrong or type(seed) is not int:
         raise NomosError(f"{path}: [tool.nomos] takes whole numbers as budget and seed")
     models = table.get("models", {})
     if not isinstance(models, dict):

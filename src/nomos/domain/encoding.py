@@ -1,0 +1,102 @@
+"""Rows as one number for each feature: what a search changes, within the schema.
+
+A name of a category or of a one-hot group is the position of its level, so that every
+number in a feature's range stands for a row that the schema allows.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from nomos.domain.schema import (
+    Category,
+    Feature,
+    Flag,
+    Integer,
+    OneHot,
+    Ordinal,
+    Real,
+    Schema,
+)
+
+Array = np.ndarray[Any, Any]
+
+
+class Encoding:
+    """The features of the rows of a source, and the range of each."""
+
+    def __init__(self, schema: Schema, rows: Array) -> None:
+        self.schema = schema
+        self.dtype = rows.dtype
+        self.data = self.encode(rows)  # one row of numbers for each row
+        ranges = [self._range(n, f) for n, f in enumerate(schema.features)]
+        self.low, self.high = (np.array(side) for side in zip(*ranges, strict=True))
+        self.whole = np.array([self._is_whole(n) for n in range(len(ranges))])
+
+    def _is_whole(self, number: int) -> bool:
+        feature = self.schema.features[number]
+        if type(feature) is Feature:  # of which only the data tell
+            return bool((np.rint(self.data[:, number]) == self.data[:, number]).all())
+        return not isinstance(feature, Real)
+
+    def _range(self, number: int, feature: Feature) -> tuple[float, float]:
+        """Return the smallest and the largest value; where the schema has none, the data's."""
+        match feature:
+            case Flag():
+                return 0.0, 1.0
+            case Ordinal(levels=levels) | Category(levels=levels):
+                return 0.0, len(levels) - 1.0
+            case OneHot(levels=levels):
+                return 0.0, len(levels) - 1.0
+            case Integer(low=low, high=high) | Real(low=low, high=high):
+                if np.isfinite(low) and np.isfinite(high):
+                    return float(low), float(high)
+            case _:
+                pass
+        own = self.data[:, number]
+        return float(own.min()), float(own.max())
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of the features."""
+        return tuple(feature.name for feature in self.schema.features)
+
+    def encode(self, rows: Array) -> Array:
+        """Return one number for each feature of rows."""
+        found = []
+        for number, feature in enumerate(self.schema.features):
+            columns = rows[:, self.schema.place(number)[1]]
+            is_group = isinstance(feature, OneHot)
+            found.append(columns.argmax(axis=1) if is_group else columns[:, 0])
+        return np.stack(found, axis=1).astype(np.float64)
+
+    def decode(self, values: Array) -> Array:
+        """Return the rows that numbers stand for."""
+        rows = np.zeros((len(values), self.schema.width), dtype=self.dtype)
+        for number, feature in enumerate(self.schema.features):
+            columns = self.schema.place(number)[1]
+            own = values[:, number]
+            if isinstance(feature, OneHot):
+                at = columns.start + own.astype(np.int64)
+                rows[np.arange(len(values)), at] = 1
+            else:
+                rows[:, columns.start] = own
+        return rows
+
+    def nearest(self, row: Array) -> tuple[int, tuple[str, ...]]:
+        """Return the row of the data with the fewest features that differ, and these.
+
+        Of several such rows it is the one whose numbers are nearest, by their ranges.
+        """
+        own = self.encode(self.decode(self.encode(row[None])))[0]
+        differ = self.data != own
+        count = np.count_nonzero(differ, axis=1)
+        fewest = np.flatnonzero(count == count.min())
+        width = np.where(self.high > self.low, self.high - self.low, 1.0)
+        far = (np.abs(self.data[fewest] - own) / width).sum(axis=1)
+        place = int(fewest[far.argmin()])
+        changed = (n for n, d in zip(self.names, differ[place], strict=True) if d)
+        return place, tuple(changed)

@@ -1,0 +1,105 @@
+"""Answers that decide: where some answers settle a case, the others are not asked for.
+
+`d1 == 0` settles `d1 <= d2`, whatever d2 is. A call is put off only if its function is
+total, and left out only if every answer that it may give leads to a case that passes. So
+each case has the verdict that it has alone, every case counts, and shares are those of
+all cases.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nomos.diagnostics.source import Span
+from nomos.engine.vectorized.chunk import Cell
+from nomos.errors import ModelError
+from nomos.lang import core
+
+if TYPE_CHECKING:
+    from nomos.engine.vectorized.columns import Columns
+
+Array = np.ndarray[Any, Any]
+_MOST = 64  # combinations of answers that are tried
+# Nothing can go wrong in these, with whatever answers.
+_PLAIN = core.Constant | core.Variable | core.Compare | core.Logic | core.Not
+
+
+def undecided(columns: Columns) -> Array | None:
+    """Return the cases whose verdict still depends on answers; None where all do.
+
+    The answers that it takes are asked for on the way, call by call.
+    """
+    waiting = _waiting(columns)
+    if len(waiting) < 2:
+        return None
+    first, *others = waiting
+    known = [columns.program.classes_of(_function(columns, name)) for name in others]
+    classes = [one for one in known if one is not None]
+    if len(classes) < len(others) or math.prod(map(len, classes)) > _MOST:
+        return None
+    rows = np.arange(len(columns.chunk.rows))
+    _ask(columns, first, rows, None)
+    for place, name in enumerate(others):
+        rows = rows[_depends(columns, others[place:], classes[place:], rows)]
+        if not len(rows):
+            break
+        _ask(columns, name, rows, classes[place])
+    return rows
+
+
+def _waiting(columns: Columns) -> list[str]:
+    """Return the names whose calls were put off and that the `ensures` speak of."""
+    spec = columns.spec
+    nodes = [node for one in spec.ensures for node in core.walk(one.test)]
+    if spec.later_variables or not all(isinstance(node, _PLAIN) for node in nodes):
+        return []
+    named = {node.name for node in nodes if isinstance(node, core.Variable)}
+    if not named <= columns.scope.keys():
+        return []
+    lines = [let.name for let in spec.code.straight or () if let.name in named]
+    cells = {name: columns.scope[name] for name in lines}
+    return [name for name, cell in cells.items() if cell.later and cell.known is None]
+
+
+def _function(columns: Columns, name: str) -> str:
+    later = columns.scope[name].later
+    assert later is not None
+    assert isinstance(later[0], core.Call)
+    return later[0].function
+
+
+def _ask(
+    columns: Columns, name: str, rows: Array, classes: Sequence[Any] | None
+) -> None:
+    """Ask for answers, and refuse one that is none of those that were declared."""
+    variable = core.Variable(name, span=Span(0, 0))
+    at = None if len(rows) == len(columns.chunk.rows) else rows
+    given = columns.evaluator.value(variable, at, columns.scope)
+    if classes is None:
+        return
+    found = set(given.tolist() if isinstance(given, np.ndarray) else given)
+    if foreign := found - set(classes):
+        function = _function(columns, name)
+        raise ModelError(
+            f"`{function}` answered {min(foreign, key=repr)!r}, which is none of the"
+            f" classes that the domain declares: {', '.join(map(repr, classes))}"
+        )
+
+
+def _depends(
+    columns: Columns, names: list[str], classes: Sequence[Sequence[Any]], rows: Array
+) -> Array:
+    """Return which cases would be violated by some of the answers not known yet."""
+    depends = np.zeros(len(rows), dtype=bool)
+    for answers in product(*classes):
+        scope = dict(columns.scope)
+        for name, answer in zip(names, answers, strict=True):
+            scope[name] = Cell(answer, None)
+        for condition in columns.spec.ensures:
+            depends |= ~columns.evaluator.truth(condition.test, rows, scope)
+    return depends

@@ -1,0 +1,91 @@
+"""Cases that a search makes: one generation after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from nomos.engine.alone import Verdict
+from nomos.engine.judged import Judged
+from nomos.results.result import Scope
+from nomos.runner.campaigns.ranges import Plan, Range
+from nomos.search.strategy import Strategy, Told, generator
+
+
+class Generations(Plan):
+    """Says which generation comes next; where the search learns, one at a time."""
+
+    def __init__(
+        self, strategy: Strategy, *, seed: int, name: str, batch: int | None
+    ) -> None:
+        super().__init__(next_first=0, total=None, batch=batch)
+        self.strategy = strategy
+        self._seed, self._name = seed, name
+        self._waits = False
+        self._parts: list[Judged] = []  # of the generation that is merged
+
+    @property
+    def search(self) -> str:
+        """How cases are chosen."""
+        return "guided" if self.strategy.learns else "mutated"
+
+    @property
+    def scope(self) -> Scope:
+        """What a verdict speaks of."""
+        return "mutated"
+
+    @property
+    def is_made(self) -> bool:
+        """Whether a search makes the inputs, so that they are not the data's."""
+        return True
+
+    def can_resume(self, next_case: int) -> bool:
+        """Tell whether a case is the first of its generation."""
+        return next_case % self.strategy.size == 0
+
+    def next(self, wanted: float, cases_per_input: float) -> Range | None:
+        """Return the next generation; None while it waits for the one before."""
+        if self._waits:
+            return None
+        number = self.next_first // self.strategy.size
+        cases = self.strategy.propose(generator(self._seed, self._name, number))
+        planned = Range(
+            self.next_first,
+            len(cases),
+            made=cases,
+            batch=self.batch,
+            signals=self.strategy.learns,
+        )
+        self.next_first += len(cases)
+        self._waits = self.strategy.learns
+        return planned
+
+    def learn(self, asked: Range, parts: Sequence[Judged]) -> None:
+        """Learn from a generation, when all of it is there."""
+        if not self.strategy.learns or asked.made is None:
+            return
+        self._parts += parts
+        if sum(map(len, self._parts)) == asked.count:
+            self.strategy.learn(asked.made, _told(self._parts))
+            self._parts, self._waits = [], False
+
+    def state(self) -> Any:
+        """Return what was learned, as data that JSON can hold."""
+        return self.strategy.state()
+
+    def restore(self, state: Any) -> None:
+        """Go on from what a search had learned."""
+        self.strategy.restore(state)
+
+
+def _told(parts: Sequence[Judged]) -> Told:
+    verdicts = np.concatenate([part.verdicts for part in parts])
+    signals = [
+        np.full((2, len(part)), np.nan) if part.signals is None else part.signals
+        for part in parts
+    ]
+    margin, trend = np.concatenate(signals, axis=1)
+    passed, violated = verdicts == Verdict.PASSED, verdicts == Verdict.VIOLATED
+    return Told(passed, violated, margin, trend)

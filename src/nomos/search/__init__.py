@@ -1,0 +1,1 @@
+"""Searches that make their own inputs: proposed in generations, learned from verdicts."""

@@ -1,0 +1,56 @@
+"""Where a search meets a program: its cases are made, and it is told how near they come."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nomos.engine.cases import MadeCases, MadeInputs, Records
+from nomos.engine.program import Program
+from nomos.errors import OF_THE_CASE, NomosError
+from nomos.results.result import Nearest
+from nomos.search.material import encoding_of, margins_of, material_of
+from nomos.search.strategy import Material, Proposal
+
+Array = np.ndarray[Any, Any]
+
+
+class Making:
+    """Makes the inputs of a program."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._encoding = encoding_of(program)
+        self._margins, self._unguided = margins_of(program)
+        for attribute in program.domain.verifies.values():
+            keep = getattr(
+                getattr(program.domain, attribute, None), "keep_scores", None
+            )
+            if keep is not None:
+                keep()
+
+    def material(self) -> Material:
+        """Return what a search has to know."""
+        return material_of(self._program, self._encoding, self._unguided)
+
+    def inputs(self, cases: Proposal) -> MadeInputs:
+        """Return the records of the cases that a search proposes."""
+        inputs = len(self._program.spec.inputs)
+        values = cases.values.reshape(len(cases) * inputs, -1)
+        rows = self._encoding.decode(values)
+        return MadeInputs(rows, inputs, cases.words)
+
+    def signals(self, cases: MadeCases) -> Array | None:
+        """Return how near cases come to a violation; None where the model fails."""
+        if self._margins is None:
+            return None
+        try:
+            return self._margins.of(cases)
+        except (NomosError, *OF_THE_CASE):
+            return None  # the verdicts say what is wrong
+
+    def nearest(self, records: Records) -> tuple[Nearest, ...]:
+        """Return how far records are from the data."""
+        rows = np.array(records, dtype=self._encoding.dtype)
+        return tuple(Nearest(*self._encoding.nearest(row)) for row in rows)

@@ -1,0 +1,194 @@
+"""How near a case comes to a violation, for every comparison and connective of a spec.
+
+Where a model has scores, every combination of its answers is judged by the spec. The
+margin is by how much the best combination that would be a violation falls short of the
+best one that is none: above 0 it is a violation. The trend puts mean answers into the
+comparisons, which says where scores tend to while the answers are all the same.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from nomos.engine.answers.asking import Answers
+from nomos.engine.cases import MadeCases
+from nomos.engine.program import Program
+from nomos.engine.space import draws_late
+from nomos.engine.vectorized.chunk import Chunk, Scope
+from nomos.engine.vectorized.columns import Columns
+from nomos.lang import core
+from nomos.search.scoring import Scorer, Scores, Unscored, scorer
+
+Array = np.ndarray[Any, Any]
+_MOST = 1024  # combinations of answers
+
+
+class Margins:
+    """Tells of cases how near they come; raises Unscored where nothing can tell."""
+
+    def __init__(self, program: Program) -> None:
+        spec = program.spec
+        if spec.code.straight is None:
+            raise Unscored("the block is more than a line for each call")
+        if draws_late(spec, program.draws):
+            raise Unscored("the block draws")
+        self._scorers: dict[str, Scorer] = {}
+        self._program = program
+        for let in spec.code.straight:
+            self._check(let.value)
+        if not self._scorers:
+            raise Unscored("the block calls no model")
+
+    def _check(self, value: core.Expr) -> None:
+        if _is_asked(value, self._program):
+            assert isinstance(value, core.Call)
+            if value.function not in self._scorers:
+                name = value.function
+                self._scorers[name] = scorer(self._program, name)
+        elif any(isinstance(node, core.Call) for node in core.walk(value)):
+            raise Unscored("a line of the block is more than one call of a model")
+
+    def of(self, cases: MadeCases) -> Array:
+        """Return margin and trend of each case; NaN where it was discarded."""
+        program = self._program.with_inputs(cases.made.rows)
+        chunk = Chunk(program, cases.draws(), cases.count)
+        columns = Columns(chunk, Answers(0))
+        signals = np.full((2, cases.count), np.nan)
+        with np.errstate(all="ignore"):
+            columns.generate()
+            if not columns.is_empty:
+                scores = self._scores(columns)
+                signals[:, chunk.rows] = _Judge(columns, scores).signals()
+        return signals
+
+    def _scores(self, columns: Columns) -> dict[str, Scores]:
+        """Ask for the scores of each call of the block."""
+        found: dict[str, Scores] = {}
+        evaluator = columns.evaluator
+        for let in columns.spec.code.straight or ():
+            if _is_asked(let.value, self._program):
+                assert isinstance(let.value, core.Call)
+                rows = evaluator.value(let.value.arguments[0], None, columns.scope)
+                asked = np.array(evaluator.column(rows, None))
+                found[let.name] = self._scorers[let.value.function](asked)
+                stand_in = found[let.name].expected
+                columns.bind(let.name, [0] if stand_in is None else stand_in)
+            else:
+                value = evaluator.value(let.value, None, columns.scope)
+                columns.bind(let.name, evaluator.column(value, None))
+        return found
+
+
+def _is_asked(value: core.Expr, program: Program) -> bool:
+    """Tell whether a line is one call of a batched function with one argument."""
+    return (
+        isinstance(value, core.Call)
+        and program.batched(value.function) is not None
+        and len(value.arguments) == 1
+        and not any(isinstance(n, core.Call) for n in core.walk(value.arguments[0]))
+    )
+
+
+class _Judge:
+    """Judges cases by scores instead of answers."""
+
+    def __init__(self, columns: Columns, scores: dict[str, Scores]) -> None:
+        self.columns, self.scores = columns, scores
+        self.spec, self.evaluator = columns.spec, columns.evaluator
+        self.count = len(columns.chunk.rows)
+
+    def signals(self) -> Array:
+        """Return margin and trend of the cases that are still here."""
+        trend = self._trend()
+        if all(one.classes is None for one in self.scores.values()):
+            return np.stack([trend, trend])
+        margin, chance = self._margin()
+        return np.stack([margin, np.where(np.isnan(trend), chance, trend)])
+
+    def _margin(self) -> tuple[Array, Array]:
+        """Return the margins, and the chance of a violation if answers were drawn."""
+        known = {n: s for n, s in self.scores.items() if s.classes is not None}
+        sizes = [range(one.sureness.shape[1]) for one in known.values()]
+        if np.prod([len(size) for size in sizes]) > _MOST:
+            raise Unscored(f"there are more than {_MOST} combinations of answers")
+        good, bad = np.full((2, self.count), -np.inf)
+        chance = np.zeros(self.count)
+        for places in product(*sizes):
+            scope = dict(self.columns.scope)
+            sure, share = np.zeros(self.count), np.ones(self.count)
+            for (name, one), place in zip(known.items(), places, strict=True):
+                assert one.classes is not None
+                answer = one.classes[place]
+                column = np.repeat(np.array([answer]), self.count)
+                scope[name] = self.columns.chunk.cell(column, None)
+                sure = sure + one.sureness[:, place]
+                share = share * one.shares[:, place]
+            holds = self._holds(scope)
+            good = np.where(holds, np.maximum(good, sure), good)
+            bad = np.where(holds, bad, np.maximum(bad, sure))
+            chance += np.where(holds, 0.0, share)
+        return bad - good, chance
+
+    def _holds(self, scope: Scope) -> Array:
+        """Return which cases hold with these answers."""
+        self._later(scope)
+        holds = np.ones(self.count, dtype=bool)
+        for condition in self.spec.ensures:
+            holds &= self.evaluator.truth(condition.test, None, scope)
+        return holds
+
+    def _later(self, scope: Scope) -> None:
+        for let in self.spec.later_variables:
+            value = self.evaluator.value(let.value, None, scope)
+            scope[let.name] = self.columns.chunk.cell(value, None)
+
+    def _trend(self) -> Array:
+        """Return by how much the mean answers miss what is ensured; NaN for names."""
+        if any(one.expected is None for one in self.scores.values()):
+            return np.full(self.count, np.nan)
+        scope = dict(self.columns.scope)
+        self._later(scope)
+        held = [self._distance(c.test, scope) for c in self.spec.ensures]
+        missed: Array = -np.min(held, axis=0)
+        return missed
+
+    def _distance(self, expr: core.Expr, scope: Scope) -> Array:
+        """Return by how much an expression holds; below 0 where it does not."""
+        match expr:
+            case core.Not(operand=operand):
+                return -self._distance(operand, scope)
+            case core.Logic():
+                left = self._distance(expr.left, scope)
+                right = self._distance(expr.right, scope)
+                if expr.operator == "&&":
+                    return np.minimum(left, right)
+                return np.maximum(-left if expr.operator == "==>" else left, right)
+            case core.Compare():
+                sides = [
+                    np.asarray(self.evaluator.value(side, None, scope))
+                    for side in (expr.left, expr.right)
+                ]
+                if all(s.dtype.kind in "biuf" and s.ndim < 2 for s in sides):
+                    left, right = (side.astype(np.float64) for side in sides)
+                    apart = _apart(expr.operator, left, right)
+                    return np.broadcast_to(apart, self.count)
+            case _:
+                pass
+        return np.where(self.evaluator.truth(expr, None, scope), 1.0, -1.0)
+
+
+def _apart(operator: str, left: Array, right: Array) -> Array:
+    """Return by how much a comparison of numbers holds."""
+    more: Array = right - left
+    match operator:
+        case "<=" | "<":
+            return more
+        case ">=" | ">":
+            return -more
+        case "==":
+            return -np.abs(more)
+        case _:
+            return np.abs(more)

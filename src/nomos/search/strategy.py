@@ -1,0 +1,114 @@
+"""What a search is: it proposes a generation of cases, and learns from their verdicts.
+
+A generation depends on the seed, its number and what was learned before it. So results
+are the same for every batch size, way and number of workers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any, Protocol
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+WORDS = 4  # draws of a case, behind its inputs, that a search may change
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What a search knows of a program before it runs.
+
+    `low`, `high` and `whole` speak of each feature of each input of a case, `data` of
+    the rows at hand. `cuts` are, for each feature, where the model's trees begin to
+    answer differently; None where nothing is known of trees. `unguided` says why there
+    is no telling how near a case comes to a violation; "" where there is.
+    """
+
+    low: Array
+    high: Array
+    whole: Array
+    data: Array  # one number for each feature of one input
+    inputs: int
+    cuts: tuple[Array, ...] | None = None
+    unguided: str = ""
+
+    @property
+    def features(self) -> int:
+        """How many numbers the inputs of a case are."""
+        return len(self.low)
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """Cases to run: the features of their inputs, and words for their other draws.
+
+    `origins` are the rows of the data that the inputs were made from, -1 where from
+    none: what was changed is counted against them.
+    """
+
+    values: Array  # (cases, features)
+    words: Array  # (cases, WORDS)
+    origins: Array  # (cases, inputs)
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def take(self, index: Any) -> Proposal:
+        """Return some of the cases."""
+        return Proposal(self.values[index], self.words[index], self.origins[index])
+
+
+def joined(parts: list[Proposal]) -> Proposal:
+    """Put cases together."""
+    return Proposal(
+        np.concatenate([part.values for part in parts]),
+        np.concatenate([part.words for part in parts]),
+        np.concatenate([part.origins for part in parts]),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What became of the cases of a generation.
+
+    The signals say how near a case came to a violation, NaN where that is not known:
+    `margin` by the scores of the answers that would be one, `trend` by where the scores
+    tend to.
+    """
+
+    passed: Array
+    violated: Array
+    margin: Array
+    trend: Array
+
+
+class Strategy(Protocol):
+    """A way to search."""
+
+    size: int  # cases of a generation
+    learns: bool  # the next generation waits for what became of this one
+
+    def propose(self, rng: np.random.Generator) -> Proposal:
+        """Return the next generation."""
+        ...
+
+    def learn(self, cases: Proposal, told: Told) -> None:
+        """Take in what became of a generation."""
+        ...
+
+    def state(self) -> Any:
+        """Return what was learned, as data that JSON can hold."""
+        ...
+
+    def restore(self, state: Any) -> None:
+        """Go on from what a strategy of the same kind had learned."""
+        ...
+
+
+def generator(seed: int, name: str, generation: int) -> np.random.Generator:
+    """Return the random numbers of one generation."""
+    digest = blake2b(f"{seed}:{name}:{generation}".encode(), digest_size=16).digest()
+    key = np.frombuffer(digest, dtype=np.uint64)
+    return np.random.Generator(np.random.Philox(key=key))

@@ -1,0 +1,86 @@
+"""A search gives the same for every batch, way and number of workers, and resumed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nomos.store.store import Store
+from tests.runner.driving import drive, outcome, run
+from tests.runner.test_resuming import comparable, run_stored
+
+SEARCHES: dict[str, dict[str, Any]] = {
+    "guided": {"search": "guided"},
+    "mutated": {"inputs": "mutated"},
+}
+SPECS = ("income", "pairs", "loops")
+
+
+def found_by(path: Path, **options: Any) -> dict[str, Any]:
+    found = outcome(run(path, **options)[0])
+    del found["engine"]
+    return found
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("spec", SPECS)
+@pytest.mark.parametrize("cases", [700, 1500])
+def test_batches_and_ways(loans: Path, search: str, spec: str, cases: int) -> None:
+    path, options = loans.with_stem(spec), {**SEARCHES[search], "cases": cases}
+    want = found_by(path, **options)
+    assert want["counts"]["tests"] == cases
+    ways = ["lanes", "rows"] if spec == "loops" else ["columns", "lanes", "rows"]
+    for number, batch in enumerate((7, 64, 4096)):
+        way = ways[number % len(ways)]
+        assert found_by(path, batch=batch, way=way, **options) == want, (batch, way)
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_workers(loans: Path, search: str) -> None:
+    paths = [loans.with_stem(spec) for spec in SPECS]
+    options = {**SEARCHES[search], "cases": 1200, "seeds": [0, 1]}
+    one, _, _ = drive(paths, **options)
+    many, _, _ = drive(paths, jobs=2, batch=50, **options)
+    assert len(one.results) == 6
+    assert [outcome(r) for r in many.results] == [outcome(r) for r in one.results]
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("crashes", [False, True])
+def test_killed_again_and_again_it_comes_to_the_same(
+    loans: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    search: str,
+    crashes: bool,
+) -> None:
+    loans = loans if search == "guided" else loans.with_stem("pairs")
+    monkeypatch.setattr("nomos.runner.campaigns.recording._CHECKPOINT_S", 0.0)
+    options = {**SEARCHES[search], "cases": 5000, "crashes": 5000}
+    options["settings"] = {"fault": "raise"} if crashes else {}
+    whole = run_stored(loans, tmp_path / "whole", **options)
+    assert whole is not None
+    assert whole.results[0].counts.unique_bugs > 0
+    done, deaths = None, 0
+    while done is None:
+        die_at = 2 + deaths if deaths < 4 else None
+        done = run_stored(
+            loans, tmp_path / "killed", die_at=die_at, resume=True, **options
+        )
+        deaths += 1
+    assert comparable(done.results[0]) == comparable(whole.results[0])
+    with (
+        Store.open(tmp_path / "whole") as first,
+        Store.open(tmp_path / "killed") as second,
+    ):
+        assert second.rows(1) == first.rows(1)
+        assert second.bugs() == first.bugs()
+
+
+def test_a_seed_has_its_own_cases(loans: Path) -> None:
+    for options in SEARCHES.values():
+        path = loans.with_stem("pairs")
+        first, second = (run(path, seed=seed, **options)[0] for seed in (1, 2))
+        assert first.bugs != second.bugs

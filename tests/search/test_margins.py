@@ -1,0 +1,76 @@
+"""Margins have the sign of the verdict, for every comparison and connective."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nomos.engine.alone import Verdict
+from nomos.engine.cases import MadeCases
+from nomos.engine.choices import Stream
+from nomos.engine.engine import Engine, Limits
+from nomos.runner.executors.worker import Setting, Worker
+from nomos.runner.jobs import Job
+from nomos.search.guided import strategy
+from nomos.search.making import Making
+from nomos.search.strategy import generator
+
+ENSURES = [
+    "d1 <= d2",
+    "d1 < d2 || d1 == d2",
+    "!(d1 > d2)",
+    "d1 == d2",
+    "d1 != d2",
+    "d1 >= d2 && x1.age < 50",
+    "d1 == 1 ==> d2 == 1",
+    "d1 + d2 != 1",
+    "x1.loan > 0.5 || d1 == 0",
+    "abs(d1 - d2) <= 0",
+]
+
+
+@pytest.mark.parametrize("ensures", ENSURES)
+def test_a_margin_is_positive_where_the_case_is_violated(
+    loans: Path, ensures: str
+) -> None:
+    loans.write_text(loans.read_text().replace("d1 <= d2", ensures))
+    program = Worker(Setting(loans.parent.parent)).prepared(Job(loans)).engine.program
+    making = Making(program)
+    search = strategy("uniform", making.material())
+    made = making.inputs(search.propose(generator(0, "a", 0)))
+    cases = MadeCases(Stream(0, "a"), 0, made, 0, len(made))
+    judged = Engine(program).run_made(cases, Limits(2**62, 2**62))
+    signals = making.signals(cases)
+    assert signals is not None
+    margin, trend = signals
+    violated = judged.verdicts == Verdict.VIOLATED
+    passed = judged.verdicts == Verdict.PASSED
+    assert passed.any()
+    assert (margin[violated] >= 0).all()
+    assert (margin[passed] <= 0).all()
+    assert np.isnan(margin[judged.verdicts == Verdict.DISCARDED]).all()
+    if ensures == "d1 <= d2":
+        assert violated.any()
+        assert np.median(trend[violated]) > np.median(trend[passed])
+
+
+def test_numbers_have_margins_without_scores(loans: Path, tmp_path: Path) -> None:
+    domain = tmp_path / "loans.py"
+    plain = "return self.model.scores(rows)[:, 1]"
+    text = domain.read_text().replace("return self.model.predict(rows)", plain)
+    domain.write_text(text.replace('verifies = {"predict": "model"}', ""))
+    program = Worker(Setting(loans.parent.parent)).prepared(Job(loans)).engine.program
+    making = Making(program)
+    search = strategy("uniform", making.material())
+    assert making.material().unguided == ""
+    made = making.inputs(search.propose(generator(0, "a", 0)))
+    cases = MadeCases(Stream(0, "a"), 0, made, 0, len(made))
+    judged = Engine(program).run_made(cases, Limits(2**62, 2**62))
+    signals = making.signals(cases)
+    assert signals is not None
+    violated = judged.verdicts == Verdict.VIOLATED
+    passed = judged.verdicts == Verdict.PASSED
+    assert (signals[0][violated] > 0).all()
+    assert (signals[0][passed] <= 0).all()
