@@ -6,8 +6,9 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import CodeType, FunctionType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
+from nomos.device import placement
 from nomos.domain.functions import BoundBatched, batched
 from nomos.domain.schema import Schema
 from nomos.errors import DomainError
@@ -25,10 +26,21 @@ class Domain:
 
     `verifies` says which functions are a model and nothing else, for `nomos verify`:
     with `{"predict": "model"}`, `predict(x)` is what `self.model.predict` says of x.
+
+    `device` is where functions marked with `@tensors` have their tensors: what
+    `--device` says, unless the domain says something else.
     """
 
     schema: ClassVar[Schema | None] = None
     verifies: ClassVar[Mapping[str, str]] = {}
+    device: str = "cpu"
+
+    def __new__(cls, *_: Any, **__: Any) -> Self:
+        """Make a domain that knows its device before its constructor runs."""
+        made = super().__new__(cls)
+        if (device := placement().device) != "cpu":
+            made.device = device
+        return made
 
     def inputs(self) -> Sequence[Any]:
         """Return the items that an input is drawn from."""

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from nomos.device import is_out_of_memory, is_tensor
 from nomos.errors import ModelError
 from nomos.models.extras import reason
 
@@ -58,8 +59,9 @@ class Adapter(ABC):
         rows = self._rows(rows)
         if len(rows) == 0:
             return np.empty((0, 0 if self.classes is None else len(self.classes)))
-        answer: Array = np.asarray(self._ask(self._scores, rows))
-        return answer
+        answer = self._ask(self._scores, rows)
+        scores: Array = answer if is_tensor(answer) else np.asarray(answer)
+        return scores
 
     @abstractmethod
     def _labels(self, rows: Any) -> Any:
@@ -97,12 +99,14 @@ class Adapter(ABC):
         except ModelError:
             raise
         except Exception as error:
-            if len(rows) == 1 or kind in self._answered or _answers_any(ask, rows):
+            if len(rows) == 1 or kind in self._answered or is_out_of_memory(error):
+                raise
+            if _answers_any(ask, rows):
                 raise
             raise ModelError(
                 f"{self.name} cannot answer {_described(rows)}: {reason(error)}"
             ) from error
-        if not isinstance(answer, list | tuple | np.ndarray):
+        if not (isinstance(answer, list | tuple | np.ndarray) or is_tensor(answer)):
             answer = np.asarray(answer)
         if np.ndim(answer) == 0 or len(answer) != len(rows):
             count = 1 if np.ndim(answer) == 0 else len(answer)
@@ -142,7 +146,7 @@ class OutputModel(Adapter):
 
     def _to_labels(self, output: Array) -> Array:
         output = _flat(output)
-        if output.dtype.kind != "f" or output.ndim == 1:
+        if not _is_real(output) or output.ndim == 1:
             return output
         if output.ndim > 2:
             raise ModelError(
@@ -154,9 +158,15 @@ class OutputModel(Adapter):
 
     def _to_scores(self, output: Array) -> Array:
         output = _flat(output)
-        if output.dtype.kind != "f" or output.ndim == 1:
+        if not _is_real(output) or output.ndim == 1:
             raise NoScores(f"{self.name} gives one answer for each row and no scores")
         return output
+
+
+def _is_real(output: Any) -> bool:
+    if is_tensor(output):
+        return bool(output.is_floating_point())
+    return bool(output.dtype.kind == "f")
 
 
 def _flat(output: Array) -> Array:
