@@ -101,7 +101,7 @@ def run_specs(  # noqa: PLR0913 - keywords
     True for `.nomos` at the project's root, False for nowhere. `handlers` are called
     with each event. `control` is a spec in which only chance can differ; it is run
     beside the others. The other keywords are those of `run`: budget, time, calls,
-    until_bug, search, batch, way, confirm, jobs. A spec that cannot be run is in
+    until_bug, search, batch, way, confirm, jobs, device, dtype, accept_unstable. A spec that cannot be run is in
     `failures` of what is returned.
     """
     from nomos.runner.jobs import Job
@@ -229,10 +229,14 @@ def campaign_options(  # noqa: PLR0913 - keywords, each with a default
     resume: bool = False,
     accept: bool = True,
     jobs: int = 1,
+    device: str = "cpu",
+    dtype: Any = None,
+    accept_unstable: float = 0.0,
     default_budget: int = 5000,
     **workers: Any,
 ) -> Options:
     """Return how campaigns are run, from the keywords that all callers share."""
+    from nomos.device import Placement
     from nomos.runner.options import RUN_ALONE, Budget, Options, Workers
 
     limits = Budget(
@@ -248,7 +252,10 @@ def campaign_options(  # noqa: PLR0913 - keywords, each with a default
         where = Workers(jobs=jobs, **workers)
     except TypeError:
         raise NomosError(f"unknown options: {', '.join(sorted(workers))}") from None
-    return Options(limits, way, search, batch, most, resume, accept, where)
+    place = Placement(device, dtype)
+    return Options(
+        limits, way, search, batch, most, resume, accept, where, place, accept_unstable
+    )
 
 
 def shown_results(run: Run) -> Results:

@@ -33,6 +33,10 @@ class Placement:
     dtype: Precision | None = None
     is_auto: bool = False  # the device was chosen, not asked for
 
+    def __post_init__(self) -> None:
+        if self.dtype is not None and self.dtype not in PRECISIONS:
+            raise ModelError(f"{self.dtype!r} is none of {', '.join(PRECISIONS)}")
+
     @property
     def is_rounded(self) -> bool:
         """Whether networks run at a lower precision than the one that judges."""

@@ -139,7 +139,10 @@ def _too_wide(name: str, width: int) -> str:
     )
 
 
-_OPTIONS = ("batch", "way", "confirm", "max_crashes", "isolate", "call_timeout_s")
+_OPTIONS = (
+    *("batch", "way", "confirm", "max_crashes", "isolate", "call_timeout_s"),
+    *("device", "dtype", "accept_unstable"),
+)
 
 
 def _given_domain(

@@ -87,7 +87,7 @@ class Engine:
         violated cases are run again in a batch of their own.
         """
         began = time.perf_counter()
-        moved = self.answers.moved
+        asked, moved = self.answers.asked_again, self.answers.moved
         parts: list[Judged] = []
         tests = crashes = 0
         first = 0
@@ -104,6 +104,7 @@ class Engine:
         whole = _put_together(parts) if parts else _empty(0)
         if repeat and len(whole.violations):
             whole.violations.came_back = self._repeat(whole.violations)
+        whole.asked_again = self.answers.asked_again - asked
         whole.moved = self.answers.moved - moved
         whole.seconds = time.perf_counter() - began
         return whole

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from nomos.device import Placement
 from nomos.engine.engine import Way
 from nomos.errors import NomosError
 
@@ -75,3 +76,12 @@ class Options:
     resume: bool = False
     accept: bool = True  # whether the bugs found become known ones
     workers: Workers = field(default_factory=Workers)
+    placement: Placement = field(default_factory=Placement)
+    accept_unstable: float = 0.0  # the share of cases that may not come back
+
+    def __post_init__(self) -> None:
+        share: Any = self.accept_unstable  # callers may give anything
+        if type(share) not in (int, float) or not 0 <= share < 1:
+            raise NomosError(
+                f"`accept_unstable` takes a share from 0 to 1, not {share!r}"
+            )

@@ -141,13 +141,20 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     for failure in run.failures:
         click.echo(f"error: {failure.job.path}: {failure.error}", err=True)
     statuses = {exit_status(failure.error) for failure in run.failures}
-    statuses |= {status_of(result, options["fail_on"]) for result in run.results}
+    accepted = options["accept_unstable"] or 0.0
+    fail_on = options["fail_on"]
+    statuses |= {status_of(result, fail_on, accepted) for result in run.results}
     statuses.add(3 if output.has_failed or not run.results else 0)
     sys.exit(EXIT_STATUS.get(run.stopped) or max(statuses))
 
 
-def status_of(result: Result, fail_on: str) -> int:
-    """Return the exit status of one result: 0 only where everything was judged."""
+def status_of(result: Result, fail_on: str, accepted: float = 0.0) -> int:
+    """Return the exit status of one result: 0 only where everything was judged.
+
+    `accepted` is the share of cases that may not come back when they are run again.
+    """
+    from nomos.results.verdict import is_unstable
+
     counts = result.counts
     if result.verdict == "failed" or result.problem or counts.crashed:
         return 3
@@ -155,7 +162,7 @@ def status_of(result: Result, fail_on: str) -> int:
         return 0
     if fail_on == "any" or counts.new_bugs:
         return 1
-    return 3 if counts.unstable else 0
+    return 3 if is_unstable(counts, accepted) else 0
 
 
 def _jobs(

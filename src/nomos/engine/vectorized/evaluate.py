@@ -357,11 +357,10 @@ class Evaluator:
             if expr.draws:
                 values.append(self.chunk.draw_seeds(inner))
             self.answers.rows_sent += count
-            device = function.device
 
             def columns(chosen: slice) -> list[Any]:
                 size = chosen.stop - chosen.start
-                return [own_column(v, chosen, size, device) for v in values]
+                return [own_column(v, chosen, size, function.device) for v in values]
 
             return call_batch(function, columns, count)
 

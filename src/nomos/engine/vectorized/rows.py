@@ -130,9 +130,9 @@ def own_column(
     if isinstance(value, Rows):
         changes = {start: values[chosen] for start, values in value.changes.items()}
         rows = Rows(value.source, value.places[chosen], changes)
-        return rows.array() if device is None else rows.tensor(device)  # type: ignore[no-any-return]  # a column
+        return rows.array() if device is None else rows.tensor(device)
     if is_tensor(value):
-        return to_host(value[chosen]) if device is None else value[chosen].clone()
+        return to_host(value[chosen]) if device is None else value[chosen].clone()  # type: ignore[no-any-return]  # a column
     if isinstance(value, np.ndarray):
         return value[chosen].copy()
     if isinstance(value, list):

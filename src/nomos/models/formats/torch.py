@@ -15,7 +15,7 @@ import numpy as np
 
 from nomos.device import is_judging, is_tensor, placement, to_host
 from nomos.errors import ModelError
-from nomos.models.adapter import Array, OutputModel
+from nomos.models.adapter import OutputModel
 from nomos.models.extras import distrust, need, reason
 from nomos.models.formats.torch_archive import screened_export
 from nomos.models.formats.torchscript import screened_script

@@ -38,6 +38,7 @@ class RunAlone:
     traceback: str
     inputs: Mapping[str, Any]
     outputs: Mapping[str, Any]
+    is_rounded: bool = False  # it is violated at the run's precision, not at float32
 
 
 Confirm = Callable[[Sequence[tuple[int, ...]]], list[RunAlone]]
@@ -54,6 +55,7 @@ class BugTotals:
     repeated: int = 0
     run_alone: int = 0
     unstable: int = 0
+    rounded: int = 0
     crashed: int = 0  # violations that crashed when run alone
 
 
@@ -129,6 +131,7 @@ class Bugs:
             some = alone[start : start + step]
             outcomes = confirm([new.choices_of(number) for number in some])
             self.totals.run_alone += len(some)
+            self.totals.rounded += sum(outcome.is_rounded for outcome in outcomes)
             for number, outcome in zip(some, outcomes, strict=True):
                 how[number] = _how(outcome)
                 self._note_alone(new, number, first, outcome, taken)

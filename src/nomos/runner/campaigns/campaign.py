@@ -49,6 +49,7 @@ class CaseTotals:
     passed: int = 0
     discarded: int = 0
     crashed: int = 0
+    asked_again: int = 0
     moved: int = 0
     model_calls: int = 0
     k: int = 0
@@ -253,6 +254,7 @@ class Campaign:
         totals.tests += int(judged.accepted[:end].sum())
         totals.model_calls += int(calls.sum())
         totals.k = max(totals.k, int(calls.max(initial=0)))
+        totals.asked_again += judged.asked_again
         totals.moved += judged.moved
         if judged.reasons:
             self.reasons += _reasons(judged, end)
@@ -292,7 +294,8 @@ class Campaign:
             problem = starvation(self.reasons, 0, counts.discarded)
         still = self.recorded.still
         hidden = still if complete and not counts.violations else 0
-        problem = problem_of(counts, problem, hidden=hidden)
+        accepted = self.options.accept_unstable
+        problem = problem_of(counts, problem, hidden=hidden, accepted=accepted)
         return Result(
             subject=self.subject,
             seed=self.seed,
@@ -301,7 +304,11 @@ class Campaign:
             engine=self.engine,
             counts=counts,
             verdict=verdict_of(
-                counts, problem=problem, is_complete=complete, recorded=still
+                counts,
+                problem=problem,
+                is_complete=complete,
+                recorded=still,
+                accepted=accepted,
             ),
             reason=self.stop,
             problem=problem,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from nomos.device import Placement, judging, placed
+from nomos.engine.alone import Verdict
 from nomos.engine.cases import Cases, ListedCases, RandomCases
 from nomos.engine.choices import EndlessRange, Stream
 from nomos.engine.engine import Limits, Way
@@ -31,6 +33,7 @@ class Setting:
     root: Path
     way: Way | None = None
     trust: bool = False
+    placement: Placement = field(default_factory=Placement)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +62,8 @@ class Worker:
             return job.prepared
         key = job.path, tuple(sorted(job.settings.items()))
         if key not in self._prepared:
-            with trusting() if self.setting.trust else nullcontext():
+            trust = trusting() if self.setting.trust else nullcontext()
+            with trust, placed(self.setting.placement):
                 loaded = job.loaded or load_spec(job.path)
                 self._prepared[key] = self._preparing.prepare(loaded, job.settings)
         return self._prepared[key]
@@ -69,6 +73,8 @@ class Worker:
         prepared = self.prepared(job)
         program = prepared.engine.program
         marks = fingerprint(prepared) if with_fingerprint else {}
+        if with_fingerprint and self.setting.placement.dtype is not None:
+            marks["dtype"] = self.setting.placement.dtype
         return About(
             prepared.subject,
             prepared.engine.way,
@@ -127,8 +133,29 @@ class Worker:
         outcomes = []
         for choices in cases:
             watch.mark(WHOLE_CHUNK)  # the time of a call counts from here
-            outcomes.append(_run_alone(prepared, choices))
+            outcomes.append(self._run_alone(prepared, choices))
         return outcomes
+
+    def _run_alone(self, prepared: Prepared, choices: tuple[int, ...]) -> RunAlone:
+        """Run a case alone; where networks are rounded, float32 is the judge."""
+        engine, is_rounded = prepared.engine, False
+        if self.setting.placement.is_rounded:
+            with judging():
+                outcome = engine.replay(choices)
+            if outcome.verdict is Verdict.PASSED:
+                is_rounded = engine.replay(choices).verdict is Verdict.VIOLATED
+        else:
+            outcome = engine.replay(choices)
+        spec, schema = engine.program.spec, engine.program.schema
+        inputs, outputs = described(outcome.values, spec.outputs, schema)
+        return RunAlone(
+            outcome.verdict,
+            outcome.why,
+            outcome.traceback,
+            inputs,
+            outputs,
+            is_rounded,
+        )
 
 
 def _cases(prepared: Prepared, stream: Stream, asked: Range) -> Iterator[Cases]:
@@ -146,10 +173,3 @@ def _cases(prepared: Prepared, stream: Stream, asked: Range) -> Iterator[Cases]:
         at += len(known)
         if len(part):
             yield ListedCases(part)
-
-
-def _run_alone(prepared: Prepared, choices: tuple[int, ...]) -> RunAlone:
-    outcome = prepared.engine.replay(choices)
-    program = prepared.engine.program
-    inputs, outputs = described(outcome.values, program.spec.outputs, program.schema)
-    return RunAlone(outcome.verdict, outcome.why, outcome.traceback, inputs, outputs)
