@@ -15,7 +15,14 @@ import numpy as np
 
 from nomos.device import is_tensor, to_host
 from nomos.domain.fields import Draws
-from nomos.transformations.arrays import as_type, count_up, is_real, library, reals
+from nomos.transformations.arrays import (
+    as_type,
+    columns_at,
+    count_up,
+    is_real,
+    library,
+    reals,
+)
 
 _COLOURS = (1, 3, 4)
 _WIDEST = 3.0  # deviations: farther pixels have no part in a blur
@@ -112,27 +119,37 @@ def noisy(images: Any, percent: Any, draw: Any) -> Any:
 @_for_columns
 def blurred(images: Any, deviation: Any) -> Any:
     """Blur by a normal distribution of so many pixels; 0 leaves an image as it is."""
-    deviation = reals(deviation, images)
     if not len(images):
         return images
-    widest = math.ceil(_WIDEST * float(deviation.max()))
-    made = _smoothed(as_type(images, deviation.dtype), deviation, widest, 1)
-    return _clipped(_smoothed(made, deviation, widest, 2), images)
+    lib, spread = library(images), reals(deviation, images).reshape(-1, 1)
+    x = as_type(images, spread.dtype)
+    down, right = _blurring(x.shape[1], spread), _blurring(x.shape[2], spread)
+    if x.ndim == 3:
+        return _clipped(down @ x @ lib.swapaxes(right, 1, 2), images)
+    made = down[:, None] @ lib.moveaxis(x, 3, 1) @ lib.swapaxes(right, 1, 2)[:, None]
+    return _clipped(lib.moveaxis(made, 1, 3), images)
 
 
-def _smoothed(x: Any, deviation: Any, widest: int, axis: int) -> Any:
-    """Blur along an axis. An image is the same whatever others are blurred with it."""
-    lib, last = library(x), x.shape[axis] - 1
+def _blurring(size: int, deviation: Any) -> Any:
+    """Return for each image the matrix that blurs along an axis; the edge is repeated.
+
+    A row has the weights of the pixels around its own. What lies beyond an edge weighs
+    on the outermost pixel. An image's weights do not depend on the other images.
+    """
+    lib = library(deviation)
     reach = lib.ceil(deviation * _WIDEST)
-    total, weights = x * 1, deviation * 0 + 1
-    for step in range(1, widest + 1):
-        weight = lib.exp(-(step**2) / (2 * deviation**2 + 1e-12))
-        weight = lib.where(step <= reach, weight, weight * 0)
-        for place in (step, -step):
-            at = lib.clip(count_up(last + 1, x) + place, 0, last)
-            total = total + weight * (x[:, at] if axis == 1 else x[:, :, at])
-        weights = weights + 2 * weight
-    return total / weights
+    farthest = max(size - 1, int(reach.max())) + 1
+    away = count_up(farthest + 1, deviation)[None]
+    weights = lib.exp(
+        -as_type(away * away, deviation.dtype) / (2 * deviation**2 + 1e-12)
+    )
+    weights = lib.where(away <= reach, weights, weights * 0)
+    beyond = lib.flip(lib.cumsum(lib.flip(weights, (1,)), 1), (1,))
+    at = count_up(size, deviation)
+    matrix = columns_at(weights, abs(at[:, None] - at))
+    matrix[:, :, 0] += columns_at(beyond, at + 1)
+    matrix[:, :, -1] += columns_at(beyond, size - at)
+    return matrix / (1 + 2 * beyond[:, 1])[:, None, None]
 
 
 @_for_columns
