@@ -126,6 +126,8 @@ class BoundBatched:
             count_calls(len(made[0]))
         with listening(None):
             given = self.function.method(self.instance, *made)
+        if is_tensor(given) and not any(given is column for column in made):
+            given = given.clone()  # what it was handed is the case's own already
         schema = getattr(self.instance, "schema", None)
         is_record = schema is not None and schema.width == 1
         return answers(given, len(made[0]), self.function.__name__, is_record)
@@ -149,7 +151,7 @@ def answers(given: Any, count: int, name: str, is_record: bool = False) -> Colum
             and len(given) == count
             and (is_record or given.shape[1:].numel() > 1)
         ):
-            return given.detach().clone()  # type: ignore[no-any-return]  # records stay there
+            return given.detach()  # type: ignore[no-any-return]  # records stay there
         given = to_host(given)
     if not isinstance(given, list | tuple | np.ndarray):
         given = np.asarray(given)

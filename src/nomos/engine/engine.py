@@ -152,7 +152,7 @@ class Engine:
         while True:
             size = min(self._size.count, cases.count - first)
             part = cases if size == cases.count else cases.part(first, size)
-            began = time.perf_counter()
+            began, sent = time.perf_counter(), self.answers.rows_sent
             try:
                 with no_collection():  # till the chunk's objects are gone by themselves
                     judged = self._run_part(part, limits)
@@ -160,7 +160,9 @@ class Engine:
                 if size == 1 or not is_out_of_memory(error):
                     raise
             else:
-                self._size.took(size, time.perf_counter() - began)
+                if size == self._size.count:
+                    rows = self.answers.rows_sent - sent  # fewer once answers are known
+                    self._size.took(rows, time.perf_counter() - began)
                 return size, judged
             self._size.halve()  # when what the part held is gone
 

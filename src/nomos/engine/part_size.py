@@ -7,9 +7,10 @@ from nomos.device import free_bytes, free_cache
 # Large records, such as sounds, are run in smaller parts than a chunk of rows.
 _MOST_BYTES = 2**25
 _FEWEST = 64
-_FIRST = 512  # on a device; it grows while that is faster
+_FIRST_BYTES = 2**26  # of the records of a part on a device; it grows while that pays
 _COPIES = 16  # of a record: changed ones, draws, and what a network makes of it
 _FASTER = 1.05  # what a larger part must win to be worth its memory
+_TRIES = 3  # of a size: the first part of a size pays for memory and plans
 
 
 class PartSize:
@@ -23,22 +24,27 @@ class PartSize:
         if self._learns:
             free = free_bytes(device) or _MOST_BYTES * 64
             self._most = max(1, free // (size * _COPIES))
-            self.count = min(_FIRST, self._most)
-        self._best = 0.0  # cases a second, of the last size that paid off
+            self.count = min(max(_FEWEST, _FIRST_BYTES // size), self._most)
+        self._best = 0.0  # rows a second, of the last size that paid off
+        self._rates: list[float] = []  # of this size
 
-    def took(self, cases: int, seconds: float) -> None:
-        """Learn from a whole part: twice as many next time, as long as that is faster."""
-        if not self._learns or cases < self.count or seconds <= 0:
+    def took(self, rows: int, seconds: float) -> None:
+        """Learn from a whole part: twice as many next time, as long as that is faster.
+
+        `rows` are those that batched functions were asked for.
+        """
+        if not self._learns or seconds <= 0:
             return
-        rate = cases / seconds
-        if rate > self._best * _FASTER:
-            self._best = rate
+        self._rates.append(rows / seconds)
+        if len(self._rates) < _TRIES:
+            return
+        best, self._rates = max(self._rates), []
+        self._learns = best > self._best * _FASTER and self.count < self._most
+        if best <= self._best * _FASTER:
+            self.count //= 2
+        self._best = best
+        if self._learns:
             self.count = min(self._most, self.count * 2)
-        elif rate < self._best / _FASTER:
-            self.count = max(1, self.count // 2)
-            self._learns = False
-        else:
-            self._learns = False
 
     def halve(self) -> None:
         """Take half as many from now on: the memory did not suffice."""

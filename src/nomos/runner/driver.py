@@ -21,7 +21,7 @@ from nomos.errors import NomosError, Stop
 from nomos.results.result import Result
 from nomos.runner.campaigns.bugs import RunAlone
 from nomos.runner.campaigns.campaign import Campaign
-from nomos.runner.campaigns.ranges import Plan, Range
+from nomos.runner.campaigns.ranges import LARGEST, ON_DEVICE, Plan, Range
 from nomos.runner.campaigns.recording import Recording
 from nomos.runner.events import Event, Finished, Handler, Started
 from nomos.runner.executors.crew import Answer, Crew, Died, InlineCrew, Task
@@ -221,7 +221,9 @@ class Driver:
             space = self._ask("space", job, options.budget.cases)
         listed = options.search == "exhaustive" or space is not None
         total = about.ways if listed else None
-        return Plan(next_first=0, total=total, batch=options.batch), space
+        largest = LARGEST if about.device == "cpu" else ON_DEVICE
+        plan = Plan(next_first=0, total=total, batch=options.batch, largest=largest)
+        return plan, space
 
     def _ask(self, method: str, job: Job, *arguments: Any) -> Any:
         """Let a worker do something now, and wait for it."""

@@ -27,11 +27,6 @@ def count_up(count: int, x: Any) -> Any:
     return np.arange(count)
 
 
-def columns_at(x: Any, places: Any) -> Any:
-    """Return columns of a matrix; of arrays always in one layout, so sums are alike."""
-    return x[:, places] if is_tensor(x) else np.take(x, places, axis=1)
-
-
 def reals(values: Any, x: Any) -> Any:
     """Return a column of amounts beside a column, one for each of its records."""
     lib = library(x)

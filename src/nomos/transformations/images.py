@@ -17,7 +17,6 @@ from nomos.device import is_tensor, to_host
 from nomos.domain.fields import Draws
 from nomos.transformations.arrays import (
     as_type,
-    columns_at,
     count_up,
     is_real,
     library,
@@ -121,35 +120,36 @@ def blurred(images: Any, deviation: Any) -> Any:
     """Blur by a normal distribution of so many pixels; 0 leaves an image as it is."""
     if not len(images):
         return images
-    lib, spread = library(images), reals(deviation, images).reshape(-1, 1)
-    x = as_type(images, spread.dtype)
-    down, right = _blurring(x.shape[1], spread), _blurring(x.shape[2], spread)
-    if x.ndim == 3:
-        return _clipped(down @ x @ lib.swapaxes(right, 1, 2), images)
-    made = down[:, None] @ lib.moveaxis(x, 3, 1) @ lib.swapaxes(right, 1, 2)[:, None]
-    return _clipped(lib.moveaxis(made, 1, 3), images)
+    spread = reals(deviation, images)
+    widest = math.ceil(_WIDEST * float(spread.max()))
+    made = as_type(images, spread.dtype)
+    for axis in (1, 2):
+        made = _blurred_along(axis, made, spread, widest)
+    return _clipped(made, images)
 
 
-def _blurring(size: int, deviation: Any) -> Any:
-    """Return for each image the matrix that blurs along an axis; the edge is repeated.
+def _blurred_along(axis: int, x: Any, spread: Any, widest: int) -> Any:
+    """Blur along an axis; beyond the edge there is the edge again.
 
-    A row has the weights of the pixels around its own. What lies beyond an edge weighs
-    on the outermost pixel. An image's weights do not depend on the other images.
+    Each image has its own reach, beyond which weights are 0: so it is the same whatever
+    others are blurred with it.
     """
-    lib = library(deviation)
-    reach = lib.ceil(deviation * _WIDEST)
-    farthest = max(size - 1, int(reach.max())) + 1
-    away = count_up(farthest + 1, deviation)[None]
-    weights = lib.exp(
-        -as_type(away * away, deviation.dtype) / (2 * deviation**2 + 1e-12)
-    )
-    weights = lib.where(away <= reach, weights, weights * 0)
-    beyond = lib.flip(lib.cumsum(lib.flip(weights, (1,)), 1), (1,))
-    at = count_up(size, deviation)
-    matrix = columns_at(weights, abs(at[:, None] - at))
-    matrix[:, :, 0] += columns_at(beyond, at + 1)
-    matrix[:, :, -1] += columns_at(beyond, size - at)
-    return matrix / (1 + 2 * beyond[:, 1])[:, None, None]
+    lib, size = library(x), x.shape[axis]
+    before = (slice(None),) * axis
+    edges = [x[(*before, slice(0, 1))], x[(*before, slice(size - 1, size))]]
+    padded = lib.concatenate([*edges[:1] * widest, x, *edges[1:] * widest], axis)
+    reach = lib.ceil(spread * _WIDEST)
+    weights = [
+        lib.exp(-(step**2) / (2 * spread**2 + 1e-12)) * (step <= reach)
+        for step in range(1, widest + 1)
+    ]
+    middle = 1 / (1 + 2 * sum(weights))
+    made = x * middle
+    for step, weight in enumerate(weights, 1):
+        low, high = widest - step, widest + step
+        pair = padded[(*before, slice(low, low + size))]
+        made += (pair + padded[(*before, slice(high, high + size))]) * (weight * middle)
+    return made
 
 
 @_for_columns

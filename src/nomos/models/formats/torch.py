@@ -21,6 +21,8 @@ from nomos.models.formats.torch_archive import screened_export
 from nomos.models.formats.torchscript import screened_script
 from nomos.models.recognise import Format, recognise
 
+_LARGE_BATCH = 4096  # rows, from which on a batch is asked as it is
+
 
 class TorchModel(OutputModel):
     """A module of one input.
@@ -58,12 +60,15 @@ class TorchModel(OutputModel):
             module, real = self._judge, torch.float32
         given = rows if is_tensor(rows) else torch.from_numpy(rows)
         dtype = real if given.is_floating_point() else torch.int64
+        is_cuda = self._device.startswith("cuda")
+        layout = torch.preserve_format
+        if is_cuda:
+            layout = torch.channels_last if given.ndim == 4 else layout
+            given = _filled(torch, given)
         # Always a copy: a module may work in place.
-        tensor = given.to(self._device, dtype, copy=True)
-        if tensor.is_cuda and tensor.ndim == 4:
-            tensor = tensor.contiguous(memory_format=torch.channels_last)
+        tensor = given.to(self._device, dtype, copy=True, memory_format=layout)
         with torch.no_grad(), _exact(torch, tensor):
-            answer = _tensor(module(tensor), self.name)
+            answer = _tensor(module(tensor), self.name)[: len(rows)]
         if answer.dtype in (torch.bfloat16, torch.float16):
             answer = answer.float()
         return answer if is_tensor(rows) else to_host(answer)
@@ -101,6 +106,14 @@ def _moved(module: Any, device: str, dtype: Any) -> Any:
     if device.startswith("cuda") and isinstance(module, torch.nn.Module):
         module = module.to(memory_format=torch.channels_last)
     return module
+
+
+def _filled(torch: Any, rows: Any) -> Any:
+    """Fill small batches up to a power of two: each new size costs CUDA a new plan."""
+    missing = (1 << (len(rows) - 1).bit_length()) - len(rows)
+    if not missing or len(rows) >= _LARGE_BATCH:
+        return rows
+    return torch.cat([rows, rows[-1:].expand(missing, *rows.shape[1:])])
 
 
 def _exact(torch: Any, tensor: Any) -> Any:

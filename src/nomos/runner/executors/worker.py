@@ -45,6 +45,7 @@ class About:
     inputs: int  # inputs of a case
     ways: int  # to draw them
     fingerprint: Mapping[str, str]
+    device: str = "cpu"  # of its tensors
 
 
 class Worker:
@@ -81,6 +82,7 @@ class Worker:
             len(program.spec.inputs),
             input_count(program),
             marks,
+            program.device,
         )
 
     def space(self, job: Job, limit: int | None) -> int | None:
