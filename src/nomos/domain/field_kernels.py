@@ -53,31 +53,42 @@ def _halves_kernel(out, seeds, number, counters, BLOCK: tl.constexpr):
 
 
 @triton.jit
-def _store_pair(here, half, word, other, inside):
-    for part in tl.static_range(2):
-        share = ((word >> (32 * part + 8)) & 0xFFFFFF).to(tl.int32).to(tl.float32)
-        turn = ((other >> (32 * part + 8)) & 0xFFFFFF).to(tl.int32).to(tl.float32)
-        radius = tl.sqrt(tl.log(1.0 - share * 5.9604644775390625e-8) * -2.0)
-        angle = turn * 5.9604644775390625e-8 * 6.283185307179586
-        tl.store(here + part, radius * tl.cos(angle), mask=inside)
-        tl.store(here + half + part, radius * tl.sin(angle), mask=inside)
+def _pair(word, other, part: tl.constexpr):
+    share = ((word >> (32 * part + 8)) & 0xFFFFFF).to(tl.int32).to(tl.float32)
+    turn = ((other >> (32 * part + 8)) & 0xFFFFFF).to(tl.int32).to(tl.float32)
+    radius = tl.sqrt(tl.log(1.0 - share * 5.9604644775390625e-8) * -2.0)
+    angle = turn * 5.9604644775390625e-8 * 6.283185307179586
+    return radius * tl.cos(angle), radius * tl.sin(angle)
+
+
+@triton.jit
+def _eight(v0, v1, v2, v3, v4, v5, v6, v7):
+    even = tl.interleave(tl.interleave(v0, v4), tl.interleave(v2, v6))
+    odd = tl.interleave(tl.interleave(v1, v5), tl.interleave(v3, v7))
+    return tl.interleave(even, odd)  # so that neighbours are stored together
 
 
 @triton.jit(do_not_specialize=["number"])
 def _normal_kernel(out, seeds, number, half, BLOCK: tl.constexpr):
     row = tl.program_id(0).to(tl.int64)
-    at = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
-    counters = half // 8
+    first = tl.program_id(1) * BLOCK
+    at = first + tl.arange(0, BLOCK)
     seed = tl.load(seeds + row).to(tl.uint64)
     field = number.to(tl.uint64)
     a0, a1, a2, a3 = _philox((at + 1).to(tl.uint64), seed, field)
-    b0, b1, b2, b3 = _philox((at + 1 + counters).to(tl.uint64), seed, field)
-    here = out + row * 2 * half + at * 8
-    inside = at < counters
-    _store_pair(here, half, a0, b0, inside)
-    _store_pair(here + 2, half, a1, b1, inside)
-    _store_pair(here + 4, half, a2, b2, inside)
-    _store_pair(here + 6, half, a3, b3, inside)
+    b0, b1, b2, b3 = _philox((at + 1 + half // 8).to(tl.uint64), seed, field)
+    c0, s0 = _pair(a0, b0, 0)
+    c1, s1 = _pair(a0, b0, 1)
+    c2, s2 = _pair(a1, b1, 0)
+    c3, s3 = _pair(a1, b1, 1)
+    c4, s4 = _pair(a2, b2, 0)
+    c5, s5 = _pair(a2, b2, 1)
+    c6, s6 = _pair(a3, b3, 0)
+    c7, s7 = _pair(a3, b3, 1)
+    place = first * 8 + tl.arange(0, BLOCK * 8)
+    here = out + row * 2 * half + place
+    tl.store(here, _eight(c0, c1, c2, c3, c4, c5, c6, c7), mask=place < half)
+    tl.store(here + half, _eight(s0, s1, s2, s3, s4, s5, s6, s7), mask=place < half)
 
 
 def halves(seeds: Array, number: int, counters: int, device: str) -> Any:

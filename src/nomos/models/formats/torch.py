@@ -21,7 +21,7 @@ from nomos.models.formats.torch_archive import screened_export
 from nomos.models.formats.torchscript import screened_script
 from nomos.models.recognise import Format, recognise
 
-_LARGE_BATCH = 4096  # rows, from which on a batch is asked as it is
+_LARGE_BATCH = 2**15  # rows; a larger batch is asked as it is
 
 
 class TorchModel(OutputModel):
@@ -109,9 +109,11 @@ def _moved(module: Any, device: str, dtype: Any) -> Any:
 
 
 def _filled(torch: Any, rows: Any) -> Any:
-    """Fill small batches up to a power of two: each new size costs CUDA a new plan."""
-    missing = (1 << (len(rows) - 1).bit_length()) - len(rows)
-    if not missing or len(rows) >= _LARGE_BATCH:
+    """Fill batches up to 2**n or 3 * 2**n rows: each new size costs CUDA a new plan."""
+    whole = 1 << (len(rows) - 1).bit_length()
+    size = whole * 3 // 4 if len(rows) <= whole * 3 // 4 else whole
+    missing = size - len(rows)
+    if not missing or len(rows) > _LARGE_BATCH:
         return rows
     return torch.cat([rows, rows[-1:].expand(missing, *rows.shape[1:])])
 
