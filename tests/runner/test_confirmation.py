@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from nomos.cli.campaigns.run import status_of
 from nomos.runner.campaigns.bugs import RunAlone
 from nomos.runner.events import BugFound, Crashed
 from tests.runner.driving import drive, run
@@ -94,6 +95,18 @@ def test_nothing_that_comes_back_is_no_verdict_but_a_failure(steps: Path) -> Non
     assert every.counts.unstable == 240
     assert every.bugs == ()
     assert every.verdict == "failed"
+
+
+def test_what_does_not_come_back_passes_only_where_it_is_accepted(steps: Path) -> None:
+    path = rewritten(steps, UNLIKE["depends on the batch"])
+    options = {"search": "exhaustive", "batch": 300, "confirm": None}
+    result, _ = run(path, **options, accept_unstable=0.99)
+    assert result.verdict == "none-found"  # never "holds"
+    assert result.counts.unstable == 240
+    assert status_of(result, "any", 0.99) == 0
+    result, _ = run(path, **options, accept_unstable=0.01)
+    assert result.verdict == "failed"
+    assert status_of(result, "any", 0.01) == 3
 
 
 def test_what_crashes_alone_has_crashed_and_shows_its_traceback(steps: Path) -> None:
