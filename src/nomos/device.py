@@ -19,6 +19,7 @@ from nomos.errors import ModelError
 
 Array = np.ndarray[Any, Any]
 Precision = Literal["float32", "bfloat16", "float16"]
+_UNTOLD = 2**33  # bytes that are left, where a device does not tell
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 _RESIDENT = (
     4  # inputs stay on a device where they take at most this part of what is free
@@ -151,7 +152,8 @@ def join(parts: list[Any]) -> Any:
 
 def is_out_of_memory(error: BaseException) -> bool:
     """Tell whether a device had too little memory; half as much may do."""
-    return type(error).__name__ == "OutOfMemoryError" and "torch" in sys.modules
+    named = type(error).__name__ == "OutOfMemoryError"
+    return "torch" in sys.modules and (named or "out of memory" in str(error))
 
 
 def free_cache() -> None:
@@ -162,9 +164,9 @@ def free_cache() -> None:
 
 
 def free_bytes(device: str) -> int | None:
-    """Return how much memory a device has left; None where it does not tell."""
+    """Return how much memory a device has left; None for the processor."""
     if not device.startswith("cuda"):
-        return None
+        return None if device == "cpu" else _UNTOLD
     import torch
 
     return int(torch.cuda.mem_get_info(torch.device(device))[0])

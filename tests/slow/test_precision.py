@@ -77,7 +77,7 @@ def test_tensors_are_answered_with_tensors() -> None:
 
 def test_a_device_that_is_not_there_is_named_with_those_that_are() -> None:
     library("torch", extra="torch")
-    with pytest.raises(ModelError, match="there is no device cuda:99: torch .* cpu"):
+    with pytest.raises(ModelError, match=r"there is no device cuda:99: torch .* cpu"):
         nomos.load_model(_network(), device="cuda:99")
     assert resolved("auto") in ("cpu", "cuda", "mps")
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from nomos.device import is_out_of_memory
+from nomos.device import free_bytes, is_out_of_memory
 from nomos.engine.alone import Alone, Case, Outcome, Verdict
 from nomos.engine.answers.asking import Answers
 from nomos.engine.cases import Cases, ListedCases
@@ -56,7 +56,7 @@ class Engine:
         self._is_compiled = case is not None
         self.alone = Alone(program, case)
         self._lanes = Lanes(program) if self.way == "lanes" else None
-        self._size = PartSize(program.record_bytes, program.device)
+        self._size = PartSize(program.record_bytes, free_bytes(program.device))
         self.forget()
 
     def forget(self) -> None:

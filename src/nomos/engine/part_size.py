@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nomos.device import free_bytes, free_cache
+from nomos.device import free_cache
 
 # Large records, such as sounds, are run in smaller parts than a chunk of rows.
 _MOST_BYTES = 2**25
@@ -16,13 +16,13 @@ _TRIES = 3  # of a size: the first part of a size pays for memory and plans
 class PartSize:
     """The size of the next part, learnt from how long parts take."""
 
-    def __init__(self, record_bytes: int, device: str) -> None:
+    def __init__(self, record_bytes: int, free: int | None) -> None:
+        """Start where `free` bytes are left on a device; None: on the processor."""
         size = max(1, record_bytes)
-        self._learns = device != "cpu"
+        self._learns = free is not None
         self.count = max(_FEWEST, _MOST_BYTES // size)
         self._most = self.count
-        if self._learns:
-            free = free_bytes(device) or _MOST_BYTES * 64
+        if free is not None:
             self._most = max(1, free // (size * _COPIES))
             first = min(max(_FEWEST, _FIRST_BYTES // size), self._most)
             self.count = 1 << first.bit_length() - 1  # what ranges are cut into evenly
