@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from nomos.cli.campaigns.run import status_of
-from nomos.runner.campaigns.bugs import RunAlone
 from nomos.results.result import Counts
+from nomos.runner.campaigns.bugs import RunAlone
 from nomos.runner.events import BugFound, Crashed
 from tests.runner.driving import drive, run
 

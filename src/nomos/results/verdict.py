@@ -63,7 +63,6 @@ def _is_loud(counts: Counts) -> bool:
 
 def verdict_of(
     counts: Counts,
-    *,
     problem: str,
     is_complete: bool,
     recorded: int = 0,

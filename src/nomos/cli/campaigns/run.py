@@ -141,9 +141,8 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     for failure in run.failures:
         click.echo(f"error: {failure.job.path}: {failure.error}", err=True)
     statuses = {exit_status(failure.error) for failure in run.failures}
-    accepted = options["accept_unstable"] or 0.0
-    fail_on = options["fail_on"]
-    statuses |= {status_of(result, fail_on, accepted) for result in run.results}
+    rules = options["fail_on"], options["accept_unstable"] or 0.0
+    statuses |= {status_of(result, *rules) for result in run.results}
     statuses.add(3 if output.has_failed or not run.results else 0)
     sys.exit(EXIT_STATUS.get(run.stopped) or max(statuses))
 
