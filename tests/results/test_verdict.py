@@ -142,8 +142,8 @@ def test_what_did_not_come_back_is_told_without_batches_too() -> None:
         (Counts(tests=1000, passed=995, unstable=5), 0.0, "failed"),  # the default
         (Counts(tests=1000, passed=995, unstable=5), 0.004, "failed"),
         (Counts(tests=1000, passed=995, unstable=5), 0.005, "none-found"),
-        (Counts(tests=9, passed=9, asked_again=100, moved=2), 0.01, "failed"),
-        (Counts(tests=9, passed=9, asked_again=100, moved=1), 0.01, "none-found"),
+        (Counts(tests=9, passed=9, moved=2), 0.01, "failed"),
+        (Counts(tests=9, passed=9, moved=1), 0.01, "none-found"),
         (Counts(tests=9, passed=8, violations=1, repeated=1), 0.5, "failed"),
         (Counts(tests=9, passed=8, crashed=1), 0.5, "failed"),
         (
@@ -154,7 +154,7 @@ def test_what_did_not_come_back_is_told_without_batches_too() -> None:
     ],
 )
 def test_answers_that_move_are_accepted_up_to_a_share(counts, share, verdict) -> None:
-    problem = problem_of(counts, "", accepted=share)
+    problem = problem_of(counts, "", accepted=share, asked_again=100)
     made = verdict_of(counts, problem=problem, is_complete=True, accepted=share)
     assert made == verdict  # "holds" is said of none of them
     assert not (verdict == "none-found" and problem)

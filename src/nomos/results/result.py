@@ -68,8 +68,7 @@ class Counts:
     crashed: int = 0
     unstable: int = 0
     rounded: int = 0  # violations that are none at float32, only at --dtype
-    asked_again: int = 0  # remembered answers that were asked for again
-    moved: int = 0  # of these, those that were different then
+    moved: int = 0  # remembered answers that were different when asked for again
     model_calls: int = 0
     k: int = 0
     seconds: float = 0.0
@@ -215,8 +214,7 @@ def to_data(result: Result) -> dict[str, Any]:
 
 def from_data(data: Mapping[str, Any]) -> Result:
     """Return the result that `to_data` wrote; raises KeyError or TypeError if it is none."""
-    # Earlier versions did not count these.
-    given = {"rounded": 0, "asked_again": 0, **data}
+    given = {"rounded": 0, **data}  # earlier versions did not count these
     counts = Counts(**{name: given[name] for name in Counts.__dataclass_fields__})
     given = {name: data[name] for name in Subject.__dataclass_fields__ if name in data}
     given["k"] = data["text_k"]

@@ -12,12 +12,17 @@ LOUD = 0.05  # share of violations that do not come back from which on it is the
 
 
 def problem_of(
-    counts: Counts, problem: str, *, hidden: int = 0, accepted: float = 0.0
+    counts: Counts,
+    problem: str,
+    hidden: int = 0,
+    accepted: float = 0.0,
+    asked_again: int = 0,
 ) -> str:
     """Return what keeps a campaign from a clean verdict, the worst first; "" if nothing.
 
     `hidden` are recorded bugs that occur alone although all cases were tried without
-    a violation. `accepted` is the share of answers that may move with the batch.
+    a violation. `accepted` is the share of cases, and of the answers that were
+    `asked_again`, that may move with the batch.
     """
     found = [problem] if problem else []
     if hidden:
@@ -27,7 +32,7 @@ def problem_of(
         )
     if counts.crashed:
         found.append(f"{_counted(counts.crashed, 'case')} crashed")
-    if counts.moved > accepted * counts.asked_again:
+    if counts.moved > accepted * asked_again:
         found.append(
             f"the model was asked for some answers twice, and {counts.moved} of them"
             " were different: its answers cannot be relied on"

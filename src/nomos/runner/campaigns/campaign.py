@@ -49,7 +49,6 @@ class CaseTotals:
     passed: int = 0
     discarded: int = 0
     crashed: int = 0
-    asked_again: int = 0
     moved: int = 0
     model_calls: int = 0
     k: int = 0
@@ -94,6 +93,7 @@ class Campaign:
         self.seconds_before = 0.0
         self._began = time.perf_counter()
         self._planned = 0
+        self._asked_again = 0  # remembered answers: how many depends on the batch
 
     @property
     def search(self) -> str:
@@ -254,7 +254,7 @@ class Campaign:
         totals.tests += int(judged.accepted[:end].sum())
         totals.model_calls += int(calls.sum())
         totals.k = max(totals.k, int(calls.max(initial=0)))
-        totals.asked_again += judged.asked_again
+        self._asked_again += judged.asked_again
         totals.moved += judged.moved
         if judged.reasons:
             self.reasons += _reasons(judged, end)
@@ -295,7 +295,8 @@ class Campaign:
         still = self.recorded.still
         hidden = still if complete and not counts.violations else 0
         accepted = self.options.accept_unstable
-        problem = problem_of(counts, problem, hidden=hidden, accepted=accepted)
+        asked = self._asked_again
+        problem = problem_of(counts, problem, hidden, accepted, asked)
         return Result(
             subject=self.subject,
             seed=self.seed,
