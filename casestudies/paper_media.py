@@ -110,6 +110,7 @@ def speech_table() -> Grid:
     from casestudies.speech_command.data import WORDS
     from casestudies.speech_command.spectrogram import spectrogram
     from casestudies.speech_command.speech_command import SpeechCommand, white_noise
+    from nomos.domain.fields import Draws
 
     domain = SpeechCommand()
     clips, labels = domain.inputs(), domain.labels()
@@ -119,8 +120,8 @@ def speech_table() -> Grid:
     wanted = [labels, *(np.full_like(labels, number) for number in range(len(WORDS)))]
 
     def on_the_clip() -> Array:
-        noise = [white_noise(clip, 20.0, rng) for clip in clips]
-        return np.clip(clips + np.stack(noise), -1, 1)
+        draws = Draws(rng.integers(2**62, size=len(clips)))
+        return np.clip(clips + white_noise(clips, 20.0, draws), -1, 1)
 
     def on_the_spectrogram() -> Array:
         noise = rng.standard_normal(clean.shape, dtype=np.float32)

@@ -10,6 +10,7 @@ from casestudies.speech_command.data import LENGTH, WORDS, Clips, load_clips
 from casestudies.speech_command.spectrogram import BLOCK, SHAPE, spectrogram
 from nomos import Domain, ModelError, batched, load_model, random
 from nomos.domain import total
+from nomos.domain.fields import Draws
 from nomos.domain.show import Sound
 
 HERE = Path(__file__).parent
@@ -55,16 +56,21 @@ class SpeechCommand(Domain):
         """Return the word of a number, as people write it."""
         return WORDS[number]
 
+    @batched
     @random
-    def wNoise(self, waveform, rng):
-        """Return the waveform with white noise, cut where no recording could go."""
-        return np.clip(waveform + white_noise(waveform, self._snr_db, rng), -1, 1)
+    def wNoise(self, waveforms, draws):
+        """Return waveforms with white noise, cut where no recording could go."""
+        noisy = white_noise(waveforms, self._snr_db, draws)
+        noisy += waveforms
+        return np.clip(noisy, -1, 1, out=noisy)
 
+    @batched
     @random
-    def sNoise(self, waveform, rng):
-        """Return the waveform's spectrogram with white noise; no magnitude below 0."""
-        clean = spectrogram(waveform[None])[0]
-        return np.maximum(clean + white_noise(clean, self._snr_db, rng), 0)
+    def sNoise(self, waveforms, draws):
+        """Return spectrograms of waveforms with white noise; no magnitude below 0."""
+        clean = spectrogram(waveforms)
+        clean += white_noise(clean, self._snr_db, draws)
+        return np.maximum(clean, 0, out=clean)
 
     def show(self, record):
         """Show a waveform as a sound; a spectrogram shows itself, as a picture."""
@@ -94,14 +100,14 @@ def to_spectrograms(sounds: np.ndarray) -> np.ndarray:
     )
 
 
-def white_noise(
-    signal: np.ndarray, snr_db: float, rng: np.random.Generator
-) -> np.ndarray:
-    """Draw normal noise that is `snr_db` decibels below the signal's mean power.
+def white_noise(signals: np.ndarray, snr_db: float, draws: Draws) -> np.ndarray:
+    """Draw normal noise that is `snr_db` decibels below each signal's mean power.
 
     On silence there is none.
     """
-    loudness = np.sqrt(np.mean(signal * signal))
-    noise = rng.standard_normal(signal.shape, dtype=np.float32)
-    noise *= loudness * np.float32(10 ** (-snr_db / 20))
+    noise = draws.normal(signals.shape[1:])
+    flat = signals.reshape(len(signals), -1)
+    power = np.einsum("ij,ij->i", flat, flat) / np.float32(flat.shape[1])
+    loudness = np.sqrt(power) * np.float32(10 ** (-snr_db / 20))
+    noise *= loudness.reshape(-1, *[1] * (signals.ndim - 1))
     return noise

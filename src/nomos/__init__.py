@@ -10,7 +10,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from nomos import relations, transformations
     from nomos.api import assert_holds, run_specs
-    from nomos.domain import Domain, Schema, batched, random
+    from nomos.domain import Domain, Schema, batched, random, tensors
     from nomos.errors import (
         Discard,
         DomainError,
@@ -40,6 +40,7 @@ __all__ = [
     "run",
     "run_specs",
     "spec",
+    "tensors",
     "transformations",
 ]
 
@@ -61,6 +62,7 @@ _HOMES = {
     "run": "nomos.inline",
     "run_specs": "nomos.api",
     "spec": "nomos.inline",
+    "tensors": "nomos.domain",
 }
 
 

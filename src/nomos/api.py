@@ -105,7 +105,8 @@ def run_specs(  # noqa: PLR0913 - keywords
     with each event. `control` is a spec in which only chance can differ; it is run
     beside the others. With `verify`, a proof is tried where no violation was found.
     The other keywords are those of `run`: budget, time, calls, until_bug, search,
-    inputs, batch, way, confirm, groups, shrink, jobs. A spec that cannot be run is in
+    inputs, batch, way, confirm, groups, shrink, jobs, device, dtype, accept_unstable.
+    A spec that cannot be run is in
     `failures` of what is returned.
     """
     from nomos.runner.jobs import Job
@@ -265,10 +266,14 @@ def campaign_options(  # noqa: PLR0913 - keywords, each with a default
     jobs: int = 1,
     groups: bool = True,
     shrink: bool = True,
+    device: str = "cpu",
+    dtype: Any = None,
+    accept_unstable: float = 0.0,
     default_budget: int | None = None,
     **workers: Any,
 ) -> Options:
     """Return how campaigns are run, from the keywords that all callers share."""
+    from nomos.device import Placement
     from nomos.runner.options import (
         DEFAULT_CASES,
         EVERY_CASE_UP_TO,
@@ -293,7 +298,8 @@ def campaign_options(  # noqa: PLR0913 - keywords, each with a default
     except TypeError:
         raise NomosError(f"unknown options: {', '.join(sorted(workers))}") from None
     return Options(
-        limits, way, search, inputs, batch, most, resume, accept, where, groups, shrink
+        *(limits, way, search, inputs, batch, most, resume, accept, where),
+        *(groups, shrink, Placement(device, dtype), accept_unstable),
     )
 
 

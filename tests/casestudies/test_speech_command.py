@@ -41,6 +41,7 @@ from casestudies.speech_command.speech_command import (
     white_noise,
 )
 from nomos import DomainError, ModelError
+from nomos.domain.fields import Draws
 
 
 def tone(frequency: float, *, samples: int = LENGTH) -> np.ndarray:
@@ -212,7 +213,7 @@ def test_a_spectrogram_does_not_depend_on_the_other_clips() -> None:
 @pytest.mark.parametrize("snr_db", [0.0, 20.0])
 def test_noise_is_as_many_decibels_below_the_signal_as_asked(snr_db: float) -> None:
     signal = tone(440)
-    noise = white_noise(signal, snr_db, np.random.default_rng(0))
+    noise = white_noise(signal[None], snr_db, Draws([0]))[0]
     measured = 10 * np.log10(np.mean(signal**2) / np.mean(noise**2))
     assert noise.dtype == np.float32
     assert measured == pytest.approx(snr_db, abs=0.2)
@@ -221,7 +222,7 @@ def test_noise_is_as_many_decibels_below_the_signal_as_asked(snr_db: float) -> N
 
 def test_the_same_seed_gives_the_same_noise_and_another_seed_other_noise() -> None:
     first, again, other = (
-        white_noise(tone(440), 20, np.random.default_rng(seed)) for seed in (1, 1, 2)
+        white_noise(tone(440)[None], 20, Draws([seed])) for seed in (1, 1, 2)
     )
     assert np.array_equal(first, again)
     assert not np.array_equal(first, other)
@@ -229,7 +230,7 @@ def test_the_same_seed_gives_the_same_noise_and_another_seed_other_noise() -> No
 
 def test_silence_stays_silent() -> None:
     silence = np.zeros(LENGTH, dtype=np.float32)
-    assert not white_noise(silence, 20, np.random.default_rng(0)).any()
+    assert not white_noise(silence[None], 20, Draws([0])).any()
 
 
 @pytest.mark.parametrize("shape", [(15_999,), (124, 128), (2, LENGTH)])

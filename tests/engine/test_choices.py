@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
+from nomos.domain.fields import generator
 from nomos.engine.choices import (
     EndlessRange,
     NoSuchNumber,
@@ -15,7 +16,6 @@ from nomos.engine.choices import (
     Stream,
     bounded,
     bounded_many,
-    generator,
     seed_of,
 )
 from nomos.engine.vectorized.drawing import RandomDraws, ReplayedDraws
@@ -120,11 +120,11 @@ def test_a_range_is_of_64_bit_integers() -> None:
 
 def test_a_case_is_drawn_again_from_its_choices() -> None:
     case = RandomCase(Stream(3, "p"), 17)
-    made = [case.integer(0, 9), case.generator().random(), case.integer(-5, 5)]
+    made = [case.integer(0, 9), generator(case.seed()).random(), case.integer(-5, 5)]
     again = ReplayedCase(tuple(case.choices))
     assert [
         again.integer(0, 9),
-        again.generator().random(),
+        generator(again.seed()).random(),
         again.integer(-5, 5),
     ] == made
     assert again.choices == case.choices
@@ -161,7 +161,7 @@ def test_the_odometer_has_one_case_where_nothing_is_drawn() -> None:
 
 def test_the_odometer_refuses_what_has_no_end() -> None:
     with pytest.raises(EndlessRange, match="a function that draws by itself"):
-        Odometer().generator()
+        Odometer().seed()
 
 
 def test_a_chunk_draws_what_its_cases_draw_alone() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from nomos import Discard, Domain, ModelError, Schema, batched
 from nomos.domain import Integer, total
-from nomos.engine import engine as engines
+from nomos.engine import part_size
 from nomos.engine.alone import Verdict
 from nomos.engine.cases import ListedCases, RandomCases
 from nomos.engine.choices import ReplayedCase, Stream
@@ -225,8 +225,8 @@ def test_large_records_are_run_in_parts(
     program = make(spec("breaks(x)", "d != 77", "var v := refuse(x.n);"), Scores())
     whole = judge(program, None, 700)
     stopped = judge(program, None, 700, tests=300, crashes=25)
-    monkeypatch.setattr(engines, "_MOST_BYTES", 8 * 100)
-    assert Engine(program)._most == 100
+    monkeypatch.setattr(part_size, "_MOST_BYTES", 8 * 100)
+    assert Engine(program)._size.count == 100
     for way in WAYS:
         parts = judge(program, way, 700)
         assert parts.verdicts.tolist() == whole.verdicts.tolist()

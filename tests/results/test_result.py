@@ -61,7 +61,7 @@ FULL = Result(
     budget=77,
     search="exhaustive",
     engine="lanes",
-    counts=Counts(*range(1, 16), seconds=1.5),
+    counts=Counts(*range(1, 17), seconds=1.5),
     verdict="violated",
     reason="every case was tried",
     problem="1 case crashed",

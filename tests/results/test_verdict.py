@@ -134,3 +134,35 @@ def test_recorded_bugs_that_only_show_alone_keep_a_verdict_from_being_clean() ->
 def test_what_did_not_come_back_is_told_without_batches_too() -> None:
     counts = Counts(tests=9, violations=2, confirmed=2, run_alone=3, unstable=1)
     assert "1 violation did not come back" in confirmation_text(counts)
+
+
+@pytest.mark.parametrize(
+    ("counts", "share", "verdict"),
+    [
+        (Counts(tests=1000, passed=995, unstable=5), 0.0, "failed"),  # the default
+        (Counts(tests=1000, passed=995, unstable=5), 0.004, "failed"),
+        (Counts(tests=1000, passed=995, unstable=5), 0.005, "none-found"),
+        (Counts(tests=9, passed=9, moved=2), 0.01, "failed"),
+        (Counts(tests=9, passed=9, moved=1), 0.01, "none-found"),
+        (Counts(tests=9, passed=8, violations=1, repeated=1), 0.5, "failed"),
+        (Counts(tests=9, passed=8, crashed=1), 0.5, "failed"),
+        (
+            Counts(tests=9, passed=7, violations=1, confirmed=1, unstable=1),
+            0.5,
+            "violated",
+        ),
+    ],
+)
+def test_answers_that_move_are_accepted_up_to_a_share(counts, share, verdict) -> None:
+    problem = problem_of(counts, "", accepted=share, asked_again=100)
+    made = verdict_of(counts, problem=problem, is_complete=True, accepted=share)
+    assert made == verdict  # "holds" is said of none of them
+    assert not (verdict == "none-found" and problem)
+
+
+def test_bugs_of_a_lower_precision_alone_are_told() -> None:
+    counts = Counts(tests=50, passed=40, run_alone=10, unstable=10, rounded=10)
+    assert "10 of 10 run alone are none at float32" in problem_of(counts, "")
+    assert "10 of those run alone only at a lower precision" in confirmation_text(
+        counts
+    )

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from nomos.cli.campaigns.run import status_of
+from nomos.results.result import Counts
 from nomos.runner.campaigns.bugs import RunAlone
 from nomos.runner.events import BugFound, Crashed
 from tests.runner.driving import drive, run
@@ -94,6 +97,25 @@ def test_nothing_that_comes_back_is_no_verdict_but_a_failure(steps: Path) -> Non
     assert every.counts.unstable == 240
     assert every.bugs == ()
     assert every.verdict == "failed"
+
+
+def test_a_share_that_is_accepted_is_no_more_than_that(steps: Path) -> None:
+    path = rewritten(steps, UNLIKE["depends on the batch"])
+    options = {"search": "exhaustive", "batch": 300, "confirm": None}
+    result, _ = run(path, **options, accept_unstable=0.99)
+    assert result.counts.unstable == 240  # all of them
+    assert result.verdict == "failed"
+    assert status_of(result, "any", 0.99) == 3
+
+
+@pytest.mark.parametrize(("accepted", "status"), [(0.0, 3), (0.01, 3), (0.1, 0)])
+def test_only_what_is_accepted_passes_beside_known_bugs(
+    many: Path, accepted: float, status: int
+) -> None:
+    result, _ = run(many, search="exhaustive")
+    counts = Counts(tests=20, passed=18, violations=1, confirmed=1, unstable=1)
+    known = replace(result, counts=counts)
+    assert status_of(known, "new", accepted) == status
 
 
 def test_what_crashes_alone_has_crashed_and_shows_its_traceback(steps: Path) -> None:

@@ -65,6 +65,24 @@ def _with(options: Sequence[Callable[[Any], Any]], command: _Command) -> _Comman
     return command
 
 
+class _Share(click.ParamType[Any]):
+    """A share such as `1%` or `0.01`."""
+
+    name = "share"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Any:
+        words = str(value)
+        try:
+            share = float(words.removesuffix("%")) / (100 if "%" in words else 1)
+        except ValueError:
+            share = -1.0
+        if not 0 <= share < 1:
+            return self.fail(f"{value!r} is no share such as 1%")
+        return share
+
+
 class _Confirm(click.ParamType[Any]):
     """`all`, or how many violations are run alone."""
 
@@ -167,6 +185,25 @@ def explaining_options(command: _Command) -> _Command:
 
 _WORKERS = (
     click.option(
+        "--device",
+        metavar="cpu|cuda|cuda:N|mps|auto",
+        help="Where networks run, and where functions of tensors have their tensors."
+        "  [default: cpu]",
+    ),
+    click.option(
+        "--dtype",
+        type=click.Choice(["float32", "bfloat16", "float16"]),
+        help="The precision of networks of torch; float32 is the judge of bugs."
+        "  [default: as in their files]",
+    ),
+    click.option(
+        "--accept-unstable",
+        type=_Share(),
+        metavar="SHARE",
+        help="Accept that so many cases (1%) are violated in a batch and not when run"
+        " again.  [default: none]",
+    ),
+    click.option(
         "--jobs",
         "-j",
         default=1,
@@ -229,6 +266,7 @@ _SHARED = (
     *("budget", "calls", "search", "way", "batch", "confirm", "max_crashes"),
     *("until_bug", "resume", "jobs", "isolate", "call_timeout_s", "memory_limit_mb"),
     *("engine", "ray_address", "cpus", "gpus", "groups", "shrink"),
+    *("device", "dtype", "accept_unstable"),
 )
 
 

@@ -1,7 +1,7 @@
 """Domains: what the functions, inputs and features of a spec are."""
 
 from nomos.domain.domain import Domain
-from nomos.domain.functions import batched, random, total
+from nomos.domain.functions import batched, random, tensors, total
 from nomos.domain.schema import (
     Category,
     Feature,
@@ -25,5 +25,6 @@ __all__ = [
     "Schema",
     "batched",
     "random",
+    "tensors",
     "total",
 ]

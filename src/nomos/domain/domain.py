@@ -6,8 +6,9 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import CodeType, FunctionType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
+from nomos.device import placement
 from nomos.domain.functions import BoundBatched, batched
 from nomos.domain.schema import Schema
 from nomos.errors import DomainError
@@ -30,11 +31,21 @@ class Domain:
 
     `classes` says which answers functions may give, as in `{"predict": (0, 1)}`: of a
     `@total` function, an answer that decides nothing is then not asked for.
+    `device` is where functions marked with `@tensors` have their tensors: what
+    `--device` says, unless the domain says something else.
     """
 
     schema: ClassVar[Schema | None] = None
     verifies: ClassVar[Mapping[str, str]] = {}
     classes: ClassVar[Mapping[str, Sequence[Any]]] = {}
+    device: str = "cpu"
+
+    def __new__(cls, *_: Any, **__: Any) -> Self:
+        """Make a domain that knows its device before its constructor runs."""
+        made = super().__new__(cls)
+        if (device := placement().device) != "cpu":
+            made.device = device
+        return made
 
     def inputs(self) -> Sequence[Any]:
         """Return the items that an input is drawn from."""

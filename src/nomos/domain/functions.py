@@ -11,6 +11,8 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from greenlet import getcurrent
 
+from nomos.device import is_tensor, to_host, to_tensor
+from nomos.domain.fields import Draws
 from nomos.domain.records import Column, items, numbers, to_column
 from nomos.domain.values import owned
 from nomos.errors import ModelError
@@ -61,13 +63,15 @@ class batched:  # noqa: N801 - a decorator, used as one
     """A method written for many cases; a spec calls it for one.
 
     Each argument arrives as a column: numbers, and arrays of one shape, as one numpy
-    array; anything else as a list. It returns one answer for each case.
+    array; anything else as a list. It returns one answer for each case. Where it draws
+    (`@random`), its last argument is a `Draws`.
     """
 
     def __init__(self, method: Method) -> None:
         self.method = method
         self.draws = bool(getattr(method, "draws", False))
         self.total = bool(getattr(method, "total", False))
+        self.tensors = bool(getattr(method, "tensors", False))
         self.is_model = True  # a call of it counts for k
         self.__doc__ = method.__doc__
         self.__wrapped__ = method
@@ -101,13 +105,29 @@ class BoundBatched:
             return ask(self, arguments)
         return items(self.many(*([argument] for argument in arguments)))[0]
 
+    @property
+    def device(self) -> str | None:
+        """The device of the tensors that it works on; None: it works on arrays."""
+        return self.instance.device if self.function.tensors else None
+
     def many(self, *columns: Any) -> Column:
         """Answer for many cases at once."""
-        made = [_handed(c) if isinstance(c, list) else c for c in columns]
+        device = self.device
+        given_draws = self.function.draws and len(columns) > 1
+        made = [
+            _handed(c) if isinstance(c, list) else c
+            for c in (columns[:-1] if given_draws else columns)
+        ]
+        if device is not None:
+            made = [to_tensor(column, device) for column in made]
+        if given_draws:
+            made.append(Draws.of(columns[-1], device))
         if self.function.is_model:
             count_calls(len(made[0]))
         with listening(None):
             given = self.function.method(self.instance, *made)
+        if is_tensor(given) and not any(given is column for column in made):
+            given = given.clone()  # what it was handed is the case's own already
         schema = getattr(self.instance, "schema", None)
         is_record = schema is not None and schema.width == 1
         return answers(given, len(made[0]), self.function.__name__, is_record)
@@ -125,6 +145,14 @@ def answers(given: Any, count: int, name: str, is_record: bool = False) -> Colum
     An answer that is an array of one number, as networks give it, is that number, but
     not where a record is one (`is_record`).
     """
+    if is_tensor(given):
+        if (
+            given.ndim > 1
+            and len(given) == count
+            and (is_record or given.shape[1:].numel() > 1)
+        ):
+            return given.detach()  # type: ignore[no-any-return]  # records stay there
+        given = to_host(given)
     if not isinstance(given, list | tuple | np.ndarray):
         given = np.asarray(given)
     if isinstance(given, np.ndarray) and given.ndim == 0:
@@ -148,8 +176,21 @@ def _number(value: Any, is_record: bool) -> Any:
 
 
 def random(method: _Marked) -> _Marked:
-    """Mark a method that draws: it is handed a numpy Generator as its last argument."""
+    """Mark a method that draws: it is handed a numpy Generator as its last argument.
+
+    One that is batched too is handed the `Draws` of its cases.
+    """
     method.draws = True
+    return method
+
+
+def tensors(method: _Marked) -> _Marked:
+    """Mark a batched method that works on torch tensors, on the device of the run.
+
+    Columns of numbers and of arrays arrive as tensors. Tensors that it returns stay on
+    the device, but for one number for each case, which comes back.
+    """
+    method.tensors = True
     return method
 
 

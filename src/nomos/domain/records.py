@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from nomos.device import is_tensor, places_on, to_host
 from nomos.domain.schema import Array, Schema
 from nomos.domain.values import owned, plain
 
-Column = Array | list[Any]
+Column = Array | list[Any]  # or a tensor of torch, which mypy is not told of
 
 
 def get_feature(record: Any, key: Any, schema: Schema | None) -> Any:
@@ -84,6 +85,7 @@ def _field_names(record: Any) -> Sequence[str] | None:
 
 def get_feature_many(records: Column, key: Any, schema: Schema | None) -> Column:
     """Return a feature of each record of a column."""
+    records = to_host(records)
     if isinstance(records, np.ndarray) and records.ndim == 2:
         if schema is not None:
             feature, columns = schema.place(key)
@@ -97,6 +99,7 @@ def set_feature_many(
     records: Column, key: Any, values: Column, schema: Schema | None
 ) -> Column:
     """Return copies of the records of a column, each with its own new value."""
+    records = to_host(records)
     if isinstance(records, np.ndarray) and records.ndim == 2 and schema is not None:
         feature, columns = schema.place(key)
         changed = records.copy()
@@ -174,6 +177,7 @@ def numbers(values: Array, *, copy: bool = False) -> Column:
 
 def items(column: Column) -> list[Any]:
     """Return the values of a column one by one, numbers as Python's own."""
+    column = to_host(column)
     if isinstance(column, np.ndarray):
         return column.tolist() if column.ndim == 1 else list(column)
     return column
@@ -181,6 +185,8 @@ def items(column: Column) -> list[Any]:
 
 def take(column: Column, index: Array) -> Column:
     """Return the column of the cases at these positions."""
+    if is_tensor(column):
+        return column[places_on(column, index)]  # type: ignore[no-any-return]  # a column
     if isinstance(column, np.ndarray):
         return column[index]
     return [column[i] for i in index.tolist()]

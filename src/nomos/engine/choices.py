@@ -147,11 +147,6 @@ def seed_of(word: int) -> int:
     return word >> 1
 
 
-def generator(seed: int) -> np.random.Generator:
-    """Return the generator that a drawing function is handed."""
-    return np.random.Generator(np.random.Philox(key=seed))
-
-
 class CaseDraws(Protocol):
     """The draws of one case, recorded as they are made."""
 
@@ -165,8 +160,8 @@ class CaseDraws(Protocol):
         """Draw a real number from low to high."""
         ...
 
-    def generator(self) -> np.random.Generator:
-        """Draw a generator."""
+    def seed(self) -> int:
+        """Draw the seed of a function that draws by itself."""
         ...
 
 
@@ -192,11 +187,11 @@ class RandomCase:
         self.choices.append(pattern(value))
         return value
 
-    def generator(self) -> np.random.Generator:
-        """Draw a generator."""
+    def seed(self) -> int:
+        """Draw the seed of a function that draws by itself."""
         seed = seed_of(self.stream.word(len(self.choices), self.number))
         self.choices.append(seed)
-        return generator(seed)
+        return seed
 
 
 class ReplayedCase:
@@ -233,9 +228,9 @@ class ReplayedCase:
             )
         return value
 
-    def generator(self) -> np.random.Generator:
-        """Return the recorded generator."""
-        return generator(self._next())
+    def seed(self) -> int:
+        """Return the recorded seed."""
+        return self._next()
 
 
 class Odometer:
@@ -259,8 +254,8 @@ class Odometer:
         """Refuse: there are too many real numbers."""
         raise EndlessRange("randReal")
 
-    def generator(self) -> np.random.Generator:
-        """Refuse: a generator has too many values."""
+    def seed(self) -> int:
+        """Refuse: there are too many seeds."""
         raise EndlessRange("a function that draws by itself")
 
     def turn(self) -> bool:

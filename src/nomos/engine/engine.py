@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from nomos.device import free_bytes, is_out_of_memory
 from nomos.domain.records import Column
 from nomos.engine.alone import Alone, Case, Outcome, Verdict
 from nomos.engine.answers.asking import Answers
@@ -27,6 +28,7 @@ from nomos.engine.collecting import (
 from nomos.engine.coroutines.hub import no_collection
 from nomos.engine.coroutines.lanes import Lanes
 from nomos.engine.judged import Judged, Violations
+from nomos.engine.part_size import PartSize
 from nomos.engine.program import Program
 from nomos.engine.space import (
     estimated_space,
@@ -41,9 +43,7 @@ from nomos.engine.watch import watch
 
 Array = np.ndarray[Any, Any]
 Way = Literal["columns", "lanes", "rows"]
-# Large records, such as sounds, are run in smaller parts than a chunk of rows.
-_MOST_BYTES = 2**25
-_FEWEST = 64
+_ALL = 2**62  # tests and crashes: no limit
 _MOST_REMEMBERED = 1_000_000  # violations that are known to come back, or not to
 
 
@@ -73,7 +73,7 @@ class Engine:
         self.alone = Alone(program, case)
         self._lanes = Lanes(program) if self.way == "lanes" else None
         self._asks_all = False
-        self._most = max(_FEWEST, _MOST_BYTES // max(1, program.record_bytes))
+        self._size = PartSize(program.record_bytes, free_bytes(program.device))
         self.forget()
 
     def with_inputs(self, rows: Any, labels: Sequence[Any] | None = None) -> Engine:
@@ -213,25 +213,24 @@ class Engine:
         violated cases are run again in a batch of their own.
         """
         began = time.perf_counter()
-        moved = self.answers.moved
+        asked, moved = self.answers.asked_again, self.answers.moved
         parts: list[Judged] = []
         tests = crashes = 0
-        for first in range(0, cases.count, self._most):
-            part = cases
-            if cases.count > self._most:
-                part = cases.part(first, min(self._most, cases.count - first))
+        first = 0
+        while first < cases.count:
             left = Limits(limits.tests - tests, limits.crashes - crashes)
-            with no_collection():  # till the chunk's objects are gone by themselves
-                judged = self._run_part(part, left)
+            size, judged = self._run_next(cases, first, left)
             parts.append(judged)
+            first += size
             tests += int(judged.accepted.sum())
             crashes += len(judged.crashes)
             reached = tests >= limits.tests or crashes >= limits.crashes
-            if reached or len(judged) < part.count:
+            if reached or len(judged) < size:
                 break
         whole = put_together(parts) if parts else unjudged(0)
         if repeat and len(whole.violations):
             whole.violations.came_back = self._repeat(whole.violations)
+        whole.asked_again = self.answers.asked_again - asked
         whole.moved = self.answers.moved - moved
         whole.seconds = time.perf_counter() - began
         return whole
@@ -252,15 +251,34 @@ class Engine:
         remembered, self.answers = self.answers, Answers(0)
         again = np.zeros(len(violations), dtype=bool)
         try:
-            for first in range(0, cases.count, self._most):
-                part = cases.part(first, self._most)
-                with no_collection():
-                    judged = self._run_part(part, Limits(part.count, part.count))
+            first = 0
+            while first < cases.count:
+                size, judged = self._run_next(cases, first, Limits(_ALL, _ALL))
                 violated = judged.verdicts == Verdict.VIOLATED
                 again[first : first + len(violated)] = violated
+                first += size
         finally:
             self.answers = remembered
         return again
+
+    def _run_next(self, cases: Cases, first: int, limits: Limits) -> tuple[int, Judged]:
+        """Judge the cases from `first` on that fit; return how many these are."""
+        while True:
+            size = min(self._size.count, cases.count - first)
+            part = cases if size == cases.count else cases.part(first, size)
+            began, sent = time.perf_counter(), self.answers.rows_sent
+            try:
+                with no_collection():  # till the chunk's objects are gone by themselves
+                    judged = self._run_part(part, limits)
+            except Exception as error:
+                if size == 1 or not is_out_of_memory(error):
+                    raise
+            else:
+                if size == self._size.count:
+                    rows = self.answers.rows_sent - sent  # fewer once answers are known
+                    self._size.took(rows, time.perf_counter() - began)
+                return size, judged
+            self._size.halve()  # when what the part held is gone
 
     def _run_part(self, cases: Cases, limits: Limits) -> Judged:
         if self.way == "rows":

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from nomos.device import to_host
 from nomos.lang import core
 
 Array = np.ndarray[Any, Any]
@@ -50,7 +51,7 @@ def gaps(test: core.Expr, count: int, value: Callable[[core.Expr], Any]) -> Arra
 
 
 def _numbers(value: Any, count: int) -> Array | None:
-    column = np.asarray(value)
+    column = np.asarray(to_host(value))
     if column.dtype.kind not in "if" or column.ndim > 1:
         return None
     return np.broadcast_to(column.astype(np.float64), count)

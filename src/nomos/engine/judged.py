@@ -130,6 +130,7 @@ class Judged:
     reasons: tuple[str, ...] = ()
     violations: Violations = field(default_factory=no_violations)
     crashes: tuple[CrashedCase, ...] = ()
+    asked_again: int = 0
     moved: int = 0
     seconds: float = 0.0
     signals: Array | None = None

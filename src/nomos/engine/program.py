@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from nomos.domain.domain import Domain, has_models, may_ask, members
+from nomos.domain.fields import Draws, generator
 from nomos.domain.functions import BoundBatched, Counted, count_calls
 from nomos.domain.records import (
     Column,
@@ -117,6 +118,13 @@ class Program:
             other.__dict__.pop(name, None)
         other._draw_from(rows, labels)
         return other
+
+    @property
+    def device(self) -> str:
+        """Where the domain has its tensors; the processor, where it has none."""
+        found = (member for _, member in members(type(self.domain)))
+        has_tensors = any(getattr(member, "tensors", False) for member in found)
+        return self.domain.device if has_tensors else "cpu"
 
     @property
     def record_bytes(self) -> int:
@@ -253,7 +261,9 @@ def _bound(name: str, function: Function, current: Current, is_model: bool) -> F
         if is_model:
             count_calls()
         if hand_generator:
-            arguments = (*arguments, running.draws.generator())
+            seed = running.draws.seed()
+            is_batched = isinstance(function, BoundBatched)
+            arguments = (*arguments, Draws([seed]) if is_batched else generator(seed))
         try:
             return answer(function, *arguments, **options)
         finally:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from nomos.device import is_out_of_memory, is_tensor
 from nomos.errors import ModelError
 from nomos.models.extras import reason
 
@@ -73,8 +74,9 @@ class Adapter(ABC):
             return np.empty((0, 0 if self.classes is None else len(self.classes)))
         if self._kept and _is_matrix(rows) and _key(rows) in self._kept:
             return self._kept[_key(rows)]
-        answer: Array = np.asarray(self._ask(self._scores, rows))
-        return answer
+        answer = self._ask(self._scores, rows)
+        scores: Array = answer if is_tensor(answer) else np.asarray(answer)
+        return scores
 
     @abstractmethod
     def _labels(self, rows: Any) -> Any:
@@ -112,12 +114,14 @@ class Adapter(ABC):
         except ModelError:
             raise
         except Exception as error:
-            if len(rows) == 1 or kind in self._answered or _answers_any(ask, rows):
+            if len(rows) == 1 or kind in self._answered or is_out_of_memory(error):
+                raise
+            if _answers_any(ask, rows):
                 raise
             raise ModelError(
                 f"{self.name} cannot answer {_described(rows)}: {reason(error)}"
             ) from error
-        if not isinstance(answer, list | tuple | np.ndarray):
+        if not (isinstance(answer, list | tuple | np.ndarray) or is_tensor(answer)):
             answer = np.asarray(answer)
         if np.ndim(answer) == 0 or len(answer) != len(rows):
             count = 1 if np.ndim(answer) == 0 else len(answer)
@@ -159,7 +163,7 @@ class OutputModel(Adapter):
 
     def _to_labels(self, output: Array) -> Array:
         output = _flat(output)
-        if output.dtype.kind != "f" or output.ndim == 1:
+        if not _is_real(output) or output.ndim == 1:
             return output
         if output.ndim > 2:
             raise ModelError(
@@ -171,7 +175,7 @@ class OutputModel(Adapter):
 
     def _to_scores(self, output: Array) -> Array:
         output = _flat(output)
-        if output.dtype.kind != "f" or output.ndim == 1:
+        if not _is_real(output) or output.ndim == 1:
             raise NoScores(f"{self.name} gives one answer for each row and no scores")
         return output
 
@@ -183,6 +187,12 @@ def _is_matrix(values: Any) -> bool:
 
 def _key(rows: Any) -> bytes:
     return blake2b(np.ascontiguousarray(rows).tobytes(), digest_size=16).digest()
+
+
+def _is_real(output: Any) -> bool:
+    if is_tensor(output):
+        return bool(output.is_floating_point())
+    return bool(output.dtype.kind == "f")
 
 
 def _flat(output: Array) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -10,6 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
+from nomos.device import Placement, Precision, placed, placement
 from nomos.errors import ModelError
 from nomos.models.extras import reason
 from nomos.models.function import FunctionModel, import_named
@@ -76,19 +78,33 @@ def standing_in(source: str, give: Callable[[], Any]) -> Iterator[None]:
         _stand_in.reset(before)
 
 
-def load_model(source: Any, *, trust: bool = False) -> Any:
+def load_model(
+    source: Any,
+    *,
+    trust: bool = False,
+    device: str | None = None,
+    dtype: Precision | None = None,
+) -> Any:
     """Load a model: an object with `predict(rows)`, and `scores(rows)` where it has them.
 
     Args:
         source: A file or folder, `weights.pt@module:factory`, the URL of a served model
             (`http://HOST/v2/models/NAME`), `module:function`, a function, or an object
-            with `predict`.
+            with `predict`; also a module of torch, which is set to evaluation.
         trust: Load files that can run code, such as pickles. Without it, nothing is
             executed from a model's file, and such files are refused.
+        device: Where networks run: cpu, cuda, cuda:N, mps or auto. Without it, where
+            the run says (`--device`).
+        dtype: The precision of networks of torch, likewise (`--dtype`).
 
     Raises:
         ModelError: Says in one sentence why the model cannot be loaded.
     """
+    if device is not None or dtype is not None:
+        here = placement()
+        wanted = Placement(device or here.device, dtype or here.dtype)
+        with placed(wanted):
+            return load_model(source, trust=trust)
     if not isinstance(source, str | Path):
         return _object(source, getattr(source, "__name__", type(source).__name__))
     text, path = str(source), Path(source)
@@ -124,6 +140,10 @@ def load_file(path: Path, *, trust: bool) -> Any:
     """Load a model's file or folder by its content."""
     with _told(str(path)):
         module, _, function = _LOADERS[recognise(path)].partition(":")
+        if placement().is_rounded and module != "torch":
+            raise ModelError(
+                f"{path} runs at the precision of its file: --dtype is for torch alone"
+            )
         load: Callable[..., Any] = getattr(
             import_module(f"nomos.models.formats.{module}"), function
         )
@@ -149,7 +169,12 @@ def _exists(path: Path) -> bool:
 
 
 def _object(source: Any, name: str) -> Any:
-    """Wrap a function, or an object with `predict`."""
+    """Wrap a module of torch, a function, or an object with `predict`."""
+    torch: Any = sys.modules.get("torch")
+    if torch is not None and isinstance(source, torch.nn.Module):
+        from nomos.models.formats.torch import TorchModel
+
+        return TorchModel(source.eval(), name)
     if callable(source) and not hasattr(source, "predict"):
         return FunctionModel(source, name=name)
     if hasattr(source, "predict") and not isinstance(source, type):

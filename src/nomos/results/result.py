@@ -74,6 +74,7 @@ class Counts:
     discarded: int = 0
     crashed: int = 0
     unstable: int = 0
+    rounded: int = 0  # violations that are none at float32, only at --dtype
     moved: int = 0  # remembered answers that were different when asked for again
     model_calls: int = 0
     k: int = 0
@@ -303,7 +304,8 @@ def to_data(result: Result) -> dict[str, Any]:
 
 def from_data(data: Mapping[str, Any]) -> Result:
     """Return the result that `to_data` wrote; raises KeyError or TypeError if it is none."""
-    counts = Counts(**{name: data[name] for name in Counts.__dataclass_fields__})
+    given = {"rounded": 0, **data}  # earlier versions did not count these
+    counts = Counts(**{name: given[name] for name in Counts.__dataclass_fields__})
     given = {name: data[name] for name in Subject.__dataclass_fields__ if name in data}
     given["k"] = data["text_k"]
     texts = tuple(Ensures(**item) for item in data["properties"])

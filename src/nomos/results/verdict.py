@@ -12,11 +12,18 @@ EVERY_CASE = "every case was tried"
 LOUD = 0.05  # share of violations that do not come back from which on it is the model's
 
 
-def problem_of(counts: Counts, problem: str, *, hidden: int = 0) -> str:
+def problem_of(
+    counts: Counts,
+    problem: str,
+    hidden: int = 0,
+    accepted: float = 0.0,
+    asked_again: int = 0,
+) -> str:
     """Return what keeps a campaign from a clean verdict, the worst first; "" if nothing.
 
     `hidden` are recorded bugs that occur alone although all cases were tried without
-    a violation.
+    a violation. `accepted` is the share of cases, and of the answers that were
+    `asked_again`, that may move with the batch.
     """
     found = [problem] if problem else []
     if hidden:
@@ -26,19 +33,28 @@ def problem_of(counts: Counts, problem: str, *, hidden: int = 0) -> str:
         )
     if counts.crashed:
         found.append(f"{_counted(counts.crashed, 'case')} crashed")
-    if counts.moved:
+    if counts.moved > accepted * asked_again:
         found.append(
             f"the model was asked for some answers twice, and {counts.moved} of them"
             " were different: its answers cannot be relied on"
         )
-    if counts.unstable and _is_loud(counts):
+    if is_unstable(counts, accepted) and _is_loud(counts):
         found.append(
             f"{_counted(counts.unstable, 'violation')} did not come back when run again:"
-            " the model's answers depend on the other cases of a batch"
+            + (
+                f" {counts.rounded} of {counts.run_alone} run alone are none at float32"
+                if counts.rounded
+                else " the model's answers depend on the other cases of a batch"
+            )
         )
     if not counts.tests and not found:
         found.append("no case was run")
     return "; ".join(found)
+
+
+def is_unstable(counts: Counts, accepted: float = 0.0) -> bool:
+    """Tell whether more cases than the accepted share did not come back when run again."""
+    return counts.unstable > accepted * (counts.judged + counts.unstable)
 
 
 def _counted(number: int, noun: str) -> str:
@@ -52,17 +68,23 @@ def _is_loud(counts: Counts) -> bool:
 
 
 def verdict_of(
-    counts: Counts, *, problem: str, is_complete: bool, recorded: int = 0
+    counts: Counts,
+    problem: str,
+    is_complete: bool,
+    recorded: int = 0,
+    accepted: float = 0.0,
 ) -> Verdict:
     """Return the verdict: a violation needs one bug that was seen when run alone.
 
-    `recorded` are bugs of earlier campaigns that were seen so again.
+    `recorded` are bugs of earlier campaigns that were seen so again. Where violations
+    that did not come back are `accepted`, none was found; that it holds is not said.
     """
     if counts.confirmed or recorded:
         return "violated"
-    if problem or counts.unstable or counts.violations:
+    if problem or is_unstable(counts, accepted) or counts.violations:
         return "failed"
-    return "holds" if is_complete else "none-found"
+    moved = counts.unstable or counts.moved
+    return "holds" if is_complete and not moved else "none-found"
 
 
 def with_proof(result: Result, proof: Proof) -> Result:
@@ -155,4 +177,6 @@ def confirmation_text(counts: Counts) -> str:
     )
     if counts.unstable:
         said += f"; {_counted(counts.unstable, 'violation')} did not come back"
+    if counts.rounded:
+        said += f", {counts.rounded} of those run alone only at a lower precision"
     return said

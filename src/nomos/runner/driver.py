@@ -98,7 +98,7 @@ class Driver:
         self.store = store
         self.handlers = handlers
         self.warn = warn
-        self.setting = Setting(root, options.way, trust)
+        self.setting = Setting(root, options.way, trust, options.placement)
         self._inline = Worker(self.setting)
         self._crew: Crew = crew or InlineCrew(self._inline)
         self._makes_crew = crew is None and not options.workers.is_inline

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from nomos.device import Placement
 from nomos.engine.engine import Way
 from nomos.errors import NomosError
 
@@ -83,8 +84,15 @@ class Options:
     workers: Workers = field(default_factory=Workers)
     groups: bool = True  # whether bugs are put into groups, with rules
     shrink: bool = True  # whether the bugs that stand for groups are made smaller
+    placement: Placement = field(default_factory=Placement)
+    accept_unstable: float = 0.0  # the share of cases that may not come back
 
     def __post_init__(self) -> None:
+        share: Any = self.accept_unstable  # callers may give anything
+        if type(share) not in (int, float) or not 0 <= share < 1:
+            raise NomosError(
+                f"`accept_unstable` takes a share from 0 to 1, not {share!r}"
+            )
         if self.search == "exhaustive" and self.inputs == "mutated":
             raise NomosError(
                 "`search` exhaustive tries the cases of the data: mutated inputs have"

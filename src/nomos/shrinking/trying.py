@@ -59,9 +59,9 @@ class _Noted(ReplayedCase):
         self.drawn.append(Draw("real", low, high))
         return value
 
-    def generator(self) -> np.random.Generator:
+    def seed(self) -> int:
         self.drawn.append(Draw("seed"))
-        return super().generator()
+        return super().seed()
 
 
 class Tester:

@@ -16,11 +16,11 @@ import numpy as np
 
 from nomos.diagnostics.source import Source
 from nomos.domain.domain import Domain, members, offer_of
+from nomos.domain.fields import generator
 from nomos.domain.functions import BoundBatched
 from nomos.domain.records import items
 from nomos.domain.values import plain
 from nomos.engine.answers.asking import Answers, call_batch
-from nomos.engine.choices import generator
 from nomos.engine.coroutines.hub import Hub, Lane
 from nomos.engine.program import Program, draws, equal, isolated
 from nomos.errors import ModelError, NomosError

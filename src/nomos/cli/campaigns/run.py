@@ -178,17 +178,20 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
         write_reports(run, root, options, output)
         console.finish(run.results, stored=not options["no_store"])
         spaces.tell()
-    sys.exit(_status(run, options["fail_on"], output))
+    sys.exit(_status(run, options, output))
 
 
-def _status(run: Run, fail_on: str, output: Output) -> int:
+def _status(run: Run, options: dict[str, Any], output: Output) -> int:
     """Say what could not be run, and return the exit status of the command."""
     from nomos.runner.stopping import EXIT_STATUS
 
     for failure in run.failures:
         click.echo(f"error: {failure.job.path}: {failure.error}", err=True)
     statuses = {exit_status(failure.error) for failure in run.failures}
-    statuses |= {status_of(result, fail_on) for result in run.results}
+    unstable = options["accept_unstable"] or 0.0
+    statuses |= {
+        status_of(result, options["fail_on"], unstable) for result in run.results
+    }
     statuses.add(3 if output.has_failed or not run.results else 0)
     return EXIT_STATUS.get(run.stopped) or max(statuses)
 
@@ -217,8 +220,13 @@ def _sanity(jobs: list[Job], root: Path, seed: int, options: Options) -> int:
     return status
 
 
-def status_of(result: Result, fail_on: str) -> int:
-    """Return the exit status of one result: 0 only where everything was judged."""
+def status_of(result: Result, fail_on: str, accepted: float = 0.0) -> int:
+    """Return the exit status of one result: 0 only where everything was judged.
+
+    `accepted` is the share of cases that may not come back when they are run again.
+    """
+    from nomos.results.verdict import is_unstable
+
     counts = result.counts
     if result.verdict == "failed" or result.problem or counts.crashed:
         return 3
@@ -227,7 +235,7 @@ def status_of(result: Result, fail_on: str) -> int:
         return 1 if is_open and fail_on == "open" else 0
     if fail_on != "new" or result.has_new_bugs:
         return 1
-    return 3 if counts.unstable else 0
+    return 3 if is_unstable(counts, accepted) else 0
 
 
 def _jobs(

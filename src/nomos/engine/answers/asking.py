@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from nomos.device import is_out_of_memory, is_tensor, join, to_host
 from nomos.domain.functions import BoundBatched, batched
 from nomos.domain.records import Column, items, take, to_column
 from nomos.domain.values import is_value
@@ -91,7 +92,9 @@ def call_batch(
                 return function.many(*made), np.zeros(count, dtype=bool)
             except ModelError:
                 raise
-            except OF_THE_CASE:
+            except OF_THE_CASE as error:
+                if is_out_of_memory(error) and count > 1:
+                    raise  # no case is to blame: the engine runs fewer of them at once
                 left -= int(count == 1)
         # Generators cannot be used a second time: such a batch fails as a whole.
         if left <= 0 or count == 1 or function.function.draws:
@@ -112,6 +115,9 @@ def _join(
         good = b if bad_a.all() else a
         filler = take(good, np.zeros(len(bad_a if bad_a.all() else bad_b), dtype=int))
         a, b = (filler, b) if bad_a.all() else (a, filler)
+    if is_tensor(a) and is_tensor(b) and (a.dtype, a[0].shape) == (b.dtype, b[0].shape):
+        return join([a, b]), bad
+    a, b = to_host(a), to_host(b)
     if (
         isinstance(a, np.ndarray)
         and isinstance(b, np.ndarray)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from nomos.device import is_tensor, places_on, to_host
 from nomos.domain.records import Column, items, take
 from nomos.domain.values import is_value
 
@@ -91,6 +92,7 @@ class Memory:
             self.is_off, self._answers = True, None
             self._state[:] = _UNKNOWN
             return False
+        answers = to_host(answers)
         again = (self._state[places] == _KNOWN) & self._doubts[places]
         if again.any():
             second, new = np.flatnonzero(again), np.flatnonzero(~again)
@@ -123,7 +125,7 @@ class Memory:
         self._any_doubts = bool(self._doubts.any())
 
     def _can_keep(self, answers: Column) -> bool:
-        if isinstance(answers, np.ndarray):
+        if isinstance(answers, np.ndarray) or is_tensor(answers):
             size = answers.itemsize * int(np.prod(answers.shape[1:]))
             return size * len(self._state) <= _MOST_BYTES
         return all(is_value(answer) for answer in answers)
@@ -173,6 +175,10 @@ def fresh(value: Any) -> Any:
 
 def scatter(target: Column, rows: Array, values: Column) -> Column:
     """Put values at rows of a column; the result is a list where the kinds differ."""
+    if is_tensor(target) and is_tensor(values) and target.dtype == values.dtype:
+        target[places_on(target, rows)] = values
+        return target  # type: ignore[no-any-return]  # a column
+    target, values = to_host(target), to_host(values)
     if isinstance(target, np.ndarray):
         if (
             isinstance(values, np.ndarray)
@@ -189,8 +195,12 @@ def scatter(target: Column, rows: Array, values: Column) -> Column:
 
 def spread(values: Column, rows: Array, count: int) -> Column:
     """Return a column of `count` rows that holds values at some of them."""
+    if is_tensor(values):
+        column = values.new_zeros((count, *values.shape[1:]))
+        column[places_on(column, rows)] = values
+        return column  # type: ignore[no-any-return]  # a column
     if isinstance(values, np.ndarray):
-        column = np.zeros((count, *values.shape[1:]), dtype=values.dtype)
-        column[rows] = values
-        return column
+        made = np.zeros((count, *values.shape[1:]), dtype=values.dtype)
+        made[rows] = values
+        return made
     return scatter([None] * count, rows, values)

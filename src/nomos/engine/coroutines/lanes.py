@@ -15,7 +15,7 @@ from nomos.domain.records import items, to_column
 from nomos.domain.values import plain
 from nomos.engine.alone import reason
 from nomos.engine.answers.asking import Answers
-from nomos.engine.choices import bounds, from_pattern, generator, real_bounds
+from nomos.engine.choices import bounds, from_pattern, real_bounds
 from nomos.engine.coroutines.hub import MOST_LIVE, Hub, Lane
 from nomos.engine.emit import function_of, lists_of
 from nomos.engine.program import Function, Program, Running
@@ -80,12 +80,12 @@ class LaneCase(Lane):
         self.choices.append(recorded)
         return from_pattern(recorded)
 
-    def generator(self) -> np.random.Generator:
-        """Draw a generator."""
+    def seed(self) -> int:
+        """Draw the seed of a function that draws by itself."""
         row, position = self.address
         seed = self.chunk.draws.seed(row, position + len(self.choices))
         self.choices.append(seed)
-        return generator(seed)
+        return seed
 
 
 def _current() -> Running:

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from nomos.engine.choices import generator
 from nomos.engine.program import Program
 from nomos.engine.vectorized.drawing import ColumnDraws
 from nomos.engine.vectorized.rows import frozen, part
@@ -163,10 +162,9 @@ class Chunk:
         bits, waiting = self.draws.reals(*self._addresses(at), low, high)
         return self._drawn(at, bits, waiting).view(np.float64)
 
-    def draw_generators(self, at: Array | None) -> list[np.random.Generator]:
-        """Draw a generator for each row and record its seed."""
-        seeds = self._drawn(at, *self.draws.seeds(*self._addresses(at)))
-        return [generator(seed) for seed in seeds.tolist()]
+    def draw_seeds(self, at: Array | None) -> Array:
+        """Draw the seed of a function that draws by itself for each row and record it."""
+        return self._drawn(at, *self.draws.seeds(*self._addresses(at)))
 
     def _drawn(self, at: Array | None, values: Array, waiting: Array | None) -> Array:
         if waiting is not None:

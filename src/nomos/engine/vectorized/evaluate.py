@@ -14,6 +14,8 @@ from typing import Any, assert_never
 
 import numpy as np
 
+from nomos.device import is_tensor
+from nomos.domain.fields import generator
 from nomos.domain.functions import BoundBatched, Counted, listening
 from nomos.domain.records import (
     Column,
@@ -78,7 +80,7 @@ class Evaluator:
         """Return a value as a column that nobody can change, repeating a scalar."""
         if isinstance(value, Rows):
             return frozen(value.array())  # type: ignore[no-any-return]  # a column
-        if isinstance(value, np.ndarray | list):
+        if isinstance(value, np.ndarray | list) or is_tensor(value):
             return frozen(value)  # type: ignore[no-any-return]  # a column
         return to_column([value] * self.chunk.count(at))
 
@@ -310,7 +312,8 @@ class Evaluator:
         if function is None:
             return forms.built_in(self, expr.function, arguments, at)
         if expr.draws:
-            arguments.append(self.chunk.draw_generators(at))
+            seeds = self.chunk.draw_seeds(at).tolist()
+            arguments.append([generator(seed) for seed in seeds])
         if self.program.asks(expr.function):
             return self._together(function, arguments, at)
         return self._one_by_one(function, expr.function, arguments, at)
@@ -352,12 +355,12 @@ class Evaluator:
             count = self.chunk.count(inner)
             values = [v if rows is None else part(v, rows) for v in arguments]
             if expr.draws:
-                values.append(self.chunk.draw_generators(inner))
+                values.append(self.chunk.draw_seeds(inner))
             self.answers.rows_sent += count
 
             def columns(chosen: slice) -> list[Any]:
                 size = chosen.stop - chosen.start
-                return [own_column(value, chosen, size) for value in values]
+                return [own_column(v, chosen, size, function.device) for v in values]
 
             return call_batch(function, columns, count)
 

@@ -127,10 +127,7 @@ def _places(cell: Cell, at: At) -> Array:
 def rand_real(evaluator: Evaluator, expr: core.RandReal, at: At, scope: Scope) -> Array:
     """Draw a real number for each row; a row whose bounds are none leaves."""
     low, high = (
-        np.asarray(
-            evaluator.each(real_number, [evaluator.value(bound, at, scope)], at),
-            dtype=np.float64,
-        )
+        _reals(evaluator, evaluator.value(bound, at, scope), at)
         for bound in (expr.low, expr.high)
     )
     endless = ~np.isfinite(low) | ~np.isfinite(high - low)
@@ -141,6 +138,15 @@ def rand_real(evaluator: Evaluator, expr: core.RandReal, at: At, scope: Scope) -
         evaluator.chunk.mark(at, none, Fate.DISCARDED, why)
     start = np.where(endless, 0.0, low)
     return evaluator.chunk.draw_reals(at, start, np.where(endless | none, start, high))
+
+
+def _reals(evaluator: Evaluator, value: Any, at: At) -> Array:
+    """Return the bounds of draws; rows where they are no numbers leave."""
+    if type(value) in (int, float):
+        return np.full(evaluator.chunk.count(at), real_number(value))
+    if isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind in "bif":
+        return value.astype(np.float64)
+    return np.asarray(evaluator.each(real_number, [value], at), dtype=np.float64)
 
 
 def apply(evaluator: Evaluator, expr: core.Apply, at: At, scope: Scope) -> Any:

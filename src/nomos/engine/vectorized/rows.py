@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from nomos.device import DeviceRows, is_tensor, to_host, to_tensor
 from nomos.domain.records import Column, items, take, to_column, written
 from nomos.domain.schema import Schema
 
@@ -24,6 +25,13 @@ class SourceRows:
         self.rows = rows
         self.schema = schema
         self._features: dict[int, Column] = {}
+        self._on: dict[str, DeviceRows] = {}
+
+    def on(self, device: str) -> DeviceRows:
+        """Return the rows on a device; they are brought there once."""
+        if device not in self._on:
+            self._on[device] = DeviceRows(self.rows, device)
+        return self._on[device]
 
     def feature(self, key: Any) -> tuple[int, Column]:
         """Return where a feature starts, and its values for all rows."""
@@ -78,12 +86,19 @@ class Rows:
             rows[:, start : start + values.shape[1]] = values
         return rows
 
+    def tensor(self, device: str) -> Any:
+        """Return the rows themselves, as a tensor of the caller's own."""
+        rows = self.source.on(device).take(self.places)
+        for start, values in self.changes.items():
+            rows[:, start : start + values.shape[1]] = to_tensor(values, device)
+        return rows
+
 
 def part(value: Any, index: Array) -> Any:
     """Return a value for some of its cases; one that holds for all stays as it is."""
     if isinstance(value, Rows):
         return value.take(index)
-    if isinstance(value, np.ndarray | list):
+    if isinstance(value, np.ndarray | list) or is_tensor(value):
         return take(value, index)
     return value
 
@@ -100,16 +115,24 @@ def each(value: Any, count: int) -> list[Any]:
     """Return a value case by case."""
     if isinstance(value, Rows):
         return list(frozen(value.array()))
-    if isinstance(value, np.ndarray | list):
+    if isinstance(value, np.ndarray | list) or is_tensor(value):
         return items(value)
     return [value] * count
 
 
-def own_column(value: Any, chosen: slice, count: int) -> Column:
-    """Return a value for some of its cases as a column that may be changed."""
+def own_column(
+    value: Any, chosen: slice, count: int, device: str | None = None
+) -> Column:
+    """Return a value for some of its cases as a column that may be changed.
+
+    With a device, records are a tensor there.
+    """
     if isinstance(value, Rows):
         changes = {start: values[chosen] for start, values in value.changes.items()}
-        return Rows(value.source, value.places[chosen], changes).array()
+        rows = Rows(value.source, value.places[chosen], changes)
+        return rows.array() if device is None else rows.tensor(device)
+    if is_tensor(value):
+        return to_host(value[chosen]) if device is None else value[chosen].clone()  # type: ignore[no-any-return]  # a column
     if isinstance(value, np.ndarray):
         return value[chosen].copy()
     if isinstance(value, list):

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from nomos.device import is_tensor, to_host
+
 Array = np.ndarray[Any, Any]
 Result = tuple[Array, Array | None]
 _EXACT_IN_FLOAT = 2**53
@@ -198,11 +200,13 @@ def compare_arrays(operator: str, left: Any, right: Any) -> Array | None:
     """Compare records that are arrays of one shape, element by element."""
     if operator not in ("==", "!="):
         return None
-    if not isinstance(left, np.ndarray) or not isinstance(right, np.ndarray):
-        return None
+    if not (is_tensor(left) and is_tensor(right)):
+        left, right = to_host(left), to_host(right)
+        if not isinstance(left, np.ndarray) or not isinstance(right, np.ndarray):
+            return None
     if left.ndim < 2 or left.shape != right.shape:
         return None
-    same: Array = (left == right).reshape(len(left), -1).all(axis=1)
+    same: Array = to_host((left == right).reshape(len(left), -1).all(axis=1))
     return same if operator == "==" else ~same
 
 

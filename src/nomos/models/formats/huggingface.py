@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from nomos.device import placement
 from nomos.errors import ModelError
 from nomos.models.adapter import Adapter, Array
 from nomos.models.extras import distrust, need, reason
@@ -104,7 +105,9 @@ def load_pipeline(path: Path, *, trust: bool) -> PipelineModel:
     transformers.logging.disable_progress_bar()
     try:
         pipeline = transformers.pipeline(
-            task, device="cpu", **_parts(transformers, task, path, trust=trust)
+            task,
+            device=placement().device,
+            **_parts(transformers, task, path, trust=trust),
         )
     except Exception as error:
         raise ModelError(f"{path} cannot be loaded: {reason(error)}") from error

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from nomos.device import placement
 from nomos.errors import ModelError
 from nomos.models.adapter import Array, NoScores, OutputModel
 from nomos.models.extras import need, reason
@@ -25,6 +26,21 @@ _LABELS = {"tensor(int64)", "tensor(int32)", "tensor(string)", "tensor(bool)"}
 _SCORES = {"tensor(float)", "tensor(double)", "tensor(float16)"}
 # What a converted scikit-learn classifier gives by default: a list of {label: score}.
 _MAPS = ("seq(map(int64,tensor(float)))", "seq(map(string,tensor(float)))")
+
+
+def _providers(onnxruntime: Any) -> list[Any]:
+    """Return what runs a model: the processor, or CUDA where it is asked for."""
+    kind, _, number = placement().device.partition(":")
+    if kind != "cuda":
+        return ["CPUExecutionProvider"]
+    if "CUDAExecutionProvider" in onnxruntime.get_available_providers():
+        return [("CUDAExecutionProvider", {"device_id": number or "0"})]
+    if placement().is_auto:
+        return ["CPUExecutionProvider"]
+    raise ModelError(
+        "this onnxruntime runs on the processor alone: install onnxruntime-gpu for"
+        " --device cuda"
+    )
 
 
 def load_onnx(path: Path, *, trust: bool = False) -> OnnxModel:
@@ -53,8 +69,10 @@ class OnnxModel(OutputModel):
         options.log_severity_level = 4
         try:
             self._session = onnxruntime.InferenceSession(
-                str(path), options, providers=["CPUExecutionProvider"]
+                str(path), options, providers=_providers(onnxruntime)
             )
+        except ModelError:
+            raise
         except Exception as error:  # onnxruntime raises many types of its own
             raise ModelError(
                 f"{path} is no readable ONNX model: {reason(error)}"

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from nomos.device import placement, to_host
 from nomos.errors import ModelError
 from nomos.models.adapter import Adapter, Array, NoScores, OutputModel
 from nomos.models.extras import distrust, need, reason
@@ -126,13 +127,15 @@ class NetworkPolicy(OutputModel):
             linear = torch.nn.Linear(weight.shape[1], weight.shape[0])
             linear.weight.data, linear.bias.data = weight, bias
             modules += [linear, getattr(torch.nn, activation)()]
-        self.network = torch.nn.Sequential(*modules[:-1])
+        self._device = placement().device
+        self.network = torch.nn.Sequential(*modules[:-1]).to(self._device)
         self.dtype, self.width = np.float32, layers[0][0].shape[1]
         self.classes = first + np.arange(layers[-1][0].shape[0])
 
     def _output(self, rows: Any) -> Array:
         with self._torch.no_grad():
-            result: Array = self.network(self._torch.tensor(rows)).numpy()
+            given = self._torch.tensor(rows, device=self._device)
+            result: Array = to_host(self.network(given))
         return result
 
 
@@ -156,6 +159,7 @@ class SavedPolicy(Adapter):
         except Exception as error:
             raise ModelError(f"{path} cannot be loaded: {reason(error)}") from error
         self.policy.set_training_mode(False)
+        self.policy.to(placement().device)
 
     def _labels(self, rows: Any) -> Array:
         actions, _ = self.policy.predict(rows, deterministic=True)
@@ -174,5 +178,5 @@ class SavedPolicy(Adapter):
                 values = None
         if values is None:
             raise NoScores(f"{self.name} gives actions without scores")
-        answer: Array = values.numpy()
+        answer: Array = to_host(values)
         return answer

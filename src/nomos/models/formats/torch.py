@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import logging
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from nomos.device import is_judging, is_tensor, placement, to_host
 from nomos.errors import ModelError
-from nomos.models.adapter import Array, OutputModel
+from nomos.models.adapter import OutputModel
 from nomos.models.extras import distrust, need, reason
 from nomos.models.formats.torch_archive import screened_export
 from nomos.models.formats.torchscript import screened_script
 from nomos.models.recognise import Format, recognise
+
+_LARGE_BATCH = 2**15  # rows; a larger batch is asked as it is
 
 
 class TorchModel(OutputModel):
@@ -25,33 +29,58 @@ class TorchModel(OutputModel):
 
     Rows of reals get the type of the module's weights; whole numbers stay so. Where the
     module answers with several tensors, the first is taken, or the one named `logits`.
+    Tensors are answered with tensors. At a lower precision there is a second module, at
+    float32, which answers where bugs are judged.
     """
 
     def __init__(self, module: Any, name: str) -> None:
         super().__init__(name)
-        self._torch = need_torch()
+        self._torch = torch = need_torch()
+        place = placement()
+        self._device, self._judge = place.device, None
+        if place.is_rounded:
+            self._judge = _moved(module, place.device, torch.float32)
+        if place.dtype is not None or place.device != "cpu":
+            dtype = None if place.dtype is None else getattr(torch, place.dtype)
+            module = _moved(module, place.device, dtype)
         self.module = module
         weights: Any = getattr(module, "parameters", list)()
         reals = (w.dtype for w in weights if w.dtype.is_floating_point)
-        self._real = next(reals, self._torch.float32)
+        self._real = next(reals, torch.float32)
 
-    def _output(self, rows: Any) -> Array:
-        torch = self._torch
-        whole = rows.dtype.kind in "biu"
+    def _rows(self, rows: Any) -> Any:
+        if not is_tensor(rows):
+            return super()._rows(rows)
+        self._check_width(tuple(rows.shape))
+        return rows if self.batch is None else super()._rows(to_host(rows))
+
+    def _output(self, rows: Any) -> Any:
+        torch, module, real = self._torch, self.module, self._real
+        if self._judge is not None and is_judging():
+            module, real = self._judge, torch.float32
+        given = rows if is_tensor(rows) else torch.from_numpy(rows)
+        dtype = real if given.is_floating_point() else torch.int64
+        is_cuda = self._device.startswith("cuda")
+        layout = torch.preserve_format
+        if is_cuda:
+            layout = torch.channels_last if given.ndim == 4 else layout
+            given = _filled(torch, given)
         # Always a copy: a module may work in place.
-        tensor = torch.tensor(rows, dtype=torch.int64 if whole else self._real)
-        with torch.no_grad():
-            answer = _tensor(self.module(tensor), self.name)
+        tensor = given.to(self._device, dtype, copy=True, memory_format=layout)
+        with torch.no_grad(), _exact(torch, tensor):
+            answer = _tensor(module(tensor), self.name)[: len(rows)]
         if answer.dtype in (torch.bfloat16, torch.float16):
             answer = answer.float()
-        result: Array = answer.cpu().numpy()
-        return result
+        return answer if is_tensor(rows) else to_host(answer)
 
 
 class ExportedModel(TorchModel):
     """A torch.export program, which knows the type and shape of its input."""
 
     def __init__(self, program: Any, name: str) -> None:
+        if (device := placement().device) != "cpu":
+            passes = need("torch.export.passes", extra="torch", what="exported models")
+            program = passes.move_to_device_pass(program, device)
         super().__init__(program.module(check_guards=False), name)
         given = set(program.graph_signature.user_inputs)
         inputs = [node for node in program.graph.nodes if node.name in given]
@@ -59,12 +88,41 @@ class ExportedModel(TorchModel):
             raise ModelError(f"{name} has {len(inputs)} inputs, and one is expected")
         example = inputs[0].meta["val"]
         self.dtype = np.dtype(str(example.dtype).removeprefix("torch."))
-        self._real = example.dtype
+        if placement().dtype is None:
+            self._real = example.dtype
         count, *shape = example.shape
         if isinstance(count, int):
             self.batch = count
         if len(shape) == 1 and isinstance(shape[0], int):
             self.width = shape[0]
+
+
+def _moved(module: Any, device: str, dtype: Any) -> Any:
+    """Return a copy of a module on a device, laid out as its convolutions like it."""
+    torch = need_torch()
+    module = copy.deepcopy(module).to(device)
+    if dtype is not None:
+        module = module.to(dtype)
+    if device.startswith("cuda") and isinstance(module, torch.nn.Module):
+        module = module.to(memory_format=torch.channels_last)
+    return module
+
+
+def _filled(torch: Any, rows: Any) -> Any:
+    """Fill batches up to 2**n or 3 * 2**n rows: each new size costs CUDA a new plan."""
+    whole = 1 << (len(rows) - 1).bit_length()
+    size = whole * 3 // 4 if len(rows) <= whole * 3 // 4 else whole
+    missing = size - len(rows)
+    if not missing or len(rows) > _LARGE_BATCH:
+        return rows
+    return torch.cat([rows, rows[-1:].expand(missing, *rows.shape[1:])])
+
+
+def _exact(torch: Any, tensor: Any) -> Any:
+    """Return where convolutions of float32 are no faster and coarser than that."""
+    if not tensor.is_cuda or tensor.dtype != torch.float32:
+        return nullcontext()
+    return torch.backends.cudnn.flags(enabled=True, allow_tf32=False)
 
 
 def need_torch() -> Any:

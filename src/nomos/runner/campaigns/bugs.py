@@ -42,6 +42,7 @@ class RunAlone:
     inputs: Mapping[str, Any]
     outputs: Mapping[str, Any]
     nearest: tuple[Nearest, ...] = ()  # to the records, where they were made
+    is_rounded: bool = False  # it is violated at the run's precision, not at float32
 
 
 Confirm = Callable[[Sequence[KnownCase]], list[RunAlone]]
@@ -58,6 +59,7 @@ class BugTotals:
     repeated: int = 0
     run_alone: int = 0
     unstable: int = 0
+    rounded: int = 0
     crashed: int = 0  # violations that crashed when run alone
 
 
@@ -143,6 +145,7 @@ class Bugs:
         self.totals.run_alone += len(alone)
         for number, outcome in zip(alone, outcomes, strict=True):
             how[number] = _how(outcome)
+            self.totals.rounded += outcome.is_rounded
             self._note_alone(new, number, first, outcome, taken)
         self._note_others(new, how, first, alone)
         return how

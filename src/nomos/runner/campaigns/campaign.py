@@ -97,6 +97,7 @@ class Campaign:
         self.seconds_before = 0.0
         self._began = time.perf_counter()
         self._planned = 0
+        self._asked_again = 0  # remembered answers: how many depends on the batch
 
     @property
     def search(self) -> str:
@@ -274,6 +275,7 @@ class Campaign:
         totals.tests += int(judged.accepted[:end].sum())
         totals.model_calls += int(calls.sum())
         totals.k = max(totals.k, int(calls.max(initial=0)))
+        self._asked_again += judged.asked_again
         totals.moved += judged.moved
         if judged.reasons:
             self.reasons += _reasons(judged, end)
@@ -313,7 +315,9 @@ class Campaign:
             problem = starvation(self.reasons, 0, counts.discarded)
         still = self.recorded.still
         hidden = still if complete and not counts.violations else 0
-        problem = problem_of(counts, problem, hidden=hidden)
+        accepted = self.options.accept_unstable
+        asked = self._asked_again
+        problem = problem_of(counts, problem, hidden, accepted, asked)
         return Result(
             subject=self.subject,
             seed=self.seed,
@@ -321,9 +325,7 @@ class Campaign:
             search=self.search,
             engine=self.engine,
             counts=counts,
-            verdict=verdict_of(
-                counts, problem=problem, is_complete=complete, recorded=still
-            ),
+            verdict=verdict_of(counts, problem, complete, still, accepted),
             reason=self.stop,
             problem=problem,
             scope=self.plan.scope,

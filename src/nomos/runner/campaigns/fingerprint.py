@@ -18,6 +18,7 @@ _NAMES = {
     "model": "the model",
     "inputs": "the inputs",
     "settings": "the settings",
+    "dtype": "the precision (--dtype)",
 }
 
 

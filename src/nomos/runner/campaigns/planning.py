@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nomos.runner.campaigns.generations import Generations
-from nomos.runner.campaigns.ranges import Plan
+from nomos.runner.campaigns.ranges import LARGEST, ON_DEVICE, Plan
 from nomos.runner.executors.worker import About
 from nomos.runner.options import Budget, Options
 from nomos.search.guided import strategy
@@ -42,7 +42,8 @@ def planned_for(
         about_space = ask("estimated_space") if space is None else None
     listed = options.search == "exhaustive" or space is not None
     total = about.ways if listed else None
-    plan = Plan(next_first=0, total=total, batch=options.batch)
+    largest = LARGEST if about.device == "cpu" else ON_DEVICE
+    plan = Plan(next_first=0, total=total, batch=options.batch, largest=largest)
     return Planned(plan, space, about_space)
 
 

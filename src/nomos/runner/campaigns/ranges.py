@@ -10,6 +10,7 @@ from nomos.results.result import Scope
 from nomos.search.strategy import Proposal
 
 LARGEST = 32_768  # cases of a chunk; larger ones save nothing more
+ON_DEVICE = 2**19  # on a device they do: violations are run again in larger batches
 SMALLEST = 64  # of the first chunk: something is seen at once, whatever the model takes
 _LONGEST_S = 0.5  # a chunk should be over by then, so that progress shows
 
@@ -66,12 +67,18 @@ class Plan:
     """Says which range comes next, larger as long as that is fast."""
 
     def __init__(
-        self, *, next_first: int, total: int | None, batch: int | None
+        self,
+        *,
+        next_first: int,
+        total: int | None,
+        batch: int | None,
+        largest: int = LARGEST,
     ) -> None:
         self.next_first = next_first  # a case number, or a way to draw the inputs
         self.total = total  # ways to draw the inputs, where all cases are tried
         self.batch = batch
-        self._size = min(SMALLEST, batch or LARGEST)
+        self._largest = largest
+        self._size = min(SMALLEST, batch or largest)
 
     @property
     def search(self) -> str:
@@ -122,4 +129,6 @@ class Plan:
         elif seconds > _LONGEST_S:
             self._size = max(SMALLEST, min(self._size, max(1, cases)) // 2)
         elif seconds < _LONGEST_S / 8 and cases * 2 >= self._size:
-            self._size = min(LARGEST, self._size * 8)
+            self._size = min(self._largest, self._size * 8)
+        elif seconds < _LONGEST_S / 2 and self._largest > LARGEST:
+            self._size = min(self._largest, self._size * 2)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from nomos.device import Placement, judging, placed
 from nomos.engine.alone import Verdict
 from nomos.engine.cases import (
     Cases,
@@ -41,6 +42,7 @@ class Setting:
     root: Path
     way: Way | None = None
     trust: bool = False
+    placement: Placement = field(default_factory=Placement)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,7 @@ class About:
     inputs: int  # inputs of a case
     ways: int  # to draw them
     fingerprint: Mapping[str, str]
+    device: str = "cpu"  # of its tensors
 
 
 class Worker:
@@ -70,7 +73,8 @@ class Worker:
             return job.prepared
         key = job.path, tuple(sorted(job.settings.items()))
         if key not in self._prepared:
-            with trusting() if self.setting.trust else nullcontext():
+            trust = trusting() if self.setting.trust else nullcontext()
+            with trust, placed(self.setting.placement):
                 loaded = job.loaded or load_spec(job.path)
                 self._prepared[key] = self._preparing.prepare(loaded, job.settings)
         return self._prepared[key]
@@ -80,12 +84,15 @@ class Worker:
         prepared = self.prepared(job)
         program = prepared.engine.program
         marks = fingerprint(prepared) if with_fingerprint else {}
+        if with_fingerprint and self.setting.placement.dtype is not None:
+            marks["dtype"] = self.setting.placement.dtype
         return About(
             prepared.subject,
             prepared.engine.way,
             len(program.spec.inputs),
             input_count(program),
             marks,
+            program.device,
         )
 
     def space(self, job: Job, limit: int | None) -> int | None:
@@ -175,7 +182,7 @@ class Worker:
         outcomes = []
         for case in cases:
             watch.mark(WHOLE_CHUNK)  # the time of a call counts from here
-            outcome = _run_alone(prepared, case)
+            outcome = self._run_alone(prepared, case)
             if case.records and outcome.verdict is Verdict.VIOLATED:
                 near = self._made_for(prepared).nearest(case.records)
                 outcome = replace(outcome, nearest=near)
@@ -187,6 +194,27 @@ class Worker:
         prepared = self.prepared(job)
         watch.mark(WHOLE_CHUNK)
         return None if prepared.engine.is_compiled else explain(prepared, request)
+
+    def _run_alone(self, prepared: Prepared, case: KnownCase) -> RunAlone:
+        """Run a case alone; where networks are rounded, float32 is the judge."""
+        engine, is_rounded = prepared.engine, False
+        if self.setting.placement.is_rounded:
+            with judging():
+                outcome = engine.replay(*case)
+            if outcome.verdict is Verdict.PASSED:
+                is_rounded = engine.replay(*case).verdict is Verdict.VIOLATED
+        else:
+            outcome = engine.replay(*case)
+        spec, schema = engine.program.spec, engine.program.schema
+        inputs, outputs = described(outcome.values, spec.outputs, schema)
+        return RunAlone(
+            outcome.verdict,
+            outcome.why,
+            outcome.traceback,
+            inputs,
+            outputs,
+            is_rounded=is_rounded,
+        )
 
 
 def _cases(prepared: Prepared, stream: Stream, asked: Range) -> Iterator[Cases]:
@@ -204,10 +232,3 @@ def _cases(prepared: Prepared, stream: Stream, asked: Range) -> Iterator[Cases]:
         at += len(known)
         if len(part):
             yield ListedCases(part)
-
-
-def _run_alone(prepared: Prepared, case: KnownCase) -> RunAlone:
-    outcome = prepared.engine.replay(case.choices, case.records)
-    program = prepared.engine.program
-    inputs, outputs = described(outcome.values, program.spec.outputs, program.schema)
-    return RunAlone(outcome.verdict, outcome.why, outcome.traceback, inputs, outputs)

@@ -1,0 +1,56 @@
+"""How many cases are run at once: as many as memory allows, and as many as pay off."""
+
+from __future__ import annotations
+
+from nomos.device import free_cache
+
+# Large records, such as sounds, are run in smaller parts than a chunk of rows.
+_MOST_BYTES = 2**25
+_FEWEST = 64
+_FIRST_BYTES = 2**29  # of the records of a part on a device; it grows while that pays
+_COPIES = 16  # of a record: changed ones, draws, and what a network makes of it
+_FASTER = 1.05  # what a larger part must win to be worth its memory
+_TRIES = 3  # of a size: the first part of a size pays for memory and plans
+
+
+class PartSize:
+    """The size of the next part, learnt from how long parts take."""
+
+    def __init__(self, record_bytes: int, free: int | None) -> None:
+        """Start where `free` bytes are left on a device; None: on the processor."""
+        size = max(1, record_bytes)
+        self._learns = free is not None
+        self.count = max(_FEWEST, _MOST_BYTES // size)
+        self._most = self.count
+        if free is not None:
+            self._most = max(1, free // (size * _COPIES))
+            first = min(max(_FEWEST, _FIRST_BYTES // size), self._most)
+            self.count = 1 << first.bit_length() - 1  # what ranges are cut into evenly
+        self._best = 0.0  # rows a second, of the last size that paid off
+        self._rates: list[float] = []  # of this size
+        self._rows = 0  # of the last part
+
+    def took(self, rows: int, seconds: float) -> None:
+        """Learn from a whole part: twice as many next time, as long as that is faster.
+
+        `rows` are those that batched functions were asked for. While answers are still
+        new, parts ask for ever fewer of them, and nothing is learnt.
+        """
+        same, self._rows = rows == self._rows, rows
+        if not self._learns or not same or seconds <= 0:
+            return
+        self._rates.append(rows / seconds)
+        if len(self._rates) < _TRIES:
+            return
+        best, self._rates = max(self._rates), []
+        self._learns = best > self._best * _FASTER and self.count * 2 <= self._most
+        if best <= self._best * _FASTER:
+            self.count //= 2
+        self._best = best
+        if self._learns:
+            self.count *= 2
+
+    def halve(self) -> None:
+        """Take half as many from now on: the memory did not suffice."""
+        self.count = self._most = max(1, self.count // 2)
+        free_cache()

@@ -1,0 +1,253 @@
+"""Changes of images: columns (n, height, width), with colours as last or second axis.
+
+Images are arrays of one column, tensors, or a list of arrays, which may differ in shape.
+White is 1 for reals and 255 for whole numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from nomos.device import is_tensor, to_host
+from nomos.domain.fields import Draws
+from nomos.transformations.arrays import (
+    as_type,
+    count_up,
+    is_real,
+    library,
+    reals,
+)
+
+_COLOURS = (1, 3, 4)
+_WIDEST = 3.0  # deviations: farther pixels have no part in a blur
+
+
+def _for_columns(change: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a change of (n, height, width, ...) take columns of any layout, and lists."""
+
+    @wraps(change)
+    def changed(images: Any, *amounts: Any) -> Any:
+        if isinstance(images, np.ndarray) or is_tensor(images):
+            first = images.ndim == 4 and _has_colours_first(images.shape)
+            lib = library(images)
+            x = lib.moveaxis(images, 1, 3) if first else images
+            made = change(x, *amounts)
+            return lib.moveaxis(made, 3, 1) if first else made
+        images = list(images)
+        if len({image.shape for image in images}) == 1:
+            return list(changed(np.stack(images), *amounts))
+        cases = zip(images, *amounts, strict=True)
+        return [changed(i[None], *([a] for a in case))[0] for i, *case in cases]
+
+    return changed
+
+
+def _has_colours_first(shape: tuple[int, ...]) -> bool:
+    return shape[1] in _COLOURS and shape[3] not in _COLOURS
+
+
+@_for_columns
+def shifted(images: Any, down: Any, right: Any) -> Any:
+    """Move images by pixels; the edge that comes in repeats the outermost pixels."""
+    down, right = _whole(down, images), _whole(right, images)
+    rows = count_up(images.shape[1], images)[None, :, None] - down
+    columns = count_up(images.shape[2], images)[None, None] - right
+    return _pixels(images, rows, columns)
+
+
+@_for_columns
+def mirrored(images: Any) -> Any:
+    """Swap left and right."""
+    return library(images).flip(images, (2,)) + 0  # a copy
+
+
+@_for_columns
+def turned(images: Any, quarters: Any) -> Any:
+    """Turn images by quarters, to the left; those of a column must be square."""
+    height, width = images.shape[1:3]
+    lib, quarters = library(images), _whole(quarters, images) % 4
+    if height != width:
+        if len(images) == 1:
+            return lib.rot90(images, int(quarters[0, 0, 0]), (1, 2)) + 0
+        return lib.stack([lib.rot90(i, int(q)) for i, q in zip(images, quarters)])  # noqa: B905
+    i = count_up(height, images)[None, :, None]
+    j = count_up(width, images)[None, None]
+    last = height - 1
+    rows = lib.where(quarters == 1, j, lib.where(quarters == 2, last - i, last - j))
+    columns = lib.where(quarters == 1, last - i, lib.where(quarters == 2, last - j, i))
+    rows = lib.where(quarters == 0, i, rows)
+    columns = lib.where(quarters == 0, j, columns)
+    return _pixels(images, rows, columns)
+
+
+@_for_columns
+def brighter(images: Any, percent: Any) -> Any:
+    """Add to all pixels so many hundredths of white, or take them away; then clip."""
+    return _clipped(images + reals(percent, images) * (_white(images) / 100), images)
+
+
+@_for_columns
+def contrasted(images: Any, percent: Any) -> Any:
+    """Keep so many hundredths of each pixel's distance from the image's mean."""
+    mean = as_type(images, reals(percent, images).dtype)
+    for axis in range(1, images.ndim):
+        mean = mean.mean(axis, keepdims=True)
+    share = reals(percent, images) / 100
+    return _clipped(mean + (images - mean) * share, images)
+
+
+@_for_columns
+def noisy(images: Any, percent: Any, draw: Any) -> Any:
+    """Add noise within a radius, in hundredths of white.
+
+    `draw` says which noise: a number for each image, or the `Draws` of a function.
+    """
+    if not isinstance(draw, Draws):
+        device = str(images.device) if is_tensor(images) else None
+        draw = Draws(to_host(draw), device)
+    noise = draw.uniform(images.shape[1:], -1.0, 1.0)
+    radius = reals(percent, images) * (_white(images) / 100)
+    return _clipped(images + noise * radius, images)
+
+
+@_for_columns
+def blurred(images: Any, deviation: Any) -> Any:
+    """Blur by a normal distribution of so many pixels; 0 leaves an image as it is."""
+    if not len(images):
+        return images
+    spread = reals(deviation, images)
+    widest = math.ceil(_WIDEST * float(spread.max()))
+    made = as_type(images, spread.dtype)
+    for axis in (1, 2):
+        made = _blurred_along(axis, made, spread, widest)
+    return _clipped(made, images)
+
+
+def _blurred_along(axis: int, x: Any, spread: Any, widest: int) -> Any:
+    """Blur along an axis; beyond the edge there is the edge again.
+
+    Each image has its own reach, beyond which weights are 0: so it is the same whatever
+    others are blurred with it.
+    """
+    lib, size = library(x), x.shape[axis]
+    before = (slice(None),) * axis
+    edges = [x[(*before, slice(0, 1))], x[(*before, slice(size - 1, size))]]
+    padded = lib.concatenate([*edges[:1] * widest, x, *edges[1:] * widest], axis)
+    reach = lib.ceil(spread * _WIDEST)
+    weights = [
+        lib.exp(-(step**2) / (2 * spread**2 + 1e-12)) * (step <= reach)
+        for step in range(1, widest + 1)
+    ]
+    middle = 1 / (1 + 2 * sum(weights))
+    made = x * middle
+    for step, weight in enumerate(weights, 1):
+        low, high = widest - step, widest + step
+        pair = padded[(*before, slice(low, low + size))]
+        made += (pair + padded[(*before, slice(high, high + size))]) * (weight * middle)
+    return made
+
+
+@_for_columns
+def rotated(images: Any, degrees: Any) -> Any:
+    """Turn images round their middle, to the left; what comes in repeats the edge."""
+    lib, y, x = library(images), *_from_middle(images)
+    angle = _amount(degrees, images) * (math.pi / 180)
+    sine, cosine = lib.sin(angle), lib.cos(angle)
+    return _sampled(images, y * cosine + x * sine, x * cosine - y * sine)
+
+
+@_for_columns
+def scaled(images: Any, percent: Any) -> Any:
+    """Make what images show larger or smaller round their middle."""
+    y, x = _from_middle(images)
+    share = 100 / _amount(percent, images)
+    return _sampled(images, y * share, x * share)
+
+
+@_for_columns
+def cropped(images: Any, percent: Any, down: Any, right: Any) -> Any:
+    """Cut out a window of so many hundredths of height and width, and enlarge it.
+
+    `down` and `right` say where it lies, in hundredths of the room that there is.
+    """
+    y, x = _from_middle(images)
+    share = _amount(percent, images) / 100
+    height, width = images.shape[1:3]
+    room = (1 - share) / 100
+    below = (_amount(down, images) - 50) * room * height
+    beside = (_amount(right, images) - 50) * room * width
+    return _sampled(images, y * share + below, x * share + beside)
+
+
+@_for_columns
+def occluded(images: Any, percent: Any, down: Any, right: Any) -> Any:
+    """Cover a window of so many hundredths of height and width with black.
+
+    `down` and `right` say where it lies, in hundredths of the room that there is.
+    """
+    lib, share = library(images), _amount(percent, images) / 100
+    covered = None
+    for axis, place in ((1, down), (2, right)):
+        size = images.shape[axis]
+        first = lib.round(_amount(place, images) / 100 * (1 - share) * size)
+        at = count_up(size, images)
+        at = at[None, :, None] if axis == 1 else at[None, None]
+        inside = (at >= first) & (at < first + lib.round(share * size))
+        covered = inside if covered is None else covered & inside
+    covered = covered.reshape(*covered.shape, *[1] * (images.ndim - 3))  # type: ignore[union-attr]
+    return lib.where(covered, images * 0, images)
+
+
+def _white(images: Any) -> float:
+    """Return the brightest that a pixel can be: 255 for whole numbers, else 1."""
+    return 1.0 if is_real(images) else 255.0
+
+
+def _clipped(made: Any, images: Any) -> Any:
+    return as_type(library(made).clip(made, 0, _white(images)), images.dtype)
+
+
+def _amount(values: Any, images: Any) -> Any:
+    """Return amounts as (n, 1, 1)."""
+    return reals(values, images).reshape(-1, 1, 1)
+
+
+def _whole(values: Any, images: Any) -> Any:
+    """Return whole amounts as (n, 1, 1)."""
+    made = library(images).round(_amount(values, images))
+    return as_type(made, count_up(1, images).dtype)
+
+
+def _pixels(images: Any, rows: Any, columns: Any) -> Any:
+    """Return the pixels at places, those beyond an edge from the edge."""
+    lib, (height, width) = library(images), images.shape[1:3]
+    which = count_up(len(images), images)[:, None, None]
+    return images[which, lib.clip(rows, 0, height - 1), lib.clip(columns, 0, width - 1)]
+
+
+def _from_middle(images: Any) -> tuple[Any, Any]:
+    """Return how far rows and columns are from the middle."""
+    height, width = images.shape[1:3]
+    y = count_up(height, images)[None, :, None] - (height - 1) / 2
+    return y, count_up(width, images)[None, None] - (width - 1) / 2
+
+
+def _sampled(images: Any, y: Any, x: Any) -> Any:
+    """Return what images show at places from the middle, between four pixels each."""
+    lib, kind = library(images), count_up(1, images).dtype
+    height, width = images.shape[1:3]
+    y, x = y + (height - 1) / 2, x + (width - 1) / 2
+    top, left = lib.floor(y), lib.floor(x)
+    shape = (*top.shape, *[1] * (images.ndim - 3))
+    down, right = (y - top).reshape(shape), (x - left).reshape(shape)
+    rows, columns = as_type(top, kind), as_type(left, kind)
+    upper = _pixels(images, rows, columns) * (1 - right)
+    upper = upper + _pixels(images, rows, columns + 1) * right
+    lower = _pixels(images, rows + 1, columns) * (1 - right)
+    lower = lower + _pixels(images, rows + 1, columns + 1) * right
+    return _clipped(upper * (1 - down) + lower * down, images)
