@@ -67,6 +67,19 @@ class Changes:
             return c.having(interaction_constraints=str(groups))
         return c.having(interaction_constraints=groups)
 
+    def not_counting(self, c: Configuration) -> Configuration:
+        """Leave out what is documented to count rows, whatever their weights."""
+        kept = {k: v for k, v in c.settings.items() if not k.startswith("min_samples")}
+        if "HistGradient" in c.learner:
+            kept["min_samples_leaf"] = 1  # the default is 20
+        return replace(c, settings=kept)
+
+    def on_threads(self, c: Configuration, count: int) -> Configuration:
+        """Train and predict with so many threads."""
+        if library(c) == "lightgbm":
+            return c.having(n_jobs=count, deterministic=True)
+        return c.having(n_jobs=count)
+
     def weighted(self, c: Configuration) -> Configuration:
         """Train with the weights."""
         return replace(c, is_weighted=True)
