@@ -85,11 +85,13 @@ class Changes:
         return replace(c, is_weighted=True)
 
     def repeated(self, c: Configuration) -> Configuration:
-        """Have each row as often as its weight says."""
+        """Have each row as often as its weight says, and no weights."""
         places = np.repeat(np.arange(len(c.rows)), c.weights).tolist()
-        if not places:
-            raise Discard("no row is left")
-        return c.chosen(places)
+        return replace(c.chosen(places), is_weighted=False)
+
+    def positive(self, c: Configuration) -> Configuration:
+        """Have weights from one on."""
+        return replace(c, weights=tuple(max(1, weight) for weight in c.weights))
 
     def without_zero_weights(self, c: Configuration) -> Configuration:
         """Leave out the rows whose weight is zero."""

@@ -92,12 +92,19 @@ def _settings(learner: str, rng: np.random.Generator) -> dict[str, Any]:
     chance = rng.choice([0.05, 0.15, 0.4])
     settings: dict[str, Any] = {}
     for name, values in SPACES[learner].items():
-        needed = name in ALWAYS_SET or name in ("min_child_samples", "final", "layers")
-        if rng.random() < chance or needed:
+        if rng.random() < _chance(name, chance):
             value = values[rng.integers(len(values))]
             is_group = isinstance(value, dict) and name not in ("impute", "step")
             settings |= value if is_group else {name: value}
     return settings
+
+
+def _chance(name: str, chance: float) -> float:
+    """Return how often a setting is not left at its default."""
+    if name in (*ALWAYS_SET, "min_child_samples", "final", "layers"):
+        return 1.0
+    is_loss = name in ("objective", "loss", "loss_function")  # it decides most of all
+    return max(chance, 0.6) if is_loss else chance
 
 
 def _rows(count: int, rng: np.random.Generator) -> NDArray[np.float64]:

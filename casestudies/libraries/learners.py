@@ -29,16 +29,6 @@ FIXED: dict[str, dict[str, Any]] = {
 }
 
 
-
-class _Silent:
-    """Takes LightGBM's messages; what it refuses is raised as an error as well."""
-
-    def info(self, message: str) -> None:
-        """Take a message."""
-
-    warning = info
-
-
 OUR_OWN = (MemoryError, KeyboardInterrupt, Discard)
 
 
@@ -66,8 +56,6 @@ def new(c: Configuration) -> Any:
         return pipeline(c)
     module, _, name = c.learner.rpartition(".")
     kind = getattr(import_module(module), name)
-    if package == "lightgbm":
-        import_module(package).register_logger(_Silent())
     settings = {**FIXED.get(package, {}), **c.settings}
     if package == "sklearn" and "random_state" in inspect.signature(kind).parameters:
         settings.setdefault("random_state", 0)

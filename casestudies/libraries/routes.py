@@ -37,7 +37,10 @@ class Routes:
         model = self.trained(c)
         is_classes = hasattr(model, "staged_predict_proba")
         ask = model.staged_predict_proba if is_classes else model.staged_predict
-        *_, last = asked(lambda: list(ask(table(c, rows))))
+        options = {}
+        if c.settings.get("loss_function", "").startswith(("Poisson", "Tweedie")):
+            options["prediction_type"] = "Exponent"  # the default of `predict` alone
+        *_, last = asked(lambda: list(ask(table(c, rows), **options)))
         return np.asarray(last, float)
 
     def reloaded(self, c: Configuration, rows: Any) -> Array:
