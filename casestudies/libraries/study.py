@@ -26,13 +26,20 @@ HERE = Path(__file__).parent
 RESULTS = HERE.parent / "results" / "in-the-wild.json"
 PACKAGES = ("scikit-learn", "xgboost-cpu", "lightgbm", "catboost", "skl2onnx")
 PACKAGES += ("onnxruntime", "torch", "skops", "numpy", "scipy")
+LIBRARIES = {
+    "xgboost": ("xgboost",),
+    "lightgbm": ("lightgbm",),
+    "catboost": ("catboost",),
+    "sklearn": ("sklearn", "pipeline"),
+    "torch": ("torch",),
+}
 CASES = 200  # configurations that a promise is judged on, all learners together
-FEWEST = 50  # of one learner
+FEWEST = 20  # of one learner
 # Constraints hold "whatever else is set": of these, more settings are tried.
-MORE = {"monotone": 150, "interaction": 150}
-CAMPAIGN_S, LEARNER_S = 60.0, 600.0  # the longest that each may take
+MORE = {"monotone": 100, "interaction": 100}
+CAMPAIGN_S, LIBRARY_S = 60.0, 1800.0  # the longest that each may take
 CALL_S = 60.0  # the longest that a library may take for one call
-SHRUNK = 8  # violations of a promise by a learner that causes are looked for in
+SHRUNK = 3  # violations of a promise by a learner that causes are looked for in
 SEEDS = range(1, 11)  # with which findings are looked for again
 
 
@@ -47,10 +54,10 @@ def cases_of(promise: str) -> int:
     return max(FEWEST, share, MORE.get(promise, 0))
 
 
-def all_learners() -> list[str]:
-    """Return the learners, those with the most promises first."""
-    names = [learner for promise in PROMISES for learner in learners_of(promise)]
-    return sorted(set(names), key=lambda learner: (-names.count(learner), learner))
+def learners_in(library: str) -> list[str]:
+    """Return the learners that are tested with a library."""
+    names = {learner for promise in PROMISES for learner in learners_of(promise)}
+    return sorted(name for name in names if name.startswith(LIBRARIES[library]))
 
 
 def campaign(promise: str, learner: str, seed: int, **options: Any) -> Any:
@@ -95,40 +102,44 @@ def status_of(entry: dict[str, Any]) -> str:
     return "kept" if entry["judged"] else "refused"
 
 
-def run_alone(learner: str, out: Path) -> None:
-    """Study one learner in a process of its own: libraries do not share one well.
+def run_alone(library: str, out: Path) -> None:
+    """Study one library in a process of its own: libraries do not share one well.
 
     Where it dies, what is missing is run once more, each case in a worker that may die.
     """
-    command = [sys.executable, "-m", "casestudies.libraries.study", "--learner", learner]
+    command = [sys.executable, "-m", "casestudies.libraries.study", "--library", library]
     for more in ([], ["--isolate"]):
         try:
             done = subprocess.run(
-                [*command, "--out", str(out), *more], check=False, timeout=LEARNER_S
+                [*command, "--out", str(out), *more], check=False, timeout=LIBRARY_S
             )
         except subprocess.TimeoutExpired:
-            print(f"{learner}: not finished in {LEARNER_S:.0f} s", file=sys.stderr)
+            print(f"{library}: not finished in {LIBRARY_S:.0f} s", file=sys.stderr)
             return
         if done.returncode == 0:
             return
 
 
-def study_learner(learner: str, out: Path, *, isolate: bool) -> None:
-    """Run the promises of a learner that have no result yet, and write each result."""
+def study_library(library: str, out: Path, *, isolate: bool) -> None:
+    """Run what has no result yet of a library's promises, and write each result."""
     workers = {"isolate": True, "call_timeout_s": CALL_S} if isolate else {}
+    done = {(e["learner"], e["promise"]) for e in read(out)["campaigns"]}
     for promise in PROMISES:
-        study = read(out)
-        done = {(e["learner"], e["promise"]) for e in study["campaigns"]}
-        if learner not in learners_of(promise) or (learner, promise) in done:
-            continue
-        result = campaign(promise, learner, 0, budget=cases_of(promise), **workers)
-        if result is None:
-            continue
-        entry = told(result)
-        print(f"{status_of(entry):8} {promise:28} {learner}", flush=True)
-        study["campaigns"].append(entry)
-        study["versions"] = {name: version(name) for name in PACKAGES}
-        out.write_text(json.dumps(study, indent=1) + "\n")
+        for learner in learners_in(library):
+            if learner not in learners_of(promise) or (learner, promise) in done:
+                continue
+            result = campaign(promise, learner, 0, budget=cases_of(promise), **workers)
+            if result is not None:
+                keep(told(result), out)
+
+
+def keep(entry: dict[str, Any], out: Path) -> None:
+    """Add what came of a campaign to the results."""
+    print(f"{status_of(entry):8} {entry['promise']:28} {entry['learner']}", flush=True)
+    study = read(out)
+    study["campaigns"].append(entry)
+    study["versions"] = {name: version(name) for name in PACKAGES}
+    out.write_text(json.dumps(study, indent=1) + "\n")
 
 
 def find_again(out: Path) -> None:
@@ -152,20 +163,20 @@ def read(out: Path) -> dict[str, Any]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the study of one learner, or of each in turn and then of its findings."""
+    """Run the study of one library, or of each in turn and then of its findings."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--learner", help="only this one, in this process")
+    parser.add_argument("--library", choices=LIBRARIES, help="only this, in this process")
     parser.add_argument("--isolate", action="store_true", help="in worker processes")
     parser.add_argument("--again", action="store_true", help="look for findings again")
     parser.add_argument("--out", type=Path, default=RESULTS)
     given = parser.parse_args(arguments)
-    if given.learner:
-        study_learner(given.learner, given.out, isolate=given.isolate)
+    if given.library:
+        study_library(given.library, given.out, isolate=given.isolate)
     elif given.again:
         find_again(given.out)
     else:
-        for learner in all_learners():
-            run_alone(learner, given.out)
+        for library in LIBRARIES:
+            run_alone(library, given.out)
         find_again(given.out)
 
 
