@@ -12,7 +12,11 @@ from numpy.typing import NDArray
 
 from casestudies.libraries.spaces import SPACES
 
-ALWAYS_SET = ("n_estimators", "iterations", "max_iter")  # defaults train hundreds of trees
+ALWAYS_SET = (
+    "n_estimators",
+    "iterations",
+    "max_iter",
+)  # defaults train hundreds of trees
 MISSING = float("nan")
 
 

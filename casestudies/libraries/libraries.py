@@ -88,7 +88,9 @@ def _ladder(c: Configuration) -> Array:
     if len(values) < 2:
         raise Discard("the first feature does not vary")
     between = (values[:-1] + values[1:]) / 2
-    steps = np.unique(np.concatenate([values, between, [values[0] - 1, values[-1] + 1]]))
+    steps = np.unique(
+        np.concatenate([values, between, [values[0] - 1, values[-1] + 1]])
+    )
     table = np.repeat(rows[:, None, :], len(steps), axis=1)
     table[:, :, 0] = steps
     return table

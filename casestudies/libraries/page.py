@@ -20,7 +20,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 RESULTS = ROOT / "casestudies" / "results" / "in-the-wild.json"
 PAGE = ROOT / "docs" / "casestudies" / "in-the-wild.md"
-SCRIPTS = HERE / "findings"
+SCRIPTS = HERE / "shown"
 SHOW = "python -m casestudies.libraries.page --show"
 CONVERTER = ("converted_is_same", "exported_is_same")
 COLUMNS = {
@@ -42,9 +42,7 @@ def column_of(campaign: dict[str, Any]) -> str:
 
 def cell(campaigns: Sequence[dict[str, Any]], promise: str, column: str) -> str:
     """Say what became of a promise of a library."""
-    own = [
-        e for e in campaigns if e["promise"] == promise and column_of(e) == column
-    ]
+    own = [e for e in campaigns if e["promise"] == promise and column_of(e) == column]
     if not own:
         return "-"
     judged = sum(e["judged"] for e in own)
@@ -121,7 +119,7 @@ def section(study: dict[str, Any], finding: Finding) -> list[str]:
     source = next(
         s for s in PROMISES[finding.promise] if cause["learner"] in s.learners
     )
-    path = f"casestudies/libraries/findings/{finding.name.replace('-', '_')}.py"
+    path = f"casestudies/libraries/shown/{finding.name.replace('-', '_')}.py"
     code = (ROOT / path).read_text(encoding="utf-8").rstrip()
     printed = study["shown"][finding.name]
     assert printed[0] == printed[1], f"{finding.name} prints something else each time"

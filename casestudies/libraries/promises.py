@@ -204,8 +204,7 @@ PROMISES: dict[str, tuple[Source, ...]] = {
     ),
     "fit_again": (
         Source(
-            (*HISTOGRAMS, TREES[0], FORESTS[0], BOOSTING[0], ADABOOST[0], LOGISTIC)
-            + (ISOTONIC,),
+            (*HISTOGRAMS, *BOOSTING, TREES[0], FORESTS[0], ADABOOST[0], LOGISTIC),
             "When ``fit`` is called, any previous call to ``fit`` should be ignored.",
             DEVELOP,
         ),

@@ -50,7 +50,9 @@ def data(c: Configuration) -> list[str]:
 
 def asking(c: Configuration) -> str:
     """Return the name of the method that gives numbers."""
-    return "predict_proba" if "Classifier" in c.learner or "NB" in c.learner else "predict"
+    return (
+        "predict_proba" if "Classifier" in c.learner or "NB" in c.learner else "predict"
+    )
 
 
 def _plain(value: float) -> float:

@@ -107,7 +107,13 @@ def run_alone(library: str, out: Path) -> None:
 
     Where it dies, what is missing is run once more, each case in a worker that may die.
     """
-    command = [sys.executable, "-m", "casestudies.libraries.study", "--library", library]
+    command = [
+        sys.executable,
+        "-m",
+        "casestudies.libraries.study",
+        "--library",
+        library,
+    ]
     for more in ([], ["--isolate"]):
         try:
             done = subprocess.run(
@@ -165,7 +171,9 @@ def read(out: Path) -> dict[str, Any]:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the study of one library, or of each in turn and then of its findings."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--library", choices=LIBRARIES, help="only this, in this process")
+    parser.add_argument(
+        "--library", choices=LIBRARIES, help="only this, in this process"
+    )
     parser.add_argument("--isolate", action="store_true", help="in worker processes")
     parser.add_argument("--again", action="store_true", help="look for findings again")
     parser.add_argument("--out", type=Path, default=RESULTS)
