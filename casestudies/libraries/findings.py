@@ -118,6 +118,17 @@ FINDINGS = (
         "scikit-learn/issues/28898); for `interaction_cst` none found",
     ),
     Finding(
+        "xgboost-interaction-approx",
+        "interaction",
+        "xgboost",
+        ("tree_method=approx", "num_parallel_tree"),
+        "XGBoost: with `tree_method='approx'` and several parallel trees, features "
+        "interact that may not",
+        "A dump of the model shows both features in one branch of a later tree of the "
+        "round. The tutorial on interaction constraints excludes neither.",
+        _NONE,
+    ),
+    Finding(
         "catboost-shap-trees",
         "contributions_sum",
         "catboost",

@@ -103,10 +103,10 @@ def write_scripts(study: dict[str, Any]) -> None:
 
 def run_script(path: Path) -> str:
     """Run a script in a process of its own; return what it printed."""
-    done = subprocess.run(
-        [sys.executable, str(path)], capture_output=True, text=True, timeout=120
-    )
-    return done.stdout if done.returncode == 0 else f"failed: {done.stderr[-500:]}"
+    command = [sys.executable, str(path)]
+    return subprocess.run(
+        command, stdout=subprocess.PIPE, text=True, timeout=120, check=True
+    ).stdout
 
 
 def section(study: dict[str, Any], finding: Finding) -> list[str]:

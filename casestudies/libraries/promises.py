@@ -49,6 +49,7 @@ TAKING_WEIGHTS = (
 CONVERTED = (*TREES, *FORESTS[:2], *HISTOGRAMS, *BOOSTING, LOGISTIC, BAYES[0])
 CONVERTED += (CALIBRATED, "pipeline.Regressor")
 GLOSSARY = "https://scikit-learn.org/stable/glossary.html#term-sample_weight"
+IN_HISTOGRAMS = "sklearn.ensemble._hist_gradient_boosting.gradient_boosting"
 DEVELOP = "https://scikit-learn.org/stable/developers/develop.html"
 PARAMETERS = "https://lightgbm.readthedocs.io/en/stable/Parameters.html"
 
@@ -80,6 +81,10 @@ _MULTIPLIED = (
     "Note that these weights will be multiplied with sample_weight (passed through the "
     "fit method) if sample_weight is specified."
 )
+_IMPORTANCES = (
+    "The values of this array sum to 1, unless all trees are single node trees "
+    "consisting of only the root node, in which case it will be an array of zeros."
+)
 _FLOAT32 = "Internally, it will be converted to ``dtype=np.float32``"
 
 PROMISES: dict[str, tuple[Source, ...]] = {
@@ -101,7 +106,7 @@ PROMISES: dict[str, tuple[Source, ...]] = {
             HISTOGRAMS,
             "Monotonic constraint to enforce on each feature are specified using the "
             "following integer values",
-            "sklearn.ensemble._hist_gradient_boosting.gradient_boosting",
+            IN_HISTOGRAMS,
         ),
         Source(
             (*TREES, "sklearn.tree.ExtraTreeRegressor", *FORESTS),
@@ -124,7 +129,7 @@ PROMISES: dict[str, tuple[Source, ...]] = {
             HISTOGRAMS,
             "Specify interaction constraints, the sets of features which can interact "
             "with each other in child node splits.",
-            "sklearn.ensemble._hist_gradient_boosting.gradient_boosting",
+            IN_HISTOGRAMS,
         ),
     ),
     "weights_are_copies": (Source(TAKING_WEIGHTS, _WEIGHTS, GLOSSARY),),
@@ -142,11 +147,7 @@ PROMISES: dict[str, tuple[Source, ...]] = {
     "staged_ends_in_prediction": (
         Source(CATBOOST, "Predict target at each stage for data.", "catboost.core"),
         Source(BOOSTING, _STAGE, "sklearn.ensemble._gb"),
-        Source(
-            HISTOGRAMS,
-            _STAGE,
-            "sklearn.ensemble._hist_gradient_boosting.gradient_boosting",
-        ),
+        Source(HISTOGRAMS, _STAGE, IN_HISTOGRAMS),
         Source(
             ADABOOST,
             "monitoring, such as to determine the score on a test set after each boost",
@@ -242,7 +243,7 @@ PROMISES: dict[str, tuple[Source, ...]] = {
             HISTOGRAMS,
             "Negative values for categorical features encoded as numeric dtypes are "
             "treated as missing values.",
-            "sklearn.ensemble._hist_gradient_boosting.gradient_boosting",
+            IN_HISTOGRAMS,
         ),
     ),
     "sparse_is_dense": (
@@ -282,7 +283,7 @@ PROMISES: dict[str, tuple[Source, ...]] = {
             HISTOGRAMS,
             "When set to ``True``, reuse the solution of the previous call to fit and "
             "add more estimators to the ensemble.",
-            "sklearn.ensemble._hist_gradient_boosting.gradient_boosting",
+            IN_HISTOGRAMS,
         ),
     ),
     "first_trees": (
@@ -391,20 +392,8 @@ PROMISES: dict[str, tuple[Source, ...]] = {
         ),
     ),
     "importances_sum": (
-        Source(
-            FORESTS,
-            "The values of this array sum to 1, unless all trees are single node trees "
-            "consisting of only the root node, in which case it will be an array of "
-            "zeros.",
-            "sklearn.ensemble._forest",
-        ),
-        Source(
-            BOOSTING,
-            "The values of this array sum to 1, unless all trees are single node trees "
-            "consisting of only the root node, in which case it will be an array of "
-            "zeros.",
-            "sklearn.ensemble._gb",
-        ),
+        Source(FORESTS, _IMPORTANCES, "sklearn.ensemble._forest"),
+        Source(BOOSTING, _IMPORTANCES, "sklearn.ensemble._gb"),
     ),
     "isotonic": (
         Source(

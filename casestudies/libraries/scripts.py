@@ -42,8 +42,14 @@ def maker(c: Configuration) -> str:
 
 def data(c: Configuration) -> list[str]:
     """Return the lines of the data."""
+    rows = f"{learners.table(c, c.rows).tolist()}"
+    if "categorical_features" in c.settings:  # of lists, it is no parameter
+        return ["import numpy", f"X = numpy.array({rows})", *_target(c)]
+    return [f"X = {rows}", *_target(c)]
+
+
+def _target(c: Configuration) -> list[str]:
     return [
-        f"X = {learners.table(c, c.rows).tolist()}",
         f"y = {[_plain(value) for value in c.target]}",
     ]
 
@@ -90,10 +96,11 @@ def _interaction(c: Configuration) -> list[str]:
     worst = int(gaps.reshape(len(gaps), -1).max(axis=1).argmax())
     rows = [rows[worst].tolist() for rows in corners]
     ask = "decision_function" if "Classifier" in c.learner else "predict"
+    asked = f"numpy.array({rows})" if "categorical_features" in c.settings else rows
     return [
         *data(c),
         f"model = {maker(apart)}.fit(X, y)",
-        f"both, neither, first, others = model.{ask}({rows})",
+        f"both, neither, first, others = model.{ask}({asked})",
         'print("expected: the first feature adds the same, whatever the others are")',
         'print("seen:", float(first - neither), float(both - others))',
     ]

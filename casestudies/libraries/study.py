@@ -36,7 +36,7 @@ LIBRARIES = {
 CASES = 200  # configurations that a promise is judged on, all learners together
 FEWEST = 20  # of one learner
 # Constraints hold "whatever else is set": of these, more settings are tried.
-MORE = {"monotone": 100, "interaction": 100}
+MORE = {"monotone": 60, "interaction": 60}
 CAMPAIGN_S, LIBRARY_S = 60.0, 1800.0  # the longest that each may take
 CALL_S = 60.0  # the longest that a library may take for one call
 SHRUNK = 3  # violations of a promise by a learner that causes are looked for in
