@@ -125,7 +125,7 @@ FINDINGS = (
         "XGBoost: with `tree_method='approx'` and several parallel trees, features "
         "interact that may not",
         "A dump of the model shows both features in one branch of a later tree of the "
-        "round. The tutorial on interaction constraints excludes neither.",
+        "round: what one tree may not do, the next one does.",
         _NONE,
     ),
     Finding(

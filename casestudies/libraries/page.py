@@ -90,7 +90,7 @@ def write_scripts(study: dict[str, Any]) -> None:
     from casestudies.libraries.scripts import script
 
     SCRIPTS.mkdir(exist_ok=True)
-    shown = study.setdefault("shown", {})
+    shown = study["shown"] = {}
     for finding in FINDINGS:
         cause = smallest(study, finding)
         if cause is None:
@@ -191,7 +191,7 @@ def unjudged(study: dict[str, Any]) -> list[str]:
 
 def markdown(study: dict[str, Any]) -> str:
     """Return the generated part of the page."""
-    shown = [f for f in FINDINGS if smallest(study, f) is not None]
+    shown = [f for f in FINDINGS if f.name in study["shown"]]
     judged = sum(e["judged"] for e in study["campaigns"])
     pairs = sum(len(learners_of(promise)) for promise in PROMISES)
     versions = ", ".join(f"{n} {v}" for n, v in sorted(study["versions"].items()))

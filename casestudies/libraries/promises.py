@@ -10,14 +10,9 @@ ENSEMBLE, LINEAR = "sklearn.ensemble.", "sklearn.linear_model."
 LIGHTGBM = ("lightgbm.LGBMRegressor", "lightgbm.LGBMClassifier")
 XGBOOST = ("xgboost.XGBRegressor", "xgboost.XGBClassifier")
 CATBOOST = ("catboost.CatBoostRegressor", "catboost.CatBoostClassifier")
-HISTOGRAMS = (
-    f"{ENSEMBLE}HistGradientBoostingRegressor",
-    f"{ENSEMBLE}HistGradientBoostingClassifier",
-)
-BOOSTING = (
-    f"{ENSEMBLE}GradientBoostingRegressor",
-    f"{ENSEMBLE}GradientBoostingClassifier",
-)
+KINDS = ("Regressor", "Classifier")
+HISTOGRAMS = tuple(f"{ENSEMBLE}HistGradientBoosting{kind}" for kind in KINDS)
+BOOSTING = tuple(f"{ENSEMBLE}GradientBoosting{kind}" for kind in KINDS)
 ADABOOST = (f"{ENSEMBLE}AdaBoostRegressor", f"{ENSEMBLE}AdaBoostClassifier")
 TREES = ("sklearn.tree.DecisionTreeRegressor", "sklearn.tree.DecisionTreeClassifier")
 FORESTS = (
@@ -122,8 +117,9 @@ PROMISES: dict[str, tuple[Source, ...]] = {
         ),
         Source(
             XGBOOST,
-            "Constraints for interaction representing permitted interactions.",
-            "xgboost.sklearn",
+            "Features/parameters that are not mentioned here are universally supported "
+            "for all 3 tree methods (for instance, column sampling and constraints).",
+            "https://xgboost.readthedocs.io/en/stable/treemethod.html",
         ),
         Source(
             HISTOGRAMS,
