@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before a library starts its threads
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # on few cores, two threads spin
 
 import nomos
 from casestudies.libraries.configurations import from_data
