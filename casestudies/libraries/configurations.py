@@ -172,6 +172,7 @@ def load(path: Path) -> list[Configuration]:
 
 def from_data(data: dict[str, Any]) -> Configuration:
     """Return a configuration from what JSON holds of it."""
-    rows = tuple(tuple(row) for row in data["rows"])
+    # A missing value is the word `nan` in what Nomos tells of a bug.
+    rows = tuple(tuple(float(value) for value in row) for row in data["rows"])
     listed = {name: tuple(data[name]) for name in ("target", "weights")}
     return Configuration(**{**data, **listed, "rows": rows})

@@ -81,7 +81,10 @@ def causes(study: dict[str, Any]) -> list[tuple[Finding | None, dict[str, Any], 
 def smallest(study: dict[str, Any], finding: Finding) -> Any:
     """Return the smallest cause that shows a finding, None where there is none."""
     own = [cause for f, _, cause in causes(study) if f is finding]
-    return min(own, key=lambda c: len(json.dumps(c)), default=None)
+    # Where all targets are equal there is little to see, such as no variance at all.
+    return min(
+        own, key=lambda c: (len(set(c["target"])) < 2, len(json.dumps(c))), default=None
+    )
 
 
 def write_scripts(study: dict[str, Any]) -> None:
