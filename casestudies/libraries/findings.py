@@ -225,8 +225,8 @@ FINDINGS = (
         "sklearn.ensemble.GradientBoostingClassifier",
         ("loss=exponential",),
         "skl2onnx: probabilities of converted boosting with the exponential loss",
-        "The margin is to be doubled before the logistic function; the converted model "
-        "does not.",
+        "The converter accepts the loss, and the converted probabilities of a row do not "
+        "even sum to one.",
         _NONE,
     ),
     Finding(

@@ -1,6 +1,7 @@
 import sklearn.ensemble
 
-X = [[2.0, 8.0], [4.0, 6.0], [4.0, 2.0], [0.0, 10.0]]
+import numpy
+X = numpy.array([[2.0, 8.0], [4.0, 6.0], [4.0, 2.0], [0.0, 10.0]])
 y = [1, 0, 2, 3]
 import numpy, onnxruntime, skl2onnx
 model = sklearn.ensemble.HistGradientBoostingRegressor(max_iter=1, min_samples_leaf=2, categorical_features=[1], random_state=0).fit(X, y)
