@@ -44,7 +44,8 @@ def cell(campaigns: Sequence[dict[str, Any]], promise: str, column: str) -> str:
     """Say what became of a promise of a library."""
     own = [e for e in campaigns if e["promise"] == promise and column_of(e) == column]
     if not own:
-        return "-"
+        pairs = ({"promise": promise, "learner": name} for name in learners_of(promise))
+        return "not run" if any(column_of(pair) == column for pair in pairs) else "-"
     judged = sum(e["judged"] for e in own)
     argued = [e for e in own if any(finding_of(e, c) for c in e["causes"])]
     if argued:
