@@ -95,6 +95,17 @@ FINDINGS = (
         "setting none found",
     ),
     Finding(
+        "lightgbm-monotone-smooth",
+        "monotone",
+        "lightgbm",
+        ("path_smooth",),
+        "LightGBM: `path_smooth` leaves monotone constraints",
+        "Leaves with different numbers of rows are pulled towards their parents by "
+        "different amounts, past each other. The parameter's text names no exception, "
+        "and nothing warns.",
+        _NONE,
+    ),
+    Finding(
         "lightgbm-monotone-method",
         "monotone",
         "lightgbm",

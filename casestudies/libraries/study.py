@@ -157,7 +157,12 @@ def find_again(library: str, out: Path) -> None:
         if not is_own or not entry["causes"] or "found_again" in entry:
             continue
         names = entry["promise"], entry["learner"]
-        results = [campaign(*names, s, budget=CASES, until_bug=True) for s in SEEDS]
+        options: dict[str, Any] = {"budget": CASES, "until_bug": True}
+        options |= {
+            "isolate": True,
+            "call_timeout_s": CALL_S,
+        }  # some cases end a process
+        results = [campaign(*names, seed, **options) for seed in SEEDS]
         counts = [result.counts for result in results]
         entry["found_again"] = [c.judged if c.violations else None for c in counts]
         print(*names, entry["found_again"], flush=True)

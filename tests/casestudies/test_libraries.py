@@ -96,7 +96,8 @@ def test_sentences_stand_in_the_docstrings_of_the_installed_versions():
 FIND = """
 import sys
 from casestudies.libraries.study import campaign
-result = campaign(sys.argv[1], sys.argv[2], 11, budget=600, until_bug=True)
+options = {"budget": 600, "until_bug": True, "isolate": True, "call_timeout_s": 60}
+result = campaign(sys.argv[1], sys.argv[2], 11, **options)
 print(result.counts.violations)
 """
 
