@@ -24,10 +24,7 @@ FORESTS = (
 CALIBRATED = "sklearn.calibration.CalibratedClassifierCV"
 LOGISTIC = f"{LINEAR}LogisticRegression"
 ISOTONIC = "sklearn.isotonic.IsotonicRegression"
-NEIGHBOURS = (
-    "sklearn.neighbors.KNeighborsRegressor",
-    "sklearn.neighbors.KNeighborsClassifier",
-)
+NEIGHBOURS = tuple(f"sklearn.neighbors.KNeighbors{kind}" for kind in KINDS)
 BAYES = ("sklearn.naive_bayes.GaussianNB", "sklearn.naive_bayes.CategoricalNB")
 # Not trees and forests: which of equally good splits they take is documented as random.
 TAKING_WEIGHTS = (
