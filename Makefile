@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo paper train-study test test-all coverage lint docs vscode vscode-headless clean
+.PHONY: demo paper train-study wild test test-all coverage lint docs vscode vscode-headless clean
 .DEFAULT_GOAL := test
 
 $(BIN)/python:
@@ -46,6 +46,13 @@ paper: $(VENV)/.paper
 # make train-study STUDY="--setting quick" takes minutes; STUDY="--show FILE" trains nothing.
 train-study: $(VENV)/.study
 	$(BIN)/python -m casestudies.lunar.guided.study $(STUDY)
+
+# Promises of released libraries: half an hour of CPU. Results that are there are kept:
+# remove casestudies/results/in-the-wild.json to run all of it anew.
+wild: $(VENV)/.all
+	OMP_NUM_THREADS=1 $(BIN)/python -m casestudies.libraries.study
+	OMP_NUM_THREADS=1 $(BIN)/python -m casestudies.libraries.page --scripts
+	$(BIN)/python -m casestudies.libraries.page --show casestudies/results/in-the-wild.json
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

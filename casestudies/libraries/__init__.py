@@ -1,0 +1,1 @@
+"""Promises of released libraries, tested on their configurations."""

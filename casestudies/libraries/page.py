@@ -1,0 +1,254 @@
+"""The page of the study, from its results: `python -m casestudies.libraries.page`.
+
+With `--scripts` the scripts of the findings are written and run, twice each, and what
+they print becomes part of the results.
+"""
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from casestudies.libraries.findings import FINDINGS, Finding, finding_of
+from casestudies.libraries.promises import PROMISES, learners_of
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+RESULTS = ROOT / "casestudies" / "results" / "in-the-wild.json"
+PAGE = ROOT / "docs" / "casestudies" / "in-the-wild.md"
+SCRIPTS = HERE / "shown"
+SHOW = "python -m casestudies.libraries.page --show"
+CONVERTER = ("converted_is_same", "exported_is_same")
+COLUMNS = {
+    "sklearn": "scikit-learn",
+    "xgboost": "XGBoost",
+    "lightgbm": "LightGBM",
+    "catboost": "CatBoost",
+    "converter": "converters",
+}
+
+
+def column_of(campaign: dict[str, Any]) -> str:
+    """Return the column of a campaign: the library whose promise it is."""
+    if campaign["promise"] in CONVERTER and "catboost" not in campaign["learner"]:
+        return "converter"
+    package = str(campaign["learner"]).partition(".")[0]
+    return "sklearn" if package == "pipeline" else package
+
+
+def cell(campaigns: Sequence[dict[str, Any]], promise: str, column: str) -> str:
+    """Say what became of a promise of a library."""
+    own = [e for e in campaigns if e["promise"] == promise and column_of(e) == column]
+    if not own:
+        pairs = ({"promise": promise, "learner": name} for name in learners_of(promise))
+        return "not run" if any(column_of(pair) == column for pair in pairs) else "-"
+    judged = sum(e["judged"] for e in own)
+    argued = [e for e in own if any(finding_of(e, c) for c in e["causes"])]
+    if argued:
+        broken = sum(e["violations"] for e in argued)
+        return f"broken {broken}/{sum(e['judged'] for e in argued)}"
+    if any(e["violations"] for e in own):
+        return f"open {sum(e['violations'] for e in own)}/{judged}"
+    return f"kept {judged}" if judged else "refused"
+
+
+def table(study: dict[str, Any]) -> str:
+    """Return the table of promises and libraries, as text."""
+    rows = [["promise", *COLUMNS.values()]]
+    for promise in PROMISES:
+        cells = [cell(study["campaigns"], promise, column) for column in COLUMNS]
+        rows.append([promise, *cells])
+    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
+    lines = [
+        "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True))
+        for row in rows
+    ]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def causes(study: dict[str, Any]) -> list[tuple[Finding | None, dict[str, Any], Any]]:
+    """Return each cause with its finding, if it is argued, and its campaign."""
+    return [
+        (finding_of(campaign, cause), campaign, cause)
+        for campaign in study["campaigns"]
+        for cause in campaign["causes"]
+    ]
+
+
+def smallest(study: dict[str, Any], finding: Finding) -> Any:
+    """Return the smallest cause that shows a finding, None where there is none."""
+    own = [cause for f, _, cause in causes(study) if f is finding]
+    # Where all targets are equal there is little to see, such as no variance at all.
+    return min(
+        own, key=lambda c: (len(set(c["target"])) < 2, len(json.dumps(c))), default=None
+    )
+
+
+def write_scripts(study: dict[str, Any]) -> None:
+    """Write a script for each finding, run it twice, and keep what it printed."""
+    from casestudies.libraries.configurations import from_data
+    from casestudies.libraries.scripts import script
+
+    SCRIPTS.mkdir(exist_ok=True)
+    shown = study["shown"] = {}
+    for finding in FINDINGS:
+        cause = smallest(study, finding)
+        if cause is None:
+            continue
+        path = SCRIPTS / f"{finding.name.replace('-', '_')}.py"
+        path.write_text(script(finding.promise, from_data(cause)))
+        shown[finding.name] = [run_script(path) for _ in range(2)]
+        print(finding.name, *shown[finding.name], sep="\n", flush=True)
+
+
+def run_script(path: Path) -> str:
+    """Run a script in a process of its own; return what it printed."""
+    command = [sys.executable, str(path)]
+    return subprocess.run(
+        command, stdout=subprocess.PIPE, text=True, timeout=120, check=True
+    ).stdout
+
+
+def section(study: dict[str, Any], finding: Finding) -> list[str]:
+    """Return the part of the page about a finding."""
+    cause = smallest(study, finding)
+    if cause is None:
+        return []
+    own = [e for f, e, _ in causes(study) if f is finding]
+    campaigns = {(e["learner"], e["promise"]): e for e in own}.values()
+    source = next(
+        s for s in PROMISES[finding.promise] if cause["learner"] in s.learners
+    )
+    path = f"casestudies/libraries/shown/{finding.name.replace('-', '_')}.py"
+    code = (ROOT / path).read_text(encoding="utf-8").rstrip()
+    printed = study["shown"][finding.name]
+    assert printed[0] == printed[1], f"{finding.name} prints something else each time"
+    return [
+        f"### {finding.title}",
+        "",
+        f"> {source.sentence}",
+        "",
+        f"({_where(source.where)}.) {finding.argument}",
+        "",
+        *(f"- {_rate(campaign)}" for campaign in campaigns),
+        f"- Public report: {finding.report}.",
+        "",
+        f"<!-- not run: it needs the library; {path} -->",
+        "```python",
+        code,
+        "```",
+        "",
+        "<!-- not run: printed by the script, twice -->",
+        "```text",
+        printed[0].rstrip(),
+        "```",
+        "",
+    ]
+
+
+def _where(where: str) -> str:
+    return f"[page]({where})" if where.startswith("http") else f"docstring in `{where}`"
+
+
+def _rate(campaign: dict[str, Any]) -> str:
+    found = campaign.get("found_again")
+    learner = campaign["learner"].rpartition(".")[2]
+    text = f"{learner}: {campaign['violations']} of {campaign['judged']} configurations"
+    if found is None:
+        return f"{text}."
+    times = sum(count is not None for count in found)
+    return f"{text}; found again with {times} of {len(found)} fresh seeds."
+
+
+def sources() -> list[str]:
+    """Return the list of promises: sentence, source, tolerance with its reason."""
+    lines = []
+    for promise, given in PROMISES.items():
+        spec = (HERE / "specs" / f"{promise}.nom").read_text(encoding="utf-8")
+        about = spec.splitlines()[0].lstrip("# ")
+        why = re.search(r"# (.+)\nparam tolerance", spec)
+        lines += [f"**{promise}**: {about} {why[1] if why else ''}", ""]
+        lines += [
+            f"- {_names(s.learners)}: “{s.sentence}” ({_where(s.where)})" for s in given
+        ]
+        lines.append("")
+    return lines
+
+
+def _names(learners: Sequence[str]) -> str:
+    return ", ".join(name.rpartition(".")[2] for name in learners)
+
+
+def unjudged(study: dict[str, Any]) -> list[str]:
+    """Return what was found and is not argued, so that nothing is claimed of it."""
+    return [
+        f"- {e['promise']}, {e['learner']}: {e['violations']} of {e['judged']}, with"
+        f" `{json.dumps(cause['settings'])}`"
+        for finding, e, cause in causes(study)
+        if finding is None
+    ]
+
+
+def markdown(study: dict[str, Any]) -> str:
+    """Return the generated part of the page."""
+    shown = [f for f in FINDINGS if f.name in study["shown"]]
+    judged = sum(e["judged"] for e in study["campaigns"])
+    pairs = sum(len(learners_of(promise)) for promise in PROMISES)
+    versions = ", ".join(f"{n} {v}" for n, v in sorted(study["versions"].items()))
+    open_ones = unjudged(study) or ["None."]
+    return "\n".join(
+        [
+            f"{len(PROMISES)} promises, {len(study['campaigns'])} of {pairs} pairs of"
+            f" promise and learner run, {judged:,} configurations judged,"
+            f" **{len(shown)} distinct broken promises**. Versions: {versions}.",
+            "",
+            "```sh",
+            f"{SHOW} casestudies/results/in-the-wild.json",
+            "```",
+            "",
+            "```text",
+            table(study),
+            "```",
+            "",
+            "## Broken promises",
+            "",
+            *(line for finding in shown for line in section(study, finding)),
+            "## Found, and not judged",
+            "",
+            "Violations of which we do not know yet whether a documented exception, a tie"
+            " or rounding explains them. Nothing is claimed of them.",
+            "",
+            *open_ones,
+            "",
+            "## The promises and their sources",
+            "",
+            *sources(),
+        ]
+    ).rstrip()
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the table, or write scripts and page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--show", type=Path, metavar="FILE", help="print the table")
+    parser.add_argument("--scripts", action="store_true", help="write and run scripts")
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    given = parser.parse_args(arguments)
+    study = json.loads((given.show or given.results).read_text())
+    if given.show:
+        print(table(study))
+        return
+    if given.scripts:
+        write_scripts(study)
+        given.results.write_text(json.dumps(study, indent=1) + "\n")
+    from casestudies.paper import write_part
+
+    write_part(PAGE, "results", markdown(study))
+
+
+if __name__ == "__main__":
+    main()

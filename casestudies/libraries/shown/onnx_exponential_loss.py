@@ -1,0 +1,13 @@
+import sklearn.ensemble
+
+X = [[-1.0], [0.0], [0.0], [-1.0]]
+y = [1, 1, 0, 0]
+import numpy, onnxruntime, skl2onnx
+model = sklearn.ensemble.GradientBoostingClassifier(n_estimators=1, loss='exponential', random_state=0).fit(X, y)
+x = numpy.array(X, numpy.float32)
+options = {id(model): {'zipmap': False}} if True else None
+onnx = skl2onnx.to_onnx(model, x[:1], options=options).SerializeToString()
+session = onnxruntime.InferenceSession(onnx)
+seen = session.run(None, {"X": x})[-1]
+print("expected: the same numbers")
+print("seen:", model.predict_proba(X).tolist(), seen.tolist())

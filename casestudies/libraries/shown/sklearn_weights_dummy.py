@@ -1,0 +1,12 @@
+import sklearn.dummy
+
+X = [[0.0], [1.0]]
+y = [0, 1]
+w = [1, 1]
+weighted = sklearn.dummy.DummyRegressor(strategy='median').fit(X, y, sample_weight=w)
+copied = sklearn.dummy.DummyRegressor(strategy='median').fit(
+    [x for x, n in zip(X, w) for _ in range(n)],
+    [t for t, n in zip(y, w) for _ in range(n)],
+)
+print("expected: the same numbers")
+print("seen:", weighted.predict(X).tolist(), copied.predict(X).tolist())

@@ -1,0 +1,12 @@
+import sklearn.naive_bayes
+
+X = [[1.0, -160000.0], [3.0, 1190000.0], [0.0, 1360000.0]]
+y = [0, 0, 1]
+w = [1, 2, 1]
+weighted = sklearn.naive_bayes.GaussianNB(var_smoothing=0.01).fit(X, y, sample_weight=w)
+copied = sklearn.naive_bayes.GaussianNB(var_smoothing=0.01).fit(
+    [x for x, n in zip(X, w) for _ in range(n)],
+    [t for t, n in zip(y, w) for _ in range(n)],
+)
+print("expected: the same numbers")
+print("seen:", weighted.predict_proba(X).tolist(), copied.predict_proba(X).tolist())

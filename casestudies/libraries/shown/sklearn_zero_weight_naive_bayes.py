@@ -1,0 +1,13 @@
+import sklearn.naive_bayes
+
+X = [[2.0, 3.0, -530000.0], [2.0, 0.0, 840000.0], [0.0, 2.0, -560000.0], [1.0, 1.0, 150000.0], [1.0, 4.0, 490000.0]]
+y = [1, 0, 0, 0, 1]
+w = [1, 0, 1, 1, 1]
+present = sklearn.naive_bayes.GaussianNB().fit(X, y, sample_weight=w)
+absent = sklearn.naive_bayes.GaussianNB().fit(
+    [x for x, n in zip(X, w) if n],
+    [t for t, n in zip(y, w) if n],
+    sample_weight=[n for n in w if n],
+)
+print("expected: the same numbers")
+print("seen:", present.predict_proba(X).tolist(), absent.predict_proba(X).tolist())

@@ -1,0 +1,141 @@
+"""Violations made small: the fewest settings that are not the default, the fewest rows.
+
+What a candidate is worth is judged by the spec itself: Nomos runs it on a pool of
+candidates, every one of them, and says which break the promise.
+"""
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import nomos
+from casestudies.libraries.configurations import ALWAYS_SET, Configuration, save
+
+ROUNDS = 40  # each makes a configuration smaller or ends the shrinking
+CAUSES = 4  # of one promise and learner
+
+
+def breaking(spec: Path, candidates: Sequence[Configuration]) -> list[Configuration]:
+    """Return the candidates that break a promise."""
+    if not candidates:
+        return []
+    with tempfile.TemporaryDirectory() as folder:
+        pool = Path(folder) / "pool.json"
+        save(candidates, pool)
+        results = nomos.run_specs(
+            spec,
+            models=[candidates[0].learner],
+            settings={"pool": str(pool)},
+            search="exhaustive",
+            confirm="all",
+            budget=len(candidates),
+            store=False,
+        )
+    places = sorted(bug.choices[0] for result in results for bug in result.bugs)
+    return [candidates[place] for place in places]
+
+
+def shrunk(spec: Path, c: Configuration) -> Configuration:
+    """Return a configuration that breaks a promise with less in it."""
+    for _ in range(ROUNDS):
+        for step in (_fewer_settings, _fewer_rows, _fewer_columns, _plainer):
+            found = breaking(spec, step(c))
+            if found:
+                c = min(found, key=_size)
+                break
+        else:
+            return c
+    return c
+
+
+def causes_of(spec: Path, found: Sequence[Configuration]) -> list[dict[str, Any]]:
+    """Return one small configuration for each cause of violations.
+
+    A violation has another cause than a known one if it stays without the settings
+    that the known one needs.
+    """
+    causes: list[Configuration] = []
+    for c in found:
+        for known in causes:
+            c = _without(c, known)
+        if len(causes) < CAUSES and breaking(spec, [c]):
+            causes.append(shrunk(spec, c))
+    return [asdict(cause) for cause in causes]
+
+
+def _without(c: Configuration, known: Configuration) -> Configuration:
+    """Take the settings of a known cause out of a configuration that has them all."""
+    telling = {k: v for k, v in known.settings.items() if k not in ALWAYS_SET}
+    if any(c.settings.get(name) is None for name in telling):
+        return c
+    kept = {name: v for name, v in c.settings.items() if name not in telling}
+    return replace(c, settings=kept)
+
+
+def _size(c: Configuration) -> tuple[int, ...]:
+    stages = sum(v for k, v in c.settings.items() if k in ALWAYS_SET)
+    digits = len(repr(c.rows)) + len(repr(c.target))
+    return len(c.settings), len(c.rows), c.width, stages, sum(c.weights), digits
+
+
+def _fewer_settings(c: Configuration) -> list[Configuration]:
+    """Leave each setting at its default, or have fewer stages."""
+    made = [
+        replace(c, settings={k: v for k, v in c.settings.items() if k != name})
+        for name in c.settings
+        if name not in (*ALWAYS_SET, "final", "layers")
+    ]
+    for name in ALWAYS_SET:
+        count = c.settings.get(name, 1)
+        made += [c.having(**{name: fewer}) for fewer in (1, 2, 5) if fewer < count]
+    return made
+
+
+def _fewer_rows(c: Configuration) -> list[Configuration]:
+    """Leave out a half of the rows, a quarter and so on, or a single one."""
+    count, made = len(c.rows), []
+    size = count // 2
+    while size:
+        for start in range(0, count, size):
+            places = [p for p in range(count) if not start <= p < start + size]
+            if places:
+                made.append(c.chosen(places))
+        size //= 2
+    return made[:120]
+
+
+def _fewer_columns(c: Configuration) -> list[Configuration]:
+    return [
+        replace(c, rows=tuple((*row[:place], *row[place + 1 :]) for row in c.rows))
+        for place in range(1, c.width)
+    ]
+
+
+def _plainer(c: Configuration) -> list[Configuration]:
+    """Write rounder numbers: places in order for a feature, no weights."""
+    made = []
+    for place in range(c.width):
+        values = [row[place] for row in c.rows]
+        ranks = {value: float(rank) for rank, value in enumerate(sorted(set(values)))}
+        rows = tuple(
+            (*row[:place], ranks[row[place]], *row[place + 1 :]) for row in c.rows
+        )
+        if rows != c.rows and all(value == value for value in values):
+            made.append(replace(c, rows=rows))
+    if any(weight != 1 for weight in c.weights):
+        made.append(replace(c, weights=(1,) * len(c.weights)))
+        made += [
+            replace(c, weights=(*c.weights[:p], 1, *c.weights[p + 1 :]))
+            for p, weight in enumerate(c.weights)
+            if weight != 1
+        ]
+    made += [replace(c, target=rounded) for rounded in _rounded(c.target)]
+    return [item for item in made if _size(item) < _size(c)]
+
+
+def _rounded(target: tuple[float, ...]) -> list[tuple[float, ...]]:
+    whole = tuple(float(round(value)) for value in target)
+    ranks = {value: float(rank) for rank, value in enumerate(sorted(set(target)))}
+    return [t for t in (whole, tuple(ranks[v] for v in target)) if t != target]

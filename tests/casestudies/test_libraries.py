@@ -1,0 +1,163 @@
+"""Promises of libraries: configurations, the page from stored results, known findings."""
+
+import json
+import re
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from casestudies.libraries import page
+from casestudies.libraries.configurations import Drawn, draw, load, save
+from casestudies.libraries.findings import FINDINGS, finding_of
+from casestudies.libraries.promises import PROMISES, learners_of
+from casestudies.libraries.spaces import SPACES
+
+ROOT = Path(page.__file__).parents[2]
+STUDY = json.loads(page.RESULTS.read_text())
+SHOWN = [finding for finding in FINDINGS if finding.name in STUDY["shown"]]
+
+
+def test_a_number_stands_for_one_configuration():
+    drawn = Drawn("xgboost.XGBRegressor", count=50)
+    assert [c.number for c in drawn] == list(range(50))
+    assert repr(drawn[7]) == repr(draw("xgboost.XGBRegressor", 7))
+    assert len({repr(c.settings) for c in drawn}) > 25
+
+
+def test_configurations_have_ties_missing_values_categories_and_few_rows():
+    drawn = Drawn("lightgbm.LGBMRegressor")[:300]
+    assert {len(c.rows) for c in drawn} == {4, 8, 20, 60}
+    assert any(value != value for c in drawn for row in c.rows for value in row)
+    assert any("categorical_feature" in c.settings for c in drawn)
+    assert any(0 in c.weights for c in drawn)
+
+
+def test_a_pool_gives_back_what_was_saved(tmp_path):
+    drawn = Drawn("catboost.CatBoostClassifier")[:5]
+    save(drawn, tmp_path / "pool.json")
+    assert repr(load(tmp_path / "pool.json")) == repr(drawn)
+
+
+def test_there_are_25_promises_of_4_libraries_each_with_a_spec_and_learners():
+    assert len(PROMISES) >= 25
+    specs = {path.stem for path in (ROOT / "casestudies/libraries/specs").iterdir()}
+    assert specs == set(PROMISES)
+    learners = {learner for promise in PROMISES for learner in learners_of(promise)}
+    assert learners <= set(SPACES)
+    assert len({learner.partition(".")[0] for learner in learners}) >= 4
+
+
+def test_the_page_is_made_of_the_stored_results():
+    text = page.PAGE.read_text(encoding="utf-8")
+    part = text.partition("<!-- begin results: generated -->")[2]
+    assert part.partition("<!-- end results -->")[0].strip() == page.markdown(STUDY)
+
+
+def test_what_is_called_broken_is_argued_and_the_rest_is_listed_as_open():
+    for campaign in STUDY["campaigns"]:
+        argued = any(finding_of(campaign, cause) for cause in campaign["causes"])
+        column = page.column_of(campaign)
+        said = page.cell([campaign], campaign["promise"], column)
+        assert said.startswith("broken") == argued
+        assert said.startswith("kept") == (
+            campaign["violations"] == 0 and campaign["judged"] > 0
+        )
+
+
+def test_three_promises_or_more_are_broken_each_with_a_short_script():
+    assert len(SHOWN) >= 3
+    for finding in SHOWN:
+        path = page.SCRIPTS / f"{finding.name.replace('-', '_')}.py"
+        code = path.read_text(encoding="utf-8")
+        assert len(code.splitlines()) <= 20
+        assert "nomos" not in code
+        first, second = STUDY["shown"][finding.name]
+        assert first == second
+        assert "expected" in first and "seen" in first
+
+
+@pytest.mark.slow
+def test_sentences_stand_in_the_docstrings_of_the_installed_versions():
+    def flat(text):
+        return re.sub(r"\s+", " ", text)
+
+    for sources in PROMISES.values():
+        for source in sources:
+            if source.where.startswith("http"):
+                continue
+            pytest.importorskip(source.where.partition(".")[0])
+            text = Path(find_spec(source.where).origin).read_text(encoding="utf-8")
+            assert flat(source.sentence) in flat(text), source
+
+
+FIND = """
+import sys
+from casestudies.libraries.study import campaign
+options = {"budget": 600, "until_bug": True, "isolate": True, "call_timeout_s": 60}
+result = campaign(sys.argv[1], sys.argv[2], 11, **options)
+print(result.counts.violations)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("promise", "learner"),
+    [
+        ("monotone", "xgboost.XGBRegressor"),
+        ("monotone", "sklearn.ensemble.HistGradientBoostingRegressor"),
+        ("contributions_sum", "catboost.CatBoostRegressor"),
+        ("weights_are_copies", "sklearn.dummy.DummyRegressor"),
+    ],
+)
+def test_the_engine_finds_a_known_one_from_a_fresh_seed(promise, learner):
+    pytest.importorskip(learner.partition(".")[0])
+    done = subprocess.run(
+        [sys.executable, "-c", FIND, promise, learner],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout.split()[-1]) >= 1
+
+
+SHRINK = """
+from casestudies.libraries.study import campaign, told
+names = "weights_are_copies", "sklearn.dummy.DummyRegressor"
+cause = told(campaign(*names, 11, budget=600, until_bug=True))["causes"][0]
+print(len(cause["settings"]), len(cause["rows"]))
+"""
+
+
+@pytest.mark.slow
+def test_a_finding_is_shrunk_to_few_settings_and_rows():
+    done = subprocess.run(
+        [sys.executable, "-c", SHRINK],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    settings, rows = map(int, done.stdout.split()[-2:])
+    assert settings <= 2  # the strategy, and its quantile
+    assert rows <= 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("finding", SHOWN, ids=lambda finding: finding.name)
+def test_a_script_shows_its_finding_on_the_versions_of_the_study(finding):
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        here = {name: version(name) for name in STUDY["versions"]}
+    except PackageNotFoundError as error:
+        pytest.skip(f"needs {error}")
+    if here != STUDY["versions"]:
+        pytest.skip(f"the study is of other versions: {here}")
+    path = page.SCRIPTS / f"{finding.name.replace('-', '_')}.py"
+    assert page.run_script(path) == STUDY["shown"][finding.name][0]
