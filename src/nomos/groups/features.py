@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,12 +37,13 @@ def raw_features(
     found: Raw = {}
     base = next(iter(inputs), "")
     single = len(inputs) == 1
+    before = dict(_parts(values.get(base, []), schema))
     for name, column in values.items():
+        parts = before.items() if name == base else _parts(column, schema)
         if name in inputs:
-            parts = _parts(column, schema)
             found |= {k if single and k else _of(name, k): v for k, v in parts}
         else:
-            found |= dict(_derived(name, column, base, values.get(base, []), schema))
+            found |= dict(_derived(name, parts, base, before))
     return found
 
 
@@ -51,11 +52,10 @@ def _of(name: str, part: str) -> str:
 
 
 def _derived(
-    name: str, column: Column, base: str, before: Column, schema: Schema | None
+    name: str, parts: Iterable[tuple[str, Array]], base: str, old: Raw
 ) -> Iterator[tuple[str, Array]]:
     """Yield a var; of a record, the features in which it is not the first input."""
-    old = dict(_parts(before, schema))
-    for part, values in _parts(column, schema):
+    for part, values in parts:
         if not part or part not in old:
             yield _of(name, part), values
         elif values.dtype != object and old[part].dtype != object:
@@ -85,9 +85,11 @@ def _plain(name: str, values: Column) -> Iterator[tuple[str, Array]]:
     if isinstance(values, np.ndarray) and values.dtype != object:
         if values.ndim == 1 and values.dtype.kind in "iufb":
             yield name, values.astype(np.float64)
-    elif all(isinstance(value, bool | int | float) for value in values):
+        return
+    kinds = set(map(type, values))
+    if kinds <= {bool, int, float}:
         yield name, np.array(values, dtype=np.float64)
-    elif all(isinstance(value, str) for value in values):
+    elif kinds == {str}:
         yield name, np.array(values, dtype=object)
 
 
