@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import nomos
-from nomos.domain.table import infer_feature, read_table
+from nomos.domain.reading.table import infer_feature, read_table
 
 MONOTONE = """
     # A higher income never loses the loan.

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import nomos
-from nomos.domain.table import read_table
+from nomos.domain.reading.table import read_table
 from nomos.inline import SpecText
 
 pl = pytest.importorskip("polars")

@@ -17,7 +17,7 @@ from nomos.errors import NomosError, StoreError
 if TYPE_CHECKING:  # help and mistakes do not wait for numpy
     from nomos.lang.checking.check import Checked
     from nomos.report.notebook import ShownResult
-    from nomos.results.result import Result, Subject
+    from nomos.results.result import Subject
     from nomos.runner.campaigns.proofs import Proofs
     from nomos.runner.driver import Failure, Run
     from nomos.runner.events import Handler
@@ -26,7 +26,8 @@ if TYPE_CHECKING:  # help and mistakes do not wait for numpy
     from nomos.runner.options import Options
     from nomos.runner.project.specs import LoadedSpec
     from nomos.runner.stopping import Signals
-    from nomos.store.store import BugRecord, Store
+    from nomos.store.rows import BugRecord
+    from nomos.store.store import Store
     from nomos.verify.prove import ProofOptions
 
 
@@ -199,7 +200,9 @@ def drive(  # noqa: PLR0913 - keywords
             options, resume=False, budget=replace(options.budget, until_bug=False)
         )
         other = Driver(root, alone, **more)
-        _add_control(run, other.run(_control_jobs(control, jobs), seeds))
+        from nomos.runner.control import add_control, control_jobs
+
+        add_control(run, other.run(control_jobs(control, jobs), seeds))
     return run
 
 
@@ -224,29 +227,6 @@ def live_jobs(
 
     worker = Worker(Setting(root, trust=is_trusting()))
     return [Reopened(worker, Job(one.path, settings, one)) for one in loaded]
-
-
-def _control_jobs(control: Path, jobs: Sequence[Job]) -> list[Job]:
-    from nomos.runner.jobs import Job
-
-    loaded = load_spec(control)
-    unique = {tuple(sorted(job.settings.items())): job.settings for job in jobs}
-    return [Job(control, settings, loaded) for settings in unique.values()]
-
-
-def _add_control(run: Run, control: Run) -> None:
-    """Give each result the result of the control with its model, settings and seed."""
-
-    def key(result: Result) -> tuple[object, ...]:
-        subject = result.subject
-        return subject.model, tuple(sorted(subject.settings.items())), result.seed
-
-    found = {key(result): replace(result, live=None) for result in control.results}
-    run.results = [
-        replace(result, control=found.get(key(result))) for result in run.results
-    ]
-    run.failures += control.failures
-    run.stopped = control.stopped
 
 
 def campaign_options(  # noqa: PLR0913 - keywords, each with a default

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from nomos.domain.csvfile import (
+from nomos.domain.reading.csvfile import (
     Columns,
     feature_code,
     infer_features,
@@ -38,7 +38,7 @@ from pathlib import Path
 
 from nomos import Domain, Schema, batched, load_model
 from nomos.domain import {kinds}
-from nomos.domain.csvfile import {readers}
+from nomos.domain.reading.csvfile import {readers}
 
 HERE = Path(__file__).parent
 

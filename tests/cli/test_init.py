@@ -21,7 +21,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from nomos.cli import cli
 from nomos.domain import Category, Flag, Integer, OneHot, Real, Schema
-from nomos.domain.csvfile import (
+from nomos.domain.reading.csvfile import (
     infer_features,
     number,
     read_columns,

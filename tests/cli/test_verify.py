@@ -94,7 +94,7 @@ def test_json_has_exact_numbers_and_the_witness(folder: Path) -> None:
     assert (result["verdict"], result["scope"]) == ("violated", "schema")
     proof = result["proof"]
     assert (proof["cases"], proof["violating"]) == (72, [18, 18])
-    assert proof["nearest"]["x1"]["features"] == []
+    assert proof["nearest"]["x1"]["changed"] == []
     assert proof["assumptions"]
 
 

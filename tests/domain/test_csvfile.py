@@ -11,7 +11,7 @@ import pytest
 
 from nomos import DomainError, Schema
 from nomos.domain import Category, Integer, Real
-from nomos.domain.csvfile import (
+from nomos.domain.reading.csvfile import (
     feature_code,
     infer_features,
     number,

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from nomos import Domain, DomainError, Schema
 from nomos.domain import Category, Flag, Integer
-from nomos.domain.source import labels_of, source_of
+from nomos.domain.reading.source import labels_of, source_of
 
 FRAME = pd.DataFrame({"b": [7, 8, 9], "a": [1, 0, 1], "word": ["x", "y", "z"]})
 SCHEMA = Schema(Flag("a"), Integer("b", 0, 9))

@@ -7,7 +7,7 @@ import numpy as np
 from nomos.domain.show import Fields, Image, Scene, Sound, Words
 from nomos.report.bug import heading, picture, show_bug, write_files
 from nomos.results.result import Subject
-from nomos.store.store import BugRecord
+from nomos.store.rows import BugRecord
 
 ONE = {"age": 30, "town": "Bern", "income": 1200.5}
 TWO = {"age": 30, "town": "Bern", "income": 1300.0}

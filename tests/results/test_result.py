@@ -126,7 +126,7 @@ FULL = Result(
         cases=10,
         violating=(1, 2),
         settled=9,
-        witness=Bug("9876543210", 0, (0, 4), "d1 <= d2", rows=((1.0, 2.5),)),
+        witness=Bug("9876543210", 0, (0, 4), "d1 <= d2", records=((1.0, 2.5),)),
         nearest={"x": Nearest(3, ("age",))},
         reason="the time is up",
         method="bounds",

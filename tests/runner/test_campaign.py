@@ -15,7 +15,8 @@ from nomos.runner.campaigns.ranges import Plan, Range
 from nomos.runner.campaigns.recording import restore
 from nomos.runner.events import BugFound, Finished, Started
 from nomos.runner.options import Options
-from nomos.store.store import Row, Store, Unfinished
+from nomos.store.rows import Row
+from nomos.store.store import Store, Unfinished
 from tests.runner.driving import counts, run
 
 FEW = {"cases": 3, "search": "random"}

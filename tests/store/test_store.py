@@ -17,7 +17,8 @@ import pytest
 from nomos.errors import StoreError
 from nomos.results.identity import bug_id
 from nomos.results.result import Bug, Counts, Ensures, Result, Subject
-from nomos.store.store import BugRecord, Row, Store
+from nomos.store.rows import BugRecord, Row
+from nomos.store.store import Store
 
 SUBJECT = Subject(
     spec="specs/felony_inc.nom",

@@ -64,7 +64,7 @@ def test_a_violation_is_counted_exactly_and_shown_with_its_nearest_row() -> None
     assert witness is not None
     assert witness.failed == "d1 <= d2"
     assert witness.outputs["d1"] > witness.outputs["d2"]
-    assert result.nearest["x1"].features == ()  # every record is a row of the data
+    assert result.nearest["x1"].changed == ()  # every record is a row of the data
     whole = Result(Subject("a.nom", "a"), 0, 0, proof=result)
     assert from_data(json.loads(json.dumps(to_data(whole)))) == whole
 

@@ -6,13 +6,23 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import CodeType, FunctionType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from nomos.device import placement
 from nomos.domain.functions import BoundBatched, batched
 from nomos.domain.schema import Schema
 from nomos.errors import DomainError
 from nomos.lang.types import BUILT_IN, Function, Offer, Type
+
+
+class DeviceOfRun:
+    """Gives a domain the device of the run in which it is first asked for."""
+
+    def __get__(self, domain: Any, kind: Any = None) -> str:
+        device = placement().device
+        return (
+            device if domain is None else domain.__dict__.setdefault("device", device)
+        )
 
 
 class Domain:
@@ -38,14 +48,7 @@ class Domain:
     schema: ClassVar[Schema | None] = None
     verifies: ClassVar[Mapping[str, str]] = {}
     classes: ClassVar[Mapping[str, Sequence[Any]]] = {}
-    device: str = "cpu"
-
-    def __new__(cls, *_: Any, **__: Any) -> Self:
-        """Make a domain that knows its device before its constructor runs."""
-        made = super().__new__(cls)
-        if (device := placement().device) != "cpu":
-            made.device = device
-        return made
+    device: str = DeviceOfRun()  # type: ignore[assignment]  # it gives a string
 
     def inputs(self) -> Sequence[Any]:
         """Return the items that an input is drawn from."""

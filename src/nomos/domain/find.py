@@ -155,7 +155,9 @@ def build(domain: type[Domain], settings: Mapping[str, str]) -> Domain:
         ways = ["--model MODEL" if n == "model" else f"--set {n}=…" for n in missing]
         raise DomainError(f"{domain.__name__} needs a setting: {' '.join(ways)}")
     with told_as(f"{domain.__name__} could not be set up"):
-        return domain(**arguments)
+        made = domain(**arguments)
+        assert made.device  # known from now on, wherever it is asked for
+        return made
 
 
 def _is_needed(parameter: inspect.Parameter) -> bool:

@@ -94,8 +94,14 @@ def joined(parts: Sequence[Violations]) -> Violations:
         np.concatenate([part.failed for part in parts]),
         np.concatenate([part.gaps for part in parts]),
         np.concatenate([part.came_back for part in parts]),
+        _joined_records(parts),
     )
     return together.take(np.argsort(together.rows, kind="stable"))
+
+
+def _joined_records(parts: Sequence[Violations]) -> Array | None:
+    made = [part.records for part in parts if part.records is not None]
+    return np.concatenate(made) if made else None
 
 
 def no_violations() -> Violations:

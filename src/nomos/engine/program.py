@@ -15,6 +15,7 @@ import numpy as np
 from nomos.domain.domain import Domain, has_models, may_ask, members
 from nomos.domain.fields import Draws, generator
 from nomos.domain.functions import BoundBatched, Counted, count_calls
+from nomos.domain.reading.source import labels_of, source_of
 from nomos.domain.records import (
     Column,
     get_feature,
@@ -22,7 +23,6 @@ from nomos.domain.records import (
     to_column,
 )
 from nomos.domain.schema import Schema
-from nomos.domain.source import labels_of, source_of
 from nomos.domain.values import answer, is_value, plain
 from nomos.engine.choices import CaseDraws
 from nomos.engine.vectorized.rows import SourceRows

@@ -22,7 +22,7 @@ from nomos.report.cards import (
 from nomos.report.pictures import blocks, difference, png, spectrogram, wav
 from nomos.report.texts import printable, shortened
 from nomos.results.result import Bug
-from nomos.store.store import BugRecord
+from nomos.store.rows import BugRecord
 
 WIDTH = 120  # columns, where nobody says how many there are
 _LONGEST_VALUE = 48

@@ -13,7 +13,7 @@ from nomos.shrinking.numbers import (
     reals_between,
     rounder,
 )
-from nomos.shrinking.trying import Draw, OwnCase, Tester
+from nomos.shrinking.trying import DrawnRange, OwnCase, Tester
 
 _ROUNDS = 5  # how often one draw is made smaller in a row
 _PASSES = 2  # over all draws: a smaller one may let another be smaller
@@ -31,7 +31,9 @@ def smaller_draws(tester: Tester, case: OwnCase) -> OwnCase:
     return case
 
 
-def _smaller(tester: Tester, case: OwnCase, position: int, drawn: Draw) -> OwnCase:
+def _smaller(
+    tester: Tester, case: OwnCase, position: int, drawn: DrawnRange
+) -> OwnCase:
     """Bring one draw near to 0: it lies between a floor that is too small and itself."""
     if drawn.kind == "seed":
         return case
@@ -54,7 +56,7 @@ def _smaller(tester: Tester, case: OwnCase, position: int, drawn: Draw) -> OwnCa
 
 
 def _numbers(
-    value: float, floor: float | None, target: float, drawn: Draw
+    value: float, floor: float | None, target: float, drawn: DrawnRange
 ) -> list[float]:
     """Return what to try in place of a draw, the smallest first."""
     if drawn.kind == "integer":
@@ -77,12 +79,12 @@ def rounder_draws(tester: Tester, case: OwnCase) -> OwnCase:
     return case
 
 
-def _value(case: OwnCase, position: int, drawn: Draw) -> float:
+def _value(case: OwnCase, position: int, drawn: DrawnRange) -> float:
     choice = case.draws[position]
     return choice if drawn.kind == "integer" else from_pattern(choice)
 
 
-def _choice(number: float, drawn: Draw) -> int:
+def _choice(number: float, drawn: DrawnRange) -> int:
     return int(number) if drawn.kind == "integer" else pattern(float(number))
 
 

@@ -25,7 +25,7 @@ Array = np.ndarray[Any, Any]
 _MOST_ALONE = 3  # cases of a batch that are run alone, where the first do not come back
 
 
-class Draw(NamedTuple):
+class DrawnRange(NamedTuple):
     """What a case drew from."""
 
     kind: Literal["integer", "real", "seed"]
@@ -47,20 +47,20 @@ class _Noted(ReplayedCase):
 
     def __init__(self, choices: tuple[int, ...]) -> None:
         super().__init__(choices)
-        self.drawn: list[Draw] = []
+        self.drawn: list[DrawnRange] = []
 
     def integer(self, low: int, high: int) -> int:
         value = super().integer(low, high)
-        self.drawn.append(Draw("integer", low, high))
+        self.drawn.append(DrawnRange("integer", low, high))
         return value
 
     def real(self, low: float, high: float) -> float:
         value = super().real(low, high)
-        self.drawn.append(Draw("real", low, high))
+        self.drawn.append(DrawnRange("real", low, high))
         return value
 
     def seed(self) -> int:
-        self.drawn.append(Draw("seed"))
+        self.drawn.append(DrawnRange("seed"))
         return super().seed()
 
 
@@ -75,7 +75,7 @@ class Tester:
         self.tried = 0
         self.calls = 0
         self.uses_labels = uses_labels(self.program.spec)
-        self.draws: tuple[Draw, ...] = ()  # of the case that was last run alone
+        self.draws: tuple[DrawnRange, ...] = ()  # of the case that was last run alone
         self.changed: frozenset[int] = frozenset()  # features, in that case
 
     def violating(self, cases: Sequence[OwnCase]) -> list[int]:

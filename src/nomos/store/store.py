@@ -11,32 +11,32 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 from nomos.errors import StoreError
-from nomos.results.analysis import shrunk_from_data
 from nomos.results.identity import canonical_json
-from nomos.results.result import (
-    Bug,
-    Result,
-    Subject,
-    from_data,
-    nearest_from_data,
-    to_data,
-)
+from nomos.results.result import Bug, Result, Subject, from_data, to_data
 from nomos.results.verdict import with_proof
 from nomos.store.database import explained, open_database, transaction
+from nomos.store.rows import (
+    CAME_BACK,
+    BugRecord,
+    Row,
+    Status,
+    decoded,
+    encoded,
+    record_of,
+    shrunk_text,
+)
 
 FOLDER = ".nomos"
 DATABASE = "nomos.db"
 # The database is one machine's memory; the cases beside it are for the repository.
 IGNORED = f"/{DATABASE}*\n/cases/**/*.tmp\n"
-Status = Literal["open", "fixed"]
-CAME_BACK = 2  # violations whose `how` is below this are bugs
 
 _BUGS = (
     "SELECT bugs.id, campaign, spec, property, model, settings, seed, number,"
@@ -44,30 +44,6 @@ _BUGS = (
     " FROM bugs JOIN campaigns ON campaigns.id = campaign"
 )
 _ORDER = "ORDER BY campaign, number"
-
-
-@dataclass(frozen=True, slots=True)
-class BugRecord:
-    """A bug in a store: what it is a bug of, and whether it is still open."""
-
-    bug: Bug
-    subject: Subject
-    seed: int
-    status: Status
-    campaign: int
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A violation of a campaign as it is kept; `how` is `runner.violations.How`."""
-
-    case: int
-    choices: tuple[int, ...]
-    seen: int
-    how: int
-    mask: int  # a bit for each `ensures` that does not hold
-    gap: float | None
-    bug: Bug | None  # None where it did not come back
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +127,7 @@ class Store:
                 "INSERT INTO bugs (campaign, choices, id, number, inputs, outputs,"
                 " failed, seen, status, how, mask, gap, is_new, made, latest)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'open', ?, ?, ?, ?, ?, 1)",
-                (_encoded(campaign, row) for row in new),
+                (encoded(campaign, row) for row in new),
             )
             self._connection.executemany(
                 # A later campaign may have been faster to write the same bug.
@@ -165,7 +141,7 @@ class Store:
             )
             self._connection.executemany(
                 "UPDATE bugs SET shrunk = ? WHERE campaign = ? AND number = ?",
-                ((_shrunk_text(bug), campaign, bug.case) for bug in shrunk),
+                ((shrunk_text(bug), campaign, bug.case) for bug in shrunk),
             )
             cursor = self._connection.execute(
                 "UPDATE campaigns SET result = ?, state = ?, verdict = ?,"
@@ -218,7 +194,7 @@ class Store:
             f"{_BUGS} WHERE campaign = ? AND how < {CAME_BACK} {_ORDER} LIMIT ?",
             (campaign, limit),
         ).fetchall()
-        return tuple(_record(row).bug for row in rows)
+        return tuple(record_of(row).bug for row in rows)
 
     def unfinished(
         self, subject: Subject, seed: int, budget: int, search: str
@@ -246,7 +222,7 @@ class Store:
             found = self._connection.execute(
                 f"{_BUGS} WHERE campaign = ? {_ORDER}", (campaign,)
             ).fetchall()
-            return [_decoded(row) for row in found]
+            return [decoded(row) for row in found]
 
     def bugs(
         self,
@@ -263,7 +239,7 @@ class Store:
         query = f"{_BUGS} WHERE {where} {_ORDER} LIMIT ?"
         with explained(self.path):
             rows = self._connection.execute(query, (*values, limit)).fetchall()
-            return [_record(row) for row in rows]
+            return [record_of(row) for row in rows]
 
     def count_bugs(
         self, *, property: str | None = None, status: Status | None = None
@@ -284,7 +260,7 @@ class Store:
         low = prefix.lower()
         with explained(self.path):
             rows = self._connection.execute(query, (low, low + "g")).fetchall()
-            found = [_record(row) for row in rows]
+            found = [record_of(row) for row in rows]
         if len({record.bug.id for record in found}) == 1:
             return found[-1]
         if found:
@@ -345,83 +321,6 @@ def _joined(
 def _written(result: Result) -> str:
     """Write a result without its bugs, which have a table of their own."""
     return json.dumps(to_data(replace(result, bugs=())))
-
-
-def _encoded(campaign: int, row: Row) -> tuple[object, ...]:
-    bug = row.bug
-    return (
-        campaign,
-        canonical_json(row.choices),
-        "" if bug is None else bug.id,
-        row.case,
-        "{}" if bug is None else json.dumps(dict(bug.inputs)),
-        "{}" if bug is None else json.dumps(dict(bug.outputs)),
-        "" if bug is None else bug.failed,
-        row.seen,
-        *(row.how, row.mask, row.gap),
-        bug is None or bug.is_new,
-        "{}" if bug is None or not bug.records else _made(bug),
-    )
-
-
-def _shrunk_text(bug: Bug) -> str:
-    assert bug.shrunk is not None
-    return json.dumps(asdict(bug.shrunk))
-
-
-def _made(bug: Bug) -> str:
-    nearest = [asdict(one) for one in bug.nearest]
-    return json.dumps({"records": bug.records, "nearest": nearest})
-
-
-def _decoded(row: sqlite3.Row) -> Row:
-    record = _record(row)
-    bug, how = record.bug, row["how"]
-    is_bug = how < CAME_BACK
-    return Row(
-        bug.case,
-        bug.choices,
-        bug.seen,
-        how,
-        row["mask"],
-        bug.gap,
-        bug if is_bug else None,
-    )
-
-
-def _record(row: sqlite3.Row) -> BugRecord:
-    mask = int(row["mask"])
-    made = json.loads(row["made"])
-    bug = Bug(
-        id=row["id"],
-        case=int(row["number"]),
-        choices=_choices(row["choices"]),
-        failed=row["failed"],
-        failures=tuple(n for n in range(mask.bit_length()) if mask >> n & 1),
-        gap=row["gap"],
-        seen=int(row["seen"]),
-        confirmed="batch" if row["how"] else "alone",
-        is_new=bool(row["is_new"]),
-        inputs=dict(json.loads(row["inputs"])),
-        outputs=dict(json.loads(row["outputs"])),
-        shrunk=shrunk_from_data(json.loads(row["shrunk"] or "null")),
-        records=tuple(map(tuple, made.get("records", ()))),
-        nearest=tuple(map(nearest_from_data, made.get("nearest", ()))),
-    )
-    subject = Subject(
-        spec=row["spec"],
-        property=row["property"],
-        model=row["model"],
-        settings=dict(json.loads(row["settings"])),
-    )
-    return BugRecord(bug, subject, int(row["seed"]), row["status"], row["campaign"])
-
-
-def _choices(text: str) -> tuple[int, ...]:
-    choices = tuple(json.loads(text))
-    if not all(type(choice) is int for choice in choices):
-        raise TypeError(f"choices are integers, not {text}")
-    return choices
 
 
 def _now() -> str:

@@ -135,10 +135,8 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     was not judged (a model, its data or some cases failed, or answers did not come
     back), 130 interrupted, 143 terminated. If several apply, the highest.
     """
-    from nomos.report.console import RunConsole
     from nomos.runner.project.config import load_config
     from nomos.runner.project.naming import project_root
-    from nomos.runner.stopping import Signals
 
     paths = api.find_specs(specs)
     control = options["control"]
@@ -150,6 +148,16 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     how = run_options(options, config.budget)
     if options["sanity"]:
         sys.exit(_sanity(jobs, root, seed, how))
+    sys.exit(_campaigns(jobs, seed, root, how, options))
+
+
+def _campaigns(
+    jobs: list[Job], seed: int, root: Path, how: Options, options: dict[str, Any]
+) -> int:
+    """Run campaigns and show them; return the exit status."""
+    from nomos.report.console import RunConsole
+    from nomos.runner.stopping import Signals
+
     piped = STDOUT in [options[name] for name in _FILES]
     spaces = Spaces(quiet=options["quiet"] or piped)
     with ExitStack() as stack:
@@ -171,14 +179,14 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
                     *_event_file(options, output, running),
                 ],
                 warn=console.warn,
-                control=control,
+                control=options["control"],
                 signals=signals,
                 verify=options["verify"],
             )
         write_reports(run, root, options, output)
         console.finish(run.results, stored=not options["no_store"])
         spaces.tell()
-    sys.exit(_status(run, options, output))
+    return _status(run, options, output)
 
 
 def _status(run: Run, options: dict[str, Any], output: Output) -> int:

@@ -13,7 +13,7 @@ from nomos import api
 from nomos.cli.options import store_option
 
 if TYPE_CHECKING:
-    from nomos.store.store import BugRecord
+    from nomos.store.rows import BugRecord
 
 
 @click.command("bugs")

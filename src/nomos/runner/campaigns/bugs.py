@@ -22,7 +22,7 @@ from nomos.results.identity import BugNames
 from nomos.results.result import Bug, Nearest, Subject
 from nomos.runner.campaigns.violations import How, ViolationTable
 from nomos.store.files import KnownCases
-from nomos.store.store import Row
+from nomos.store.rows import Row
 
 Array = np.ndarray[Any, Any]
 MOST_BUGS_KEPT = (

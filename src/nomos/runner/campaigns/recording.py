@@ -22,7 +22,8 @@ from nomos.runner.campaigns.fingerprint import changes
 from nomos.runner.campaigns.generations import Generations
 from nomos.runner.campaigns.violations import How
 from nomos.store.files import add_known, case_name, load_known, save_cases
-from nomos.store.store import Row, Store, Unfinished
+from nomos.store.rows import Row
+from nomos.store.store import Store, Unfinished
 
 _CHECKPOINT_S = 1.0  # how much work a killed campaign may lose
 _RETRY_S = 5.0  # how long recorded bugs are tried before the campaign begins

@@ -28,7 +28,7 @@ _MOST_JUDGED = 5000  # listed cases that are judged once more
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SampledPart:
     """Some cases of a campaign: which of them are sampled, and which `ensures` fail."""
 
     cases: Cases
@@ -38,7 +38,7 @@ class Part:
 
 def random_parts(
     stream: Stream, cases: Array, failed: Array, most: int
-) -> Iterator[Part]:
+) -> Iterator[SampledPart]:
     """Yield the sampled cases of a random search, given by their numbers."""
     violations = np.flatnonzero(failed)
     if len(violations) > _MOST_VIOLATIONS:
@@ -49,12 +49,12 @@ def random_parts(
         here = (cases >= first) & (cases < first + _CHUNK)
         if here.any():
             drawn = RandomCases(stream, first, min(_CHUNK, end - first))
-            yield Part(drawn, cases[here] - first, failed[here])
+            yield SampledPart(drawn, cases[here] - first, failed[here])
 
 
 def listed_part(
     engine: Engine, known: dict[tuple[int, ...], int] | None, most: int
-) -> tuple[Part, int]:
+) -> tuple[SampledPart, int]:
     """Return a sample of all cases there are, and how many calls that took.
 
     `known` are all violations, by their choices; None where these cases must be judged.
@@ -71,11 +71,11 @@ def listed_part(
         for row, case in enumerate(choices.tolist()):
             failed[row] = known.get(tuple(case[: lengths[row]]), 0)
         rows = np.arange(len(chosen))
-        return Part(cases, rows, failed), 0
+        return SampledPart(cases, rows, failed), 0
     judged = engine.run(cases, Limits(2**62, 2**62), repeat=False)
     failed[judged.violations.rows] = judged.violations.failed
     rows = np.flatnonzero((judged.verdicts == Verdict.PASSED) | (failed > 0))
-    return Part(cases, rows, failed[rows]), int(judged.calls.sum())
+    return SampledPart(cases, rows, failed[rows]), int(judged.calls.sum())
 
 
 def most_sampled(engine: Engine) -> int:
@@ -97,7 +97,7 @@ class Sampling:
         self.columns: dict[str, list[Any]] = {}
         self.calls = 0
 
-    def take(self, part: Part) -> None:
+    def take(self, part: SampledPart) -> None:
         """Take in some cases."""
         inputs, schema = self.program.spec.inputs, self.program.schema
         came, places, values = self.engine.values(part.cases, part.rows)

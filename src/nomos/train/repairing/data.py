@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from nomos.domain.csvfile import number, read_columns, read_rows
 from nomos.domain.domain import Domain
+from nomos.domain.reading.csvfile import number, read_columns, read_rows
 from nomos.errors import DomainError
 
 Array = np.ndarray[Any, Any]

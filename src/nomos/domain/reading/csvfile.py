@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from nomos.domain.reading.table import infer_feature
 from nomos.domain.schema import (
     Category,
     Feature,
@@ -21,7 +22,6 @@ from nomos.domain.schema import (
     Real,
     Schema,
 )
-from nomos.domain.table import infer_feature
 from nomos.errors import DomainError
 
 Array = np.ndarray[Any, Any]

@@ -1,0 +1,1 @@
+"""Where records come from: tables in files, arrays, frames."""
