@@ -244,7 +244,9 @@ def main() -> None:
     parser.add_argument("--simulate", type=int, metavar="WORKERS")
     parser.add_argument("--memory", type=int, metavar="CASES")
     parser.add_argument("--jobs", type=int, nargs="+", default=[1, 2])
-    parser.add_argument("--cases", type=int, help="of --simulate 10**10, else 6 * 10**6")
+    parser.add_argument(
+        "--cases", type=int, help="of --simulate 10**10, else 6 * 10**6"
+    )
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
     if options.simulate:
