@@ -28,8 +28,8 @@ from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before numpy and torch are imported
 
-from nomos.train.repairing.data import Records
-from nomos.train.repairing.judge import Bench, Share, Standing
+from nomos.train.repairing.judging.data import Records
+from nomos.train.repairing.judging.evaluate import Bench, Evaluation, Share
 from nomos.train.repairing.repair import Repair, load_properties, repair
 
 CASES = Path(__file__).parents[1] / "casestudies"
@@ -95,13 +95,13 @@ def measure_model(name: str, seed: int, folder: Path) -> str:
     return goal_line(f"{name}, seed {seed}", Goal(), before, after)
 
 
-def unseen(paths: list[str], model: Path) -> Standing:
+def unseen(paths: list[str], model: Path) -> Evaluation:
     """Judge a model on the part of its table that Nomos never saw."""
     properties = load_properties(paths)
     domain = properties[0].imported.domain(str(model), "unseen")
     records = Records(domain.inputs(), domain.labels())
     bench = Bench(properties, domain, records)
-    return bench.glance("decide", seed=2024, budget=BUDGET)
+    return bench.estimate("decide", seed=2024, budget=BUDGET)
 
 
 def measure_study(case: str, seed: int, folder: Path) -> str:
@@ -130,7 +130,7 @@ def show(title: str, result: Repair, seconds: float) -> None:
     print(f"  {rounds} rounds, round {result.chosen} kept, {seconds:.0f} s of CPU")
 
 
-def table_of(before: Standing, after: Standing) -> None:
+def table_of(before: Evaluation, after: Evaluation) -> None:
     """Show each spec and the accuracy."""
     for name, rate in before.rates.items():
         if rate.count or after.rates[name].count:
@@ -141,11 +141,11 @@ def table_of(before: Standing, after: Standing) -> None:
     )
 
 
-def goal_line(title: str, goal: Goal, first: Standing, last: Standing) -> str:
+def goal_line(title: str, goal: Goal, first: Evaluation, last: Evaluation) -> str:
     """Say whether a goal is reached, with the figures that decide it."""
     violated = [name for name, rate in first.rates.items() if rate.count]
-    before, after = (mean(standing, violated) for standing in (first, last))
-    right = [100 * standing.accuracy.value for standing in (first, last)]
+    before, after = (mean(evaluation, violated) for evaluation in (first, last))
+    right = [100 * evaluation.accuracy.value for evaluation in (first, last)]
     lost = right[0] - right[1]
     worse = [n for n, rate in first.rates.items() if last.rates[n].value > rate.value]
     reached = before >= goal.times * after and lost <= goal.points + 1e-9
@@ -159,9 +159,9 @@ def goal_line(title: str, goal: Goal, first: Standing, last: Standing) -> str:
     )
 
 
-def mean(standing: Standing, names: list[str]) -> float:
+def mean(evaluation: Evaluation, names: list[str]) -> float:
     """Return the mean rate of some specs."""
-    return sum(standing.rates[name].value for name in names) / max(1, len(names))
+    return sum(evaluation.rates[name].value for name in names) / max(1, len(names))
 
 
 def shown(share: Share) -> str:

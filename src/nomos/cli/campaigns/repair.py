@@ -175,7 +175,7 @@ class _Screen:
             self.console.print(line, soft_wrap=True, markup=False)
 
     def _begun(self, repairing: Any) -> None:
-        self._say(f"{repairing.mender.how}: {repairing.parts.origin}")
+        self._say(f"{repairing.trainer.how}: {repairing.parts.origin}")
 
     def _step(self, number: int, part: float) -> None:
         title = f"round {number}"

@@ -14,19 +14,29 @@ from nomos.errors import DomainError, ModelError, NomosError
 from nomos.models.load import load_model, standing_in
 from nomos.runner.project.naming import model_name, project_root
 from nomos.store.store import FOLDER
-from nomos.train.repairing.data import Parts, Records, read_records, split
-from nomos.train.repairing.function import find_function
-from nomos.train.repairing.judge import Bench, Property, StandIn, Standing, on_records
-from nomos.train.repairing.kinds import check_same, make_mender, repaired_path
-from nomos.train.repairing.rounds import (
+from nomos.train.repairing.judging.data import Parts, Records, read_records, split
+from nomos.train.repairing.judging.evaluate import (
+    Bench,
+    Evaluation,
+    Property,
+    SwappableModel,
+    on_records,
+)
+from nomos.train.repairing.judging.function import find_function
+from nomos.train.repairing.rounds.checkpoint import Checkpoint, repair_key
+from nomos.train.repairing.rounds.rounds import (
     Goal,
-    Mender,
     Round,
     RoundProgress,
     Rounds,
     seed_of,
 )
-from nomos.train.repairing.store import Checkpoint, repair_key
+from nomos.train.repairing.trainers.choose import (
+    check_same,
+    make_trainer,
+    repaired_path,
+)
+from nomos.train.repairing.trainers.trainer import Trainer
 from nomos.train.repairing.verdict import Verdict, statement, verdict_on
 
 _AT_HAND = "the model at hand"  # what a domain is told of a model that is no file
@@ -68,8 +78,8 @@ class Repair:
 
     verdict: Verdict
     statement: str
-    before: Standing
-    after: Standing
+    before: Evaluation
+    after: Evaluation
     rounds: tuple[Round, ...]
     chosen: int  # the round whose model was kept; 0: the first model
     how: str
@@ -153,15 +163,15 @@ class Repairing:
         self.is_file = isinstance(model, str | Path)
         self.name = str(model) if self.is_file else _AT_HAND
         self.path = self._path()
-        self.mender: Mender = make_mender(model, trust=plan.trust)
+        self.trainer: Trainer = make_trainer(model, trust=plan.trust)
         self.original = (
-            load_model(model, trust=plan.trust) if self.is_file else self.mender.model
+            load_model(model, trust=plan.trust) if self.is_file else self.trainer.model
         )
-        self.stand_in = StandIn(self.original)
+        self.swappable = SwappableModel(self.original)
         self.domain = self._domain()
         self.parts: Parts = split(self.domain, self._records(data), plan.seed)
         training = on_records(self.domain, self.parts.training)
-        self.function = find_function(properties, training, self.stand_in)
+        self.function = find_function(properties, training, self.swappable)
         self.held_out = Bench(properties, self.domain, self.parts.held_out)
 
     def _path(self) -> Path | None:
@@ -177,9 +187,9 @@ class Repairing:
     def _domain(self) -> Domain:
         domain = self.properties[0].imported.domain
         assert domain is not None
-        with standing_in(self.name, self.stand_in.give):
+        with standing_in(self.name, self.swappable.give):
             built = build(domain, self.settings | {"model": self.name})
-        if not self.stand_in.taken:
+        if not self.swappable.taken:
             raise DomainError(
                 f"{domain.__name__} does not load its model with `nomos.load_model`, so "
                 "no other model can be put in its place; let its constructor call "
@@ -203,13 +213,13 @@ class Repairing:
         rounds = Rounds(
             Bench(self.properties, self.domain, self.parts.training),
             Bench(self.properties, self.domain, self.parts.looked_at),
-            self.mender,
-            self.stand_in,
+            self.trainer,
+            self.swappable,
             self.function,
             (plan.goal, plan.seed),
         )
         rounds.needed = before.total_rate > 0
-        check_same(self.mender, self.original, rounds.rows, self.name)
+        check_same(self.trainer, self.original, rounds.rows, self.name)
         progress = self._progress()
         if plan.resume and not progress.rounds:
             rounds.notes["--resume"] = "there was nothing to go on with: it began anew"
@@ -225,9 +235,9 @@ class Repairing:
             checkpoint.clear()
         return result
 
-    def _judge(self) -> Standing:
+    def _judge(self) -> Evaluation:
         seed = seed_of(self.plan.seed, "judge")
-        return self.held_out.standing(self.function, seed=seed, budget=self.plan.budget)
+        return self.held_out.evaluate(self.function, seed=seed, budget=self.plan.budget)
 
     def _progress(self) -> RoundProgress:
         checkpoint = self._checkpoint()
@@ -256,13 +266,13 @@ class Repairing:
         return Checkpoint(root / FOLDER / "repair" / key)
 
     def _finish(
-        self, before: Standing, rounds: Rounds, progress: RoundProgress
+        self, before: Evaluation, rounds: Rounds, progress: RoundProgress
     ) -> Repair:
         """Write the best model and judge what was written."""
         goal, chosen = self.plan.goal, progress.best
         after, path = before, None
-        self.mender.restore(progress.best_state)
-        self.stand_in.model = self.original
+        self.trainer.restore(progress.best_state)
+        self.swappable.model = self.original
         if chosen:
             path = self._written()
             after = self._judge()
@@ -274,26 +284,26 @@ class Repairing:
             after,
             tuple(progress.rounds),
             chosen,
-            self.mender.how,
+            self.trainer.how,
             self.parts.origin,
             rounds.notes,
             path,
-            self.stand_in.model,
+            self.swappable.model,
         )
 
     def _written(self) -> Path | None:
         """Write the model and take it from there: what is judged is what is kept."""
         if self.path is None:
-            self.stand_in.model = self.mender.model
+            self.swappable.model = self.trainer.model
             return None
         try:
             with self.path.open("xb") as file:
-                file.write(self.mender.content())
+                file.write(self.trainer.content())
         except FileExistsError:
             raise NomosError(f"{self.path} exists and is not overwritten") from None
         except OSError as error:
             raise ModelError(f"{self.path} cannot be written: {error}") from error
         _, at, factory = self.name.rpartition("@")
         name = f"{self.path}@{factory}" if at else str(self.path)
-        self.stand_in.model = load_model(name, trust=True)
+        self.swappable.model = load_model(name, trust=True)
         return self.path

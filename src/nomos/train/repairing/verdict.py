@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from nomos.train.repairing.judge import Standing
-from nomos.train.repairing.rounds import Goal, Round
+from nomos.train.repairing.judging.evaluate import Evaluation
+from nomos.train.repairing.rounds.rounds import Goal, Round
 
 Verdict = Literal["clean", "repaired", "improved", "not repaired"]
 _MUCH = 0.5  # of the rate before: a round below this has lowered it, at whatever cost
 
 
-def verdict_on(before: Standing, after: Standing, goal: Goal, chosen: int) -> Verdict:
+def verdict_on(
+    before: Evaluation, after: Evaluation, goal: Goal, chosen: int
+) -> Verdict:
     """Judge a repair by how the first and the chosen model stand on held-out records."""
     if chosen == 0:
         return "not repaired" if before.total_rate else "clean"
@@ -22,7 +24,11 @@ def verdict_on(before: Standing, after: Standing, goal: Goal, chosen: int) -> Ve
 
 
 def statement(
-    before: Standing, after: Standing, goal: Goal, rounds: Sequence[Round], chosen: int
+    before: Evaluation,
+    after: Evaluation,
+    goal: Goal,
+    rounds: Sequence[Round],
+    chosen: int,
 ) -> str:
     """Say what came of a repair, and where it failed, why."""
     if not rounds:
@@ -44,7 +50,7 @@ def statement(
     return "; ".join(parts)
 
 
-def _change(before: Standing, after: Standing) -> str:
+def _change(before: Evaluation, after: Evaluation) -> str:
     rates = [100 * s.total_rate / max(1, len(s.rates)) for s in (before, after)]
     lost = 100 * (before.accuracy.value - after.accuracy.value)
     change = f"{lost:.2f} points lower" if lost > 0 else f"{-lost:.2f} points higher"
@@ -60,11 +66,11 @@ def _change(before: Standing, after: Standing) -> str:
 
 def _conflict(goal: Goal, rounds: Sequence[Round]) -> str:
     """Say what stood in the way: the data, another spec, or what the spec asks."""
-    first, tried = rounds[0].standing, rounds[1:]
-    lowest = min((r.standing for r in tried), key=lambda s: s.total_rate)
+    first, tried = rounds[0].evaluation, rounds[1:]
+    lowest = min((r.evaluation for r in tried), key=lambda s: s.total_rate)
     lost = 100 * (first.accuracy.value - lowest.accuracy.value)
     if any(
-        goal.reached(first, r.standing) and goal.allows(first, r.standing, r.noise)
+        goal.reached(first, r.evaluation) and goal.allows(first, r.evaluation, r.noise)
         for r in tried
     ):
         return (
@@ -86,7 +92,7 @@ def _conflict(goal: Goal, rounds: Sequence[Round]) -> str:
         name
         for name, rate in first.rates.items()
         if rate.count
-        and min(r.standing.rates[name].value for r in tried) > _MUCH * rate.value
+        and min(r.evaluation.rates[name].value for r in tried) > _MUCH * rate.value
     ]
     names = ", ".join(stuck) or "the specs"
     return (
@@ -95,10 +101,10 @@ def _conflict(goal: Goal, rounds: Sequence[Round]) -> str:
     )
 
 
-def _against(first: Standing, tried: Sequence[Round]) -> str | None:
+def _against(first: Evaluation, tried: Sequence[Round]) -> str | None:
     """Find a round in which one spec was broken less often and another one more."""
     for one in reversed(tried):
-        rates = one.standing.rates
+        rates = one.evaluation.rates
         fell = [
             n
             for n, r in first.rates.items()

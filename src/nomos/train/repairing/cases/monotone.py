@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nomos.lang import core
-from nomos.train.repairing.cases import TrainingCases
+from nomos.train.repairing.cases.drawn import TrainingCases
 
 Array = np.ndarray[Any, Any]
 

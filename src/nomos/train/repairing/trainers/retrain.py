@@ -18,10 +18,15 @@ import numpy as np
 from nomos.errors import ModelError
 from nomos.models.extras import need, reason
 from nomos.models.formats.sklearn import EstimatorModel
-from nomos.train.repairing.cases import TOGETHER, NoMeaning, TrainingCases, joined_rows
-from nomos.train.repairing.labels import satisfying
-from nomos.train.repairing.lesson import Lesson
-from nomos.train.repairing.monotone import find_monotone
+from nomos.train.repairing.cases.drawn import (
+    TOGETHER,
+    TrainingCases,
+    Untrainable,
+    joined_rows,
+)
+from nomos.train.repairing.cases.labels import satisfying
+from nomos.train.repairing.cases.monotone import find_monotone
+from nomos.train.repairing.trainers.trainer import RoundData
 
 Array = np.ndarray[Any, Any]
 _ADDED = 1 / 16  # of the data, for each spec and round, times the weight of the spec
@@ -34,17 +39,17 @@ _CONSTRAINTS = {
 }
 
 
-def make_fit_mender(estimator: Any, name: str, *, as_skops: bool) -> FitMender:
+def make_retrainer(estimator: Any, name: str, *, as_skops: bool) -> Retrainer:
     """Return how an estimator is repaired."""
     if not hasattr(estimator, "fit") or not hasattr(estimator, "predict"):
         raise ModelError(
             f"{name} holds a {type(estimator).__name__}, which cannot be trained: it "
             "has no `fit`"
         )
-    return FitMender(estimator, name, as_skops=as_skops)
+    return Retrainer(estimator, name, as_skops=as_skops)
 
 
-class FitMender:
+class Retrainer:
     """An estimator that is trained again, from scratch, in every round."""
 
     how = "training again"
@@ -82,21 +87,21 @@ class FitMender:
             )
         self.data = rows, np.array([self.classes[_plain(v)] for v in labels])
 
-    def notes(self, lesson: Lesson) -> dict[str, str]:
+    def notes(self, data: RoundData) -> dict[str, str]:
         """Say of each spec how it is met, where that is not by adding failing cases."""
         found = {}
-        for name, cases in lesson.cases.items():
+        for name, cases in data.cases.items():
             monotone = self._constraint(cases)
             if monotone is not None:
                 how = "rise" if monotone[1] > 0 else "fall"
                 found[name] = (
                     f"a monotonicity: trained with the constraint that the answer may "
-                    f"only {how} with {_named(lesson, monotone[0])}"
+                    f"only {how} with {_named(data, monotone[0])}"
                 )
             elif cases.opaque:
                 found[name] = f"{cases.opaque}; {TOGETHER}"
-        for column in self._contradicted(lesson):
-            name_of = _named(lesson, column)
+        for column in self._contradicted(data):
+            name_of = _named(data, column)
             names = [n for n in found if found[n].endswith(f" with {name_of}")]
             for name in names:
                 found[name] = (
@@ -105,16 +110,16 @@ class FitMender:
                 )
         return found
 
-    def train(self, lesson: Lesson, told: Callable[[float], None]) -> None:
+    def train(self, data: RoundData, told: Callable[[float], None]) -> None:
         """Train again, under the constraints, with failing cases added."""
-        contradicted = self._contradicted(lesson)
-        rng = np.random.default_rng(lesson.seed)
-        for name, cases in lesson.cases.items():
+        contradicted = self._contradicted(data)
+        rng = np.random.default_rng(data.seed)
+        for name, cases in data.cases.items():
             found = self._constraint(cases)
             if found is not None and found[0] not in contradicted:
                 self.directions[found[0]] = found[1]
             else:
-                self._add(cases, lesson.weights[name], rng)
+                self._add(cases, data.weights[name], rng)
         told(0.5)
         self._fit()
         told(1.0)
@@ -127,9 +132,9 @@ class FitMender:
         found = find_monotone(cases)
         return None if found is None else (found.column, found.direction)
 
-    def _contradicted(self, lesson: Lesson) -> set[int]:
+    def _contradicted(self, data: RoundData) -> set[int]:
         asked: dict[int, set[int]] = {}
-        for cases in lesson.cases.values():
+        for cases in data.cases.values():
             found = self._constraint(cases)
             if found is not None:
                 asked.setdefault(found[0], set()).add(found[1])
@@ -162,9 +167,9 @@ class FitMender:
         scores = {key: self._likely(a.rows, values) for key, a in cases.asks.items()}
         try:
             if cases.opaque:
-                raise NoMeaning(cases.opaque)
+                raise Untrainable(cases.opaque)
             labels, found = satisfying(cases, values, scores)
-        except NoMeaning:  # the same answer to all that is asked in a case
+        except Untrainable:  # the same answer to all that is asked in a case
             together = values[np.sum(list(scores.values()), axis=0).argmax(axis=1)]
             labels, found = dict.fromkeys(scores, together), np.ones(len(cases), bool)
         for key, ask in cases.take(np.flatnonzero(found)).asks.items():
@@ -245,10 +250,10 @@ def _fresh(estimator: Any) -> Any:
         return copy.deepcopy(estimator)
 
 
-def _named(lesson: Lesson, column: int) -> str:
+def _named(data: RoundData, column: int) -> str:
     """Return what a column is called; rows may be others than the domain's records."""
-    if len(lesson.columns) == np.shape(lesson.rows)[-1]:
-        return f"`{lesson.columns[column]}`"
+    if len(data.columns) == np.shape(data.rows)[-1]:
+        return f"`{data.columns[column]}`"
     return f"column {column}"
 
 

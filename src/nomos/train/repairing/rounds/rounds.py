@@ -10,18 +10,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Any, Protocol
 
 import numpy as np
 
-from nomos.train.repairing.cases import (
-    NoMeaning,
+from nomos.train.repairing.cases.drawn import (
     TrainingCases,
+    Untrainable,
     draw_cases,
     joined_rows,
 )
-from nomos.train.repairing.judge import Bench, StandIn, Standing, answered
-from nomos.train.repairing.lesson import Lesson
+from nomos.train.repairing.judging.evaluate import (
+    Bench,
+    Evaluation,
+    SwappableModel,
+    answered,
+)
+from nomos.train.repairing.trainers.trainer import RoundData, Trainer
 
 _FIRST_WEIGHT, _LARGEST_WEIGHT = 4.0, 128.0
 _LOOKED_AT = 5000  # cases of each spec that a round is looked at with
@@ -29,41 +33,6 @@ _FEWEST_CASES, _MOST_CASES = 2000, 60_000  # drawn for a round, of each spec
 _CLEARLY = 0.8  # of the rate before: what is not below may be chance
 _PATIENCE = 4  # rounds without a better model
 _BEYOND = 3.0  # times: so much further than the goal is enough; other cases will differ
-
-
-class Mender(Protocol):
-    """A model that can be trained further, whatever it is made of."""
-
-    how: str
-
-    @property
-    def model(self) -> Any:
-        """The model as a domain asks it."""
-        ...
-
-    def begin(self, function: str, rows: Any, answers: Any, labels: Any) -> None:
-        """Take note of the model as it is before the first round."""
-        ...
-
-    def notes(self, lesson: Lesson) -> Mapping[str, str]:
-        """Say what is done otherwise than one would expect, by spec."""
-        ...
-
-    def train(self, lesson: Lesson, told: Callable[[float], None]) -> None:
-        """Train for one round; tell what part of it is done."""
-        ...
-
-    def snapshot(self) -> bytes:
-        """Return the state of the training."""
-        ...
-
-    def restore(self, snapshot: bytes) -> None:
-        """Go back to a state."""
-        ...
-
-    def content(self) -> bytes:
-        """Return the model's file."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,17 +43,17 @@ class Goal:
     points: float = 1.0  # of accuracy that may be lost, in percent
     rounds: int = 12
 
-    def allows(self, before: Standing, after: Standing, noise: float = 0.0) -> bool:
+    def allows(self, before: Evaluation, after: Evaluation, noise: float = 0.0) -> bool:
         """Tell whether the accuracy has not fallen too far; `noise` is in points."""
         lost = 100 * (before.accuracy.value - after.accuracy.value)
         return lost <= self.points + noise + 1e-9
 
-    def reached(self, before: Standing, after: Standing) -> bool:
+    def reached(self, before: Evaluation, after: Evaluation) -> bool:
         """Tell whether the specs together are broken so much less often, none more."""
         wanted = before.total_rate / self.times
         return after.total_rate <= wanted and not self.worse(before, after)
 
-    def worse(self, before: Standing, after: Standing) -> list[str]:
+    def worse(self, before: Evaluation, after: Evaluation) -> list[str]:
         """Return the specs that are broken more often than before, and than is asked."""
         mean = before.total_rate / self.times / max(1, len(before.rates))
         return [
@@ -99,7 +68,7 @@ class Round:
     """How the model stood after a round, where it is looked at; 0 is the first model."""
 
     number: int
-    standing: Standing
+    evaluation: Evaluation
     weights: Mapping[str, float]
     noise: float = 0.0  # points: the standard error of the change in accuracy
 
@@ -128,21 +97,21 @@ class Rounds:
         self,
         bench: Bench,
         look: Bench,
-        mender: Mender,
-        stand_in: StandIn,
+        trainer: Trainer,
+        swappable: SwappableModel,
         function: str,
         plan: tuple[Goal, int],
     ) -> None:
         self.goal, self.seed = plan
         self.bench = bench
         self.look = look
-        self.mender = mender
-        self.stand_in = stand_in
+        self.trainer = trainer
+        self.swappable = swappable
         self.function = function
         self.needed = True  # whether there are violations, if not where it looks
         self.notes: dict[str, str] = {}
         items = bench.records.items
-        with stand_in.listening() as heard:
+        with swappable.listening() as heard:
             self.answers = answered(bench.domain, function, items)
         self.rows = joined_rows(heard)
         self._first_right = look.right(function)
@@ -152,24 +121,24 @@ class Rounds:
     ) -> Iterator[Round]:
         """Go on from where a repair has come to; yields each round when it is over."""
         labels = self.bench.records.labels
-        self.mender.begin(self.function, self.rows, self.answers, labels)
+        self.trainer.begin(self.function, self.rows, self.answers, labels)
         if progress.rounds:
-            self.mender.restore(progress.now)
+            self.trainer.restore(progress.now)
         else:
             yield self._close(progress, self._look(0, self._first_weights()))
         while not progress.stop:
             number = len(progress.rounds)
             weights = self._weights(progress)
-            self.stand_in.model = self.mender.model
-            lesson = self._lesson(number, weights)
-            self.notes |= self.mender.notes(lesson)
-            self.mender.train(lesson, lambda part: told(number, part))  # noqa: B023 - called at once
+            self.swappable.model = self.trainer.model
+            data = self._data(number, weights)
+            self.notes |= self.trainer.notes(data)
+            self.trainer.train(data, lambda part: told(number, part))  # noqa: B023 - called at once
             yield self._close(progress, self._look(number, weights))
 
     def _close(self, progress: RoundProgress, done: Round) -> Round:
         """Take in a finished round and say whether it is the last."""
         progress.rounds.append(done)
-        progress.now = self.mender.snapshot()
+        progress.now = self.trainer.snapshot()
         first, best = progress.rounds[0], progress.rounds[progress.best]
         if done.number == 0 or self._rank(first, done) < self._rank(first, best):
             progress.best, progress.best_state = done.number, progress.now
@@ -182,7 +151,7 @@ class Rounds:
         First those that reach the goal, then those that might if it were not for chance,
         then the first model and those that are clearly better than it, then all others.
         """
-        before, after = first.standing, one.standing
+        before, after = first.evaluation, one.evaluation
         sure = self.goal.allows(before, after)
         maybe = self.goal.allows(before, after, one.noise)
         better = after.total_rate < _CLEARLY * before.total_rate or one is first
@@ -194,12 +163,12 @@ class Rounds:
         return group, max(enough, after.total_rate), -after.accuracy.value
 
     def _is_allowed(self, rounds: Sequence[Round]) -> bool:
-        first, last = rounds[0].standing, rounds[-1]
-        return self.goal.allows(first, last.standing, last.noise)
+        first, last = rounds[0].evaluation, rounds[-1]
+        return self.goal.allows(first, last.evaluation, last.noise)
 
     def _stop(self, progress: RoundProgress) -> str:
         first, last = progress.rounds[0], progress.rounds[-1]
-        rate, wanted = last.standing.total_rate, first.standing.total_rate
+        rate, wanted = last.evaluation.total_rate, first.evaluation.total_rate
         if last.number == 0:
             return "" if self.needed or rate else "no violation was found"
         enough = rate <= wanted / self.goal.times / _BEYOND
@@ -223,22 +192,22 @@ class Rounds:
             return {name: weight / 2**0.5 for name, weight in last.weights.items()}
         weights = {}
         for name, weight in last.weights.items():
-            wanted = first.standing.rates[name].value / self.goal.times / 2
-            broken = last.standing.rates[name].value > wanted
+            wanted = first.evaluation.rates[name].value / self.goal.times / 2
+            broken = last.evaluation.rates[name].value > wanted
             weights[name] = min(_LARGEST_WEIGHT, weight * 2) if broken else weight
         return weights
 
     def _look(self, number: int, weights: Mapping[str, float]) -> Round:
-        self.stand_in.model = self.mender.model
-        standing = self.look.glance(
+        self.swappable.model = self.trainer.model
+        evaluation = self.look.estimate(
             self.function, seed=seed_of(self.seed, "look"), budget=_LOOKED_AT
         )
         # Answers that became right or wrong come and go by chance, one by one.
         changed = int((self.look.right(self.function) != self._first_right).sum())
         noise = 100 * changed**0.5 / len(self._first_right)
-        return Round(number, standing, weights, noise)
+        return Round(number, evaluation, weights, noise)
 
-    def _lesson(self, number: int, weights: Mapping[str, float]) -> Lesson:
+    def _data(self, number: int, weights: Mapping[str, float]) -> RoundData:
         seed = seed_of(self.seed, "train", number)
         count = int(np.clip(2 * len(self.bench.records), _FEWEST_CASES, _MOST_CASES))
         cases: dict[str, TrainingCases] = {}
@@ -246,13 +215,13 @@ class Rounds:
             engine = self.bench.engines[one.name]
             try:
                 cases[one.name] = draw_cases(
-                    engine, self.stand_in, seed=seed, count=count
+                    engine, self.swappable, seed=seed, count=count
                 )
-            except NoMeaning as why:
+            except Untrainable as why:
                 self.notes[one.name] = f"not trained on: {why}"
         labels = self.bench.records.labels
         schema = self.bench.domain.schema
         names = () if schema is None else schema.columns
-        return Lesson(
+        return RoundData(
             self.function, self.rows, self.answers, labels, cases, weights, seed, names
         )

@@ -13,7 +13,7 @@ import numpy as np
 from nomos.errors import ModelError
 from nomos.models.load import load_model
 from nomos.models.recognise import Format, recognise
-from nomos.train.repairing.rounds import Mender
+from nomos.train.repairing.trainers.trainer import Trainer
 
 _CAN = (
     "networks in ONNX files, models of torch, and estimators with `fit` (scikit-learn, "
@@ -21,7 +21,7 @@ _CAN = (
 )
 
 
-def make_mender(model: Any, *, trust: bool) -> Mender:
+def make_trainer(model: Any, *, trust: bool) -> Trainer:
     """Return how a model is repaired; raises ModelError where there is no way."""
     if not isinstance(model, str | Path):
         return _of_object(model, type(model).__name__)
@@ -42,7 +42,7 @@ def make_mender(model: Any, *, trust: bool) -> Mender:
             )
     format = recognise(path)
     if format is Format.ONNX:
-        from nomos.train.repairing.onnx import load_network
+        from nomos.train.repairing.trainers.onnx_network import load_network
 
         module = load_network(path).module
         return _torch(module, text, lambda trained: trained.to_bytes())
@@ -63,7 +63,7 @@ def make_mender(model: Any, *, trust: bool) -> Mender:
     )
 
 
-def _of_object(model: Any, name: str) -> Mender:
+def _of_object(model: Any, name: str) -> Trainer:
     if hasattr(model, "fit") and hasattr(model, "predict"):
         return _of_estimator(model, name, Format.PICKLE)
     if hasattr(model, "parameters") and hasattr(model, "state_dict"):
@@ -71,16 +71,16 @@ def _of_object(model: Any, name: str) -> Mender:
     raise ModelError(f"a {name} cannot be repaired; what can are {_CAN}")
 
 
-def _of_estimator(estimator: Any, name: str, format: Format) -> Mender:
-    from nomos.train.repairing.fit import make_fit_mender
+def _of_estimator(estimator: Any, name: str, format: Format) -> Trainer:
+    from nomos.train.repairing.trainers.retrain import make_retrainer
 
-    return make_fit_mender(estimator, name, as_skops=format is Format.SKOPS)
+    return make_retrainer(estimator, name, as_skops=format is Format.SKOPS)
 
 
-def _torch(module: Any, name: str, write: Callable[[Any], bytes]) -> Mender:
-    from nomos.train.repairing.torch import TorchMender
+def _torch(module: Any, name: str, write: Callable[[Any], bytes]) -> Trainer:
+    from nomos.train.repairing.trainers.fine_tune import FineTuner
 
-    return TorchMender(module, name, write)
+    return FineTuner(module, name, write)
 
 
 def _weights(module: Any) -> bytes:
@@ -136,10 +136,10 @@ def repaired_path(model: str) -> Path:
     return path.with_name(f"{path.stem}.repaired{path.suffix}")
 
 
-def check_same(mender: Mender, original: Any, rows: Any, name: str) -> None:
+def check_same(trainer: Trainer, original: Any, rows: Any, name: str) -> None:
     """Stop where the model that is trained does not answer as its file does."""
     few = rows[:1000]
-    ours, theirs = mender.model.predict(few), original.predict(few)
+    ours, theirs = trainer.model.predict(few), original.predict(few)
     differing = int((np.asarray(ours) != np.asarray(theirs)).sum())
     if np.asarray(ours).dtype.kind == "f":
         differing = int((~np.isclose(ours, theirs, atol=1e-3)).sum())

@@ -11,16 +11,16 @@ import numpy as np
 
 from nomos.errors import ModelError
 from nomos.models.formats.torch import TorchModel, need_torch
-from nomos.train.repairing.answers import (
+from nomos.train.repairing.cases.answers import (
     Answering,
     Labels,
     Number,
     Threshold,
     find_answering,
 )
-from nomos.train.repairing.cases import TOGETHER, NoMeaning, TrainingCases
-from nomos.train.repairing.lesson import Lesson
-from nomos.train.repairing.loss import Meaning
+from nomos.train.repairing.cases.drawn import TOGETHER, TrainingCases, Untrainable
+from nomos.train.repairing.cases.loss import SpecLoss
+from nomos.train.repairing.trainers.trainer import RoundData
 
 Array = np.ndarray[Any, Any]
 Tensor = Any
@@ -37,7 +37,7 @@ _KEEP = 0.5  # of the loss on data: what the model said before; the rest are the
 _MANY = 8192  # rows sent through the module at once
 
 
-class TorchMender:
+class FineTuner:
     """A module that is fine-tuned; `write` turns it into the file that is kept."""
 
     how = "fine-tuning"
@@ -78,43 +78,43 @@ class TorchMender:
             self._before = self._outputs(rows)
         self._answering[function] = find_answering(function, self._before, answers)
 
-    def notes(self, lesson: Lesson) -> dict[str, str]:
+    def notes(self, data: RoundData) -> dict[str, str]:
         """Say of each spec that has no loss of its own why, and what is done instead."""
         found = {}
-        for name, cases in lesson.cases.items():
+        for name, cases in data.cases.items():
             few = cases.take(np.arange(min(4, len(cases))))
             try:
-                with _one_thread(lesson.seed):
+                with _one_thread(data.seed):
                     self._look_at(cases)
                     rows = [self._tensors(few)]
                     self._losses(few, self._asked([few.by_number()], rows)[0])
-            except NoMeaning as why:
+            except Untrainable as why:
                 found[name] = f"{why}; {TOGETHER}"
         return found
 
-    def train(self, lesson: Lesson, told: Callable[[float], None]) -> None:
+    def train(self, data: RoundData, told: Callable[[float], None]) -> None:
         """Train for one round."""
         torch = self._torch
-        with _one_thread(lesson.seed):
-            rows = self._tensor(lesson.rows)
-            data = _DataLoss(
-                self._answering[lesson.function], lesson.labels, self._before
+        with _one_thread(data.seed):
+            rows = self._tensor(data.rows)
+            labels = _DataLoss(
+                self._answering[data.function], data.labels, self._before
             )
-            rng = np.random.default_rng(lesson.seed)
+            rng = np.random.default_rng(data.seed)
             optimiser = torch.optim.Adam(self._trained(), lr=_RATE, weight_decay=_DECAY)
             steps = max(_FEWEST_STEPS, _PASSES * -(-len(rows) // _BATCH))
             slowing = torch.optim.lr_scheduler.LambdaLR(
                 optimiser, lambda step: 1 - step / steps
             )
             batches = _batches(len(rows), rng)
-            given = [(c, self._tensors(c)) for c in lesson.cases.values() if len(c)]
+            given = [(c, self._tensors(c)) for c in data.cases.values() if len(c)]
             specs = [(cases.by_number(), tensors) for cases, tensors in given]
             for step in range(steps):
                 chosen = next(batches)
                 optimiser.zero_grad()
-                loss = data.of(self._scored(self.module(rows[chosen])), chosen)
+                loss = labels.of(self._scored(self.module(rows[chosen])), chosen)
                 if specs:
-                    loss = loss + self._specs(specs, lesson.weights, rng)
+                    loss = loss + self._specs(specs, data.weights, rng)
                 loss.backward()
                 optimiser.step()
                 slowing.step()
@@ -137,18 +137,18 @@ class TorchMender:
         for cases, output in zip(parts, outputs, strict=True):
             try:
                 losses = self._losses(cases, output)
-            except NoMeaning:
+            except Untrainable:
                 losses = _apart(output, self._torch.as_tensor(cases.violated))
             total = total + weights[cases.spec.name] / len(parts) * losses.mean()
         return total
 
     def _losses(self, cases: TrainingCases, outputs: Mapping[int, Tensor]) -> Tensor:
         if cases.opaque:
-            raise NoMeaning(cases.opaque)
+            raise Untrainable(cases.opaque)
         for ask in cases.asks.values():
             if ask.function not in self._answering:
-                raise NoMeaning(f"`{ask.function}` answers in a way of its own")
-        return Meaning(cases, outputs, self._answering, _MARGIN).losses()
+                raise Untrainable(f"`{ask.function}` answers in a way of its own")
+        return SpecLoss(cases, outputs, self._answering, _MARGIN).losses()
 
     def _tensors(self, cases: TrainingCases) -> Tensors:
         return {key: self._tensor(ask.rows) for key, ask in cases.asks.items()}
