@@ -22,11 +22,15 @@ from nomos.train.repairing.cases.answers import (
     Threshold,
     find_answering,
 )
+from nomos.train.repairing.cases.constraints import (
+    Monotone,
+    find_constraint,
+)
 from nomos.train.repairing.cases.drawn import TrainingCases, Untrainable, draw_cases
 from nomos.train.repairing.cases.labels import holds, satisfying
-from nomos.train.repairing.cases.monotone import Monotone, find_monotone
-from nomos.train.repairing.judging.data import Records, read_records, split
+from nomos.train.repairing.judging.data import read_records, split
 from nomos.train.repairing.judging.evaluate import Evaluation, Share, SwappableModel
+from nomos.train.repairing.judging.records import Records
 from nomos.train.repairing.rounds.checkpoint import Checkpoint
 from nomos.train.repairing.rounds.rounds import Goal, Round, RoundProgress, seed_of
 from nomos.train.repairing.verdict import statement, verdict_on
@@ -141,7 +145,7 @@ def test_a_block_that_asks_now_more_and_now_less_has_no_meaning() -> None:
 def test_monotonicity_is_told_from_other_specs(
     ensures: str, changed: str, expected: Monotone | None
 ) -> None:
-    assert find_monotone(drawn(ensures, changed)) == expected
+    assert find_constraint(drawn(ensures, changed)) == expected
 
 
 FORMULAS = [

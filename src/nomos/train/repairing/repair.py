@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -14,7 +15,7 @@ from nomos.errors import DomainError, ModelError, NomosError
 from nomos.models.load import load_model, standing_in
 from nomos.runner.project.naming import model_name, project_root
 from nomos.store.store import FOLDER
-from nomos.train.repairing.judging.data import Parts, Records, read_records, split
+from nomos.train.repairing.judging.data import Parts, read_records, split
 from nomos.train.repairing.judging.evaluate import (
     Bench,
     Evaluation,
@@ -23,6 +24,7 @@ from nomos.train.repairing.judging.evaluate import (
     on_records,
 )
 from nomos.train.repairing.judging.function import find_function
+from nomos.train.repairing.judging.records import Records
 from nomos.train.repairing.rounds.checkpoint import Checkpoint, repair_key
 from nomos.train.repairing.rounds.rounds import (
     Goal,
@@ -37,7 +39,12 @@ from nomos.train.repairing.trainers.choose import (
     repaired_path,
 )
 from nomos.train.repairing.trainers.trainer import Trainer
-from nomos.train.repairing.verdict import Verdict, statement, verdict_on
+from nomos.train.repairing.verdict import (
+    Verdict,
+    statement,
+    verdict_on,
+    why_not_kept,
+)
 
 _AT_HAND = "the model at hand"  # what a domain is told of a model that is no file
 
@@ -55,6 +62,7 @@ class RepairPlan:
         out: The file to write; beside the original, as NAME.repaired, by default.
         resume: Go on where the same repair was killed.
         trust: Load files that can run code, such as pickles.
+        allow_overlap: Go on where inputs seem to be records to train on.
     """
 
     times: float = 10.0
@@ -65,6 +73,7 @@ class RepairPlan:
     out: Path | None = None
     resume: bool = False
     trust: bool = False
+    allow_overlap: bool = False
 
     @property
     def goal(self) -> Goal:
@@ -126,8 +135,12 @@ def repair(
     """
     given = [specs] if isinstance(specs, str | Path) else list(specs)
     properties = load_properties([str(one) for one in given])
-    repairing = Repairing(properties, model, data, settings or {}, RepairPlan(**plan))
-    return repairing.run(listener or RepairListener())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the libraries: Nomos warns in its notes
+        repairing = Repairing(
+            properties, model, data, settings or {}, RepairPlan(**plan)
+        )
+        return repairing.run(listener or RepairListener())
 
 
 def load_properties(specs: Sequence[str]) -> list[Property]:
@@ -169,7 +182,12 @@ class Repairing:
         )
         self.swappable = SwappableModel(self.original)
         self.domain = self._domain()
-        self.parts: Parts = split(self.domain, self._records(data), plan.seed)
+        self.parts: Parts = split(
+            self.domain,
+            self._records(data),
+            plan.seed,
+            allow_overlap=plan.allow_overlap,
+        )
         training = on_records(self.domain, self.parts.training)
         self.function = find_function(properties, training, self.swappable)
         self.held_out = Bench(properties, self.domain, self.parts.held_out)
@@ -219,6 +237,8 @@ class Repairing:
             (plan.goal, plan.seed),
         )
         rounds.needed = before.total_rate > 0
+        if self.parts.warning:
+            rounds.notes["data"] = self.parts.warning
         check_same(self.trainer, self.original, rounds.rows, self.name)
         progress = self._progress()
         if plan.resume and not progress.rounds:
@@ -273,13 +293,18 @@ class Repairing:
         after, path = before, None
         self.trainer.restore(progress.best_state)
         self.swappable.model = self.original
+        refused = ""
         if chosen:
             path = self._written()
             after = self._judge()
+            if verdict_on(before, after, goal, chosen) == "not repaired":
+                refused = why_not_kept(before, after, goal)
+                self._forget(path)
+                after, path, chosen = before, None, 0
         tried = progress.rounds if before.total_rate or len(progress.rounds) > 1 else []
         return Repair(
             verdict_on(before, after, goal, chosen),
-            statement(before, after, goal, tried, chosen),
+            refused or statement(before, after, goal, tried, chosen),
             before,
             after,
             tuple(progress.rounds),
@@ -290,6 +315,12 @@ class Repairing:
             path,
             self.swappable.model,
         )
+
+    def _forget(self, path: Path | None) -> None:
+        """Take back a model that is worse than the first one."""
+        self.swappable.model = self.original
+        if path is not None:
+            path.unlink()
 
     def _written(self) -> Path | None:
         """Write the model and take it from there: what is judged is what is kept."""

@@ -18,9 +18,26 @@ def verdict_on(
     """Judge a repair by how the first and the chosen model stand on held-out records."""
     if chosen == 0:
         return "not repaired" if before.total_rate else "clean"
-    if goal.reached(before, after) and goal.allows(before, after):
+    if goal.worse(before, after) or not goal.allows(before, after):
+        return "not repaired"
+    if goal.reached(before, after):
         return "repaired"
     return "improved" if after.total_rate < before.total_rate else "not repaired"
+
+
+def why_not_kept(before: Evaluation, after: Evaluation, goal: Goal) -> str:
+    """Say why the best model of all rounds was not kept: it failed on held-out records."""
+    parts = [_change(before, after)]
+    if higher := goal.worse(before, after):
+        parts.append(f"violated more often than before: {', '.join(higher)}")
+    if not goal.allows(before, after):
+        parts.append(
+            f"more than the {goal.points:g} points of accuracy that may be lost"
+        )
+    return (
+        "no model was kept: the best one of the rounds did not hold what it promised "
+        f"on held-out records: {'; '.join(parts)}"
+    )
 
 
 def statement(
@@ -36,17 +53,9 @@ def statement(
     if chosen == 0:
         return f"no model was kept: {_conflict(goal, rounds)}"
     parts = [_change(before, after)]
-    if not goal.allows(before, after):
-        parts.append(
-            f"more than the {goal.points:g} points of accuracy that may be lost"
-        )
     if not goal.reached(before, after):
-        higher = goal.worse(before, after)
-        if higher:
-            parts.append(f"violated more often than before: {', '.join(higher)}")
-        if after.total_rate > before.total_rate / goal.times:
-            parts.append(f"{goal.times:g} times lower was asked for")
-            parts.append(_conflict(goal, rounds))
+        parts.append(f"{goal.times:g} times lower was asked for")
+        parts.append(_conflict(goal, rounds))
     return "; ".join(parts)
 
 
@@ -83,10 +92,9 @@ def _conflict(goal: Goal, rounds: Sequence[Round]) -> str:
     mean = 100 * lowest.total_rate / max(1, len(lowest.rates))
     if lost > goal.points and lowest.total_rate < first.total_rate:
         return (
-            "what the specs ask for and what the data say cannot be had together: in "
-            f"{len(tried)} rounds the lowest rate was "
-            f"{mean:.3g} %, and it cost {lost:.1f} points of accuracy (allowed: "
-            f"{goal.points:g})"
+            f"in {len(tried)} rounds the lowest rate was {mean:.3g} %, and it cost "
+            f"{lost:.1f} points of accuracy (allowed: {goal.points:g}): the specs may "
+            "ask for what the data deny"
         )
     stuck = [
         name
@@ -96,8 +104,8 @@ def _conflict(goal: Goal, rounds: Sequence[Round]) -> str:
     ]
     names = ", ".join(stuck) or "the specs"
     return (
-        f"{len(tried)} rounds could not lower the rate of {names} by half: either "
-        "nothing satisfies it, or no model of this kind that fits the data does"
+        f"{len(tried)} rounds did not lower the rate of {names} by half, which does not "
+        "say that no model could: more rounds, more data or another kind of model may"
     )
 
 

@@ -25,7 +25,7 @@ from nomos.results.statistics import Interval, clopper_pearson
 from nomos.runner.driver import run_prepared
 from nomos.runner.jobs import Prepared, subject_of
 from nomos.runner.options import Budget, Options
-from nomos.train.repairing.judging.data import Records
+from nomos.train.repairing.judging.records import Records
 
 Array = np.ndarray[Any, Any]
 _BATCH = 4096  # records asked at once

@@ -22,6 +22,7 @@ from nomos.train.repairing.cases.drawn import (
 from nomos.train.repairing.judging.evaluate import (
     Bench,
     Evaluation,
+    Share,
     SwappableModel,
     answered,
 )
@@ -31,6 +32,7 @@ _FIRST_WEIGHT, _LARGEST_WEIGHT = 4.0, 128.0
 _LOOKED_AT = 5000  # cases of each spec that a round is looked at with
 _FEWEST_CASES, _MOST_CASES = 2000, 60_000  # drawn for a round, of each spec
 _CLEARLY = 0.8  # of the rate before: what is not below may be chance
+_BY_CHANCE = 2.0  # standard errors by which a rate may be higher
 _PATIENCE = 4  # rounds without a better model
 _BEYOND = 3.0  # times: so much further than the goal is enough; other cases will differ
 
@@ -54,13 +56,20 @@ class Goal:
         return after.total_rate <= wanted and not self.worse(before, after)
 
     def worse(self, before: Evaluation, after: Evaluation) -> list[str]:
-        """Return the specs that are broken more often than before, and than is asked."""
-        mean = before.total_rate / self.times / max(1, len(before.rates))
+        """Return the specs that are broken more often than before, by more than chance."""
         return [
             name
             for name, rate in before.rates.items()
-            if after.rates[name].value > max(rate.value, mean)
+            if _is_higher(rate, after.rates[name])
         ]
+
+
+def _is_higher(before: Share, after: Share) -> bool:
+    """Tell whether a rate has risen, by more than counts differ from run to run."""
+    total = min(before.total, after.total)
+    rise = (after.value - before.value) * total
+    spread = (max(0.0, after.value + before.value) * total) ** 0.5
+    return rise > (0 if before.exact and after.exact else _BY_CHANCE * spread)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +139,8 @@ class Rounds:
             number = len(progress.rounds)
             weights = self._weights(progress)
             self.swappable.model = self.trainer.model
-            data = self._data(number, weights)
+            costly = number > 1 and not self._is_allowed(progress.rounds)
+            data = self._data(number, weights, costly)
             self.notes |= self.trainer.notes(data)
             self.trainer.train(data, lambda part: told(number, part))  # noqa: B023 - called at once
             yield self._close(progress, self._look(number, weights))
@@ -155,6 +165,7 @@ class Rounds:
         sure = self.goal.allows(before, after)
         maybe = self.goal.allows(before, after, one.noise)
         better = after.total_rate < _CLEARLY * before.total_rate or one is first
+        better = better and not self.goal.worse(before, after)
         group = 2 if sure and better else 3
         if maybe and self.goal.reached(before, after):
             group = 0 if sure else 1
@@ -207,7 +218,9 @@ class Rounds:
         noise = 100 * changed**0.5 / len(self._first_right)
         return Round(number, evaluation, weights, noise)
 
-    def _data(self, number: int, weights: Mapping[str, float]) -> RoundData:
+    def _data(
+        self, number: int, weights: Mapping[str, float], costly: bool
+    ) -> RoundData:
         seed = seed_of(self.seed, "train", number)
         count = int(np.clip(2 * len(self.bench.records), _FEWEST_CASES, _MOST_CASES))
         cases: dict[str, TrainingCases] = {}
@@ -223,5 +236,13 @@ class Rounds:
         schema = self.bench.domain.schema
         names = () if schema is None else schema.columns
         return RoundData(
-            self.function, self.rows, self.answers, labels, cases, weights, seed, names
+            self.function,
+            self.rows,
+            self.answers,
+            labels,
+            cases,
+            weights,
+            seed,
+            costly,
+            names,
         )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import importlib.util
 import io
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,13 +13,16 @@ from typing import Any
 import numpy as np
 
 from nomos.errors import ModelError
+from nomos.models.extras import need
+from nomos.models.formats.sklearn import EstimatorModel
 from nomos.models.load import load_model
 from nomos.models.recognise import Format, recognise
+from nomos.train.repairing.trainers.retrain import Retrainer
 from nomos.train.repairing.trainers.trainer import Trainer
 
 _CAN = (
-    "networks in ONNX files, models of torch, and estimators with `fit` (scikit-learn, "
-    "XGBoost, LightGBM, CatBoost)"
+    "networks in ONNX files, models of torch, files of XGBoost, LightGBM and CatBoost, and "
+    "estimators with `fit`"
 )
 
 
@@ -45,7 +50,12 @@ def make_trainer(model: Any, *, trust: bool) -> Trainer:
         from nomos.train.repairing.trainers.onnx_network import load_network
 
         module = load_network(path).module
-        return _torch(module, text, lambda trained: trained.to_bytes())
+        return _torch(
+            module,
+            text,
+            lambda trained: trained.to_bytes(),
+            wrap=lambda trained: trained.to_model(),
+        )
     if format in _TORCH:
         module = load_model(path, trust=trust).module
         return _torch(module, text, _TORCH[format])
@@ -53,10 +63,11 @@ def make_trainer(model: Any, *, trust: bool) -> Trainer:
         loaded = load_model(path, trust=trust)
         return _of_estimator(getattr(loaded, "estimator", loaded), text, format)
     if format in (Format.XGBOOST, Format.LIGHTGBM, Format.CATBOOST):
-        raise ModelError(
-            f"{text} is a {format.value}, which does not say how it was trained; repair "
-            "its estimator, pickled or in a program: nomos.train.repair(specs, estimator)"
-        )
+        from nomos.train.repairing.trainers.boosters import estimator_like
+
+        loaded = load_model(path)
+        estimator, save = estimator_like(format, loaded)
+        return Retrainer(estimator, loaded, save)
     raise ModelError(
         f"{text} is a {format.value}, which cannot be trained further; what can be "
         f"repaired are {_CAN}"
@@ -72,15 +83,32 @@ def _of_object(model: Any, name: str) -> Trainer:
 
 
 def _of_estimator(estimator: Any, name: str, format: Format) -> Trainer:
-    from nomos.train.repairing.trainers.retrain import make_retrainer
+    if not hasattr(estimator, "fit") or not hasattr(estimator, "predict"):
+        raise ModelError(
+            f"{name} holds a {type(estimator).__name__}, which cannot be trained: it "
+            "has no `fit`"
+        )
+    dump = _dump_skops if format is Format.SKOPS else pickle.dumps
+    if importlib.util.find_spec("torch") is not None:
+        from nomos.train.repairing.trainers import sklearn_network
 
-    return make_retrainer(estimator, name, as_skops=format is Format.SKOPS)
+        if sklearn_network.is_network(estimator):
+            return sklearn_network.make_network_trainer(estimator, name, dump)
+    return Retrainer(estimator, EstimatorModel(estimator, name), dump)
 
 
-def _torch(module: Any, name: str, write: Callable[[Any], bytes]) -> Trainer:
+def _dump_skops(estimator: Any) -> bytes:
+    skops = need("skops.io", extra="sklearn", what="skops files")
+    content: bytes = skops.dumps(estimator)
+    return content
+
+
+def _torch(
+    module: Any, name: str, write: Callable[[Any], bytes], **options: Any
+) -> Trainer:
     from nomos.train.repairing.trainers.fine_tune import FineTuner
 
-    return FineTuner(module, name, write)
+    return FineTuner(module, name, write, **options)
 
 
 def _weights(module: Any) -> bytes:

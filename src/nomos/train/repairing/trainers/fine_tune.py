@@ -38,12 +38,26 @@ _MANY = 8192  # rows sent through the module at once
 
 
 class FineTuner:
-    """A module that is fine-tuned; `write` turns it into the file that is kept."""
+    """A module that is fine-tuned; `write` turns it into the file that is kept.
+
+    `wrap` gives the module as a domain asks it, and `prepare` what a domain's rows are
+    for the module, where that is not as usual.
+    """
 
     how = "fine-tuning"
 
-    def __init__(self, module: Any, name: str, write: Callable[[Any], bytes]) -> None:
+    def __init__(
+        self,
+        module: Any,
+        name: str,
+        write: Callable[[Any], bytes],
+        *,
+        wrap: Callable[[Any], Any] | None = None,
+        prepare: Callable[[Any], Any] = np.asarray,
+    ) -> None:
         self._torch = need_torch()
+        self._wrap = wrap or (lambda module: TorchModel(module, name))
+        self._prepare = prepare
         self.module = module
         self.name = name
         self._write = write
@@ -53,9 +67,9 @@ class FineTuner:
             raise ModelError(f"{name} has no weights that can be trained")
 
     @property
-    def model(self) -> TorchModel:
+    def model(self) -> Any:
         """The module as a domain asks it."""
-        return TorchModel(self.module, self.name)
+        return self._wrap(self.module)
 
     def content(self) -> bytes:
         """Return the file of the module as it is now."""
@@ -199,7 +213,7 @@ class FineTuner:
 
     def _tensor(self, rows: Any) -> Tensor:
         torch = self._torch
-        array = np.asarray(rows)
+        array = self._prepare(rows)
         if array.dtype.kind not in "biuf":
             raise ModelError(f"{self.name} is not asked rows of numbers")
         real = next(self.module.parameters()).dtype

@@ -1,23 +1,29 @@
-"""Repair of estimators that can `fit`: with constraints, and with more data.
+"""Repair of models that are trained again: under constraints, and with more data.
 
-Where a spec is a monotonicity and the library has constraints for that, the estimator is
-trained again under them, so that it cannot break the spec. Of other specs, the cases that
+Where a spec is a monotonicity and the library has constraints for that, or where it says
+that some columns make no difference, the model is trained again so that it cannot break
+the spec. If that costs too much accuracy it is given up. Of other specs, the cases that
 fail are added to the data, with the most likely labels that would satisfy the spec.
 """
 
 from __future__ import annotations
 
-import copy
 import io
-import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from typing import Any
 
 import numpy as np
 
 from nomos.errors import ModelError
-from nomos.models.extras import need, reason
+from nomos.models.adapter import Adapter, NoScores
+from nomos.models.extras import reason
 from nomos.models.formats.sklearn import EstimatorModel
+from nomos.train.repairing.cases.constraints import (
+    Independent,
+    Monotone,
+    find_constraint,
+)
 from nomos.train.repairing.cases.drawn import (
     TOGETHER,
     TrainingCases,
@@ -25,62 +31,55 @@ from nomos.train.repairing.cases.drawn import (
     joined_rows,
 )
 from nomos.train.repairing.cases.labels import satisfying
-from nomos.train.repairing.cases.monotone import find_monotone
+from nomos.train.repairing.trainers.estimators import (
+    constraint_parameter,
+    fresh,
+    prepared,
+    with_directions,
+)
 from nomos.train.repairing.trainers.trainer import RoundData
 
 Array = np.ndarray[Any, Any]
 _ADDED = 1 / 16  # of the data, for each spec and round, times the weight of the spec
-# The parameter that takes a direction for each column, by how a class is called.
-_CONSTRAINTS = {
-    "HistGradientBoosting": "monotonic_cst",
-    "XGB": "monotone_constraints",
-    "LGBM": "monotone_constraints",
-    "CatBoost": "monotone_constraints",
-}
-
-
-def make_retrainer(estimator: Any, name: str, *, as_skops: bool) -> Retrainer:
-    """Return how an estimator is repaired."""
-    if not hasattr(estimator, "fit") or not hasattr(estimator, "predict"):
-        raise ModelError(
-            f"{name} holds a {type(estimator).__name__}, which cannot be trained: it "
-            "has no `fit`"
-        )
-    return Retrainer(estimator, name, as_skops=as_skops)
+_KINDS: Sequence[type] = (Independent, Monotone)  # in the order they are given up
 
 
 class Retrainer:
-    """An estimator that is trained again, from scratch, in every round."""
+    """An estimator that is trained again, from scratch, in every round.
+
+    `first` is the model as it is before; `estimator` has the parameters to train with,
+    and `dump` turns a trained one into the content of a file.
+    """
 
     how = "training again"
 
-    def __init__(self, estimator: Any, name: str, *, as_skops: bool) -> None:
-        self.first = self.estimator = estimator
-        self.name = name
-        self.as_skops = as_skops
+    def __init__(
+        self, estimator: Any, first: Adapter, dump: Callable[[Any], bytes]
+    ) -> None:
+        self.model: Any = first
+        self.first = first
+        self.estimator = estimator
+        self._dump = dump
         self.data: tuple[Any, Array] | None = None  # rows and classes
         self.classes: dict[Any, Any] = {}  # the class of each answer
         self.added: list[tuple[Any, Array]] = []
-        self.directions: dict[int, int] = {}  # of columns, as specs ask for them
-
-    @property
-    def model(self) -> EstimatorModel:
-        """The estimator as a domain asks it."""
-        return EstimatorModel(self.estimator, self.name)
+        self.directions: dict[int, int] = {}  # of prepared columns, as specs ask for
+        self.ignored: set[int] = set()  # columns that make no difference
+        self.given_up = 0  # how many kinds of constraints have cost too much
 
     def begin(self, function: str, rows: Any, answers: Any, labels: Any) -> None:
-        """Match the domain's answers with the estimator's classes."""
+        """Match the domain's answers with the model's classes."""
         said = np.asarray(self.model.predict(rows)).tolist()
         for answer, known in zip(answers, said, strict=True):
             if self.classes.setdefault(_plain(answer), known) != known:
                 raise ModelError(
-                    f"`{function}` gives one answer for different classes of {self.name}"
+                    f"`{function}` gives one answer for different classes of "
+                    f"{self.first.name}"
                 )
-        numbers = not hasattr(self.first, "classes_")
         unknown = {_plain(v) for v in labels} - self.classes.keys()
         if all(a == c for a, c in self.classes.items()):  # so the others are the same
             self.classes |= {value: value for value in unknown}
-        elif unknown and not numbers:
+        elif unknown and self.first.classes is not None:
             raise ModelError(
                 f"the training data has the label {min(map(str, unknown))!r}, and the "
                 f"model never answers so: it answers {', '.join(map(str, self.classes))}"
@@ -90,59 +89,94 @@ class Retrainer:
     def notes(self, data: RoundData) -> dict[str, str]:
         """Say of each spec how it is met, where that is not by adding failing cases."""
         found = {}
+        contradicted = self._contradicted(data)
         for name, cases in data.cases.items():
-            monotone = self._constraint(cases)
-            if monotone is not None:
-                how = "rise" if monotone[1] > 0 else "fall"
+            constraint = self._constraint(cases)
+            if isinstance(constraint, Monotone) and constraint.column in contradicted:
                 found[name] = (
-                    f"a monotonicity: trained with the constraint that the answer may "
-                    f"only {how} with {_named(data, monotone[0])}"
+                    "another spec asks for the opposite: the answer would have to rise "
+                    f"and to fall with {self._named(data, cases)}, so no constraint is set"
+                )
+            elif isinstance(constraint, Monotone):
+                how = "rise" if constraint.direction > 0 else "fall"
+                found[name] = (
+                    "a monotonicity: trained with the constraint that the answer may "
+                    f"only {how} with {self._named(data, cases)}{self._other_kind()}"
+                )
+            elif isinstance(constraint, Independent):
+                found[name] = (
+                    "an independence: trained without what "
+                    f"{self._named(data, cases)} says"
+                )
+            elif self.given_up and self._constraint(cases, given_up=0) is not None:
+                found[name] = (
+                    "its constraint cost too much accuracy; failing cases are added "
+                    "to the data instead"
                 )
             elif cases.opaque:
                 found[name] = f"{cases.opaque}; {TOGETHER}"
-        for column in self._contradicted(data):
-            name_of = _named(data, column)
-            names = [n for n in found if found[n].endswith(f" with {name_of}")]
-            for name in names:
-                found[name] = (
-                    f"the answer would have to rise and to fall with {name_of}: "
-                    f"{', '.join(names)} contradict each other, and no constraint is set"
-                )
         return found
 
     def train(self, data: RoundData, told: Callable[[float], None]) -> None:
         """Train again, under the constraints, with failing cases added."""
+        if data.is_costly and (self.directions or self.ignored):
+            self.given_up = 1 if self.ignored else len(_KINDS)
         contradicted = self._contradicted(data)
+        self.directions, self.ignored = {}, set()
         rng = np.random.default_rng(data.seed)
         for name, cases in data.cases.items():
-            found = self._constraint(cases)
-            if found is not None and found[0] not in contradicted:
-                self.directions[found[0]] = found[1]
-            else:
-                self._add(cases, data.weights[name], rng)
+            match self._constraint(cases):
+                case Monotone(column=column, direction=direction) if (
+                    column not in contradicted
+                ):
+                    self.directions[column] = direction
+                case Independent(columns=columns):
+                    self.ignored |= set(columns)
+                case _:
+                    self._add(cases, data.weights[name], rng)
         told(0.5)
         self._fit()
         told(1.0)
 
-    def _constraint(self, cases: TrainingCases) -> tuple[int, int] | None:
-        """Return the column and direction of a constraint that the estimator can take."""
-        few = len(getattr(self.first, "classes_", (0, 1))) <= 2
-        if self._parameter() is None or not few or not self._is_ascending():
+    def _constraint(
+        self, cases: TrainingCases, given_up: int | None = None
+    ) -> Monotone | Independent | None:
+        """Return the constraint that a spec is for this model, if it is one."""
+        found = find_constraint(cases, lambda rows: prepared(self.estimator, rows))
+        given_up = self.given_up if given_up is None else given_up
+        if found is None or type(found) in _KINDS[:given_up]:
             return None
-        found = find_monotone(cases)
-        return None if found is None else (found.column, found.direction)
+        if isinstance(found, Monotone) and not (
+            constraint_parameter(self.estimator)
+            and (self.first.classes is None or len(self.first.classes) == 2)
+            and self._is_ascending()
+        ):
+            return None
+        return found
 
     def _contradicted(self, data: RoundData) -> set[int]:
         asked: dict[int, set[int]] = {}
         for cases in data.cases.values():
             found = self._constraint(cases)
-            if found is not None:
-                asked.setdefault(found[0], set()).add(found[1])
+            if isinstance(found, Monotone):
+                asked.setdefault(found.column, set()).add(found.direction)
         return {column for column, directions in asked.items() if len(directions) > 1}
 
-    def _parameter(self) -> str | None:
-        name = type(self.first).__name__
-        return next((p for n, p in _CONSTRAINTS.items() if name.startswith(n)), None)
+    def _named(self, data: RoundData, cases: TrainingCases) -> str:
+        """Return what the columns of a constraint are called in the domain."""
+        found = find_constraint(cases)
+        columns = found.columns if isinstance(found, Independent) else ()
+        if isinstance(found, Monotone):
+            columns = (found.column,)
+        # Rows may be others than the domain's records.
+        known = len(data.columns) == np.shape(data.rows)[-1]
+        names = [f"`{data.columns[c]}`" if known else f"column {c}" for c in columns]
+        return ", ".join(names) or "a feature"
+
+    def _other_kind(self) -> str:
+        trained = type(with_directions(fresh(self.estimator), {0: 1}, 1)).__name__
+        own = type(self.estimator).__name__
+        return "" if trained == own else f", as a {trained}: a {own} has no constraints"
 
     def _is_ascending(self) -> bool:
         """Tell whether higher answers are higher classes."""
@@ -159,7 +193,7 @@ class Retrainer:
         assert self.data is not None
         most = int(max(1, _ADDED * weight * len(self.data[1])))
         failing = np.flatnonzero(cases.violated)
-        if not len(failing) or not hasattr(self.first, "classes_"):
+        if not len(failing) or self.first.classes is None:
             return  # numbers have no labels to choose among
         failing = rng.permutation(failing)[:most]
         cases = cases.take(np.sort(failing))
@@ -179,13 +213,13 @@ class Retrainer:
 
     def _likely(self, rows: Any, values: Array) -> Array:
         """Return the logarithm of how likely each answer is, for each row."""
-        model = self.model
-        order = list(self.first.classes_)
+        assert self.first.classes is not None
+        order = self.first.classes.tolist()
         places = [order.index(self.classes[_plain(v)]) for v in values]
         try:
-            scores = np.log(np.clip(model.scores(rows), 1e-9, None))
-        except ModelError:  # it has labels alone
-            said = np.asarray(model.predict(rows))
+            scores = np.log(np.clip(self.model.scores(rows), 1e-9, None))
+        except NoScores:  # it has labels alone
+            said = np.asarray(self.model.predict(rows))
             scores = np.where(said[:, None] == np.array(order)[None], 0.0, -1.0)
         likely: Array = scores[:, places]
         return likely
@@ -194,67 +228,54 @@ class Retrainer:
         assert self.data is not None
         parts = [self.data, *self.added]
         rows, classes = joined_rows([r for r, _ in parts]), [c for _, c in parts]
-        estimator = _fresh(self.first)
-        parameter = self._parameter()
-        if self.directions and parameter is not None:
-            width = np.asarray(self.data[0]).shape[1]
-            given = [self.directions.get(column, 0) for column in range(width)]
-            is_xgboost = type(estimator).__name__.startswith("XGB")  # wants a tuple
-            estimator.set_params(**{parameter: tuple(given) if is_xgboost else given})
+        if self.ignored:  # a column that is always the same says nothing
+            rows = rows.copy()
+            rows[:, sorted(self.ignored)] = 0
+        estimator = fresh(self.estimator)
+        if self.directions:
+            width = np.asarray(prepared(self.estimator, self.data[0][:1])).shape[1]
+            estimator = with_directions(estimator, self.directions, width)
         try:
-            estimator.fit(self.model._rows(rows), np.concatenate(classes))
+            with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+                estimator.fit(self.first._rows(rows), np.concatenate(classes))
         except Exception as error:  # a library's own
             raise ModelError(
-                f"{self.name} cannot be trained again: {reason(error)}"
+                f"{self.first.name} cannot be trained again: {reason(error)}"
             ) from error
-        self.estimator = estimator
+        self.model = EstimatorModel(estimator, self.first.name)
 
     def snapshot(self) -> bytes:
         """Return the added data and the constraints; the rest is trained again."""
         rows = joined_rows([r for r, _ in self.added]) if self.added else np.empty(0)
-        classes = [c for _, c in self.added] or [np.empty(0)]
-        columns = np.array(list(self.directions.items())).reshape(-1, 2)
-        kept = io.BytesIO()
         array = np.asarray(rows)
         if array.dtype.kind == "O":
             array = array.astype(str)
-        np.savez(kept, rows=array, classes=np.concatenate(classes), columns=columns)
+        kept = io.BytesIO()
+        np.savez(
+            kept,
+            rows=array,
+            classes=np.concatenate([c for _, c in self.added] or [np.empty(0)]),
+            columns=np.array(list(self.directions.items())).reshape(-1, 2),
+            ignored=np.array(sorted(self.ignored), dtype=np.int64),
+            given_up=self.given_up,
+        )
         return kept.getvalue()
 
     def restore(self, snapshot: bytes) -> None:
         """Take back added data and constraints, and train again with them."""
         kept = np.load(io.BytesIO(snapshot), allow_pickle=False)
         self.directions = {int(c): int(d) for c, d in kept["columns"].tolist()}
+        self.ignored = set(kept["ignored"].tolist())
+        self.given_up = int(kept["given_up"])
         self.added = [(kept["rows"], kept["classes"])] if len(kept["classes"]) else []
-        if self.added or self.directions:
+        if self.added or self.directions or self.ignored:
             self._fit()
         else:
-            self.estimator = self.first
+            self.model = self.first
 
     def content(self) -> bytes:
-        """Return the estimator's file."""
-        if self.as_skops:
-            skops = need("skops.io", extra="sklearn", what="skops files")
-            content: bytes = skops.dumps(self.estimator)
-            return content
-        return pickle.dumps(self.estimator)
-
-
-def _fresh(estimator: Any) -> Any:
-    """Return an estimator with the same parameters that has seen nothing."""
-    try:
-        from sklearn.base import clone
-
-        return clone(estimator)
-    except (ImportError, TypeError):
-        return copy.deepcopy(estimator)
-
-
-def _named(data: RoundData, column: int) -> str:
-    """Return what a column is called; rows may be others than the domain's records."""
-    if len(data.columns) == np.shape(data.rows)[-1]:
-        return f"`{data.columns[column]}`"
-    return f"column {column}"
+        """Return the model's file."""
+        return self._dump(self.model.estimator)
 
 
 def _plain(value: Any) -> Any:

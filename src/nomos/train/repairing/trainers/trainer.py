@@ -23,6 +23,7 @@ class RoundData:
     cases: Mapping[str, TrainingCases]
     weights: Mapping[str, float]
     seed: int
+    is_costly: bool = False  # the last round lost more accuracy than may be lost
     columns: Sequence[str] = ()  # what those of rows are called, where that is known
 
 
