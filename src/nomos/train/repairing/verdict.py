@@ -20,6 +20,8 @@ def verdict_on(
         return "not repaired" if before.total_rate else "clean"
     if goal.worse(before, after) or not goal.allows(before, after):
         return "not repaired"
+    if not before.total_rate:  # held-out cases cannot tell
+        return "improved"
     if goal.reached(before, after):
         return "repaired"
     return "improved" if after.total_rate < before.total_rate else "not repaired"
@@ -53,7 +55,9 @@ def statement(
     if chosen == 0:
         return f"no model was kept: {_conflict(goal, rounds)}"
     parts = [_change(before, after)]
-    if not goal.reached(before, after):
+    if not before.total_rate:
+        parts.append("no held-out case was violated before, so they cannot tell")
+    elif not goal.reached(before, after):
         parts.append(f"{goal.times:g} times lower was asked for")
         parts.append(_conflict(goal, rounds))
     return "; ".join(parts)
@@ -62,7 +66,9 @@ def statement(
 def _change(before: Evaluation, after: Evaluation) -> str:
     rates = [100 * s.total_rate / max(1, len(s.rates)) for s in (before, after)]
     lost = 100 * (before.accuracy.value - after.accuracy.value)
-    change = f"{lost:.2f} points lower" if lost > 0 else f"{-lost:.2f} points higher"
+    change = (
+        f"{lost:.2f} points lower" if lost > 0 else f"{abs(lost):.2f} points higher"
+    )
     how = "none are left"
     if after.total_rate:
         times = before.total_rate / after.total_rate

@@ -84,13 +84,18 @@ class SpecLoss:
                 return sum(self._loss(side) for side in parts)
             case core.Logic(operator="==>", left=left, right=right):
                 return self._implied(left, right)
-            case core.Compare(operator="<=" | ">="):
+            case core.Compare(operator="<=" | ">=" | "=="):
                 sides = self._value(expr.left), self._value(expr.right)
-                low, high = sides if expr.operator == "<=" else sides[::-1]
-                if _are_alike(low, high):
+                low, high = sides[::-1] if expr.operator == ">=" else sides
+                if _are_alike(low, high) and expr.operator != "==":
                     return self._ordered(low, high)
+                if _are_alike(low, high):
+                    return self._margin_loss(expr) + self._apart(low, high)
             case _:
                 pass
+        return self._margin_loss(expr)
+
+    def _margin_loss(self, expr: core.Expr) -> Tensor:
         return self._fault(self.wanted - self._margin(expr))
 
     def _fault(self, missing: Tensor) -> Tensor:
@@ -112,6 +117,11 @@ class SpecLoss:
         order = np.argsort(low.values[0]).tolist()
         steps = [c.scores[:, order].diff(dim=1) for c in (low, high)]
         return self._fault(self.wanted + steps[0] - steps[1]).sum(dim=1)
+
+    def _apart(self, one: Choice, other: Choice) -> Tensor:
+        """Return how far two answers prefer each class differently, as shares of one."""
+        shares = [c.scores.softmax(dim=1) for c in (one, other)]
+        return (shares[0] - shares[1]).square().sum(dim=1)
 
     def _margin(self, expr: core.Expr) -> Tensor:
         if self._is_hard(expr):

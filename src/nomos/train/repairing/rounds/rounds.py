@@ -158,24 +158,31 @@ class Rounds:
     def _rank(self, first: Round, one: Round) -> tuple[int, float, float]:
         """Return how good a round is, the lowest for the best.
 
-        First those that reach the goal, then those that might if it were not for chance,
-        then the first model and those that are clearly better than it, then all others.
+        First those that reach the goal with accuracy to spare, for other records will
+        differ; then those that just reach it; then those that are clearly better than
+        the first model and cost little; then those that reach it if their loss of
+        accuracy is chance; then the first model; then all others.
         """
         before, after = first.evaluation, one.evaluation
-        sure = self.goal.allows(before, after)
-        maybe = self.goal.allows(before, after, one.noise)
-        better = after.total_rate < _CLEARLY * before.total_rate or one is first
-        better = better and not self.goal.worse(before, after)
-        group = 2 if sure and better else 3
-        if maybe and self.goal.reached(before, after):
-            group = 0 if sure else 1
+        spare = -self.goal.points / 2
+        worse = self.goal.worse(before, after)
+        better = after.total_rate < _CLEARLY * before.total_rate and not worse
+        reached = self.goal.reached(before, after)
+        ways = (
+            reached and self.goal.allows(before, after, spare),
+            reached and self.goal.allows(before, after),
+            better and self.goal.allows(before, after),
+            reached and self.goal.allows(before, after, one.noise),
+            one is first,
+            True,
+        )
+        group = ways.index(True)
         # Beyond a point, the next cases will differ by more than two rounds do.
         enough = before.total_rate / self.goal.times / _BEYOND
         return group, max(enough, after.total_rate), -after.accuracy.value
 
     def _is_allowed(self, rounds: Sequence[Round]) -> bool:
-        first, last = rounds[0].evaluation, rounds[-1]
-        return self.goal.allows(first, last.evaluation, last.noise)
+        return self.goal.allows(rounds[0].evaluation, rounds[-1].evaluation)
 
     def _stop(self, progress: RoundProgress) -> str:
         first, last = progress.rounds[0], progress.rounds[-1]
@@ -185,8 +192,9 @@ class Rounds:
         enough = rate <= wanted / self.goal.times / _BEYOND
         if enough and self._rank(first, last)[0] == 0:
             return "the goal is reached" if rate else "no violation is left"
-        if last.number - progress.best >= _PATIENCE:
-            return f"{_PATIENCE} rounds brought no better model"
+        patience = _PATIENCE if progress.best else 2 * _PATIENCE
+        if last.number - progress.best >= patience:
+            return f"{patience} rounds brought no better model"
         if last.number >= self.goal.rounds:
             return f"{last.number} rounds are over"
         return ""
@@ -200,7 +208,7 @@ class Rounds:
         if last.number == 0:
             return dict(last.weights)
         if not self._is_allowed(progress.rounds):
-            return {name: weight / 2**0.5 for name, weight in last.weights.items()}
+            return {name: weight / 2 for name, weight in last.weights.items()}
         weights = {}
         for name, weight in last.weights.items():
             wanted = first.evaluation.rates[name].value / self.goal.times / 2

@@ -61,6 +61,7 @@ class FineTuner:
         self.module = module
         self.name = name
         self._write = write
+        self._first = b""  # the weights before the first round
         self._before: Any = None  # the outputs of the first model on the training rows
         self._answering: dict[str, Answering] = {}  # of the domain's functions
         if not any(p.requires_grad for p in module.parameters()):
@@ -88,6 +89,7 @@ class FineTuner:
 
     def begin(self, function: str, rows: Any, answers: Any, labels: Any) -> None:
         """Take note of what the model says before the first round, and how."""
+        self._first = self.snapshot()
         with _one_thread(0):
             self._before = self._outputs(rows)
         self._answering[function] = find_answering(function, self._before, answers)
@@ -107,8 +109,10 @@ class FineTuner:
         return found
 
     def train(self, data: RoundData, told: Callable[[float], None]) -> None:
-        """Train for one round."""
+        """Train for one round; after one that cost too much, from the first weights."""
         torch = self._torch
+        if data.is_costly:
+            self.restore(self._first)
         with _one_thread(data.seed):
             rows = self._tensor(data.rows)
             labels = _DataLoss(
