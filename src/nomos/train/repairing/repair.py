@@ -21,6 +21,7 @@ from nomos.train.repairing.judging.evaluate import (
     Evaluation,
     Property,
     SwappableModel,
+    noise_of,
     on_records,
 )
 from nomos.train.repairing.judging.function import find_function
@@ -227,6 +228,7 @@ class Repairing:
         """Judge, train round by round, judge again, and write the model."""
         plan = self.plan
         before = self._judge()
+        self._first_right = self.held_out.right(self.function)
         listener.begun(self)
         rounds = Rounds(
             Bench(self.properties, self.domain, self.parts.training),
@@ -293,17 +295,19 @@ class Repairing:
         after, path = before, None
         self.trainer.restore(progress.best_state)
         self.swappable.model = self.original
-        refused = ""
+        refused, verdict = "", verdict_on(before, before, goal, 0)
         if chosen:
             path = self._written()
             after = self._judge()
-            if verdict_on(before, after, goal, chosen) == "not repaired":
+            noise = noise_of(self._first_right, self.held_out.right(self.function))
+            verdict = verdict_on(before, after, goal, chosen, noise)
+            if verdict == "not repaired":
                 refused = why_not_kept(before, after, goal)
                 self._forget(path)
                 after, path, chosen = before, None, 0
         tried = progress.rounds if before.total_rate or len(progress.rounds) > 1 else []
         return Repair(
-            verdict_on(before, after, goal, chosen),
+            verdict,
             refused or statement(before, after, goal, tried, chosen),
             before,
             after,

@@ -13,16 +13,23 @@ _MUCH = 0.5  # of the rate before: a round below this has lowered it, at whateve
 
 
 def verdict_on(
-    before: Evaluation, after: Evaluation, goal: Goal, chosen: int
+    before: Evaluation,
+    after: Evaluation,
+    goal: Goal,
+    chosen: int,
+    noise: float = 0.0,
 ) -> Verdict:
-    """Judge a repair by how the first and the chosen model stand on held-out records."""
+    """Judge a repair by the first and the chosen model on held-out records.
+
+    `noise` is the standard error of the change in accuracy, in points.
+    """
     if chosen == 0:
         return "not repaired" if before.total_rate else "clean"
-    if goal.worse(before, after) or not goal.allows(before, after):
+    if goal.worse(before, after) or not goal.allows(before, after, noise):
         return "not repaired"
     if not before.total_rate:  # held-out cases cannot tell
         return "improved"
-    if goal.reached(before, after):
+    if goal.reached(before, after) and goal.allows(before, after):
         return "repaired"
     return "improved" if after.total_rate < before.total_rate else "not repaired"
 
@@ -33,9 +40,7 @@ def why_not_kept(before: Evaluation, after: Evaluation, goal: Goal) -> str:
     if higher := goal.worse(before, after):
         parts.append(f"violated more often than before: {', '.join(higher)}")
     if not goal.allows(before, after):
-        parts.append(
-            f"more than the {goal.points:g} points of accuracy that may be lost"
-        )
+        parts.append(_too_much(goal))
     return (
         "no model was kept: the best one of the rounds did not hold what it promised "
         f"on held-out records: {'; '.join(parts)}"
@@ -55,12 +60,18 @@ def statement(
     if chosen == 0:
         return f"no model was kept: {_conflict(goal, rounds)}"
     parts = [_change(before, after)]
+    if not goal.allows(before, after):
+        parts.append(f"{_too_much(goal)}, though by no more than chance can give")
     if not before.total_rate:
         parts.append("no held-out case was violated before, so they cannot tell")
     elif not goal.reached(before, after):
         parts.append(f"{goal.times:g} times lower was asked for")
         parts.append(_conflict(goal, rounds))
     return "; ".join(parts)
+
+
+def _too_much(goal: Goal) -> str:
+    return f"more than the {goal.points:g} points of accuracy that may be lost"
 
 
 def _change(before: Evaluation, after: Evaluation) -> str:

@@ -191,6 +191,14 @@ class Bench:
         return np.array([equal(answer, label) for answer, label in pairs])
 
 
+def noise_of(before: Array, after: Array) -> float:
+    """Return the standard error of a change in accuracy, in points.
+
+    Answers that became right or wrong come and go by chance, one by one.
+    """
+    return float(100 * (before != after).sum() ** 0.5 / len(before))
+
+
 def on_records(domain: Domain, records: Records) -> Domain:
     """Return a domain that draws from these records; all else is the domain's own."""
     other = copy.copy(domain)

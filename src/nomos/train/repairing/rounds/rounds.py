@@ -25,6 +25,7 @@ from nomos.train.repairing.judging.evaluate import (
     Share,
     SwappableModel,
     answered,
+    noise_of,
 )
 from nomos.train.repairing.trainers.trainer import RoundData, Trainer
 
@@ -124,6 +125,8 @@ class Rounds:
             self.answers = answered(bench.domain, function, items)
         self.rows = joined_rows(heard)
         self._first_right = look.right(function)
+        # In points: of few records, a single one is more than may be lost.
+        self._one_record = 100 / len(look.records)
 
     def run(
         self, progress: RoundProgress, told: Callable[[int, float], None]
@@ -170,8 +173,8 @@ class Rounds:
         reached = self.goal.reached(before, after)
         ways = (
             reached and self.goal.allows(before, after, spare),
-            reached and self.goal.allows(before, after),
-            better and self.goal.allows(before, after),
+            reached and self.goal.allows(before, after, self._one_record),
+            better and self.goal.allows(before, after, self._one_record),
             reached and self.goal.allows(before, after, one.noise),
             one is first,
             True,
@@ -182,7 +185,8 @@ class Rounds:
         return group, max(enough, after.total_rate), -after.accuracy.value
 
     def _is_allowed(self, rounds: Sequence[Round]) -> bool:
-        return self.goal.allows(rounds[0].evaluation, rounds[-1].evaluation)
+        first, last = rounds[0].evaluation, rounds[-1].evaluation
+        return self.goal.allows(first, last, self._one_record)
 
     def _stop(self, progress: RoundProgress) -> str:
         first, last = progress.rounds[0], progress.rounds[-1]
@@ -221,9 +225,7 @@ class Rounds:
         evaluation = self.look.estimate(
             self.function, seed=seed_of(self.seed, "look"), budget=_LOOKED_AT
         )
-        # Answers that became right or wrong come and go by chance, one by one.
-        changed = int((self.look.right(self.function) != self._first_right).sum())
-        noise = 100 * changed**0.5 / len(self._first_right)
+        noise = noise_of(self._first_right, self.look.right(self.function))
         return Round(number, evaluation, weights, noise)
 
     def _data(

@@ -94,8 +94,9 @@ class Retrainer:
             constraint = self._constraint(cases)
             if isinstance(constraint, Monotone) and constraint.column in contradicted:
                 found[name] = (
-                    "another spec asks for the opposite: the answer would have to rise "
-                    f"and to fall with {self._named(data, cases)}, so no constraint is set"
+                    "a spec asks for the opposite of another: the answer would have to "
+                    f"rise and to fall with {self._named(data, cases)}, so no constraint "
+                    "is set"
                 )
             elif isinstance(constraint, Monotone):
                 how = "rise" if constraint.direction > 0 else "fall"
