@@ -31,6 +31,7 @@ from nomos.train.repairing.cases.drawn import TrainingCases, Untrainable, draw_c
 from nomos.train.repairing.cases.labels import holds, satisfying
 from nomos.train.repairing.judging.data import read_records, split
 from nomos.train.repairing.judging.evaluate import Evaluation, Share, SwappableModel
+from nomos.train.repairing.judging.overlap import check_apart
 from nomos.train.repairing.judging.records import Records
 from nomos.train.repairing.rounds.checkpoint import Checkpoint
 from nomos.train.repairing.rounds.rounds import Goal, Round, RoundProgress, seed_of
@@ -226,6 +227,46 @@ def test_judging_on_what_is_trained_on_is_refused() -> None:
         split(Numbers(), given, seed=0)
     parts = split(Numbers(), given, seed=0, allow_overlap=True)
     assert "may be those of records that were trained on" in parts.warning
+
+
+def flags(count: int, seed: int) -> Records:
+    """Return records of four flags: of sixteen kinds, so that all look alike."""
+    rng = np.random.default_rng(seed)
+    return Records(rng.integers(0, 2, (count, 4)), rng.integers(0, 2, count))
+
+
+def test_records_that_look_alike_are_an_honest_split() -> None:
+    warning = check_apart(flags(2000, 1), flags(300, 2), "Flags", allow=False)
+    assert "look like records to train on" in warning
+
+
+@pytest.mark.parametrize(
+    ("training", "inputs", "why"),
+    [
+        (flags(500, 1), flags(500, 1).take(np.arange(200, 400)), "in the same order"),
+        (
+            Records(np.arange(40.0).reshape(20, 2), list(range(20))),
+            Records(np.arange(40.0).reshape(20, 2)[::-1].copy(), list(range(20))[::-1]),
+            "where 0 % would be by chance",
+        ),
+    ],
+)
+def test_records_that_are_found_again_are_refused(
+    training: Records, inputs: Records, why: str
+) -> None:
+    with pytest.raises(DomainError, match=why):
+        check_apart(training, inputs, "Flags", allow=False)
+
+
+def test_rows_of_one_table_are_told_apart_by_where_they_lie() -> None:
+    table, labels = np.zeros((100, 3)), np.zeros(100)
+    even, odd = (Records(table[at::2], labels[at::2]) for at in (0, 1))
+    with pytest.raises(DomainError, match="50 of 50 inputs are records to train on th"):
+        check_apart(Records(table, labels), odd, "Flags", allow=False)
+    with pytest.raises(DomainError, match="in the same order"):  # all zeros are alike
+        check_apart(even, odd, "Flags", allow=False)
+    table[:] = np.random.default_rng(0).normal(size=table.shape)
+    assert check_apart(even, odd, "Flags", allow=False) == ""
 
 
 def test_too_few_records_are_refused() -> None:
