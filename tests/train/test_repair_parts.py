@@ -297,6 +297,7 @@ def test_a_repair_is_judged_by_rates_and_accuracy() -> None:
     assert verdict_on(before, evaluation(78, a=10, b=0), goal, 1) == "not repaired"
     assert verdict_on(before, evaluation(78, a=10, b=0), goal, 1, noise=1) == "improved"
     assert verdict_on(before, evaluation(80, a=11, b=0), goal, 1) == "improved"
+    assert verdict_on(before, evaluation(80, a=95, b=0), goal, 1) == "not repaired"
     assert verdict_on(before, evaluation(80, a=0, b=1), goal, 1) == "repaired"
     assert verdict_on(before, evaluation(80, a=0, b=9), goal, 1) == "not repaired"
     assert verdict_on(before, evaluation(80, a=200, b=0), goal, 1) == "not repaired"

@@ -31,7 +31,7 @@ def verdict_on(
         return "improved"
     if goal.reached(before, after) and goal.allows(before, after):
         return "repaired"
-    return "improved" if after.total_rate < before.total_rate else "not repaired"
+    return "improved" if goal.better(before, after) else "not repaired"
 
 
 def why_not_kept(before: Evaluation, after: Evaluation, goal: Goal) -> str:
@@ -41,6 +41,8 @@ def why_not_kept(before: Evaluation, after: Evaluation, goal: Goal) -> str:
         parts.append(f"violated more often than before: {', '.join(higher)}")
     if not goal.allows(before, after):
         parts.append(_too_much(goal))
+    if not goal.better(before, after):
+        parts.append("no spec is violated less often by more than chance gives")
     return (
         "no model was kept: the best one of the rounds did not hold what it promised "
         f"on held-out records: {'; '.join(parts)}"

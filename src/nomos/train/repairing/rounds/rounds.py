@@ -56,6 +56,12 @@ class Goal:
         wanted = before.total_rate / self.times
         return after.total_rate <= wanted and not self.worse(before, after)
 
+    def better(self, before: Evaluation, after: Evaluation) -> bool:
+        """Tell whether the specs are broken less often, one of them by more than chance."""
+        return after.total_rate < before.total_rate and any(
+            _is_higher(after.rates[name], rate) for name, rate in before.rates.items()
+        )
+
     def worse(self, before: Evaluation, after: Evaluation) -> list[str]:
         """Return the specs that are broken more often than before, by more than chance."""
         return [
