@@ -45,7 +45,11 @@ def make_trainer(model: Any, *, trust: bool) -> Trainer:
                 f"{text} is served elsewhere, so it cannot be trained here; repair its "
                 "file and serve that"
             )
-    format = recognise(path)
+    return _of_file(path, trust=trust)
+
+
+def _of_file(path: Path, *, trust: bool) -> Trainer:
+    text, format = str(path), recognise(path)
     if format is Format.ONNX:
         from nomos.train.repairing.trainers.onnx_network import load_network
 
