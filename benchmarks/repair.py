@@ -31,7 +31,6 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # before numpy and torch are impo
 from nomos.train.repairing.judging.evaluate import Bench, Evaluation, Share
 from nomos.train.repairing.judging.records import Records
 from nomos.train.repairing.repair import Repair, load_properties, repair
-from nomos.train.repairing.rounds.rounds import Goal as RepairGoal
 
 CASES = Path(__file__).parents[1] / "casestudies"
 TABLES = Path(__file__).parent / "repairs"
@@ -148,7 +147,7 @@ def goal_line(title: str, goal: Goal, first: Evaluation, last: Evaluation) -> st
     before, after = (mean(evaluation, violated) for evaluation in (first, last))
     right = [100 * evaluation.accuracy.value for evaluation in (first, last)]
     lost = right[0] - right[1]
-    worse = RepairGoal().worse(first, last)  # by more than chance
+    worse = [n for n, rate in first.rates.items() if last.rates[n].value > rate.value]
     reached = before >= goal.times * after and lost <= goal.points + 1e-9
     times = f"{before / after:.1f}" if after else "none left"
     wanted = f"{goal.times:g} times, {goal.points:g} points"
