@@ -16,14 +16,25 @@ from nomos.engine.engine import Engine
 from nomos.engine.program import Program
 from nomos.errors import DomainError, StoreError
 from nomos.lang.checking.check import check
-from nomos.train.repairing.answers import Labels, Number, Threshold, find_answering
-from nomos.train.repairing.cases import NoMeaning, TrainingCases, draw_cases
-from nomos.train.repairing.data import Records, read_records, split
-from nomos.train.repairing.judge import Share, StandIn, Standing
-from nomos.train.repairing.labels import holds, satisfying
-from nomos.train.repairing.monotone import Monotone, find_monotone
-from nomos.train.repairing.rounds import Goal, Round, RoundProgress, seed_of
-from nomos.train.repairing.store import Checkpoint
+from nomos.train.repairing.cases.answers import (
+    Labels,
+    Number,
+    Threshold,
+    find_answering,
+)
+from nomos.train.repairing.cases.constraints import (
+    Independent,
+    Monotone,
+    find_constraint,
+)
+from nomos.train.repairing.cases.drawn import TrainingCases, Untrainable, draw_cases
+from nomos.train.repairing.cases.labels import holds, satisfying
+from nomos.train.repairing.judging.data import read_records, split
+from nomos.train.repairing.judging.evaluate import Evaluation, Share, SwappableModel
+from nomos.train.repairing.judging.overlap import check_apart
+from nomos.train.repairing.judging.records import Records
+from nomos.train.repairing.rounds.checkpoint import Checkpoint
+from nomos.train.repairing.rounds.rounds import Goal, Round, RoundProgress, seed_of
 from nomos.train.repairing.verdict import statement, verdict_on
 
 
@@ -70,9 +81,9 @@ def drawn(
     checked = check(Source("spec.nom", text), "spec", offer_of(Numbers))
     assert checked.spec is not None, [d.message for d in checked.diagnostics]
     domain = Numbers()
-    stand_in = domain.model = StandIn(Rule())
+    swappable = domain.model = SwappableModel(Rule())
     engine = Engine(Program(checked.spec, domain))
-    return draw_cases(engine, stand_in, seed=1, count=200)
+    return draw_cases(engine, swappable, seed=1, count=200)
 
 
 def test_drawn_cases_have_what_the_model_was_asked_and_who_failed() -> None:
@@ -114,7 +125,7 @@ def test_of_what_cannot_be_told_apart_only_the_failing_cases_are_known(
 
 
 def test_a_block_that_asks_now_more_and_now_less_has_no_meaning() -> None:
-    with pytest.raises(NoMeaning, match="loops or branches"):
+    with pytest.raises(Untrainable, match="loops or branches"):
         drawn("{ d1 = grade(x1)\n d2 = grade(x2) if x1[0] < 50 else -1 }")
 
 
@@ -127,16 +138,18 @@ def test_a_block_that_asks_now_more_and_now_less_has_no_meaning() -> None:
         ("d1 <= d2", "x1[b := x1.b - randInt(1, 9)]", Monotone(1, -1)),
         ("d1 ==> d2", "x1[b := x1.b + 1]", Monotone(1, 1)),
         ("d1 < d2", "x1[a := x1.a + 1]", None),
-        ("d1 == d2", "x1[a := x1.a + 1]", None),
+        ("d1 == d2", "x1[a := x1.a + 1]", Independent((0,))),
+        ("d1 == d2", "x1[a := x1.a + 1][b := 5]", None),
+        ("d1 != d2", "x1[a := x1.a + 1]", None),
         ("d1 <= d2 + 1", "x1[a := x1.a + 1]", None),
         ("d1 <= d2", "x1[a := x1.a + 1][b := 5]", None),
         ("d1 <= d2", "x1[a := x1.a + randInt(0, 2) - 1]", None),
     ],
 )
-def test_monotonicity_is_told_from_other_specs(
-    ensures: str, changed: str, expected: Monotone | None
+def test_constraints_are_told_from_other_specs(
+    ensures: str, changed: str, expected: Monotone | Independent | None
 ) -> None:
-    assert find_monotone(drawn(ensures, changed)) == expected
+    assert find_constraint(drawn(ensures, changed)) == expected
 
 
 FORMULAS = [
@@ -184,7 +197,7 @@ def test_how_answers_follow_from_outputs_is_seen() -> None:
     above = find_answering("f", one, [0, 1, 0, 1])
     assert isinstance(above, Threshold)
     assert above.at == pytest.approx(0.5)
-    with pytest.raises(NoMeaning, match="how `f` answers cannot be seen"):
+    with pytest.raises(Untrainable, match="how `f` answers cannot be seen"):
         find_answering("f", scores, [0, 1, 2, 1])
 
 
@@ -210,10 +223,50 @@ def _parts(parts: Any) -> tuple[Records, Records, Records]:
 
 def test_judging_on_what_is_trained_on_is_refused() -> None:
     given = Records(Numbers().inputs(), Numbers().labels())
-    with pytest.raises(
-        DomainError, match="most inputs of Numbers are among the records"
-    ):
+    with pytest.raises(DomainError, match=r"in the same order .*--allow-overlap"):
         split(Numbers(), given, seed=0)
+    parts = split(Numbers(), given, seed=0, allow_overlap=True)
+    assert "may be those of records that were trained on" in parts.warning
+
+
+def flags(count: int, seed: int) -> Records:
+    """Return records of four flags: of sixteen kinds, so that all look alike."""
+    rng = np.random.default_rng(seed)
+    return Records(rng.integers(0, 2, (count, 4)), rng.integers(0, 2, count))
+
+
+def test_records_that_look_alike_are_an_honest_split() -> None:
+    warning = check_apart(flags(2000, 1), flags(300, 2), "Flags", allow=False)
+    assert "look like records to train on" in warning
+
+
+@pytest.mark.parametrize(
+    ("training", "inputs", "why"),
+    [
+        (flags(500, 1), flags(500, 1).take(np.arange(200, 400)), "in the same order"),
+        (
+            Records(np.arange(40.0).reshape(20, 2), list(range(20))),
+            Records(np.arange(40.0).reshape(20, 2)[::-1].copy(), list(range(20))[::-1]),
+            "where 0 % would be by chance",
+        ),
+    ],
+)
+def test_records_that_are_found_again_are_refused(
+    training: Records, inputs: Records, why: str
+) -> None:
+    with pytest.raises(DomainError, match=why):
+        check_apart(training, inputs, "Flags", allow=False)
+
+
+def test_rows_of_one_table_are_told_apart_by_where_they_lie() -> None:
+    table, labels = np.zeros((100, 3)), np.zeros(100)
+    even, odd = (Records(table[at::2], labels[at::2]) for at in (0, 1))
+    with pytest.raises(DomainError, match="50 of 50 inputs are records to train on th"):
+        check_apart(Records(table, labels), odd, "Flags", allow=False)
+    with pytest.raises(DomainError, match="in the same order"):  # all zeros are alike
+        check_apart(even, odd, "Flags", allow=False)
+    table[:] = np.random.default_rng(0).normal(size=table.shape)
+    assert check_apart(even, odd, "Flags", allow=False) == ""
 
 
 def test_too_few_records_are_refused() -> None:
@@ -231,50 +284,53 @@ def test_records_are_read_from_a_table_by_the_schema(tmp_path: Path) -> None:
         read_records(table, "rsk", Numbers())
 
 
-def standing(right: int, **rates: int) -> Standing:
-    return Standing(
+def evaluation(right: int, **rates: int) -> Evaluation:
+    return Evaluation(
         Share(right, 100), {name: Share(count, 1000) for name, count in rates.items()}
     )
 
 
 def test_a_repair_is_judged_by_rates_and_accuracy() -> None:
     goal = Goal(times=10, points=1)
-    before = standing(80, a=100, b=0)
-    assert verdict_on(before, standing(79, a=10, b=0), goal, 1) == "repaired"
-    assert verdict_on(before, standing(78, a=10, b=0), goal, 1) == "improved"
-    assert verdict_on(before, standing(80, a=11, b=0), goal, 1) == "improved"
-    assert verdict_on(before, standing(80, a=0, b=9), goal, 1) == "improved"
-    assert verdict_on(before, standing(80, a=200, b=0), goal, 1) == "not repaired"
+    before = evaluation(80, a=100, b=0)
+    assert verdict_on(before, evaluation(79, a=10, b=0), goal, 1) == "repaired"
+    assert verdict_on(before, evaluation(78, a=10, b=0), goal, 1) == "not repaired"
+    assert verdict_on(before, evaluation(78, a=10, b=0), goal, 1, noise=1) == "improved"
+    assert verdict_on(before, evaluation(80, a=11, b=0), goal, 1) == "improved"
+    assert verdict_on(before, evaluation(80, a=95, b=0), goal, 1) == "not repaired"
+    assert verdict_on(before, evaluation(80, a=0, b=1), goal, 1) == "repaired"
+    assert verdict_on(before, evaluation(80, a=0, b=9), goal, 1) == "not repaired"
+    assert verdict_on(before, evaluation(80, a=200, b=0), goal, 1) == "not repaired"
     assert verdict_on(before, before, goal, 0) == "not repaired"
-    assert verdict_on(standing(80, a=0), standing(80, a=0), goal, 0) == "clean"
+    assert verdict_on(evaluation(80, a=0), evaluation(80, a=0), goal, 0) == "clean"
 
 
-def rounds(*standings: Standing) -> list[Round]:
+def rounds(*standings: Evaluation) -> list[Round]:
     return [Round(number, one, {}) for number, one in enumerate(standings)]
 
 
 def test_what_stood_in_the_way_is_said() -> None:
-    goal, before = Goal(times=10, points=1), standing(80, up=100, down=100)
-    price = rounds(before, standing(60, up=0, down=0))
+    goal, before = Goal(times=10, points=1), evaluation(80, up=100, down=100)
+    price = rounds(before, evaluation(60, up=0, down=0))
     said = statement(before, before, goal, price, 0)
-    assert "cannot be had together" in said
+    assert "the specs may ask for what the data deny" in said
     assert "cost 20.0 points of accuracy (allowed: 1)" in said
-    against = rounds(before, standing(80, up=10, down=300))
+    against = rounds(before, evaluation(80, up=10, down=300))
     said = statement(before, before, goal, against, 0)
     assert "in round 1, `up` from 10 % to 1 % and `down` from 10 % to 30 %" in said
-    lucky = rounds(before, standing(80, up=0, down=0))
-    said = statement(before, standing(80, up=50, down=50), goal, lucky, 1)
+    lucky = rounds(before, evaluation(80, up=0, down=0))
+    said = statement(before, evaluation(80, up=50, down=50), goal, lucky, 1)
     assert "10 times lower was asked for; on the other inputs" in said
-    stuck = rounds(before, standing(80, up=90, down=95))
+    stuck = rounds(before, evaluation(80, up=90, down=95))
     said = statement(before, before, goal, stuck, 0)
-    assert "could not lower the rate of up, down by half" in said
+    assert "did not lower the rate of up, down by half, which does not say" in said
 
 
 def test_a_checkpoint_gives_back_what_was_saved(tmp_path: Path) -> None:
     checkpoint = Checkpoint(tmp_path / "repair")
     assert checkpoint.load() == RoundProgress()
-    one = Round(0, standing(80, a=5), {"a": 2.0})
-    two = Round(1, standing(81, a=0), {"a": 4.0}, noise=0.5)
+    one = Round(0, evaluation(80, a=5), {"a": 2.0})
+    two = Round(1, evaluation(81, a=0), {"a": 4.0}, noise=0.5)
     checkpoint.save(RoundProgress([one], 0, b"first", b"first"))
     progress = RoundProgress([one, two], 1, b"second", b"second", "done")
     checkpoint.save(progress)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from contextlib import ExitStack
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -77,6 +78,11 @@ _PIPE_WIDTH = 120  # of tables where no terminal says how wide it is
     help="Load a model's file even if that runs code from it, as with a pickle.",
 )
 @click.option(
+    "--allow-overlap",
+    is_flag=True,
+    help="Go on, with a warning, where inputs seem to be records to train on.",
+)
+@click.option(
     "--json",
     "json_file",
     type=ReportPath(),
@@ -125,9 +131,9 @@ def _repair(
     specs: tuple[str, ...], options: dict[str, Any], listener: RepairListener
 ) -> Repair:
     from nomos.models.load import trusting
-    from nomos.train.repairing.repair import repair
+    from nomos.train.repairing.repair import RepairPlan, repair
 
-    names = ("times", "points", "rounds", "budget", "seed", "out", "resume", "trust")
+    names = [f.name for f in fields(RepairPlan)]
     with ExitStack() as stack:
         if options["trust"]:
             stack.enter_context(trusting())
@@ -175,7 +181,7 @@ class _Screen:
             self.console.print(line, soft_wrap=True, markup=False)
 
     def _begun(self, repairing: Any) -> None:
-        self._say(f"{repairing.mender.how}: {repairing.parts.origin}")
+        self._say(f"{repairing.trainer.how}: {repairing.parts.origin}")
 
     def _step(self, number: int, part: float) -> None:
         title = f"round {number}"

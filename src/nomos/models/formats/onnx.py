@@ -55,12 +55,14 @@ class OnnxModel(OutputModel):
     of the highest score, or the number itself where there is only one for each row.
     """
 
-    def __init__(self, path: Path, *, threads: int = 1) -> None:
+    def __init__(
+        self, path: Path, *, threads: int = 1, content: bytes | None = None
+    ) -> None:
         super().__init__(str(path))
         # Before the import: it would write an id of the machine into the user's cache.
         os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
         onnxruntime = need("onnxruntime", extra="onnx", what="ONNX models")
-        if not path.is_file():
+        if content is None and not path.is_file():
             raise ModelError(f"there is no model file {path}")
         options = onnxruntime.SessionOptions()
         # One thread: small models lose more to hand-over than they win, and the
@@ -69,7 +71,7 @@ class OnnxModel(OutputModel):
         options.log_severity_level = 4
         try:
             self._session = onnxruntime.InferenceSession(
-                str(path), options, providers=_providers(onnxruntime)
+                content or str(path), options, providers=_providers(onnxruntime)
             )
         except ModelError:
             raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,20 +17,37 @@ from nomos.models.load import load_model, standing_in
 from nomos.results.result import Proof
 from nomos.runner.project.naming import model_name, project_root
 from nomos.store.store import FOLDER
-from nomos.train.repairing.data import Parts, Records, read_records, split
-from nomos.train.repairing.function import find_function
-from nomos.train.repairing.judge import Bench, Property, StandIn, Standing, on_records
-from nomos.train.repairing.kinds import check_same, make_mender, repaired_path
-from nomos.train.repairing.rounds import (
+from nomos.train.repairing.judging.data import Parts, read_records, split
+from nomos.train.repairing.judging.evaluate import (
+    Bench,
+    Evaluation,
+    Property,
+    SwappableModel,
+    noise_of,
+    on_records,
+)
+from nomos.train.repairing.judging.function import find_function
+from nomos.train.repairing.judging.records import Records
+from nomos.train.repairing.rounds.checkpoint import Checkpoint, repair_key
+from nomos.train.repairing.rounds.rounds import (
     Goal,
-    Mender,
     Round,
     RoundProgress,
     Rounds,
     seed_of,
 )
-from nomos.train.repairing.store import Checkpoint, repair_key
-from nomos.train.repairing.verdict import Verdict, statement, verdict_on
+from nomos.train.repairing.trainers.choose import (
+    check_same,
+    make_trainer,
+    repaired_path,
+)
+from nomos.train.repairing.trainers.trainer import Trainer
+from nomos.train.repairing.verdict import (
+    Verdict,
+    statement,
+    verdict_on,
+    why_not_kept,
+)
 from nomos.verify import NotProvable, ProofOptions, Prover
 from nomos.verify.prove import open_proof
 
@@ -50,6 +68,7 @@ class RepairPlan:
         out: The file to write; beside the original, as NAME.repaired, by default.
         resume: Go on where the same repair was killed.
         trust: Load files that can run code, such as pickles.
+        allow_overlap: Go on where inputs seem to be records to train on.
     """
 
     times: float = 10.0
@@ -60,6 +79,7 @@ class RepairPlan:
     out: Path | None = None
     resume: bool = False
     trust: bool = False
+    allow_overlap: bool = False
 
     @property
     def goal(self) -> Goal:
@@ -73,8 +93,8 @@ class Repair:
 
     verdict: Verdict
     statement: str
-    before: Standing
-    after: Standing
+    before: Evaluation
+    after: Evaluation
     rounds: tuple[Round, ...]
     chosen: int  # the round whose model was kept; 0: the first model
     how: str
@@ -122,8 +142,12 @@ def repair(
     """
     given = [specs] if isinstance(specs, str | Path) else list(specs)
     properties = load_properties([str(one) for one in given])
-    repairing = Repairing(properties, model, data, settings or {}, RepairPlan(**plan))
-    return repairing.run(listener or RepairListener())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the libraries: Nomos warns in its notes
+        repairing = Repairing(
+            properties, model, data, settings or {}, RepairPlan(**plan)
+        )
+        return repairing.run(listener or RepairListener())
 
 
 def load_properties(specs: Sequence[str]) -> list[Property]:
@@ -159,15 +183,20 @@ class Repairing:
         self.is_file = isinstance(model, str | Path)
         self.name = str(model) if self.is_file else _AT_HAND
         self.path = self._path()
-        self.mender: Mender = make_mender(model, trust=plan.trust)
+        self.trainer: Trainer = make_trainer(model, trust=plan.trust)
         self.original = (
-            load_model(model, trust=plan.trust) if self.is_file else self.mender.model
+            load_model(model, trust=plan.trust) if self.is_file else self.trainer.model
         )
-        self.stand_in = StandIn(self.original)
+        self.swappable = SwappableModel(self.original)
         self.domain = self._domain()
-        self.parts: Parts = split(self.domain, self._records(data), plan.seed)
+        self.parts: Parts = split(
+            self.domain,
+            self._records(data),
+            plan.seed,
+            allow_overlap=plan.allow_overlap,
+        )
         training = on_records(self.domain, self.parts.training)
-        self.function = find_function(properties, training, self.stand_in)
+        self.function = find_function(properties, training, self.swappable)
         self.held_out = Bench(properties, self.domain, self.parts.held_out)
 
     def _path(self) -> Path | None:
@@ -183,9 +212,9 @@ class Repairing:
     def _domain(self) -> Domain:
         domain = self.properties[0].imported.domain
         assert domain is not None
-        with standing_in(self.name, self.stand_in.give):
+        with standing_in(self.name, self.swappable.give):
             built = build(domain, self.settings | {"model": self.name})
-        if not self.stand_in.taken:
+        if not self.swappable.taken:
             raise DomainError(
                 f"{domain.__name__} does not load its model with `nomos.load_model`, so "
                 "no other model can be put in its place; let its constructor call "
@@ -205,17 +234,20 @@ class Repairing:
         """Judge, train round by round, judge again, and write the model."""
         plan = self.plan
         before = self._judge()
+        self._first_right = self.held_out.right(self.function)
         listener.begun(self)
         rounds = Rounds(
             Bench(self.properties, self.domain, self.parts.training),
             Bench(self.properties, self.domain, self.parts.looked_at),
-            self.mender,
-            self.stand_in,
+            self.trainer,
+            self.swappable,
             self.function,
             (plan.goal, plan.seed),
         )
         rounds.needed = before.total_rate > 0
-        check_same(self.mender, self.original, rounds.rows, self.name)
+        if self.parts.warning:
+            rounds.notes["data"] = self.parts.warning
+        check_same(self.trainer, self.original, rounds.rows, self.name)
         progress = self._progress()
         if plan.resume and not progress.rounds:
             rounds.notes["--resume"] = "there was nothing to go on with: it began anew"
@@ -231,9 +263,9 @@ class Repairing:
             checkpoint.clear()
         return result
 
-    def _judge(self) -> Standing:
+    def _judge(self) -> Evaluation:
         seed = seed_of(self.plan.seed, "judge")
-        return self.held_out.standing(self.function, seed=seed, budget=self.plan.budget)
+        return self.held_out.evaluate(self.function, seed=seed, budget=self.plan.budget)
 
     def _progress(self) -> RoundProgress:
         checkpoint = self._checkpoint()
@@ -262,39 +294,46 @@ class Repairing:
         return Checkpoint(root / FOLDER / "repair" / key)
 
     def _finish(
-        self, before: Standing, rounds: Rounds, progress: RoundProgress
+        self, before: Evaluation, rounds: Rounds, progress: RoundProgress
     ) -> Repair:
         """Write the best model and judge what was written."""
         goal, chosen = self.plan.goal, progress.best
         after, path = before, None
-        self.mender.restore(progress.best_state)
-        self.stand_in.model = self.original
+        self.trainer.restore(progress.best_state)
+        self.swappable.model = self.original
+        refused, verdict = "", verdict_on(before, before, goal, 0)
         if chosen:
             path = self._written()
             after = self._judge()
+            noise = noise_of(self._first_right, self.held_out.right(self.function))
+            verdict = verdict_on(before, after, goal, chosen, noise)
+            if verdict == "not repaired":
+                refused = why_not_kept(before, after, goal)
+                self._forget(path)
+                after, path, chosen = before, None, 0
         tried = progress.rounds if before.total_rate or len(progress.rounds) > 1 else []
         return Repair(
-            verdict_on(before, after, goal, chosen),
-            statement(before, after, goal, tried, chosen),
+            verdict,
+            refused or statement(before, after, goal, tried, chosen),
             before,
             after,
             tuple(progress.rounds),
             chosen,
-            self.mender.how,
+            self.trainer.how,
             self.parts.origin,
             rounds.notes,
             path,
-            self.stand_in.model,
+            self.swappable.model,
             self._proofs(after),
         )
 
-    def _proofs(self, after: Standing) -> dict[str, Proof]:
+    def _proofs(self, after: Evaluation) -> dict[str, Proof]:
         """Prove what no held-out case breaks, where the domain says what its model is."""
         domain = self.properties[0].imported.domain
         assert domain is not None
         if not domain.verifies:
             return {}
-        with standing_in(self.name, lambda: self.stand_in.model):
+        with standing_in(self.name, lambda: self.swappable.model):
             built = build(domain, self.settings | {"model": self.name})
         found: dict[str, Proof] = {}
         options, prover = ProofOptions(seconds=_PROOF_S), None
@@ -310,19 +349,25 @@ class Repairing:
                 found[one.name] = open_proof(error, one.spec, options)
         return found
 
+    def _forget(self, path: Path | None) -> None:
+        """Take back a model that is worse than the first one."""
+        self.swappable.model = self.original
+        if path is not None:
+            path.unlink()
+
     def _written(self) -> Path | None:
         """Write the model and take it from there: what is judged is what is kept."""
         if self.path is None:
-            self.stand_in.model = self.mender.model
+            self.swappable.model = self.trainer.model
             return None
         try:
             with self.path.open("xb") as file:
-                file.write(self.mender.content())
+                file.write(self.trainer.content())
         except FileExistsError:
             raise NomosError(f"{self.path} exists and is not overwritten") from None
         except OSError as error:
             raise ModelError(f"{self.path} cannot be written: {error}") from error
         _, at, factory = self.name.rpartition("@")
         name = f"{self.path}@{factory}" if at else str(self.path)
-        self.stand_in.model = load_model(name, trust=True)
+        self.swappable.model = load_model(name, trust=True)
         return self.path

@@ -9,10 +9,10 @@ from rich import box
 from rich.table import Table
 
 from nomos.results.verdict import proof_text
-from nomos.train.repairing.judge import Share, Standing
+from nomos.train.repairing.judging.evaluate import Evaluation, Share
 from nomos.train.repairing.repair import Repair
-from nomos.train.repairing.rounds import Round
-from nomos.train.repairing.store import standing_data
+from nomos.train.repairing.rounds.checkpoint import evaluation_data
+from nomos.train.repairing.rounds.rounds import Round
 
 
 def percent(share: Share) -> str:
@@ -51,21 +51,21 @@ def proof_lines(result: Repair) -> list[str]:
 
 def round_line(done: Round) -> str:
     """Say in a line how the model stands after a round, where it is looked at."""
-    standing = done.standing
+    evaluation = done.evaluation
     broken = ", ".join(
         f"{name} {100 * rate.value:.2f} %"
-        for name, rate in standing.rates.items()
+        for name, rate in evaluation.rates.items()
         if rate.count
     )
     name = "before" if done.number == 0 else f"round {done.number}"
     return (
-        f"{name}: violations {_mean(standing):.3g} %, accuracy "
-        f"{100 * standing.accuracy.value:.2f} %" + (f" ({broken})" if broken else "")
+        f"{name}: violations {_mean(evaluation):.3g} %, accuracy "
+        f"{100 * evaluation.accuracy.value:.2f} %" + (f" ({broken})" if broken else "")
     )
 
 
-def _mean(standing: Standing) -> float:
-    return 100 * standing.total_rate / max(1, len(standing.rates))
+def _mean(evaluation: Evaluation) -> float:
+    return 100 * evaluation.total_rate / max(1, len(evaluation.rates))
 
 
 def repair_data(result: Repair) -> dict[str, Any]:
@@ -85,14 +85,14 @@ def repair_data(result: Repair) -> dict[str, Any]:
             {
                 "number": one.number,
                 "weights": dict(one.weights),
-                **standing_data(one.standing),
+                **evaluation_data(one.evaluation),
             }
             for one in result.rounds
         ],
     }
 
 
-def _with_intervals(standing: Standing) -> dict[str, Any]:
+def _with_intervals(evaluation: Evaluation) -> dict[str, Any]:
     def data(share: Share) -> dict[str, Any]:
         ends = share.interval if share.total else None
         return {
@@ -103,5 +103,5 @@ def _with_intervals(standing: Standing) -> dict[str, Any]:
             "high": None if ends is None else ends.high,
         }
 
-    rates = {name: data(rate) for name, rate in standing.rates.items()}
-    return {"accuracy": data(standing.accuracy), "rates": rates}
+    rates = {name: data(rate) for name, rate in evaluation.rates.items()}
+    return {"accuracy": data(evaluation.accuracy), "rates": rates}

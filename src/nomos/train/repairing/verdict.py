@@ -5,24 +5,56 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from nomos.train.repairing.judge import Standing
-from nomos.train.repairing.rounds import Goal, Round
+from nomos.train.repairing.judging.evaluate import Evaluation
+from nomos.train.repairing.rounds.rounds import Goal, Round
 
 Verdict = Literal["clean", "repaired", "improved", "not repaired"]
 _MUCH = 0.5  # of the rate before: a round below this has lowered it, at whatever cost
 
 
-def verdict_on(before: Standing, after: Standing, goal: Goal, chosen: int) -> Verdict:
-    """Judge a repair by how the first and the chosen model stand on held-out records."""
+def verdict_on(
+    before: Evaluation,
+    after: Evaluation,
+    goal: Goal,
+    chosen: int,
+    noise: float = 0.0,
+) -> Verdict:
+    """Judge a repair by the first and the chosen model on held-out records.
+
+    `noise` is the standard error of the change in accuracy, in points.
+    """
     if chosen == 0:
         return "not repaired" if before.total_rate else "clean"
+    if goal.worse(before, after) or not goal.allows(before, after, noise):
+        return "not repaired"
+    if not before.total_rate:  # held-out cases cannot tell
+        return "improved"
     if goal.reached(before, after) and goal.allows(before, after):
         return "repaired"
-    return "improved" if after.total_rate < before.total_rate else "not repaired"
+    return "improved" if goal.better(before, after) else "not repaired"
+
+
+def why_not_kept(before: Evaluation, after: Evaluation, goal: Goal) -> str:
+    """Say why the best model of all rounds was not kept: it failed on held-out records."""
+    parts = [_change(before, after)]
+    if higher := goal.worse(before, after):
+        parts.append(f"violated more often than before: {', '.join(higher)}")
+    if not goal.allows(before, after):
+        parts.append(_too_much(goal))
+    if not goal.better(before, after):
+        parts.append("no spec is violated less often by more than chance gives")
+    return (
+        "no model was kept: the best one of the rounds did not hold what it promised "
+        f"on held-out records: {'; '.join(parts)}"
+    )
 
 
 def statement(
-    before: Standing, after: Standing, goal: Goal, rounds: Sequence[Round], chosen: int
+    before: Evaluation,
+    after: Evaluation,
+    goal: Goal,
+    rounds: Sequence[Round],
+    chosen: int,
 ) -> str:
     """Say what came of a repair, and where it failed, why."""
     if not rounds:
@@ -31,23 +63,25 @@ def statement(
         return f"no model was kept: {_conflict(goal, rounds)}"
     parts = [_change(before, after)]
     if not goal.allows(before, after):
-        parts.append(
-            f"more than the {goal.points:g} points of accuracy that may be lost"
-        )
-    if not goal.reached(before, after):
-        higher = goal.worse(before, after)
-        if higher:
-            parts.append(f"violated more often than before: {', '.join(higher)}")
-        if after.total_rate > before.total_rate / goal.times:
-            parts.append(f"{goal.times:g} times lower was asked for")
-            parts.append(_conflict(goal, rounds))
+        parts.append(f"{_too_much(goal)}, though by no more than chance can give")
+    if not before.total_rate:
+        parts.append("no held-out case was violated before, so they cannot tell")
+    elif not goal.reached(before, after):
+        parts.append(f"{goal.times:g} times lower was asked for")
+        parts.append(_conflict(goal, rounds))
     return "; ".join(parts)
 
 
-def _change(before: Standing, after: Standing) -> str:
+def _too_much(goal: Goal) -> str:
+    return f"more than the {goal.points:g} points of accuracy that may be lost"
+
+
+def _change(before: Evaluation, after: Evaluation) -> str:
     rates = [100 * s.total_rate / max(1, len(s.rates)) for s in (before, after)]
     lost = 100 * (before.accuracy.value - after.accuracy.value)
-    change = f"{lost:.2f} points lower" if lost > 0 else f"{-lost:.2f} points higher"
+    change = (
+        f"{lost:.2f} points lower" if lost > 0 else f"{abs(lost):.2f} points higher"
+    )
     how = "none are left"
     if after.total_rate:
         times = before.total_rate / after.total_rate
@@ -60,11 +94,11 @@ def _change(before: Standing, after: Standing) -> str:
 
 def _conflict(goal: Goal, rounds: Sequence[Round]) -> str:
     """Say what stood in the way: the data, another spec, or what the spec asks."""
-    first, tried = rounds[0].standing, rounds[1:]
-    lowest = min((r.standing for r in tried), key=lambda s: s.total_rate)
+    first, tried = rounds[0].evaluation, rounds[1:]
+    lowest = min((r.evaluation for r in tried), key=lambda s: s.total_rate)
     lost = 100 * (first.accuracy.value - lowest.accuracy.value)
     if any(
-        goal.reached(first, r.standing) and goal.allows(first, r.standing, r.noise)
+        goal.reached(first, r.evaluation) and goal.allows(first, r.evaluation, r.noise)
         for r in tried
     ):
         return (
@@ -77,28 +111,27 @@ def _conflict(goal: Goal, rounds: Sequence[Round]) -> str:
     mean = 100 * lowest.total_rate / max(1, len(lowest.rates))
     if lost > goal.points and lowest.total_rate < first.total_rate:
         return (
-            "what the specs ask for and what the data say cannot be had together: in "
-            f"{len(tried)} rounds the lowest rate was "
-            f"{mean:.3g} %, and it cost {lost:.1f} points of accuracy (allowed: "
-            f"{goal.points:g})"
+            f"in {len(tried)} rounds the lowest rate was {mean:.3g} %, and it cost "
+            f"{lost:.1f} points of accuracy (allowed: {goal.points:g}): the specs may "
+            "ask for what the data deny"
         )
     stuck = [
         name
         for name, rate in first.rates.items()
         if rate.count
-        and min(r.standing.rates[name].value for r in tried) > _MUCH * rate.value
+        and min(r.evaluation.rates[name].value for r in tried) > _MUCH * rate.value
     ]
     names = ", ".join(stuck) or "the specs"
     return (
-        f"{len(tried)} rounds could not lower the rate of {names} by half: either "
-        "nothing satisfies it, or no model of this kind that fits the data does"
+        f"{len(tried)} rounds did not lower the rate of {names} by half, which does not "
+        "say that no model could: more rounds, more data or another kind of model may"
     )
 
 
-def _against(first: Standing, tried: Sequence[Round]) -> str | None:
+def _against(first: Evaluation, tried: Sequence[Round]) -> str | None:
     """Find a round in which one spec was broken less often and another one more."""
     for one in reversed(tried):
-        rates = one.standing.rates
+        rates = one.evaluation.rates
         fell = [
             n
             for n, r in first.rates.items()

@@ -19,8 +19,8 @@ import numpy as np
 
 from nomos.lang import core
 from nomos.models.formats.torch import need_torch
-from nomos.train.repairing.answers import Answering, Labels, Number, Threshold
-from nomos.train.repairing.cases import NoMeaning, TrainingCases
+from nomos.train.repairing.cases.answers import Answering, Labels, Number, Threshold
+from nomos.train.repairing.cases.drawn import TrainingCases, Untrainable
 
 Array = np.ndarray[Any, Any]
 Tensor = Any
@@ -53,7 +53,7 @@ class Choice:
     plain: bool  # straight from the model, so that two of them can be compared by class
 
 
-class Meaning:
+class SpecLoss:
     """The loss of one spec's cases, given what the model puts out for its asks."""
 
     def __init__(
@@ -74,7 +74,7 @@ class Meaning:
         tests = [condition.test for condition in self.cases.spec.ensures]
         soft = [test for test in tests if id(test) not in self.cases.hard]
         if not soft:
-            raise NoMeaning("no `ensures` depends on the model")
+            raise Untrainable("no `ensures` depends on the model")
         return sum(self._loss(test) for test in soft)
 
     def _loss(self, expr: core.Expr) -> Tensor:
@@ -84,13 +84,18 @@ class Meaning:
                 return sum(self._loss(side) for side in parts)
             case core.Logic(operator="==>", left=left, right=right):
                 return self._implied(left, right)
-            case core.Compare(operator="<=" | ">="):
+            case core.Compare(operator="<=" | ">=" | "=="):
                 sides = self._value(expr.left), self._value(expr.right)
-                low, high = sides if expr.operator == "<=" else sides[::-1]
-                if _are_alike(low, high):
+                low, high = sides[::-1] if expr.operator == ">=" else sides
+                if _are_alike(low, high) and expr.operator != "==":
                     return self._ordered(low, high)
+                if _are_alike(low, high):
+                    return self._margin_loss(expr) + self._apart(low, high)
             case _:
                 pass
+        return self._margin_loss(expr)
+
+    def _margin_loss(self, expr: core.Expr) -> Tensor:
         return self._fault(self.wanted - self._margin(expr))
 
     def _fault(self, missing: Tensor) -> Tensor:
@@ -112,6 +117,11 @@ class Meaning:
         order = np.argsort(low.values[0]).tolist()
         steps = [c.scores[:, order].diff(dim=1) for c in (low, high)]
         return self._fault(self.wanted + steps[0] - steps[1]).sum(dim=1)
+
+    def _apart(self, one: Choice, other: Choice) -> Tensor:
+        """Return how far two answers prefer each class differently, as shares of one."""
+        shares = [c.scores.softmax(dim=1) for c in (one, other)]
+        return (shares[0] - shares[1]).square().sum(dim=1)
 
     def _margin(self, expr: core.Expr) -> Tensor:
         if self._is_hard(expr):
@@ -180,7 +190,7 @@ class Meaning:
                     return joint
             case _:
                 pass
-        raise NoMeaning(f"`{type(expr).__name__}` of what the model answers")
+        raise Untrainable(f"`{type(expr).__name__}` of what the model answers")
 
     def _calculated(self, sign: str, left: Any, right: Any) -> Any:
         joint = _joint(left, right, _CALCULATE[sign], self.torch)
@@ -206,12 +216,12 @@ class Meaning:
         """Return a value as numbers; of a choice, those to be expected."""
         if isinstance(value, Choice):
             if value.values.dtype.kind not in "biuf":
-                raise NoMeaning("labels that are no numbers")
+                raise Untrainable("labels that are no numbers")
             values = self.torch.as_tensor(value.values.astype(np.float32))
             return (value.scores.softmax(dim=1) * values).sum(dim=1)
         if isinstance(value, np.ndarray):
             if value.dtype.kind not in "biuf":
-                raise NoMeaning("values that are no numbers")
+                raise Untrainable("values that are no numbers")
             return self.torch.as_tensor(value.astype(np.float32))
         return value
 

@@ -8,13 +8,13 @@ from typing import Any
 from nomos.domain.domain import Domain
 from nomos.engine.program import equal
 from nomos.errors import DomainError
-from nomos.train.repairing.judge import Property, StandIn, answered
+from nomos.train.repairing.judging.evaluate import Property, SwappableModel, answered
 
 _TRIED = 200  # records
 
 
 def find_function(
-    properties: Sequence[Property], domain: Domain, stand_in: StandIn
+    properties: Sequence[Property], domain: Domain, swappable: SwappableModel
 ) -> str:
     """Return the function that specs call and that asks the model about one record.
 
@@ -28,7 +28,7 @@ def find_function(
     labels: Any = getattr(domain, "labels", list)()[:_TRIED]
     found: dict[str, int] = {}
     for name in called:
-        with stand_in.listening() as heard:
+        with swappable.listening() as heard:
             try:
                 answers = answered(domain, name, items)
             except (TypeError, AttributeError):  # it takes more, or something else

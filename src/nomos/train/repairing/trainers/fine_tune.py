@@ -11,16 +11,16 @@ import numpy as np
 
 from nomos.errors import ModelError
 from nomos.models.formats.torch import TorchModel, need_torch
-from nomos.train.repairing.answers import (
+from nomos.train.repairing.cases.answers import (
     Answering,
     Labels,
     Number,
     Threshold,
     find_answering,
 )
-from nomos.train.repairing.cases import TOGETHER, NoMeaning, TrainingCases
-from nomos.train.repairing.lesson import Lesson
-from nomos.train.repairing.loss import Meaning
+from nomos.train.repairing.cases.drawn import TOGETHER, TrainingCases, Untrainable
+from nomos.train.repairing.cases.loss import SpecLoss
+from nomos.train.repairing.trainers.trainer import RoundData
 
 Array = np.ndarray[Any, Any]
 Tensor = Any
@@ -37,25 +37,40 @@ _KEEP = 0.5  # of the loss on data: what the model said before; the rest are the
 _MANY = 8192  # rows sent through the module at once
 
 
-class TorchMender:
-    """A module that is fine-tuned; `write` turns it into the file that is kept."""
+class FineTuner:
+    """A module that is fine-tuned; `write` turns it into the file that is kept.
+
+    `wrap` gives the module as a domain asks it, and `prepare` what a domain's rows are
+    for the module, where that is not as usual.
+    """
 
     how = "fine-tuning"
 
-    def __init__(self, module: Any, name: str, write: Callable[[Any], bytes]) -> None:
+    def __init__(
+        self,
+        module: Any,
+        name: str,
+        write: Callable[[Any], bytes],
+        *,
+        wrap: Callable[[Any], Any] | None = None,
+        prepare: Callable[[Any], Any] = np.asarray,
+    ) -> None:
         self._torch = need_torch()
+        self._wrap = wrap or (lambda module: TorchModel(module, name))
+        self._prepare = prepare
         self.module = module
         self.name = name
         self._write = write
+        self._first = b""  # the weights before the first round
         self._before: Any = None  # the outputs of the first model on the training rows
         self._answering: dict[str, Answering] = {}  # of the domain's functions
         if not any(p.requires_grad for p in module.parameters()):
             raise ModelError(f"{name} has no weights that can be trained")
 
     @property
-    def model(self) -> TorchModel:
+    def model(self) -> Any:
         """The module as a domain asks it."""
-        return TorchModel(self.module, self.name)
+        return self._wrap(self.module)
 
     def content(self) -> bytes:
         """Return the file of the module as it is now."""
@@ -74,47 +89,50 @@ class TorchMender:
 
     def begin(self, function: str, rows: Any, answers: Any, labels: Any) -> None:
         """Take note of what the model says before the first round, and how."""
+        self._first = self.snapshot()
         with _one_thread(0):
             self._before = self._outputs(rows)
         self._answering[function] = find_answering(function, self._before, answers)
 
-    def notes(self, lesson: Lesson) -> dict[str, str]:
+    def notes(self, data: RoundData) -> dict[str, str]:
         """Say of each spec that has no loss of its own why, and what is done instead."""
         found = {}
-        for name, cases in lesson.cases.items():
+        for name, cases in data.cases.items():
             few = cases.take(np.arange(min(4, len(cases))))
             try:
-                with _one_thread(lesson.seed):
+                with _one_thread(data.seed):
                     self._look_at(cases)
                     rows = [self._tensors(few)]
                     self._losses(few, self._asked([few.by_number()], rows)[0])
-            except NoMeaning as why:
+            except Untrainable as why:
                 found[name] = f"{why}; {TOGETHER}"
         return found
 
-    def train(self, lesson: Lesson, told: Callable[[float], None]) -> None:
-        """Train for one round."""
+    def train(self, data: RoundData, told: Callable[[float], None]) -> None:
+        """Train for one round; after one that cost too much, from the first weights."""
         torch = self._torch
-        with _one_thread(lesson.seed):
-            rows = self._tensor(lesson.rows)
-            data = _DataLoss(
-                self._answering[lesson.function], lesson.labels, self._before
+        if data.is_costly:
+            self.restore(self._first)
+        with _one_thread(data.seed):
+            rows = self._tensor(data.rows)
+            labels = _DataLoss(
+                self._answering[data.function], data.labels, self._before
             )
-            rng = np.random.default_rng(lesson.seed)
+            rng = np.random.default_rng(data.seed)
             optimiser = torch.optim.Adam(self._trained(), lr=_RATE, weight_decay=_DECAY)
             steps = max(_FEWEST_STEPS, _PASSES * -(-len(rows) // _BATCH))
             slowing = torch.optim.lr_scheduler.LambdaLR(
                 optimiser, lambda step: 1 - step / steps
             )
             batches = _batches(len(rows), rng)
-            given = [(c, self._tensors(c)) for c in lesson.cases.values() if len(c)]
+            given = [(c, self._tensors(c)) for c in data.cases.values() if len(c)]
             specs = [(cases.by_number(), tensors) for cases, tensors in given]
             for step in range(steps):
                 chosen = next(batches)
                 optimiser.zero_grad()
-                loss = data.of(self._scored(self.module(rows[chosen])), chosen)
+                loss = labels.of(self._scored(self.module(rows[chosen])), chosen)
                 if specs:
-                    loss = loss + self._specs(specs, lesson.weights, rng)
+                    loss = loss + self._specs(specs, data.weights, rng)
                 loss.backward()
                 optimiser.step()
                 slowing.step()
@@ -137,18 +155,18 @@ class TorchMender:
         for cases, output in zip(parts, outputs, strict=True):
             try:
                 losses = self._losses(cases, output)
-            except NoMeaning:
+            except Untrainable:
                 losses = _apart(output, self._torch.as_tensor(cases.violated))
             total = total + weights[cases.spec.name] / len(parts) * losses.mean()
         return total
 
     def _losses(self, cases: TrainingCases, outputs: Mapping[int, Tensor]) -> Tensor:
         if cases.opaque:
-            raise NoMeaning(cases.opaque)
+            raise Untrainable(cases.opaque)
         for ask in cases.asks.values():
             if ask.function not in self._answering:
-                raise NoMeaning(f"`{ask.function}` answers in a way of its own")
-        return Meaning(cases, outputs, self._answering, _MARGIN).losses()
+                raise Untrainable(f"`{ask.function}` answers in a way of its own")
+        return SpecLoss(cases, outputs, self._answering, _MARGIN).losses()
 
     def _tensors(self, cases: TrainingCases) -> Tensors:
         return {key: self._tensor(ask.rows) for key, ask in cases.asks.items()}
@@ -199,7 +217,7 @@ class TorchMender:
 
     def _tensor(self, rows: Any) -> Tensor:
         torch = self._torch
-        array = np.asarray(rows)
+        array = self._prepare(rows)
         if array.dtype.kind not in "biuf":
             raise ModelError(f"{self.name} is not asked rows of numbers")
         real = next(self.module.parameters()).dtype

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from nomos.lang import core
-from nomos.train.repairing.cases import NoMeaning, TrainingCases
+from nomos.train.repairing.cases.drawn import TrainingCases, Untrainable
 
 Array = np.ndarray[Any, Any]
 _MOST_TOGETHER = 256  # combinations of labels that are tried
@@ -63,7 +63,7 @@ def _value(expr: core.Expr, cases: TrainingCases, answers: Mapping[int, Any]) ->
                 return one & other
             return (one if expr.operator == "||" else ~one) | other
         case _:
-            raise NoMeaning(f"`{type(expr).__name__}` of what the model answers")
+            raise Untrainable(f"`{type(expr).__name__}` of what the model answers")
 
 
 def satisfying(
@@ -76,7 +76,7 @@ def satisfying(
     """
     keys = list(cases.asks)
     if len(values) ** len(keys) > _MOST_TOGETHER:
-        raise NoMeaning("too many combinations of labels")
+        raise Untrainable("too many combinations of labels")
     best = np.full(len(cases), -np.inf)
     chosen = np.zeros((len(keys), len(cases)), dtype=np.int64)
     for places in itertools.product(range(len(values)), repeat=len(keys)):

@@ -25,7 +25,7 @@ from nomos.results.statistics import Interval, clopper_pearson
 from nomos.runner.driver import run_prepared
 from nomos.runner.jobs import Prepared, subject_of
 from nomos.runner.options import Budget, Options
-from nomos.train.repairing.data import Records
+from nomos.train.repairing.judging.records import Records
 
 Array = np.ndarray[Any, Any]
 _BATCH = 4096  # records asked at once
@@ -33,7 +33,7 @@ _CHUNK = 8192  # cases run at once
 _MOST_DRAWN = 100  # cases drawn for each that gets past `requires`
 
 
-class StandIn:
+class SwappableModel:
     """Answers with the model that is tried just now, and can note what it is asked."""
 
     def __init__(self, model: Any) -> None:
@@ -41,7 +41,7 @@ class StandIn:
         self.taken = False  # a domain has loaded it
         self._heard: list[Any] | None = None
 
-    def give(self) -> StandIn:
+    def give(self) -> SwappableModel:
         """Be loaded by a domain."""
         self.taken = True
         return self
@@ -93,8 +93,8 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """How a model stands: right answers, and violations by the name of the spec."""
+class Evaluation:
+    """How good a model is: right answers, and violations by the name of the spec."""
 
     accuracy: Share
     rates: Mapping[str, Share]
@@ -137,15 +137,15 @@ class Bench:
             for one in properties
         }
 
-    def standing(self, function: str, *, seed: int, budget: int) -> Standing:
-        """Judge the model that stands in now, by campaigns with this seed."""
+    def evaluate(self, function: str, *, seed: int, budget: int) -> Evaluation:
+        """Evaluate the model that is put in now, by campaigns with this seed."""
         rates = {one.name: self._rate(one, seed, budget) for one in self.properties}
-        return Standing(self.accuracy(function), rates)
+        return Evaluation(self.accuracy(function), rates)
 
-    def glance(self, function: str, *, seed: int, budget: int) -> Standing:
-        """Look at the model that stands in now: violations are counted, not confirmed."""
+    def estimate(self, function: str, *, seed: int, budget: int) -> Evaluation:
+        """Evaluate the model quickly: violations are counted, not confirmed."""
         rates = {one.name: self._counted(one, seed, budget) for one in self.properties}
-        return Standing(self.accuracy(function), rates)
+        return Evaluation(self.accuracy(function), rates)
 
     def _counted(self, one: Property, seed: int, budget: int) -> Share:
         engine = self.engines[one.name]
@@ -189,6 +189,14 @@ class Bench:
         answers = answered(self.domain, function, self.records.items)
         pairs = zip(answers, self.records.labels, strict=True)
         return np.array([equal(answer, label) for answer, label in pairs])
+
+
+def noise_of(before: Array, after: Array) -> float:
+    """Return the standard error of a change in accuracy, in points.
+
+    Answers that became right or wrong come and go by chance, one by one.
+    """
+    return float(100 * (before != after).sum() ** 0.5 / len(before))
 
 
 def on_records(domain: Domain, records: Records) -> Domain:

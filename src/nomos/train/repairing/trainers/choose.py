@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import importlib.util
 import io
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,17 +13,20 @@ from typing import Any
 import numpy as np
 
 from nomos.errors import ModelError
+from nomos.models.extras import need
+from nomos.models.formats.sklearn import EstimatorModel
 from nomos.models.load import load_model
 from nomos.models.recognise import Format, recognise
-from nomos.train.repairing.rounds import Mender
+from nomos.train.repairing.trainers.retrain import Retrainer
+from nomos.train.repairing.trainers.trainer import Trainer
 
 _CAN = (
-    "networks in ONNX files, models of torch, and estimators with `fit` (scikit-learn, "
-    "XGBoost, LightGBM, CatBoost)"
+    "networks in ONNX files, models of torch, files of XGBoost, LightGBM and CatBoost, and "
+    "estimators with `fit`"
 )
 
 
-def make_mender(model: Any, *, trust: bool) -> Mender:
+def make_trainer(model: Any, *, trust: bool) -> Trainer:
     """Return how a model is repaired; raises ModelError where there is no way."""
     if not isinstance(model, str | Path):
         return _of_object(model, type(model).__name__)
@@ -40,12 +45,21 @@ def make_mender(model: Any, *, trust: bool) -> Mender:
                 f"{text} is served elsewhere, so it cannot be trained here; repair its "
                 "file and serve that"
             )
-    format = recognise(path)
+    return _of_file(path, trust=trust)
+
+
+def _of_file(path: Path, *, trust: bool) -> Trainer:
+    text, format = str(path), recognise(path)
     if format is Format.ONNX:
-        from nomos.train.repairing.onnx import load_network
+        from nomos.train.repairing.trainers.onnx_network import load_network
 
         module = load_network(path).module
-        return _torch(module, text, lambda trained: trained.to_bytes())
+        return _torch(
+            module,
+            text,
+            lambda trained: trained.to_bytes(),
+            wrap=lambda trained: trained.to_model(),
+        )
     if format in _TORCH:
         module = load_model(path, trust=trust).module
         return _torch(module, text, _TORCH[format])
@@ -53,17 +67,18 @@ def make_mender(model: Any, *, trust: bool) -> Mender:
         loaded = load_model(path, trust=trust)
         return _of_estimator(getattr(loaded, "estimator", loaded), text, format)
     if format in (Format.XGBOOST, Format.LIGHTGBM, Format.CATBOOST):
-        raise ModelError(
-            f"{text} is a {format.value}, which does not say how it was trained; repair "
-            "its estimator, pickled or in a program: nomos.train.repair(specs, estimator)"
-        )
+        from nomos.train.repairing.trainers.boosters import estimator_like
+
+        loaded = load_model(path)
+        estimator, save = estimator_like(format, loaded)
+        return Retrainer(estimator, loaded, save)
     raise ModelError(
         f"{text} is a {format.value}, which cannot be trained further; what can be "
         f"repaired are {_CAN}"
     )
 
 
-def _of_object(model: Any, name: str) -> Mender:
+def _of_object(model: Any, name: str) -> Trainer:
     if hasattr(model, "fit") and hasattr(model, "predict"):
         return _of_estimator(model, name, Format.PICKLE)
     if hasattr(model, "parameters") and hasattr(model, "state_dict"):
@@ -71,16 +86,33 @@ def _of_object(model: Any, name: str) -> Mender:
     raise ModelError(f"a {name} cannot be repaired; what can are {_CAN}")
 
 
-def _of_estimator(estimator: Any, name: str, format: Format) -> Mender:
-    from nomos.train.repairing.fit import make_fit_mender
+def _of_estimator(estimator: Any, name: str, format: Format) -> Trainer:
+    if not hasattr(estimator, "fit") or not hasattr(estimator, "predict"):
+        raise ModelError(
+            f"{name} holds a {type(estimator).__name__}, which cannot be trained: it "
+            "has no `fit`"
+        )
+    dump = _dump_skops if format is Format.SKOPS else pickle.dumps
+    if importlib.util.find_spec("torch") is not None:
+        from nomos.train.repairing.trainers import sklearn_network
 
-    return make_fit_mender(estimator, name, as_skops=format is Format.SKOPS)
+        if sklearn_network.is_network(estimator):
+            return sklearn_network.make_network_trainer(estimator, name, dump)
+    return Retrainer(estimator, EstimatorModel(estimator, name), dump)
 
 
-def _torch(module: Any, name: str, write: Callable[[Any], bytes]) -> Mender:
-    from nomos.train.repairing.torch import TorchMender
+def _dump_skops(estimator: Any) -> bytes:
+    skops = need("skops.io", extra="sklearn", what="skops files")
+    content: bytes = skops.dumps(estimator)
+    return content
 
-    return TorchMender(module, name, write)
+
+def _torch(
+    module: Any, name: str, write: Callable[[Any], bytes], **options: Any
+) -> Trainer:
+    from nomos.train.repairing.trainers.fine_tune import FineTuner
+
+    return FineTuner(module, name, write, **options)
 
 
 def _weights(module: Any) -> bytes:
@@ -136,10 +168,10 @@ def repaired_path(model: str) -> Path:
     return path.with_name(f"{path.stem}.repaired{path.suffix}")
 
 
-def check_same(mender: Mender, original: Any, rows: Any, name: str) -> None:
+def check_same(trainer: Trainer, original: Any, rows: Any, name: str) -> None:
     """Stop where the model that is trained does not answer as its file does."""
     few = rows[:1000]
-    ours, theirs = mender.model.predict(few), original.predict(few)
+    ours, theirs = trainer.model.predict(few), original.predict(few)
     differing = int((np.asarray(ours) != np.asarray(theirs)).sum())
     if np.asarray(ours).dtype.kind == "f":
         differing = int((~np.isclose(ours, theirs, atol=1e-3)).sum())

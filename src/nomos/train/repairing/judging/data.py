@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,12 +11,13 @@ import numpy as np
 from nomos.domain.domain import Domain
 from nomos.domain.reading.csvfile import number, read_columns, read_rows
 from nomos.errors import DomainError
+from nomos.train.repairing.judging.overlap import check_apart
+from nomos.train.repairing.judging.records import Records
 
 Array = np.ndarray[Any, Any]
 _LOOKED_AT = 1 / 3  # of the inputs; of what is left of them, where some are trained on
 _TRAINED_ON = 1 / 2  # of the inputs, where there are no other records to train on
 _FEWEST = 10  # records in each part
-_SAME = 0.5  # share of the inputs among the training records from which both are one
 _NO_DATA = (
     "there is nothing to train on: give {} a method `training()` that returns "
     "records and their labels, or a method `labels()`, so that part of its inputs can "
@@ -30,21 +30,6 @@ _NO_LABELS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Records:
-    """Records and the label of each."""
-
-    items: Any
-    labels: Sequence[Any]
-
-    def __len__(self) -> int:
-        return len(self.items)
-
-    def take(self, places: Array) -> Records:
-        """Return some of the records."""
-        return Records(_take(self.items, places), _take(self.labels, places))
-
-
-@dataclass(frozen=True, slots=True)
 class Parts:
     """Records to train on, to look at after each round, and to judge the repair on."""
 
@@ -52,15 +37,12 @@ class Parts:
     looked_at: Records
     held_out: Records
     origin: str  # a sentence on where they are from
+    warning: str = ""  # what speaks against the figures
 
 
-def _take(values: Any, places: Array) -> Any:
-    if isinstance(values, np.ndarray):
-        return values[places]
-    return [values[place] for place in places.tolist()]
-
-
-def split(domain: Domain, given: Records | None, seed: int) -> Parts:
+def split(
+    domain: Domain, given: Records | None, seed: int, *, allow_overlap: bool = False
+) -> Parts:
     """Return what is trained on, looked at and held out.
 
     Training records are given, or the domain's own; without any, they are part of the
@@ -74,13 +56,14 @@ def split(domain: Domain, given: Records | None, seed: int) -> Parts:
         raise DomainError((_NO_DATA if training is None else _NO_LABELS).format(name))
     records = Records(inputs, labels)
     order = np.random.default_rng([seed, 1]).permutation(len(records))
+    warning = ""
     if training is None:
         cut = round(_TRAINED_ON * len(records))
         training = records.take(np.sort(order[:cut]))
         origin, order = f"trained on {cut:,} of {name}.inputs()", order[cut:]
         unsure = "; what the model was first trained on is not known"
     else:
-        _check_apart(training, inputs, name)
+        warning = check_apart(training, records, name, allow=allow_overlap)
         where = "the data given" if given is not None else f"{name}.training()"
         origin, unsure = f"trained on {len(training):,} records of {where}", ""
     cut = round(_LOOKED_AT * len(order))
@@ -89,7 +72,7 @@ def split(domain: Domain, given: Records | None, seed: int) -> Parts:
     )
     _check_sizes(name, training, looked_at, held_out)
     origin += f", judged on {len(held_out):,} others{unsure}"
-    return Parts(training, looked_at, held_out, origin)
+    return Parts(training, looked_at, held_out, origin, warning)
 
 
 def _own_training(domain: Domain) -> Records | None:
@@ -130,29 +113,6 @@ def _check_sizes(name: str, *parts: Records) -> None:
             raise DomainError(
                 f"{name} has {len(part)} records to {use}; at least {_FEWEST} are needed"
             )
-
-
-def _check_apart(training: Records, inputs: Any, name: str) -> None:
-    """Refuse to judge on what is trained on; single records may look alike."""
-    seen = {key for item in training.items if (key := _key(item)) is not None}
-    keys = [key for item in inputs if (key := _key(item)) is not None]
-    if keys and sum(key in seen for key in keys) > _SAME * len(keys):
-        raise DomainError(
-            f"most inputs of {name} are among the records to train on, and a repair "
-            "judged there would prove nothing; give other records, or none: then part "
-            "of the inputs is trained on and the rest is held out"
-        )
-
-
-def _key(item: Any) -> Any:
-    """Return a record as something that can be looked up, None where there is no way."""
-    if isinstance(item, np.ndarray):
-        return item.tobytes() if item.dtype.kind in "biuf" else None
-    try:
-        hash(item)
-    except TypeError:
-        return None
-    return item
 
 
 def read_records(path: Path, label: str, domain: Domain) -> Records:

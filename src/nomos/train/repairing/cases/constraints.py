@@ -1,16 +1,18 @@
-"""Specs that say no more than: if one feature rises, the answer does not fall (or rise)."""
+"""Specs that a library's constraint, or a column that is left out, satisfies for good."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from nomos.lang import core
-from nomos.train.repairing.cases import TrainingCases
+from nomos.train.repairing.cases.drawn import TrainingCases
 
 Array = np.ndarray[Any, Any]
+_MOST_IGNORED = 0.5  # of the columns: a model that sees fewer than half is another one
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,48 +23,76 @@ class Monotone:
     direction: int
 
 
-def find_monotone(cases: TrainingCases) -> Monotone | None:
-    """Return what a spec asks for if that is a monotonicity, else None.
+@dataclass(frozen=True, slots=True)
+class Independent:
+    """The answer may not depend on some columns of the rows."""
+
+    columns: tuple[int, ...]
+
+
+def find_constraint(
+    cases: TrainingCases, prepared: Callable[[Any], Any] = lambda rows: rows
+) -> Monotone | Independent | None:
+    """Return what a spec asks for if that is a monotonicity or independence, else None.
 
     The spec must compare two answers of one function, for an input and for a copy of it
-    with a feature changed. Which column that is, and which way it is changed, is seen
-    from the cases: whatever the spec says of it, they all have to agree.
+    with features changed. Which columns these are, and which way they are changed, is
+    seen from the cases: whatever the spec says of it, they all have to agree. A
+    monotonicity is one of the rows as they are prepared for the estimator.
     """
-    pair = _ordered(cases)
-    if pair is None or not len(cases):
+    compared = _compared(cases)
+    if compared is None or not len(cases):
         return None
+    sign, pair = compared
     low, high = (cases.asks[key] for key in pair)
-    if low.function != high.function or not isinstance(low.rows, np.ndarray):
+    if low.function != high.function:
         return None
-    if low.rows.ndim != 2 or low.rows.dtype.kind not in "biuf":
+    if sign == "==":
+        change = _change(low.rows, high.rows)
+        columns = _columns(change)
+        if change is None or len(columns) > _MOST_IGNORED * change.shape[1]:
+            return None
+        return Independent(columns) if columns else None
+    change = _change(prepared(low.rows), prepared(high.rows))
+    columns = _columns(change)
+    if change is None or len(columns) != 1:
         return None
-    change = high.rows.astype(np.float64) - low.rows.astype(np.float64)
-    columns = np.flatnonzero((change != 0).any(axis=0))
-    if len(columns) != 1:
-        return None
-    column = int(columns[0])
-    signs = set(np.sign(change[:, column]).astype(int).tolist()) - {0}
-    return Monotone(column, signs.pop()) if len(signs) == 1 else None
+    signs = set(np.sign(change[:, columns[0]]).astype(int).tolist()) - {0}
+    return Monotone(columns[0], signs.pop()) if len(signs) == 1 else None
 
 
-def _ordered(cases: TrainingCases) -> tuple[int, int] | None:
-    """Return the two asks of which the first may not answer more than the second."""
+def _change(low: Any, high: Any) -> Array | None:
+    if not (isinstance(low, np.ndarray) and isinstance(high, np.ndarray)):
+        return None
+    if low.ndim != 2 or low.dtype.kind not in "biuf":
+        return None
+    return high.astype(np.float64) - low.astype(np.float64)
+
+
+def _columns(change: Array | None) -> tuple[int, ...]:
+    if change is None:
+        return ()
+    return tuple(np.flatnonzero((change != 0).any(axis=0)).tolist())
+
+
+def _compared(cases: TrainingCases) -> tuple[str, tuple[int, int]] | None:
+    """Return two asks that are equal, or the first of which may not answer more."""
     spec = cases.spec
     if len(spec.ensures) != 1 or len(spec.inputs) != 1 or len(cases.asks) != 2:
         return None
     match spec.ensures[0].test:
-        case core.Compare(operator="<=", left=low, right=high):
+        case core.Compare(operator="==" | "<=" as sign, left=low, right=high):
             pass
         case core.Compare(operator=">=", left=high, right=low):
-            pass
+            sign = "<="
         case core.Logic(operator="==>", left=low, right=high):
-            pass
+            sign = "<="
         case _:
             return None
-    keys = tuple(_ask(side, cases) for side in (low, high))
-    if None in keys or keys[0] == keys[1] or not _is_copied(cases):
+    one, other = (_ask(side, cases) for side in (low, high))
+    if one is None or other is None or one == other or not _is_copied(cases):
         return None
-    return keys  # type: ignore[return-value]  # none of them is None
+    return sign, (one, other)
 
 
 def _ask(expr: core.Expr, cases: TrainingCases) -> int | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nomos.train.repairing.cases import NoMeaning
+from nomos.train.repairing.cases.drawn import Untrainable
 
 Array = np.ndarray[Any, Any]
 _CLOSE = 1e-4  # between a number and the output that it is
@@ -41,19 +41,19 @@ Answering = Labels | Threshold | Number
 def find_answering(function: str, outputs: Array, answers: Any) -> Answering:
     """Say how answers follow from outputs, given both for the same cases.
 
-    Raises NoMeaning where it is none of the ways known here.
+    Raises Untrainable where it is none of the ways known here.
     """
     given = np.asarray(answers)
     if outputs.ndim == 2 and outputs.shape[1] == 1:
         outputs = outputs[:, 0]
     if given.ndim != 1 or outputs.ndim not in (1, 2):
-        raise NoMeaning(f"`{function}` answers with more than one value")
+        raise Untrainable(f"`{function}` answers with more than one value")
     found = _number(outputs, given)
     if found is None:
         one = outputs.ndim == 1
         found = _threshold(outputs, given) if one else _labels(outputs, given)
     if found is None:
-        raise NoMeaning(f"how `{function}` answers cannot be seen from the model")
+        raise Untrainable(f"how `{function}` answers cannot be seen from the model")
     return found
 
 

@@ -12,10 +12,10 @@ from typing import Any
 
 from nomos.errors import StoreError
 from nomos.files import write_whole
-from nomos.train.repairing.judge import Share, Standing
-from nomos.train.repairing.rounds import Round, RoundProgress
+from nomos.train.repairing.judging.evaluate import Evaluation, Share
+from nomos.train.repairing.rounds.rounds import Round, RoundProgress
 
-_VERSION = 1
+_VERSION = 2
 
 
 class Checkpoint:
@@ -90,22 +90,22 @@ def repair_key(parts: Sequence[str | bytes]) -> str:
 def _round_data(one: Round) -> dict[str, Any]:
     return {
         "number": one.number,
-        "standing": standing_data(one.standing),
+        "evaluation": evaluation_data(one.evaluation),
         "weights": dict(one.weights),
         "noise": one.noise,
     }
 
 
-def standing_data(standing: Standing) -> dict[str, Any]:
-    """Return a standing as plain data."""
+def evaluation_data(evaluation: Evaluation) -> dict[str, Any]:
+    """Return an evaluation as plain data."""
     return {
-        "accuracy": asdict(standing.accuracy),
-        "rates": {name: asdict(rate) for name, rate in standing.rates.items()},
+        "accuracy": asdict(evaluation.accuracy),
+        "rates": {name: asdict(rate) for name, rate in evaluation.rates.items()},
     }
 
 
 def _round(data: dict[str, Any]) -> Round:
-    told = data["standing"]
+    told = data["evaluation"]
     rates = {name: Share(**rate) for name, rate in told["rates"].items()}
-    standing = Standing(Share(**told["accuracy"]), rates)
-    return Round(data["number"], standing, data["weights"], data["noise"])
+    evaluation = Evaluation(Share(**told["accuracy"]), rates)
+    return Round(data["number"], evaluation, data["weights"], data["noise"])

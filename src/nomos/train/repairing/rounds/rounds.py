@@ -10,60 +10,32 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Any, Protocol
 
 import numpy as np
 
-from nomos.train.repairing.cases import (
-    NoMeaning,
+from nomos.train.repairing.cases.drawn import (
     TrainingCases,
+    Untrainable,
     draw_cases,
     joined_rows,
 )
-from nomos.train.repairing.judge import Bench, StandIn, Standing, answered
-from nomos.train.repairing.lesson import Lesson
+from nomos.train.repairing.judging.evaluate import (
+    Bench,
+    Evaluation,
+    Share,
+    SwappableModel,
+    answered,
+    noise_of,
+)
+from nomos.train.repairing.trainers.trainer import RoundData, Trainer
 
 _FIRST_WEIGHT, _LARGEST_WEIGHT = 4.0, 128.0
 _LOOKED_AT = 5000  # cases of each spec that a round is looked at with
 _FEWEST_CASES, _MOST_CASES = 2000, 60_000  # drawn for a round, of each spec
 _CLEARLY = 0.8  # of the rate before: what is not below may be chance
+_BY_CHANCE = 2.0  # standard errors by which a rate may be higher
 _PATIENCE = 4  # rounds without a better model
 _BEYOND = 3.0  # times: so much further than the goal is enough; other cases will differ
-
-
-class Mender(Protocol):
-    """A model that can be trained further, whatever it is made of."""
-
-    how: str
-
-    @property
-    def model(self) -> Any:
-        """The model as a domain asks it."""
-        ...
-
-    def begin(self, function: str, rows: Any, answers: Any, labels: Any) -> None:
-        """Take note of the model as it is before the first round."""
-        ...
-
-    def notes(self, lesson: Lesson) -> Mapping[str, str]:
-        """Say what is done otherwise than one would expect, by spec."""
-        ...
-
-    def train(self, lesson: Lesson, told: Callable[[float], None]) -> None:
-        """Train for one round; tell what part of it is done."""
-        ...
-
-    def snapshot(self) -> bytes:
-        """Return the state of the training."""
-        ...
-
-    def restore(self, snapshot: bytes) -> None:
-        """Go back to a state."""
-        ...
-
-    def content(self) -> bytes:
-        """Return the model's file."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,24 +46,37 @@ class Goal:
     points: float = 1.0  # of accuracy that may be lost, in percent
     rounds: int = 12
 
-    def allows(self, before: Standing, after: Standing, noise: float = 0.0) -> bool:
+    def allows(self, before: Evaluation, after: Evaluation, noise: float = 0.0) -> bool:
         """Tell whether the accuracy has not fallen too far; `noise` is in points."""
         lost = 100 * (before.accuracy.value - after.accuracy.value)
         return lost <= self.points + noise + 1e-9
 
-    def reached(self, before: Standing, after: Standing) -> bool:
+    def reached(self, before: Evaluation, after: Evaluation) -> bool:
         """Tell whether the specs together are broken so much less often, none more."""
         wanted = before.total_rate / self.times
         return after.total_rate <= wanted and not self.worse(before, after)
 
-    def worse(self, before: Standing, after: Standing) -> list[str]:
-        """Return the specs that are broken more often than before, and than is asked."""
-        mean = before.total_rate / self.times / max(1, len(before.rates))
+    def better(self, before: Evaluation, after: Evaluation) -> bool:
+        """Tell whether the specs are broken less often, one of them by more than chance."""
+        return after.total_rate < before.total_rate and any(
+            _is_higher(after.rates[name], rate) for name, rate in before.rates.items()
+        )
+
+    def worse(self, before: Evaluation, after: Evaluation) -> list[str]:
+        """Return the specs that are broken more often than before, by more than chance."""
         return [
             name
             for name, rate in before.rates.items()
-            if after.rates[name].value > max(rate.value, mean)
+            if _is_higher(rate, after.rates[name])
         ]
+
+
+def _is_higher(before: Share, after: Share) -> bool:
+    """Tell whether a rate has risen, by more than counts differ from run to run."""
+    total = min(before.total, after.total)
+    rise = (after.value - before.value) * total
+    spread = (max(0.0, after.value + before.value) * total) ** 0.5
+    return rise > (0 if before.exact and after.exact else _BY_CHANCE * spread)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +84,7 @@ class Round:
     """How the model stood after a round, where it is looked at; 0 is the first model."""
 
     number: int
-    standing: Standing
+    evaluation: Evaluation
     weights: Mapping[str, float]
     noise: float = 0.0  # points: the standard error of the change in accuracy
 
@@ -128,48 +113,51 @@ class Rounds:
         self,
         bench: Bench,
         look: Bench,
-        mender: Mender,
-        stand_in: StandIn,
+        trainer: Trainer,
+        swappable: SwappableModel,
         function: str,
         plan: tuple[Goal, int],
     ) -> None:
         self.goal, self.seed = plan
         self.bench = bench
         self.look = look
-        self.mender = mender
-        self.stand_in = stand_in
+        self.trainer = trainer
+        self.swappable = swappable
         self.function = function
         self.needed = True  # whether there are violations, if not where it looks
         self.notes: dict[str, str] = {}
         items = bench.records.items
-        with stand_in.listening() as heard:
+        with swappable.listening() as heard:
             self.answers = answered(bench.domain, function, items)
         self.rows = joined_rows(heard)
         self._first_right = look.right(function)
+        # In points: of few records, a single one is more than may be lost.
+        self._one_record = 100 / len(look.records)
 
     def run(
         self, progress: RoundProgress, told: Callable[[int, float], None]
     ) -> Iterator[Round]:
         """Go on from where a repair has come to; yields each round when it is over."""
         labels = self.bench.records.labels
-        self.mender.begin(self.function, self.rows, self.answers, labels)
+        self.trainer.begin(self.function, self.rows, self.answers, labels)
         if progress.rounds:
-            self.mender.restore(progress.now)
+            self.trainer.restore(progress.now)
         else:
             yield self._close(progress, self._look(0, self._first_weights()))
         while not progress.stop:
             number = len(progress.rounds)
             weights = self._weights(progress)
-            self.stand_in.model = self.mender.model
-            lesson = self._lesson(number, weights)
-            self.notes |= self.mender.notes(lesson)
-            self.mender.train(lesson, lambda part: told(number, part))  # noqa: B023 - called at once
+            self.swappable.model = self.trainer.model
+            costly = number > 1 and not self._is_allowed(progress.rounds)
+            data = self._data(number, weights, costly)
+            self.notes |= self.trainer.notes(data)
+            self.trainer.train(data, lambda part: told(number, part))  # noqa: B023 - called at once
             yield self._close(progress, self._look(number, weights))
 
     def _close(self, progress: RoundProgress, done: Round) -> Round:
         """Take in a finished round and say whether it is the last."""
         progress.rounds.append(done)
-        progress.now = self.mender.snapshot()
+        progress.now = self.trainer.snapshot()
         first, best = progress.rounds[0], progress.rounds[progress.best]
         if done.number == 0 or self._rank(first, done) < self._rank(first, best):
             progress.best, progress.best_state = done.number, progress.now
@@ -179,34 +167,44 @@ class Rounds:
     def _rank(self, first: Round, one: Round) -> tuple[int, float, float]:
         """Return how good a round is, the lowest for the best.
 
-        First those that reach the goal, then those that might if it were not for chance,
-        then the first model and those that are clearly better than it, then all others.
+        First those that reach the goal with accuracy to spare, for other records will
+        differ; then those that just reach it; then those that are clearly better than
+        the first model and cost little; then those that reach it if their loss of
+        accuracy is chance; then the first model; then all others.
         """
-        before, after = first.standing, one.standing
-        sure = self.goal.allows(before, after)
-        maybe = self.goal.allows(before, after, one.noise)
-        better = after.total_rate < _CLEARLY * before.total_rate or one is first
-        group = 2 if sure and better else 3
-        if maybe and self.goal.reached(before, after):
-            group = 0 if sure else 1
+        before, after = first.evaluation, one.evaluation
+        spare = -self.goal.points / 2
+        worse = self.goal.worse(before, after)
+        better = after.total_rate < _CLEARLY * before.total_rate and not worse
+        reached = self.goal.reached(before, after)
+        ways = (
+            reached and self.goal.allows(before, after, spare),
+            reached and self.goal.allows(before, after, self._one_record),
+            better and self.goal.allows(before, after, self._one_record),
+            reached and self.goal.allows(before, after, one.noise),
+            one is first,
+            True,
+        )
+        group = ways.index(True)
         # Beyond a point, the next cases will differ by more than two rounds do.
         enough = before.total_rate / self.goal.times / _BEYOND
         return group, max(enough, after.total_rate), -after.accuracy.value
 
     def _is_allowed(self, rounds: Sequence[Round]) -> bool:
-        first, last = rounds[0].standing, rounds[-1]
-        return self.goal.allows(first, last.standing, last.noise)
+        first, last = rounds[0].evaluation, rounds[-1].evaluation
+        return self.goal.allows(first, last, self._one_record)
 
     def _stop(self, progress: RoundProgress) -> str:
         first, last = progress.rounds[0], progress.rounds[-1]
-        rate, wanted = last.standing.total_rate, first.standing.total_rate
+        rate, wanted = last.evaluation.total_rate, first.evaluation.total_rate
         if last.number == 0:
             return "" if self.needed or rate else "no violation was found"
         enough = rate <= wanted / self.goal.times / _BEYOND
         if enough and self._rank(first, last)[0] == 0:
             return "the goal is reached" if rate else "no violation is left"
-        if last.number - progress.best >= _PATIENCE:
-            return f"{_PATIENCE} rounds brought no better model"
+        patience = _PATIENCE if progress.best else 2 * _PATIENCE
+        if last.number - progress.best >= patience:
+            return f"{patience} rounds brought no better model"
         if last.number >= self.goal.rounds:
             return f"{last.number} rounds are over"
         return ""
@@ -220,25 +218,25 @@ class Rounds:
         if last.number == 0:
             return dict(last.weights)
         if not self._is_allowed(progress.rounds):
-            return {name: weight / 2**0.5 for name, weight in last.weights.items()}
+            return {name: weight / 2 for name, weight in last.weights.items()}
         weights = {}
         for name, weight in last.weights.items():
-            wanted = first.standing.rates[name].value / self.goal.times / 2
-            broken = last.standing.rates[name].value > wanted
+            wanted = first.evaluation.rates[name].value / self.goal.times / 2
+            broken = last.evaluation.rates[name].value > wanted
             weights[name] = min(_LARGEST_WEIGHT, weight * 2) if broken else weight
         return weights
 
     def _look(self, number: int, weights: Mapping[str, float]) -> Round:
-        self.stand_in.model = self.mender.model
-        standing = self.look.glance(
+        self.swappable.model = self.trainer.model
+        evaluation = self.look.estimate(
             self.function, seed=seed_of(self.seed, "look"), budget=_LOOKED_AT
         )
-        # Answers that became right or wrong come and go by chance, one by one.
-        changed = int((self.look.right(self.function) != self._first_right).sum())
-        noise = 100 * changed**0.5 / len(self._first_right)
-        return Round(number, standing, weights, noise)
+        noise = noise_of(self._first_right, self.look.right(self.function))
+        return Round(number, evaluation, weights, noise)
 
-    def _lesson(self, number: int, weights: Mapping[str, float]) -> Lesson:
+    def _data(
+        self, number: int, weights: Mapping[str, float], costly: bool
+    ) -> RoundData:
         seed = seed_of(self.seed, "train", number)
         count = int(np.clip(2 * len(self.bench.records), _FEWEST_CASES, _MOST_CASES))
         cases: dict[str, TrainingCases] = {}
@@ -246,13 +244,21 @@ class Rounds:
             engine = self.bench.engines[one.name]
             try:
                 cases[one.name] = draw_cases(
-                    engine, self.stand_in, seed=seed, count=count
+                    engine, self.swappable, seed=seed, count=count
                 )
-            except NoMeaning as why:
+            except Untrainable as why:
                 self.notes[one.name] = f"not trained on: {why}"
         labels = self.bench.records.labels
         schema = self.bench.domain.schema
         names = () if schema is None else schema.columns
-        return Lesson(
-            self.function, self.rows, self.answers, labels, cases, weights, seed, names
+        return RoundData(
+            self.function,
+            self.rows,
+            self.answers,
+            labels,
+            cases,
+            weights,
+            seed,
+            costly,
+            names,
         )

@@ -25,7 +25,7 @@ from nomos.engine.vectorized.columns import Columns
 from nomos.engine.vectorized.rows import each, own_column
 from nomos.errors import NomosError
 from nomos.lang import core
-from nomos.train.repairing.judge import StandIn
+from nomos.train.repairing.judging.evaluate import SwappableModel
 
 Array = np.ndarray[Any, Any]
 _BATCH = 4096  # rows asked at once
@@ -35,7 +35,7 @@ _MOST_ALONE = 5000  # cases of which those that fail are run alone
 TOGETHER = "instead, the answers of a violating case are drawn together"
 
 
-class NoMeaning(NomosError):
+class Untrainable(NomosError):
     """A spec whose `ensures` cannot be turned into a loss, and why."""
 
 
@@ -94,26 +94,26 @@ class TrainingCases:
 
 
 def draw_cases(
-    engine: Engine, stand_in: StandIn, *, seed: int, count: int
+    engine: Engine, swappable: SwappableModel, *, seed: int, count: int
 ) -> TrainingCases:
     """Draw cases and run them, noting what the model is asked.
 
     Where what it is asked cannot be told apart, only the cases that fail are returned,
-    and with no more than what they asked. Raises NoMeaning where not even that helps.
+    and with no more than what they asked. Raises Untrainable where not even that helps.
     """
     spec = engine.program.spec
     if spec.code.straight is None:
         return _failing(
-            engine, stand_in, seed, count, "its block has loops or branches"
+            engine, swappable, seed, count, "its block has loops or branches"
         )
     try:
-        return _read(engine, stand_in, seed, count)
-    except NoMeaning as why:
-        return _failing(engine, stand_in, seed, count, str(why))
+        return _read(engine, swappable, seed, count)
+    except Untrainable as why:
+        return _failing(engine, swappable, seed, count, str(why))
 
 
 def _failing(
-    engine: Engine, stand_in: StandIn, seed: int, count: int, why: str
+    engine: Engine, swappable: SwappableModel, seed: int, count: int, why: str
 ) -> TrainingCases:
     """Return the cases that fail, each run alone, with the rows that the model got."""
     spec = engine.program.spec
@@ -122,12 +122,12 @@ def _failing(
     judged = engine.run(stream, Limits(count + 1, count + 1), repeat=False)
     asked: list[Any] = []
     for number in range(len(judged.violations)):
-        with stand_in.listening() as heard:
+        with swappable.listening() as heard:
             engine.replay(judged.violations.choices_of(number))
         asked.append(joined_rows(heard))
     sizes = {len(rows) for rows in asked}
     if not asked or len(sizes) > 1 or 0 in sizes:
-        raise NoMeaning(why if asked else f"{why}, and no case failed")
+        raise Untrainable(why if asked else f"{why}, and no case failed")
     numbers = range(sizes.pop())
     asks = {
         number: Ask(
@@ -138,14 +138,16 @@ def _failing(
     return TrainingCases(spec, asks, {}, {}, np.ones(len(asked), dtype=bool), why)
 
 
-def _read(engine: Engine, stand_in: StandIn, seed: int, count: int) -> TrainingCases:
+def _read(
+    engine: Engine, swappable: SwappableModel, seed: int, count: int
+) -> TrainingCases:
     """Draw cases of a straight-line block and tell soft from hard in them."""
     spec = engine.program.spec
     assert spec.code.straight is not None
     draws = RandomCases(Stream(seed, spec.name), 0, count).draws()
     chunk = Chunk(engine.program, draws, count)
     columns = Columns(chunk, Answers(len(engine.program.source)))
-    reading = _Reading(columns, stand_in)
+    reading = _Reading(columns, swappable)
     with np.errstate(all="ignore"):
         columns.generate()
         for let in (*spec.code.straight, *spec.later_variables):
@@ -161,10 +163,10 @@ def _read(engine: Engine, stand_in: StandIn, seed: int, count: int) -> TrainingC
 class _Reading:
     """Tells soft from hard in a spec, on a chunk of cases."""
 
-    def __init__(self, columns: Columns, stand_in: StandIn) -> None:
+    def __init__(self, columns: Columns, swappable: SwappableModel) -> None:
         self.columns = columns
         self.chunk = columns.chunk
-        self.stand_in = stand_in
+        self.swappable = swappable
         self.soft: dict[str, core.Expr] = {}
         self.asks: dict[int, tuple[str, Cell, Cell]] = {}
         self.hard: dict[int, Cell] = {}
@@ -184,7 +186,7 @@ class _Reading:
         soft = [self.read(child) for child in core.children(expr)]
         if isinstance(expr, core.Call) and expr.function in _asking(self.columns):
             if any(soft):
-                raise NoMeaning(f"`{expr.function}` is given what the model answered")
+                raise Untrainable(f"`{expr.function}` is given what the model answered")
             return self._call(expr)
         if any(soft):
             return True
@@ -203,7 +205,7 @@ class _Reading:
         """Call a function for every case and see whether it asks the model."""
         count = len(self.chunk.rows)
         columns = [self.hard[id(argument)].value for argument in expr.arguments]
-        with self.stand_in.listening() as heard:
+        with self.swappable.listening() as heard:
             answers = _ask(self.columns, expr, columns, count)
         if not heard:
             self.hard[id(expr)] = self.chunk.cell(
@@ -212,7 +214,7 @@ class _Reading:
             return False
         rows = joined_rows(heard)
         if len(rows) != count:
-            raise NoMeaning(f"`{expr.function}` asks the model more than once a case")
+            raise Untrainable(f"`{expr.function}` asks the model more than once a case")
         kept = (
             self.chunk.cell(rows, None),
             self.chunk.cell(to_column([plain(a) for a in answers]), None),
@@ -223,10 +225,10 @@ class _Reading:
     def cases(self, violated: Array) -> TrainingCases:
         """Return what was read."""
         if not self.asks:
-            raise NoMeaning("its block does not ask the model that is repaired")
+            raise Untrainable("its block does not ask the model that is repaired")
         count = len(self.chunk.rows)
         if any(len(rows.value) != count for _, rows, _ in self.asks.values()):
-            raise NoMeaning("some cases can only be run alone")
+            raise Untrainable("some cases can only be run alone")
         return TrainingCases(
             self.columns.spec,
             {key: Ask(f, r.value, a.value) for key, (f, r, a) in self.asks.items()},

@@ -1,0 +1,1 @@
+"""What a model is judged on, and how good it is there."""

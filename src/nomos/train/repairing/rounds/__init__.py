@@ -1,0 +1,1 @@
+"""The rounds of a repair, and what is kept of them."""

@@ -1,0 +1,283 @@
+"""Repair of models that are trained again: under constraints, and with more data.
+
+Where a spec is a monotonicity and the library has constraints for that, or where it says
+that some columns make no difference, the model is trained again so that it cannot break
+the spec. If that costs too much accuracy it is given up. Of other specs, the cases that
+fail are added to the data, with the most likely labels that would satisfy the spec.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from typing import Any
+
+import numpy as np
+
+from nomos.errors import ModelError
+from nomos.models.adapter import Adapter, NoScores
+from nomos.models.extras import reason
+from nomos.models.formats.sklearn import EstimatorModel
+from nomos.train.repairing.cases.constraints import (
+    Independent,
+    Monotone,
+    find_constraint,
+)
+from nomos.train.repairing.cases.drawn import (
+    TOGETHER,
+    TrainingCases,
+    Untrainable,
+    joined_rows,
+)
+from nomos.train.repairing.cases.labels import satisfying
+from nomos.train.repairing.trainers.estimators import (
+    constraint_parameter,
+    fresh,
+    prepared,
+    with_directions,
+)
+from nomos.train.repairing.trainers.trainer import RoundData
+
+Array = np.ndarray[Any, Any]
+_ADDED = 1 / 16  # of the data, for each spec and round, times the weight of the spec
+_KINDS: Sequence[type] = (Independent, Monotone)  # in the order they are given up
+
+
+class Retrainer:
+    """An estimator that is trained again, from scratch, in every round.
+
+    `first` is the model as it is before; `estimator` has the parameters to train with,
+    and `dump` turns a trained one into the content of a file.
+    """
+
+    how = "training again"
+
+    def __init__(
+        self, estimator: Any, first: Adapter, dump: Callable[[Any], bytes]
+    ) -> None:
+        self.model: Any = first
+        self.first = first
+        self.estimator = estimator
+        self._dump = dump
+        self.data: tuple[Any, Array] | None = None  # rows and classes
+        self.classes: dict[Any, Any] = {}  # the class of each answer
+        self.added: list[tuple[Any, Array]] = []
+        self.directions: dict[int, int] = {}  # of prepared columns, as specs ask for
+        self.ignored: set[int] = set()  # columns that make no difference
+        self.given_up = 0  # how many kinds of constraints have cost too much
+
+    def begin(self, function: str, rows: Any, answers: Any, labels: Any) -> None:
+        """Match the domain's answers with the model's classes."""
+        said = np.asarray(self.model.predict(rows)).tolist()
+        for answer, known in zip(answers, said, strict=True):
+            if self.classes.setdefault(_plain(answer), known) != known:
+                raise ModelError(
+                    f"`{function}` gives one answer for different classes of "
+                    f"{self.first.name}"
+                )
+        unknown = {_plain(v) for v in labels} - self.classes.keys()
+        if all(a == c for a, c in self.classes.items()):  # so the others are the same
+            self.classes |= {value: value for value in unknown}
+        elif unknown and self.first.classes is not None:
+            raise ModelError(
+                f"the training data has the label {min(map(str, unknown))!r}, and the "
+                f"model never answers so: it answers {', '.join(map(str, self.classes))}"
+            )
+        self.data = rows, np.array([self.classes[_plain(v)] for v in labels])
+
+    def notes(self, data: RoundData) -> dict[str, str]:
+        """Say of each spec how it is met, where that is not by adding failing cases."""
+        found = {}
+        contradicted = self._contradicted(data)
+        for name, cases in data.cases.items():
+            constraint = self._constraint(cases)
+            if isinstance(constraint, Monotone) and constraint.column in contradicted:
+                found[name] = (
+                    "a spec asks for the opposite of another: the answer would have to "
+                    f"rise and to fall with {self._named(data, cases)}, so no constraint "
+                    "is set"
+                )
+            elif isinstance(constraint, Monotone):
+                how = "rise" if constraint.direction > 0 else "fall"
+                found[name] = (
+                    "a monotonicity: trained with the constraint that the answer may "
+                    f"only {how} with {self._named(data, cases)}{self._other_kind()}"
+                )
+            elif isinstance(constraint, Independent):
+                found[name] = (
+                    "an independence: trained without what "
+                    f"{self._named(data, cases)} says"
+                )
+            elif self.given_up and self._constraint(cases, given_up=0) is not None:
+                found[name] = (
+                    "its constraint cost too much accuracy; failing cases are added "
+                    "to the data instead"
+                )
+            elif cases.opaque:
+                found[name] = f"{cases.opaque}; {TOGETHER}"
+        return found
+
+    def train(self, data: RoundData, told: Callable[[float], None]) -> None:
+        """Train again, under the constraints, with failing cases added."""
+        if data.is_costly and (self.directions or self.ignored):
+            self.given_up = 1 if self.ignored else len(_KINDS)
+        contradicted = self._contradicted(data)
+        self.directions, self.ignored = {}, set()
+        rng = np.random.default_rng(data.seed)
+        for name, cases in data.cases.items():
+            match self._constraint(cases):
+                case Monotone(column=column, direction=direction) if (
+                    column not in contradicted
+                ):
+                    self.directions[column] = direction
+                case Independent(columns=columns):
+                    self.ignored |= set(columns)
+                case _:
+                    self._add(cases, data.weights[name], rng)
+        told(0.5)
+        self._fit()
+        told(1.0)
+
+    def _constraint(
+        self, cases: TrainingCases, given_up: int | None = None
+    ) -> Monotone | Independent | None:
+        """Return the constraint that a spec is for this model, if it is one."""
+        found = find_constraint(cases, lambda rows: prepared(self.estimator, rows))
+        given_up = self.given_up if given_up is None else given_up
+        if found is None or type(found) in _KINDS[:given_up]:
+            return None
+        if isinstance(found, Monotone) and not (
+            constraint_parameter(self.estimator)
+            and (self.first.classes is None or len(self.first.classes) == 2)
+            and self._is_ascending()
+        ):
+            return None
+        return found
+
+    def _contradicted(self, data: RoundData) -> set[int]:
+        asked: dict[int, set[int]] = {}
+        for cases in data.cases.values():
+            found = self._constraint(cases)
+            if isinstance(found, Monotone):
+                asked.setdefault(found.column, set()).add(found.direction)
+        return {column for column, directions in asked.items() if len(directions) > 1}
+
+    def _named(self, data: RoundData, cases: TrainingCases) -> str:
+        """Return what the columns of a constraint are called in the domain."""
+        found = find_constraint(cases)
+        columns = found.columns if isinstance(found, Independent) else ()
+        if isinstance(found, Monotone):
+            columns = (found.column,)
+        # Rows may be others than the domain's records.
+        known = len(data.columns) == np.shape(data.rows)[-1]
+        names = [f"`{data.columns[c]}`" if known else f"column {c}" for c in columns]
+        return ", ".join(names) or "a feature"
+
+    def _other_kind(self) -> str:
+        trained = type(with_directions(fresh(self.estimator), {0: 1}, 1)).__name__
+        own = type(self.estimator).__name__
+        return "" if trained == own else f", as a {trained}: a {own} has no constraints"
+
+    def _is_ascending(self) -> bool:
+        """Tell whether higher answers are higher classes."""
+        try:
+            classes = [self.classes[answer] for answer in sorted(self.classes)]
+            return classes == sorted(classes)
+        except TypeError:
+            return False
+
+    def _add(
+        self, cases: TrainingCases, weight: float, rng: np.random.Generator
+    ) -> None:
+        """Add failing cases, labelled so that they would not fail."""
+        assert self.data is not None
+        most = int(max(1, _ADDED * weight * len(self.data[1])))
+        failing = np.flatnonzero(cases.violated)
+        if not len(failing) or self.first.classes is None:
+            return  # numbers have no labels to choose among
+        failing = rng.permutation(failing)[:most]
+        cases = cases.take(np.sort(failing))
+        values = np.array(list(self.classes))
+        scores = {key: self._likely(a.rows, values) for key, a in cases.asks.items()}
+        try:
+            if cases.opaque:
+                raise Untrainable(cases.opaque)
+            labels, found = satisfying(cases, values, scores)
+        except Untrainable:  # the same answer to all that is asked in a case
+            together = values[np.sum(list(scores.values()), axis=0).argmax(axis=1)]
+            labels, found = dict.fromkeys(scores, together), np.ones(len(cases), bool)
+        for key, ask in cases.take(np.flatnonzero(found)).asks.items():
+            classes = [self.classes[_plain(v)] for v in labels[key][found]]
+            if classes:
+                self.added.append((ask.rows, np.array(classes)))
+
+    def _likely(self, rows: Any, values: Array) -> Array:
+        """Return the logarithm of how likely each answer is, for each row."""
+        assert self.first.classes is not None
+        order = self.first.classes.tolist()
+        places = [order.index(self.classes[_plain(v)]) for v in values]
+        try:
+            scores = np.log(np.clip(self.model.scores(rows), 1e-9, None))
+        except NoScores:  # it has labels alone
+            said = np.asarray(self.model.predict(rows))
+            scores = np.where(said[:, None] == np.array(order)[None], 0.0, -1.0)
+        likely: Array = scores[:, places]
+        return likely
+
+    def _fit(self) -> None:
+        assert self.data is not None
+        parts = [self.data, *self.added]
+        rows, classes = joined_rows([r for r, _ in parts]), [c for _, c in parts]
+        if self.ignored:  # a column that is always the same says nothing
+            rows = rows.copy()
+            rows[:, sorted(self.ignored)] = 0
+        estimator = fresh(self.estimator)
+        if self.directions:
+            width = np.asarray(prepared(self.estimator, self.data[0][:1])).shape[1]
+            estimator = with_directions(estimator, self.directions, width)
+        try:
+            with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+                estimator.fit(self.first._rows(rows), np.concatenate(classes))
+        except Exception as error:  # a library's own
+            raise ModelError(
+                f"{self.first.name} cannot be trained again: {reason(error)}"
+            ) from error
+        self.model = EstimatorModel(estimator, self.first.name)
+
+    def snapshot(self) -> bytes:
+        """Return the added data and the constraints; the rest is trained again."""
+        rows = joined_rows([r for r, _ in self.added]) if self.added else np.empty(0)
+        array = np.asarray(rows)
+        if array.dtype.kind == "O":
+            array = array.astype(str)
+        kept = io.BytesIO()
+        np.savez(
+            kept,
+            rows=array,
+            classes=np.concatenate([c for _, c in self.added] or [np.empty(0)]),
+            columns=np.array(list(self.directions.items())).reshape(-1, 2),
+            ignored=np.array(sorted(self.ignored), dtype=np.int64),
+            given_up=self.given_up,
+        )
+        return kept.getvalue()
+
+    def restore(self, snapshot: bytes) -> None:
+        """Take back added data and constraints, and train again with them."""
+        kept = np.load(io.BytesIO(snapshot), allow_pickle=False)
+        self.directions = {int(c): int(d) for c, d in kept["columns"].tolist()}
+        self.ignored = set(kept["ignored"].tolist())
+        self.given_up = int(kept["given_up"])
+        self.added = [(kept["rows"], kept["classes"])] if len(kept["classes"]) else []
+        if self.added or self.directions or self.ignored:
+            self._fit()
+        else:
+            self.model = self.first
+
+    def content(self) -> bytes:
+        """Return the model's file."""
+        return self._dump(self.model.estimator)
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value

@@ -1,0 +1,172 @@
+"""Each kind of model is repaired, and what is written is of the same kind."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nomos.models import load_model
+from nomos.train import repair
+
+sklearn = pytest.importorskip("sklearn")
+
+from sklearn.ensemble import GradientBoostingClassifier  # noqa: E402 - needs sklearn
+from sklearn.neural_network import MLPClassifier  # noqa: E402
+from sklearn.pipeline import make_pipeline  # noqa: E402
+from sklearn.preprocessing import StandardScaler  # noqa: E402
+from sklearn.tree import DecisionTreeClassifier  # noqa: E402
+
+
+def network(people: Any) -> Any:
+    model = MLPClassifier((16,), max_iter=200, learning_rate_init=0.02, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return make_pipeline(StandardScaler(), model).fit(*people.data(600, 2))
+
+
+def same_answers(result: Any, people: Any) -> bool:
+    """Tell whether the file that was written answers as the result says."""
+    rows = people.data(300, 1)[0]
+    again = load_model(result.path, trust=True)
+    return bool(np.array_equal(again.predict(rows), result.model.predict(rows)))
+
+
+def test_a_scikit_learn_network_keeps_its_pipeline_and_gets_other_weights(
+    people: Any,
+) -> None:
+    pytest.importorskip("torch")
+    model = network(people)
+    path = people.folder / "nn.pkl"
+    path.write_bytes(pickle.dumps(model))
+    specs = people.specs("income", "member")
+    result = repair(specs, path, points=5, times=3, trust=True)
+    assert result.how == "fine-tuning"
+    assert result.verdict == "repaired", result.statement
+    written = pickle.loads(result.path.read_bytes())
+    assert [type(step) for _, step in written.steps] == [StandardScaler, MLPClassifier]
+    assert not np.array_equal(written[-1].coefs_[0], model[-1].coefs_[0])
+    assert same_answers(result, people)
+
+
+def test_an_export_of_skl2onnx_is_repaired_with_its_scaler_and_labels(
+    people: Any,
+) -> None:
+    pytest.importorskip("torch")
+    convert = pytest.importorskip("skl2onnx").to_onnx
+    path = people.folder / "nn.onnx"
+    rows = people.data(1, 2)[0]
+    path.write_bytes(convert(network(people), rows).SerializeToString())
+    result = repair(people.specs("income", "member"), path, points=5, times=3)
+    assert result.verdict == "repaired", result.statement
+    assert result.path.suffix == ".onnx"
+    assert same_answers(result, people)
+
+
+def test_a_pipeline_of_trees_takes_constraints_on_its_own_columns(people: Any) -> None:
+    tree = DecisionTreeClassifier(random_state=0)
+    model = make_pipeline(StandardScaler(), tree).fit(*people.data(600, 2))
+    result = repair(people.specs("income", "debts"), model, points=10)
+    assert "may only rise with `income`" in result.notes["income"]
+    assert result.verdict == "repaired", result.statement
+    assert result.after.total_rate == 0
+
+
+def test_plain_gradient_boosting_is_trained_as_its_variant_with_constraints(
+    people: Any,
+) -> None:
+    model = GradientBoostingClassifier(random_state=0).fit(*people.data(600, 2))
+    result = repair(people.specs("income"), model, points=10)
+    assert "as a HistGradientBoostingClassifier" in result.notes["income"]
+    assert result.before.total_rate > 0
+    assert result.after.total_rate == 0
+
+
+def test_a_constraint_that_costs_too_much_is_given_up(people: Any) -> None:
+    model = DecisionTreeClassifier(max_depth=6, random_state=0)
+    model.fit(*people.data(600, 2))
+    result = repair(people.specs("poorer"), model, points=1, rounds=3)
+    assert "cost too much accuracy" in result.notes["poorer"]
+
+
+def boosters(people: Any, library: str) -> str:
+    data = people.data(600, 2)
+    module = pytest.importorskip(library)
+    path = str(people.folder / "model")
+    if library == "xgboost":
+        module.XGBClassifier(n_estimators=20).fit(*data).save_model(path + ".json")
+        return path + ".json"
+    if library == "lightgbm":
+        model = module.LGBMClassifier(n_estimators=20, verbose=-1).fit(*data)
+        model.booster_.save_model(path + ".txt")
+        return path + ".txt"
+    model = module.CatBoostClassifier(200, verbose=False, allow_writing_files=False)
+    model.fit(*data).save_model(path + ".cbm")
+    return path + ".cbm"
+
+
+@pytest.mark.parametrize("library", ["xgboost", "lightgbm", "catboost"])
+@pytest.mark.filterwarnings("ignore")  # of the libraries, when they first train
+def test_a_file_of_boosted_trees_is_trained_again_and_written_as_one(
+    people: Any, library: str
+) -> None:
+    path = boosters(people, library)
+    result = repair(people.specs("income", "member"), path, points=10)
+    assert result.before.total_rate > 0
+    assert result.after.total_rate == 0, result.statement
+    assert result.path.suffix == Path(path).suffix
+    assert same_answers(result, people)
+
+
+def test_no_warning_of_a_library_reaches_the_user(
+    people: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
+    model = MLPClassifier((4,), max_iter=2, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(*people.data(600, 2))
+    from sklearn.calibration import CalibratedClassifierCV
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        wrapped = CalibratedClassifierCV(model).fit(*people.data(600, 2))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        repair(people.specs("income"), wrapped, rounds=1)
+    assert [str(one.message) for one in caught] == []
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_model_that_turns_out_worse_is_not_written(
+    people: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from nomos.train.repairing.repair import Repairing
+
+    model = DecisionTreeClassifier(random_state=0).fit(*people.data(600, 2))
+    path = people.folder / "tree.pkl"
+    path.write_bytes(pickle.dumps(model))
+    judge, seen = Repairing._judge, []
+
+    def unlucky(self: Repairing) -> Any:
+        seen.append(judge(self))  # the held-out cases of a clean model come first
+        return seen[-1] if len(seen) > 1 else lucky(seen[0])
+
+    monkeypatch.setattr(Repairing, "_judge", unlucky)
+    result = repair(people.specs("poorer"), path, points=100, trust=True)
+    assert result.verdict == "not repaired"
+    assert "did not hold what it promised on held-out records" in result.statement
+    assert result.path is None
+    assert not (people.folder / "tree.repaired.pkl").exists()
+    assert result.after == result.before
+
+
+def lucky(evaluation: Any) -> Any:
+    """Return an evaluation in which the first model was right far more often."""
+    from dataclasses import replace
+
+    accuracy = replace(evaluation.accuracy, count=evaluation.accuracy.total * 3)
+    return replace(evaluation, accuracy=accuracy)
