@@ -12,6 +12,7 @@ from nomos.report.bug import WIDTH, card_text
 from nomos.report.cards import Card, card_of, smaller_card
 from nomos.report.groups import shrunk_words
 from nomos.report.view import PropertyView, view, views
+from nomos.results.bug_list import with_values
 from nomos.results.result import Bug, Result
 from nomos.runner.project.naming import short_names
 
@@ -38,10 +39,10 @@ def by_clearness(result: Result) -> list[Bug]:
     Only bugs with values are weighed, where there are any.
     """
     found = result.cases_shown
-    weighed = [bug for bug in found if bug.inputs or bug.outputs]
+    weighed = list(with_values(found))
     groups = () if result.analysis is None else result.analysis.groups
     first = {group.smallest: number for number, group in enumerate(groups)}
-    some = (weighed or list(found))[:_MOST_WEIGHED]
+    some = (weighed or list(found[:_MOST_WEIGHED]))[:_MOST_WEIGHED]
     weighed = some + [bug for bug in weighed[_MOST_WEIGHED:] if bug.id in first]
 
     def key(bug: Bug) -> tuple[int, int, float]:

@@ -15,10 +15,22 @@ class BugList(Sequence[Bug]):
     to find it.
     """
 
-    def __init__(self, count: int, make: Callable[[int], Bug]) -> None:
+    def __init__(
+        self, count: int, make: Callable[[int], Bug], alone: Sequence[int] = ()
+    ) -> None:
         self._count = count
         self._make = make
         self._made: dict[int, Bug] = {}
+        self.alone = alone  # where those stand that were run alone, and have values
+
+    def changed(self, change: Callable[[Bug], Bug]) -> BugList:
+        """Return the bugs with those changed that were run alone."""
+        some = set(self.alone)
+        return BugList(
+            self._count,
+            lambda at: change(self[at]) if at in some else self[at],
+            self.alone,
+        )
 
     def __len__(self) -> int:
         return self._count
@@ -47,3 +59,9 @@ class BugList(Sequence[Bug]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return tuple, (tuple(self),)
+
+
+def with_values(bugs: Sequence[Bug]) -> tuple[Bug, ...]:
+    """Return the bugs whose values are known: those that were run alone."""
+    some = [bugs[at] for at in bugs.alone] if isinstance(bugs, BugList) else bugs
+    return tuple(bug for bug in some if bug.inputs or bug.outputs)

@@ -299,7 +299,8 @@ class Bugs:
                 return replace(bugs[at], seen=times)
             return self._bug(_unnamed(found, at - len(bugs)), None, seen=times)
 
-        return BugList(len(order), bug)
+        alone = np.flatnonzero(order < len(bugs)).tolist()
+        return BugList(len(order), bug, alone)
 
 
 def _unnamed(found: Violations, number: int, first: int = 0) -> _Unnamed:

@@ -15,6 +15,7 @@ from nomos.engine.vectorized.chunk import padded
 from nomos.groups.features import Raw, raw_features
 from nomos.groups.grouping import group_bugs, tell_apart
 from nomos.results.analysis import Analysis, BugGroup, Shrunk
+from nomos.results.bug_list import BugList, with_values
 from nomos.results.result import Bug, Counts, Result
 from nomos.runner.campaigns.sample import SIZE, Sample
 from nomos.runner.campaigns.sampling import (
@@ -67,10 +68,10 @@ def request_of(result: Result, sample: Sample, options: Options) -> Request | No
     A campaign that stops at the first bug has no sample to find rules on.
     """
     groups, shrink = options.groups and not options.budget.until_bug, options.shrink
-    bugs = tuple(bug for bug in result.bugs if bug.inputs or bug.outputs)
-    if result.verdict != "violated" or result.problem or not bugs:
-        return None
     if not (groups or shrink) or result.search not in ("random", "exhaustive"):
+        return None
+    bugs = with_values(result.bugs)
+    if result.verdict != "violated" or result.problem or not bugs:
         return None
     is_listed = result.search == "exhaustive"
     known = None
@@ -101,9 +102,9 @@ def explained(result: Result, found: Explained | None) -> Result:
     """Return a result with its groups, and bugs with their smaller cases."""
     if found is None:
         return result
-    bugs = tuple(
-        replace(bug, shrunk=found.shrunk[bug.id]) if bug.id in found.shrunk else bug
-        for bug in result.bugs
+    assert isinstance(result.bugs, BugList)
+    bugs = result.bugs.changed(
+        lambda bug: replace(bug, shrunk=found.shrunk.get(bug.id, bug.shrunk))
     )
     return replace(result, bugs=bugs, analysis=found.analysis)
 
