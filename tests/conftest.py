@@ -10,6 +10,9 @@ from textwrap import dedent
 import pytest
 from hypothesis import settings
 
+# Tests run side by side: threads of one library would wait for those of the other.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 # The same examples in every run; `make test-all` draws new ones each time.
 settings.register_profile("repeatable", derandomize=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
