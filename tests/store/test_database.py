@@ -158,6 +158,22 @@ def test_text_that_is_no_json_is_refused_with_a_remedy(tmp_path: Path) -> None:
         store.newest()
 
 
+def test_choices_that_are_no_integers_are_refused_with_a_remedy(tmp_path: Path) -> None:
+    with Store.open(tmp_path) as store:
+        add(store, store.begin(RESULT), make_bug(1, 2))
+    connection = sqlite3.connect(tmp_path / DATABASE)
+    with connection:
+        connection.execute("UPDATE bugs SET choices = '[1.5, 2]'")
+    connection.close()
+    with (
+        Store.open(tmp_path) as store,
+        pytest.raises(
+            StoreError, match=r"choices are integers, .*\nhelp: move the file"
+        ),
+    ):
+        store.bugs()
+
+
 def test_a_folder_that_cannot_be_made_is_refused_with_a_remedy(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(StoreError, match="help: make the folder writable, or choose"):
