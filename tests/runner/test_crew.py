@@ -79,6 +79,21 @@ def test_an_interrupt_is_for_the_driver_and_ends_no_worker(steps: Path) -> None:
         crew.close()
 
 
+def test_a_death_is_put_down_to_the_first_reason_a_worker_was_ended_for(
+    steps: Path,
+) -> None:
+    crew = in_process(steps.parent.parent)
+    try:
+        ticket = ask(crew, steps)
+        (worker,) = crew._crew
+        worker.kill("it took too long")
+        worker.kill()
+        (answer,) = crew.wait()
+        assert (answer.ticket, answer.died) == (ticket, Died("it took too long"))
+    finally:
+        crew.close()
+
+
 def test_a_dropped_worker_is_ended(steps: Path) -> None:
     crew = in_process(steps.parent.parent)
     ask(crew, steps)
