@@ -295,9 +295,9 @@ def test_violations_that_do_not_come_back_are_marked(
 def test_each_run_counts_the_answers_that_moved_in_it(make: Callable[..., Any]) -> None:
     engine = Engine(make(alone("calls"), Scores()))
     runs = [
-        engine.run(RandomCases(Stream(0, "spec"), first, 5000), Limits(MUCH, MUCH))
-        for first in (0, 5000, 10_000)
+        engine.run(RandomCases(Stream(0, "spec"), first, 700), Limits(MUCH, MUCH))
+        for first in range(0, 4200, 700)
     ]
-    assert runs[1].moved > 0
+    assert sum(judged.moved > 0 for judged in runs) > 1
     assert sum(judged.moved for judged in runs) == engine.answers.moved
     assert sum(judged.asked_again for judged in runs) == engine.answers.asked_again
