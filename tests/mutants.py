@@ -57,6 +57,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "runner/campaigns/ranges.py": ("tests/runner/test_ranges.py",),
     "runner/campaigns/recording.py": ("tests/runner/test_resuming.py",),
     "runner/campaigns/violations.py": (
+        "tests/runner/test_violations.py",
         "tests/runner/test_confirmation.py",
         "tests/runner/test_resuming.py",
     ),
