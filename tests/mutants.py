@@ -219,12 +219,15 @@ class _Trying:
         rng = np.random.default_rng(options.seed)
         drawn = [every[n] for n in rng.permutation(len(every))[: options.count]]
         known = PAGE.read_text() if PAGE.exists() else ""
-        alive = listed = 0
+        tried = alive = listed = 0
         with tempfile.TemporaryDirectory() as folder:
             source = Path(folder) / "src"
             shutil.copytree(ROOT / "src", source)
             shutil.rmtree((source / "nomos" / name).parent / "__pycache__", True)
             for one in drawn:
+                if time.monotonic() - began > options.most:
+                    break
+                tried += 1
                 # For the processes that tests start.
                 (source / "nomos" / name).write_text(ast.unparse(one.tree))
                 prepare = partial(_prepare, name, one.tree, source)
@@ -236,7 +239,7 @@ class _Trying:
                     if one.told not in known:
                         print(f"alive  {one.told}  (line {one.line})", flush=True)
         print(
-            f"{name}: {len(drawn)} of {len(every)} mutants, {len(drawn) - alive}"
+            f"{name}: {tried} of {len(every)} mutants, {tried - alive}"
             f" noticed, {alive} alive, {listed} of them explained;"
             f" {time.monotonic() - began:.0f} s",
             flush=True,
@@ -306,6 +309,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=[""], help="parts of their paths")
     parser.add_argument("--like", default="", help="changes with this in their text")
     parser.add_argument("--seconds", type=float, default=10, help="of tests, at first")
+    parser.add_argument("--most", type=float, default=1e9, help="seconds for each file")
     options = parser.parse_args()
     if options.learn is not None:
         learn(options.learn)
