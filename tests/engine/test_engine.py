@@ -57,9 +57,9 @@ class Scores(Domain):
         return rows[1:, 0]
 
     @batched
-    def once(self, rows: Any) -> Any:
+    def forgetful(self, rows: Any) -> Any:
         self.sent.append(len(rows))
-        return np.full(len(rows), len(self.sent) == 1)
+        return (rows[:, 0] < 500) | (len(self.sent) == 1)
 
     @batched
     def calls(self, rows: Any) -> Any:
@@ -286,10 +286,10 @@ def test_a_violation_comes_back_alone(make: Callable[..., Any]) -> None:
 def test_violations_that_do_not_come_back_are_marked(
     make: Callable[..., Any], way: Way
 ) -> None:
-    program = make(alone("once"), Scores())
-    violations = judge(program, way, 50).violations
-    assert len(violations) == (1 if way == "rows" else 50)
-    assert not violations.came_back.any()
+    violations = judge(make(alone("forgetful"), Scores()), way, 50).violations
+    low = violations.choices[:, 0] < 500
+    assert low.any() and not low.all()
+    assert violations.came_back.tolist() == low.tolist()
 
 
 def test_each_run_counts_the_answers_that_moved_in_it(make: Callable[..., Any]) -> None:
