@@ -47,6 +47,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "results/gaps.py": ("tests/results",),
     "store/database.py": ("tests/store",),
     "store/files.py": ("tests/store",),
+    "store/rows.py": ("tests/store",),
     "store/store.py": ("tests/store",),
     "engine/engine.py": ("tests/engine",),
     "runner/campaigns/bugs.py": ("tests/runner/test_confirmation.py",),
@@ -56,6 +57,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "runner/campaigns/ranges.py": ("tests/runner/test_ranges.py",),
     "runner/campaigns/recording.py": ("tests/runner/test_resuming.py",),
     "runner/campaigns/violations.py": (
+        "tests/runner/test_violations.py",
         "tests/runner/test_confirmation.py",
         "tests/runner/test_resuming.py",
     ),
@@ -65,8 +67,11 @@ TARGETS: dict[str, tuple[str, ...]] = {
     ),
     "runner/outputs.py": ("tests/runner/test_outputs.py",),
     "runner/stopping.py": ("tests/runner/test_stopping.py",),
-    "runner/executors/crew.py": ("tests/runner/test_campaign.py",),
-    "runner/executors/processes.py": ("tests/runner/test_processes.py",),
+    "runner/executors/crew.py": ("tests/runner/test_crew.py",),
+    "runner/executors/processes.py": (
+        "tests/runner/test_crew.py",
+        "tests/runner/test_processes.py",
+    ),
     "runner/executors/worker.py": ("tests/runner/test_campaign.py",),
     "runner/project/reopening.py": ("tests/lying_models/test_commands.py",),
     "cli/campaigns/run.py": ("tests/cli/test_exit_status.py", "tests/cli/test_run.py"),
@@ -77,6 +82,8 @@ TESTS = (
     "tests/store",
     "tests/engine/test_engine.py",
     "tests/engine/test_memory.py",
+    "tests/engine/test_other_inputs.py",
+    "tests/engine/test_space.py",
     "tests/runner",
     "tests/cli/test_control.py",
     "tests/cli/test_exit_status.py",
@@ -212,12 +219,15 @@ class _Trying:
         rng = np.random.default_rng(options.seed)
         drawn = [every[n] for n in rng.permutation(len(every))[: options.count]]
         known = PAGE.read_text() if PAGE.exists() else ""
-        alive = listed = 0
+        tried = alive = listed = 0
         with tempfile.TemporaryDirectory() as folder:
             source = Path(folder) / "src"
             shutil.copytree(ROOT / "src", source)
             shutil.rmtree((source / "nomos" / name).parent / "__pycache__", True)
             for one in drawn:
+                if time.monotonic() - began > options.most:
+                    break
+                tried += 1
                 # For the processes that tests start.
                 (source / "nomos" / name).write_text(ast.unparse(one.tree))
                 prepare = partial(_prepare, name, one.tree, source)
@@ -229,7 +239,7 @@ class _Trying:
                     if one.told not in known:
                         print(f"alive  {one.told}  (line {one.line})", flush=True)
         print(
-            f"{name}: {len(drawn)} of {len(every)} mutants, {len(drawn) - alive}"
+            f"{name}: {tried} of {len(every)} mutants, {tried - alive}"
             f" noticed, {alive} alive, {listed} of them explained;"
             f" {time.monotonic() - began:.0f} s",
             flush=True,
@@ -299,6 +309,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=[""], help="parts of their paths")
     parser.add_argument("--like", default="", help="changes with this in their text")
     parser.add_argument("--seconds", type=float, default=10, help="of tests, at first")
+    parser.add_argument("--most", type=float, default=1e9, help="seconds for each file")
     options = parser.parse_args()
     if options.learn is not None:
         learn(options.learn)

@@ -57,6 +57,16 @@ class Scores(Domain):
         return rows[1:, 0]
 
     @batched
+    def forgetful(self, rows: Any) -> Any:
+        self.sent.append(len(rows))
+        return (rows[:, 0] < 500) | (len(self.sent) == 1)
+
+    @batched
+    def calls(self, rows: Any) -> Any:
+        self.sent.append(len(rows))
+        return np.full(len(rows), -len(self.sent))
+
+    @batched
     def always(self, rows: Any) -> Any:
         raise RuntimeError("no model")
 
@@ -73,6 +83,11 @@ def spec(block: str, ensures: str, middle: str = "") -> str:
         f"import scores;\ninput x;\n{middle}\noutput d;\noutput e;\n"
         f"{{\n  d = {block}\n  e = predict(x)\n}}\nensures {ensures} && e >= 0;\n"
     )
+
+
+def alone(function: str) -> str:
+    """Return a spec that calls one function only."""
+    return f"import s;\ninput x;\noutput d;\n{{ d = {function}(x) }}\nensures d < 1;\n"
 
 
 def judge(
@@ -265,3 +280,24 @@ def test_a_violation_comes_back_alone(make: Callable[..., Any]) -> None:
         outcome = engine.alone.run(ReplayedCase(choices))
         assert outcome.verdict is Verdict.VIOLATED
         assert outcome.values["x"][0] == choices[0]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_violations_that_do_not_come_back_are_marked(
+    make: Callable[..., Any], way: Way
+) -> None:
+    violations = judge(make(alone("forgetful"), Scores()), way, 50).violations
+    low = violations.choices[:, 0] < 500
+    assert low.any() and not low.all()
+    assert violations.came_back.tolist() == low.tolist()
+
+
+def test_each_run_counts_the_answers_that_moved_in_it(make: Callable[..., Any]) -> None:
+    engine = Engine(make(alone("calls"), Scores()))
+    runs = [
+        engine.run(RandomCases(Stream(0, "spec"), first, 700), Limits(MUCH, MUCH))
+        for first in range(0, 4200, 700)
+    ]
+    assert sum(judged.moved > 0 for judged in runs) > 1
+    assert sum(judged.moved for judged in runs) == engine.answers.moved
+    assert sum(judged.asked_again for judged in runs) == engine.answers.asked_again

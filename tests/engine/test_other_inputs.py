@@ -11,7 +11,7 @@ import pytest
 from nomos import Domain, Schema, batched
 from nomos.domain import Integer
 from nomos.engine.alone import Verdict
-from nomos.engine.cases import ListedCases, RandomCases
+from nomos.engine.cases import ListedCases, MadeCases, MadeInputs, RandomCases
 from nomos.engine.choices import Stream
 from nomos.engine.engine import Engine, Limits, Way
 
@@ -26,6 +26,7 @@ output d1;
 }
 ensures d1 < 8 && label(x) != 3;
 """
+UNLABELLED = SPEC.replace(" && label(x) != 3", "")
 ALL = Limits(2**62, 2**62)
 
 
@@ -43,6 +44,12 @@ class Numbers(Domain):
     @batched
     def double(self, rows: np.ndarray) -> np.ndarray:
         return 2 * rows[:, 0]
+
+    @batched
+    def not_five(self, rows: np.ndarray) -> np.ndarray:
+        if (rows[:, 0] == 5).any():
+            raise ValueError("five")
+        return rows[:, 0]
 
 
 @pytest.mark.parametrize("way", ["columns", "lanes", "rows"])
@@ -86,3 +93,42 @@ def test_values_of_cases(make: Callable[..., Any], way: Way) -> None:
     some, _, told = engine.values(cases, np.array([3, 7]), with_outputs=True)
     assert some.tolist() == [3, 7]
     assert list(told["d1"]) == [2 * values["x"][n, 0] for n in (3, 7)]
+
+
+@pytest.mark.parametrize("way", ["columns", "lanes", "rows"])
+def test_made_records_are_judged_in_parts_and_the_data_stays(
+    make: Callable[..., Any], way: Way
+) -> None:
+    engine = Engine(make(UNLABELLED, Numbers()), way)
+    rows = np.array([[1.0], [5.0], [2.0], [6.0], [3.0]])
+    words = np.zeros((5, 1), dtype=np.uint64)  # v is x.a + 1
+    cases = MadeCases(Stream(0, "a"), 0, MadeInputs(rows, 1, words), 0, 5)
+    whole = [Verdict.PASSED, Verdict.VIOLATED] * 2 + [Verdict.PASSED]
+    judged = engine.run_made(cases, ALL, batch=2)
+    assert judged.verdicts.tolist() == whole
+    assert judged.violations.rows.tolist() == [1, 3]
+    assert judged.violations.records is not None
+    assert judged.violations.records[:, 0, 0].tolist() == [5, 6]
+    for batch in (None, 2):
+        some = engine.run_made(cases, Limits(3, 2**62), batch=batch)
+        assert some.verdicts.tolist() == whole[:3]
+    one_by_one = engine.run_made(cases, Limits(3, 2**62), batch=2, one_by_one=True)
+    assert one_by_one.verdicts.tolist() == whole[:3]
+    assert engine.replay((-1, 1), ((6.0,),)).values["d1"] == 12
+    assert engine.replay((1, 1)).verdict is Verdict.PASSED  # of the data
+    own = engine.run(ListedCases(np.array([[0, 1], [1, 1]])), ALL)
+    assert own.verdicts.tolist() == [Verdict.PASSED] * 2
+
+
+@pytest.mark.parametrize("way", ["columns", "lanes", "rows"])
+def test_made_records_that_crash_end_a_run_in_parts_at_the_limit(
+    make: Callable[..., Any], way: Way
+) -> None:
+    spec = UNLABELLED.replace("double", "not_five")
+    engine = Engine(make(spec, Numbers()), way)
+    rows = np.array([[1.0], [5.0], [2.0], [5.0], [3.0], [5.0]])
+    words = np.zeros((6, 1), dtype=np.uint64)
+    cases = MadeCases(Stream(0, "a"), 0, MadeInputs(rows, 1, words), 0, 6)
+    judged = engine.run_made(cases, Limits(2**62, 2), batch=1)
+    assert judged.verdicts.tolist() == [Verdict.PASSED, Verdict.CRASHED] * 2
+    assert [crash.row for crash in judged.crashes] == [1, 3]

@@ -16,7 +16,7 @@ import pytest
 
 from nomos.errors import StoreError
 from nomos.results.result import Result, Subject
-from nomos.store.database import MIGRATIONS, migrate
+from nomos.store.database import MIGRATIONS, migrate, open_database
 from nomos.store.store import DATABASE, Store
 from tests.store.test_store import add, make_bug
 
@@ -123,6 +123,44 @@ def test_a_migration_that_fails_changes_nothing(tmp_path: Path) -> None:
     connection.close()
 
 
+def test_a_store_that_another_process_brings_up_to_date_first_is_opened(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / DATABASE
+    connection = sqlite3.connect(path, isolation_level=None)
+
+    def come_first(statement: str) -> None:
+        if (
+            statement == "BEGIN IMMEDIATE"
+        ):  # the version was read, the lock is not taken
+            open_database(path).close()
+
+    connection.set_trace_callback(come_first)
+    migrate(connection, path, MIGRATIONS)
+    assert connection.execute("SELECT count(*) FROM bugs").fetchone() == (0,)
+    connection.close()
+
+
+def test_who_reads_stops_nobody_from_writing(tmp_path: Path) -> None:
+    reader, writer = (open_database(tmp_path / DATABASE) for _ in range(2))
+    writer.execute("PRAGMA busy_timeout = 0")
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM bugs").fetchone()
+    writer.execute("CREATE TABLE extra (id)")
+    writer.close()
+    reader.close()
+
+
+def test_a_bug_belongs_to_a_campaign(tmp_path: Path) -> None:
+    connection = open_database(tmp_path / DATABASE)
+    with pytest.raises(sqlite3.IntegrityError, match="FOREIGN KEY"):
+        connection.execute(
+            "INSERT INTO bugs (campaign, choices, id, number, inputs, outputs, failed,"
+            " seen, status) VALUES (1, '[]', 'a', 0, '{}', '{}', '', 1, 'open')"
+        )
+    connection.close()
+
+
 def test_a_file_that_is_no_database_is_refused_with_a_remedy(tmp_path: Path) -> None:
     (tmp_path / DATABASE).write_bytes(b"this is no database, whatever its name\n" * 99)
     with pytest.raises(StoreError, match="not a database\nhelp: move the file away"):
@@ -156,6 +194,22 @@ def test_text_that_is_no_json_is_refused_with_a_remedy(tmp_path: Path) -> None:
         pytest.raises(StoreError, match="help: move the file away"),
     ):
         store.newest()
+
+
+def test_choices_that_are_no_integers_are_refused_with_a_remedy(tmp_path: Path) -> None:
+    with Store.open(tmp_path) as store:
+        add(store, store.begin(RESULT), make_bug(1, 2))
+    connection = sqlite3.connect(tmp_path / DATABASE)
+    with connection:
+        connection.execute("UPDATE bugs SET choices = '[1.5, 2]'")
+    connection.close()
+    with (
+        Store.open(tmp_path) as store,
+        pytest.raises(
+            StoreError, match=r"choices are integers, .*\nhelp: move the file"
+        ),
+    ):
+        store.bugs()
 
 
 def test_a_folder_that_cannot_be_made_is_refused_with_a_remedy(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from nomos.errors import StoreError
 from nomos.results.identity import bug_id
-from nomos.results.result import Bug, Counts, Ensures, Result, Subject
+from nomos.results.result import Bug, Counts, Ensures, Nearest, Result, Subject
 from nomos.store.rows import BugRecord, Row
 from nomos.store.store import Store
 
@@ -95,8 +95,10 @@ def test_bugs_come_back_as_they_were_written(store: Store) -> None:
         make_bug(3, 2**64 - 1, seen=4, case=17, gap=1.5, is_new=False),
         make_bug(4, confirmed="batch", inputs={}, outputs={}),
         make_bug(5, failures=(0, 2)),
+        make_bug(6, records=((1.5, 20.0),), nearest=(Nearest(3, ("age",)),)),
     ]
-    rows = [row(bugs[0]), row(bugs[1], how=1), replace(row(bugs[2]), mask=0b101)]
+    made = row(bugs[3])
+    rows = [made, row(bugs[0]), row(bugs[1], how=1), replace(row(bugs[2]), mask=0b101)]
     gone = Row(99, (9, 9), 2, 2, 1, None, None)  # a violation that did not come back
     store.checkpoint(id, RESULT, {}, new=[*rows, gone])
     assert store.rows(id) == sorted([*rows, gone], key=lambda one: one.case)

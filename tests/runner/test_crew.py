@@ -1,0 +1,140 @@
+"""What a crew owes: one answer for each ticket, none for what was dropped."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nomos.engine.alone import Verdict
+from nomos.runner.executors.crew import Crew, Died, InlineCrew, Task
+from nomos.runner.executors.processes import ProcessCrew, _in_words, _memory_mb
+from nomos.runner.executors.worker import Setting, Worker
+from nomos.runner.jobs import Job
+from nomos.runner.options import Workers
+
+
+def in_process(root: Path) -> ProcessCrew:
+    return ProcessCrew(Setting(root), Workers(isolate=True))
+
+
+CREWS: dict[str, Callable[[Path], Crew]] = {
+    "inline": lambda root: InlineCrew(Worker(Setting(root))),
+    "processes": in_process,
+}
+
+
+def ask(crew: Crew, spec: Path) -> int:
+    return crew.submit(Task("about", (Job(spec), False)))
+
+
+@pytest.mark.parametrize("kind", CREWS)
+def test_each_task_is_answered_under_its_ticket_and_a_dropped_one_never(
+    steps: Path, kind: str
+) -> None:
+    walks = steps.with_stem("walks")
+    crew = CREWS[kind](steps.parent.parent)
+    try:
+        given = {ask(crew, spec): spec.stem for spec in (steps, walks)}
+        answers = [*crew.wait(), *crew.wait()]
+        assert {a.ticket: a.value.subject.property for a in answers} == given
+        ask(crew, steps)
+        ask(crew, steps)
+        crew.drop()
+        ticket = ask(crew, walks)
+        assert ticket not in given
+        (answer,) = crew.wait()
+        assert (answer.ticket, answer.value.subject.property) == (ticket, "walks")
+    finally:
+        crew.close()
+
+
+def test_one_worker_does_all_tasks_and_ends_with_its_crew(steps: Path) -> None:
+    before = sorted(Path("/dev/fd").iterdir())
+    crew = in_process(steps.parent.parent)
+    ask(crew, steps)
+    ask(crew, steps)
+    (worker,) = crew._crew
+    crew.close()
+    assert worker.process.returncode is not None
+    assert sorted(Path("/dev/fd").iterdir()) == before
+    crew.close()  # nothing is left to do
+
+
+def test_an_interrupt_is_for_the_driver_and_ends_no_worker(steps: Path) -> None:
+    crew = in_process(steps.parent.parent)
+    try:
+        ask(crew, steps)
+        crew.wait()
+        (worker,) = crew._crew
+        os.kill(worker.process.pid, signal.SIGINT)
+        ask(crew, steps)
+        (answer,) = crew.wait()
+        assert answer.died is None
+        assert crew._crew == [worker]
+    finally:
+        crew.close()
+
+
+def test_a_death_is_put_down_to_the_first_reason_a_worker_was_ended_for(
+    steps: Path,
+) -> None:
+    crew = in_process(steps.parent.parent)
+    try:
+        ticket = ask(crew, steps)
+        (worker,) = crew._crew
+        worker.kill("it took too long")
+        worker.kill()
+        (answer,) = crew.wait()
+        assert (answer.ticket, answer.died) == (ticket, Died("it took too long"))
+    finally:
+        crew.close()
+
+
+def test_a_dropped_worker_is_ended(steps: Path) -> None:
+    crew = in_process(steps.parent.parent)
+    ask(crew, steps)
+    (worker,) = crew._crew
+    crew.drop()
+    assert worker.process.returncode is not None
+    assert crew._crew == []
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (0, "its process ended itself with status 0"),
+        (3, "its process ended itself with status 3"),
+        (-1, "its process was ended by SIGHUP"),
+        (-9, "its process was ended by SIGKILL"),
+        (-99, "its process was ended by signal 99"),
+    ],
+)
+def test_a_death_is_told_in_words(status: int, words: str) -> None:
+    assert _in_words(status) == words
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="Linux alone tells")
+def test_the_memory_of_a_process_is_what_the_system_says() -> None:
+    text = Path("/proc/self/status").read_text()
+    (told,) = [line.split()[1] for line in text.splitlines() if "VmRSS" in line]
+    assert _memory_mb(os.getpid()) == pytest.approx(int(told) / 1024, rel=0.1)
+
+
+def test_the_memory_of_a_process_that_is_gone_is_none() -> None:
+    assert _memory_mb(2**30) == 0
+
+
+def test_a_death_is_the_verdict_on_one_case_that_is_no_test() -> None:
+    judged = Died("it died").judged()
+    columns = (judged.verdicts, judged.accepted, judged.calls, judged.why)
+    assert [column.tolist() for column in columns] == [
+        [Verdict.CRASHED],
+        [False],
+        [0],
+        [-1],
+    ]
+    assert [(crash.row, crash.error) for crash in judged.crashes] == [(0, "it died")]
