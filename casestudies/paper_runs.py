@@ -17,6 +17,8 @@ from nomos.runner.events import Handler
 
 ROOT = Path(__file__).parents[1]
 
+COUNTING = {"groups": False, "shrink": False}  # tables have counts only
+
 
 @dataclass(frozen=True, slots=True)
 class Exact:
@@ -152,6 +154,7 @@ class Bench:
                 control=None if control is None else self.spec(case, control),
                 budget=setting.budget,
                 search="random",
+                **COUNTING,
             )
             for result in complete(results):
                 found[result.name].append(result)
@@ -188,6 +191,7 @@ class Bench:
             store=False,
             handlers=self.handlers,
             search="exhaustive",
+            **COUNTING,
         )
         return {
             result.name: Exact(
