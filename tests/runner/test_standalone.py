@@ -200,3 +200,28 @@ def test_the_harness_refuses_wrong_settings_with_a_sentence(project, arguments, 
     assert done.returncode == 1
     assert says in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_the_harness_refuses_to_list_what_a_block_draws(project):
+    spec = project.spec(
+        "late",
+        "import loans; input x1; output d1; { d1 = predict(x1) + randInt(0, 9) }"
+        " ensures d1 != 7;",
+    )
+    checked, imported = api.load_spec(spec).runnable()
+    harness = project.folder / "harness.py"
+    harness.write_text(
+        compile_harness(checked, "specs/late.nom", imported.offer.functions)
+    )
+    done = subprocess.run(
+        [sys.executable, "harness.py", "--search", "exhaustive"],
+        cwd=project.folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert done.stderr == (
+        "error: late cannot be searched: a draw inside the block, or after it\n"
+    )
+    assert python("harness.py", "--search", "auto", folder=project.folder)[0] == 1

@@ -79,6 +79,10 @@ class Harness:
 
         options = self.options
         search = options.search
+        if search == "exhaustive" and not self.listable:
+            why = "a draw inside the block, or after it"
+            _print_error(f"{self.program.spec.name} cannot be searched: {why}")
+            sys.exit(2)
         if search == "auto" and not self.listable:
             search = "random"
         engine = Engine(self.program, "rows", run_case)
