@@ -365,3 +365,9 @@ def test_no_piece_is_too_much_when_it_is_repeated(frame: str, offer) -> None:
 )
 def test_deep_and_wide_specs_come_back_soon(text: str, offer) -> None:
     survive(text, offer)
+
+
+@pytest.mark.parametrize("odd", ["\ud800", "?", "$"])
+def test_blanks_before_what_is_no_python_come_back_soon(odd: str, offer) -> None:
+    blanks = "  \t" * 300
+    survive(f"input x1; output d1; {{ d1 = f(x1{blanks}{odd}) }}", offer)

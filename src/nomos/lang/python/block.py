@@ -17,6 +17,7 @@ from nomos.lang.reading.syntax import Block
 _OPENING = {")": "(", "]": "[", "}": "{"}
 _TOO_MUCH_FOR_PYTHON = (RecursionError, MemoryError, OverflowError, ValueError)
 _HEAD = "with 1:\n"  # an indented block is parsed as its body; it takes no `else`
+_MOST_LOST = 50  # blanks that Python 3.11 looks at again and again
 _MOST_LAYOUTS = 8  # ways to read a block that are tried before it is called broken
 
 # Where Python's tokenizer gives up: its comments and strings, as far as they are closed.
@@ -40,6 +41,7 @@ def find_block_end(text: str, start: int) -> int | None:
     """
     line_starts = [start]
     opened: list[str] = []
+    lost = 0  # blanks before what is no Python: each is tried for itself
 
     def lines() -> Iterator[str]:
         for line in io.StringIO(text[start:]):
@@ -49,6 +51,9 @@ def find_block_end(text: str, start: int) -> int | None:
     try:
         for token in tokenize.generate_tokens(lines().__next__):
             if token.type != tokenize.OP:
+                lost += token.type == tokenize.ERRORTOKEN and token.string.isspace()
+                if lost > _MOST_LOST:
+                    break
                 continue
             if token.string in "([{":
                 opened.append(token.string)
