@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -113,29 +112,10 @@ class Engine:
             return self.alone.run(ReplayedCase(choices))
         made = np.array(records, dtype=self.program.source.dtype)
         later = choices[len(made) :]
-        with self._drawing_from(made):
-            outcome = self.alone.run(ReplayedCase((*range(len(made)), *later)))
+        other = self.with_inputs(made)
+        outcome = other.alone.run(ReplayedCase((*range(len(made)), *later)))
         drawn = (*choices[: len(made)], *outcome.choices[len(made) :])
         return replace(outcome, choices=drawn)
-
-    @contextmanager
-    def _drawing_from(self, rows: Array) -> Iterator[None]:
-        """Draw inputs from other rows for a while; nothing is remembered of them."""
-        before = self.program
-        kept = self.answers, self._repeated, self._came_back
-        self._draw_from(before.with_inputs(rows))
-        self.forget()
-        try:
-            yield
-        finally:
-            self._asks_all = False
-            self._draw_from(before)
-            self.answers, self._repeated, self._came_back = kept
-
-    def _draw_from(self, program: Program) -> None:
-        self.program = self.alone.program = program
-        if self._lanes is not None:
-            self._lanes.program = program
 
     def run_made(
         self,
@@ -152,22 +132,22 @@ class Engine:
         """
         parts: list[Judged] = []
         size = batch or max(1, cases.count)
-        with self._drawing_from(cases.made.rows):
-            self._asks_all = asks_all
-            at = 0
-            while at < cases.count:
-                part = cases.part(at, min(size, cases.count - at))
-                if one_by_one:
-                    parts.append(self.run_rows(part, limits, at))
-                else:
-                    parts.append(self.run(part, limits))
-                at += len(parts[-1])
-                limits = Limits(
-                    limits.tests - int(parts[-1].accepted.sum()),
-                    limits.crashes - len(parts[-1].crashes),
-                )
-                if limits.tests < 1 or limits.crashes < 1:
-                    break
+        other = self.with_inputs(cases.made.rows)
+        other._asks_all = asks_all
+        at = 0
+        while at < cases.count:
+            part = cases.part(at, min(size, cases.count - at))
+            if one_by_one:
+                parts.append(other.run_rows(part, limits, at))
+            else:
+                parts.append(other.run(part, limits))
+            at += len(parts[-1])
+            limits = Limits(
+                limits.tests - int(parts[-1].accepted.sum()),
+                limits.crashes - len(parts[-1].crashes),
+            )
+            if limits.tests < 1 or limits.crashes < 1:
+                break
         whole = put_together(parts) if parts else unjudged(0)
         whole.moved = sum(part.moved for part in parts)
         whole.seconds = sum(part.seconds for part in parts)
