@@ -60,8 +60,6 @@ def scorer(program: Program, function: str) -> Scorer:
         return _numbers(bound, probe)
     try:
         ask(probe)
-    except NotImplementedError as error:
-        raise Unscored(str(error)) from None
     except ModelError as error:  # NoScores: it may give plain numbers
         try:
             return _numbers(bound, probe)
