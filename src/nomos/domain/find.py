@@ -156,7 +156,7 @@ def build(domain: type[Domain], settings: Mapping[str, str]) -> Domain:
         raise DomainError(f"{domain.__name__} needs a setting: {' '.join(ways)}")
     with told_as(f"{domain.__name__} could not be set up"):
         made = domain(**arguments)
-        assert made.device  # known from now on, wherever it is asked for
+        _ = made.device  # known from now on, wherever it is asked for
         return made
 
 
