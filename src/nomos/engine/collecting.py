@@ -115,27 +115,17 @@ def put_together(parts: list[Judged]) -> Judged:
     """Put together the verdicts on cases that follow each other."""
     if len(parts) == 1:
         return parts[0]
-    whole = Judged(
-        np.concatenate([part.verdicts for part in parts]),
-        np.concatenate([part.accepted for part in parts]),
-        np.concatenate([part.calls for part in parts]),
-        np.concatenate([part.why for part in parts]),
-    )
-    reasons: list[str] = []
-    crashes: list[CrashedCase] = []
-    violations = [no_violations()]
+    whole = unjudged(sum(map(len, parts)))
     first = 0
     for part in parts:
-        own = whole.why[first : first + len(part)]
-        own[part.why >= 0] += len(reasons)
-        reasons += part.reasons
-        crashes += [
-            CrashedCase(c.row + first, c.choices, c.error, c.traceback)
-            for c in part.crashes
-        ]
+        here = slice(first, first + len(part))
+        for name in ("verdicts", "accepted", "calls", "why"):
+            getattr(whole, name)[here] = getattr(part, name)
+        whole.why[here][part.why >= 0] += len(whole.reasons)
+        whole.reasons += part.reasons
+        whole.crashes += tuple(replace(c, row=c.row + first) for c in part.crashes)
         part.violations.rows = part.violations.rows + first
-        violations.append(part.violations)
         first += len(part)
-    whole.reasons, whole.crashes = tuple(reasons), tuple(crashes)
-    whole.violations = joined(violations)
+    found = [part.violations for part in parts]
+    whole.violations = joined([no_violations(), *found])
     return whole

@@ -45,26 +45,19 @@ class Violations:
         gaps: Sequence[float],
     ) -> Violations:
         """Return the violations of these rows, each with its choices."""
-        count = len(rows)
         return cls(
             np.array(rows, dtype=np.int64),
             *padded(choices),
             np.array(failed, dtype=np.int64),
             np.array(gaps, dtype=np.float64),
-            np.ones(count, dtype=bool),
+            np.ones(len(rows), dtype=bool),
         )
 
     def take(self, index: Array) -> Violations:
         """Return some of the violations."""
-        return Violations(
-            self.rows[index],
-            self.choices[index],
-            self.lengths[index],
-            self.failed[index],
-            self.gaps[index],
-            self.came_back[index],
-            None if self.records is None else self.records[index],
-        )
+        columns: list[Any] = [getattr(self, name) for name in self.__slots__]
+        columns = [None if one is None else one[index] for one in columns]
+        return Violations(*columns)
 
     def choices_of(self, number: int) -> tuple[int, ...]:
         """Return the choices of one case."""
@@ -83,25 +76,15 @@ def joined(parts: Sequence[Violations]) -> Violations:
     if len(parts) == 1:
         return parts[0]
     width = max(part.choices.shape[1] for part in parts)
-    wide = [
-        np.pad(part.choices, ((0, 0), (0, width - part.choices.shape[1])))
-        for part in parts
-    ]
-    together = Violations(
-        np.concatenate([part.rows for part in parts]),
-        np.concatenate(wide),
-        np.concatenate([part.lengths for part in parts]),
-        np.concatenate([part.failed for part in parts]),
-        np.concatenate([part.gaps for part in parts]),
-        np.concatenate([part.came_back for part in parts]),
-        _joined_records(parts),
-    )
+    columns: list[Any] = []
+    for name in Violations.__slots__:
+        own = [getattr(part, name) for part in parts]
+        if name == "choices":
+            own = [np.pad(one, ((0, 0), (0, width - one.shape[1]))) for one in own]
+        there = [one for one in own if one is not None]
+        columns.append(np.concatenate(there) if there else None)
+    together = Violations(*columns)
     return together.take(np.argsort(together.rows, kind="stable"))
-
-
-def _joined_records(parts: Sequence[Violations]) -> Array | None:
-    made = [part.records for part in parts if part.records is not None]
-    return np.concatenate(made) if made else None
 
 
 def no_violations() -> Violations:

@@ -6,12 +6,14 @@ import builtins
 import copy
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 
+from nomos.diagnostics.source import Source
 from nomos.domain.domain import Domain, has_models, may_ask, members
 from nomos.domain.fields import Draws, generator
 from nomos.domain.functions import BoundBatched, Counted, count_calls
@@ -235,6 +237,13 @@ class Program:
                     f"{type(self.domain).__name__}.inputs() gives one object at {first}"
                     f" and at {place}, with different labels: {item!r}"
                 )
+
+
+def blank_spec(**parts: Any) -> core.Spec:
+    """Return a spec that says nothing but these parts: a program needs one."""
+    code = core.Code((), None, frozenset())
+    blank = core.Spec("", "", Source("", ""), (), (), (), (), (), code, (), (), None)
+    return replace(blank, **parts)
 
 
 def draws(function: Function | None) -> bool:

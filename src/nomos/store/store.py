@@ -133,7 +133,7 @@ class Store:
                 # A later campaign may have been faster to write the same bug.
                 "UPDATE bugs SET latest = 0 WHERE id = ?1 AND latest"
                 " AND campaign < (SELECT max(campaign) FROM bugs WHERE id = ?1)",
-                ((row.bug.id,) for row in new if row.bug is not None),
+                ((row.bug.id,) for row in new if row.is_bug),
             )
             self._connection.executemany(
                 "UPDATE bugs SET seen = ? WHERE campaign = ? AND number = ?",

@@ -15,21 +15,18 @@ from nomos.domain.records import items, to_column
 from nomos.domain.values import plain
 from nomos.engine.alone import reason
 from nomos.engine.answers.asking import Answers
-from nomos.engine.choices import bounds, from_pattern, real_bounds
+from nomos.engine.choices import CaseDraws
 from nomos.engine.coroutines.hub import MOST_LIVE, Hub, Lane
 from nomos.engine.emit import function_of, lists_of
 from nomos.engine.program import Function, Program, Running
-from nomos.engine.vectorized.chunk import Chunk, Fate
+from nomos.engine.vectorized.chunk import Chunk
 from nomos.engine.vectorized.columns import Columns
-from nomos.errors import Discard
-
-Array = np.ndarray[Any, Any]
 
 
 class LaneCase(Lane):
     """A case whose block runs in a lane; it draws on where its vars ended."""
 
-    __slots__ = ("address", "choices", "chunk")
+    __slots__ = ("_draws", "address", "chunk")
 
     def __init__(
         self,
@@ -50,7 +47,7 @@ class LaneCase(Lane):
         self.told: dict[Any, int] | None = None
         self.chunk = chunk
         self.address = address  # its row in the chunk, and how many draws it has made
-        self.choices: list[int] = []
+        self._draws: CaseDraws | None = None
 
     @property
     def program(self) -> Program:  # type: ignore[override]  # found, not kept
@@ -58,34 +55,18 @@ class LaneCase(Lane):
         return self.chunk.program
 
     @property
-    def draws(self) -> LaneCase:  # type: ignore[override]  # itself
+    def draws(self) -> CaseDraws:  # type: ignore[override]  # made when it is asked for
         """Where it draws from."""
-        return self
+        if self._draws is None:
+            row, position = self.address
+            choice = self.chunk.cases.choice
+            self._draws = CaseDraws(lambda at, *draw: choice(row, position + at, *draw))
+        return self._draws
 
-    def integer(self, low: int, high: int) -> int:
-        """Draw from low..high, both included."""
-        low, high = bounds(low, high)
-        row, position = self.address
-        at = position + len(self.choices)
-        value = self.chunk.draws.integer(row, at, low, high)
-        self.choices.append(value)
-        return value
-
-    def real(self, low: float, high: float) -> float:
-        """Draw a real number from low to high."""
-        low, high = real_bounds(low, high)
-        row, position = self.address
-        at = position + len(self.choices)
-        recorded = self.chunk.draws.real(row, at, low, high)
-        self.choices.append(recorded)
-        return from_pattern(recorded)
-
-    def seed(self) -> int:
-        """Draw the seed of a function that draws by itself."""
-        row, position = self.address
-        seed = self.chunk.draws.seed(row, position + len(self.choices))
-        self.choices.append(seed)
-        return seed
+    @property
+    def choices(self) -> list[int]:
+        """What the block has drawn."""
+        return [] if self._draws is None else self._draws.choices
 
 
 def _current() -> Running:
@@ -146,16 +127,8 @@ class Lanes:
     def _hand_back(self, columns: Columns, lanes: list[LaneCase]) -> None:
         """Give the outputs their columns, and let the cases that failed go."""
         chunk, source = columns.chunk, self.program.spec.source
-        gone: dict[tuple[Fate, str], list[int]] = {}
-        failed = [n for n, lane in enumerate(lanes) if lane.failure is not None]
-        for number in failed:
-            failure = lanes[number].failure
-            why = Fate.HARD, ""
-            if isinstance(failure, Discard):
-                why = Fate.DISCARDED, reason(failure, source)
-            gone.setdefault(why, []).append(number)
-        for (fate, words), numbers in gone.items():
-            chunk.mark(np.array(numbers), None, fate, words)
+        failures = [lane.failure for lane in lanes]
+        chunk.mark_failed(None, failures, lambda error: reason(error, source))
         good = next((lane.result for lane in lanes if lane.failure is None), None)
         stand_in = good or (0,) * len(self.program.spec.outputs)
         results = [stand_in if lane.failure else lane.result for lane in lanes]

@@ -124,7 +124,7 @@ class Columns:
         source = self.program.source
         count = len(self.chunk.rows)
         low = np.broadcast_to(np.int64(0), count)
-        places = self.chunk.draw(None, low, low + (len(source) - 1))
+        places = self.chunk.draw(None, "integer", low, low + (len(source) - 1))
         if self.program.rows is not None:
             records: Any = Rows(self.program.rows, places)
         elif isinstance(source, np.ndarray):

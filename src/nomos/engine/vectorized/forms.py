@@ -137,7 +137,8 @@ def rand_real(evaluator: Evaluator, expr: core.RandReal, at: At, scope: Scope) -
         why = " ".join(evaluator.spec.source.slice(expr.span).split())
         evaluator.chunk.mark(at, none, Fate.DISCARDED, why)
     start = np.where(endless, 0.0, low)
-    return evaluator.chunk.draw_reals(at, start, np.where(endless | none, start, high))
+    end = np.where(endless | none, start, high)
+    return evaluator.chunk.draw(at, "real", start, end).view(np.float64)
 
 
 def _reals(evaluator: Evaluator, value: Any, at: At) -> Array:

@@ -8,18 +8,19 @@ way and number of workers. The others were run again in a batch of violated case
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from nomos.engine.alone import Verdict
-from nomos.engine.cases import KnownCase, Records
+from nomos.engine.cases import KnownCase
 from nomos.engine.judged import CrashedCase, Violations, joined, no_violations
 from nomos.results.bug_list import BugList
 from nomos.results.identity import BugNames
-from nomos.results.result import Bug, Nearest, Subject
+from nomos.results.result import Bug, Nearest, Subject, failures_of
 from nomos.runner.campaigns.violations import How, ViolationTable
 from nomos.store.files import KnownCases
 from nomos.store.rows import Row
@@ -49,31 +50,6 @@ Confirm = Callable[[Sequence[KnownCase]], list[RunAlone]]
 
 
 @dataclass(slots=True)
-class BugTotals:
-    """What is counted of violations."""
-
-    violations: int = 0
-    unique_bugs: int = 0
-    new_bugs: int = 0
-    confirmed: int = 0
-    repeated: int = 0
-    run_alone: int = 0
-    unstable: int = 0
-    rounded: int = 0
-    crashed: int = 0  # violations that crashed when run alone
-
-
-class _Unnamed(NamedTuple):
-    """A violation as it was found, before it has a name."""
-
-    case: int
-    choices: tuple[int, ...]
-    mask: int  # a bit for each `ensures` that does not hold
-    gap: float | None
-    records: Records = ()
-
-
-@dataclass(slots=True)
 class Taken:
     """What came of the violations of a chunk."""
 
@@ -92,14 +68,14 @@ class Bugs:
         *,
         confirm: int | None,
         until_bug: bool,
-        known: KnownCases | None = None,
+        totals: Counter[str],
     ) -> None:
         self.subject = subject
         self.table = table
         self.most_alone = confirm
         self.until_bug = until_bug
-        self.known = known  # names of the cases that are known bugs
-        self.totals = BugTotals()
+        self.known: KnownCases | None = None  # names of the cases that are known bugs
+        self.totals = totals  # of the campaign, by the names of `Counts`
         self._kept: dict[int, Bug] = {}  # by their places in the table
         self._unnamed: list[tuple[Array, Violations]] = []  # with their places
         self._left = MOST_BUGS_KEPT  # how many more are kept
@@ -142,10 +118,10 @@ class Bugs:
                 break
         # Not before all were run: a signal meanwhile must not leave half of them noted.
         alone = alone[: len(outcomes)]
-        self.totals.run_alone += len(alone)
+        self.totals["run_alone"] += len(alone)
         for number, outcome in zip(alone, outcomes, strict=True):
             how[number] = _how(outcome)
-            self.totals.rounded += outcome.is_rounded
+            self.totals["rounded"] += outcome.is_rounded
             self._note_alone(new, number, first, outcome, taken)
         self._note_others(new, how, first, alone)
         return how
@@ -155,7 +131,7 @@ class Bugs:
         if self.most_alone is None or self.until_bug:
             return list(range(len(cases)))
         first = max(1, self.most_alone // 3)
-        left = self.most_alone - self.totals.run_alone
+        left = self.most_alone - self.totals["run_alone"]
         ranks = max(0, min(len(cases), first - self.table.count))
         chosen = list(range(ranks))
         if len(chosen) < left:
@@ -179,7 +155,7 @@ class Bugs:
             )
             taken.crashes.append(crash)
         bug = self._note(new, number, first, how, outcome)
-        if bug is not None and how is How.ALONE:
+        if how is How.ALONE:
             taken.bugs.append(bug)
 
     def _note_others(
@@ -192,9 +168,9 @@ class Bugs:
                 self._note(new, number, first, How(how[number]), None)
             return
         bugs = others[how[others] == How.BATCH]
-        self.totals.unique_bugs += len(bugs)
-        self.totals.new_bugs += len(bugs)
-        self.totals.repeated += len(bugs)
+        self.totals["unique_bugs"] += len(bugs)
+        self.totals["new_bugs"] += len(bugs)
+        self.totals["repeated"] += len(bugs)
         # Their names wait till the end: most campaigns have many and show a few.
         some = bugs[: self._left]
         if len(some):
@@ -210,55 +186,46 @@ class Bugs:
         first: int,
         how: How,
         outcome: RunAlone | None,
-    ) -> Bug | None:
+    ) -> Bug:
         """Count a new violation, and keep it where there is room."""
-        bug = None
-        found = _unnamed(new, number, first)
+        bug = self._bug(new, number, outcome, first=first)
         if how <= How.BATCH:
-            known = bool(self.known and self._case_names(found.choices) in self.known)
-            self.totals.unique_bugs += 1
-            self.totals.new_bugs += not known
-            self.totals.confirmed += how is How.ALONE
-            self.totals.repeated += how is How.BATCH
-            bug = self._bug(found, outcome, is_new=not known)
+            if self.known and self._case_names(bug.choices) in self.known:
+                bug = replace(bug, is_new=False)
+            self.totals["unique_bugs"] += 1
+            self.totals["new_bugs"] += bug.is_new
+            self.totals["confirmed"] += how is How.ALONE
+            self.totals["repeated"] += how is How.BATCH
             self.keep(self.table.count + number, bug)
         if self.is_stored:
-            self.unsaved.append(
-                Row(
-                    case=found.case,
-                    choices=found.choices,
-                    seen=1,
-                    how=how,
-                    mask=found.mask,
-                    gap=found.gap,
-                    bug=bug,
-                )
-            )
+            self.unsaved.append(Row(bug, how))
         return bug
 
     def _bug(
         self,
-        found: _Unnamed,
+        found: Violations,
+        number: int,
         outcome: RunAlone | None,
         *,
-        is_new: bool = True,
+        first: int = 0,
         seen: int = 1,
     ) -> Bug:
-        mask = found.mask
-        failures = tuple(n for n in range(mask.bit_length()) if mask >> n & 1)
+        """Return one violation; its chunk's first case has the number `first`."""
+        choices, records = found.case_of(number)
+        failures = failures_of(int(found.failed[number]))
+        gap = float(found.gaps[number])
         return Bug(
-            id=self._bug_names(found.choices),
-            case=found.case,
-            choices=found.choices,
+            id=self._bug_names(choices),
+            case=int(found.rows[number]) + first,
+            choices=choices,
             failed=self.subject.ensures[failures[0]].text,
             failures=failures,
-            gap=found.gap,
+            gap=None if math.isnan(gap) else gap,
             seen=seen,
             confirmed="batch" if outcome is None else "alone",
-            is_new=is_new,
             inputs={} if outcome is None else outcome.inputs,
             outputs={} if outcome is None else outcome.outputs,
-            records=found.records,
+            records=records,
             nearest=() if outcome is None else outcome.nearest,
         )
 
@@ -272,17 +239,17 @@ class Bugs:
         """Count the violations of a chunk by what became of them."""
         totals, told = self.totals, places >= 0
         how = self.table.count_met(places[told], touch=self.is_stored)
-        totals.violations += int((how <= How.BATCH).sum())
-        totals.unstable += int((how == How.UNSTABLE).sum())
-        totals.crashed += int((how == How.CRASHED).sum())
+        totals["violations"] += int((how <= How.BATCH).sum())
+        totals["unstable"] += int((how == How.UNSTABLE).sum())
+        totals["crashed"] += int((how == How.CRASHED).sum())
         if not told.all():  # too many to be told apart: those that came back count
             back = int(found.came_back[~told].sum())
-            totals.violations += back
-            totals.unstable += int((~told).sum()) - back
+            totals["violations"] += back
+            totals["unstable"] += int((~told).sum()) - back
             if not self.table.repeats:
-                totals.unique_bugs += back
-                totals.repeated += back
-                totals.new_bugs += back
+                totals["unique_bugs"] += back
+                totals["repeated"] += back
+                totals["new_bugs"] += back
 
     def finished(self) -> Sequence[Bug]:
         """Return the bugs that are kept, each with how often it was met."""
@@ -297,22 +264,10 @@ class Bugs:
             at, times = int(order[number]), seen[number]
             if at < len(bugs):
                 return replace(bugs[at], seen=times)
-            return self._bug(_unnamed(found, at - len(bugs)), None, seen=times)
+            return self._bug(found, at - len(bugs), None, seen=times)
 
         alone = np.flatnonzero(order < len(bugs)).tolist()
         return BugList(len(order), bug, alone)
-
-
-def _unnamed(found: Violations, number: int, first: int = 0) -> _Unnamed:
-    """Return one violation; its chunk's first case has the number `first`."""
-    gap = float(found.gaps[number])
-    return _Unnamed(
-        int(found.rows[number]) + first,
-        found.choices_of(number),
-        int(found.failed[number]),
-        None if math.isnan(gap) else gap,
-        found.case_of(number).records,
-    )
 
 
 def _how(outcome: RunAlone) -> How:

@@ -80,7 +80,7 @@ def request_of(result: Result, sample: Sample, options: Options) -> Request | No
         and result.is_complete
         and len(result.bugs) == result.counts.unique_bugs
     ):
-        known = {bug.choices: _mask(bug) for bug in result.bugs}
+        known = {bug.choices: bug.mask for bug in result.bugs}
     return Request(
         result.seed,
         sample.cases,
@@ -92,10 +92,6 @@ def request_of(result: Result, sample: Sample, options: Options) -> Request | No
         groups,
         shrink,
     )
-
-
-def _mask(bug: Bug) -> int:
-    return sum(1 << number for number in bug.failures)
 
 
 def explained(result: Result, found: Explained | None) -> Result:

@@ -13,14 +13,12 @@ import numpy as np
 from nomos.engine.alone import Verdict
 from nomos.engine.cases import KnownCase
 from nomos.engine.judged import Violations
-from nomos.engine.vectorized.chunk import padded
 from nomos.errors import NomosError, StoreError
 from nomos.results.result import Recorded, Result
 from nomos.runner.campaigns.bugs import Confirm
 from nomos.runner.campaigns.campaign import Campaign
 from nomos.runner.campaigns.fingerprint import changes
 from nomos.runner.campaigns.generations import Generations
-from nomos.runner.campaigns.violations import How
 from nomos.store.files import add_known, case_name, load_known, save_cases
 from nomos.store.rows import Row
 from nomos.store.store import Store, Unfinished
@@ -186,7 +184,7 @@ class Recording:
         assert self._id is not None
         subject = result.subject
         try:
-            bugs = [row.bug for row in self.store.rows(self._id) if row.bug is not None]
+            bugs = [row.bug for row in self.store.rows(self._id) if row.is_bug]
             if bugs:
                 save_cases(self._folder, subject, bugs)
                 names = (case_name(subject, bug.choices) for bug in bugs)
@@ -215,12 +213,9 @@ def restore(campaign: Campaign, found: Unfinished, rows: list[Row]) -> None:
     if not state:
         return  # killed before its first checkpoint
     counts = asdict(result.counts)
-    for totals in (campaign.totals, campaign.bugs.totals):
-        for name in asdict(totals):
-            setattr(totals, name, counts.get(name, 0))  # some are counted since later
-    campaign.bugs.totals.crashed = sum(r.seen for r in rows if r.how == How.CRASHED)
-    campaign.totals.crashed -= campaign.bugs.totals.crashed
-    campaign.seconds_before = result.counts.seconds
+    del counts["bug_inputs"]  # the table of violations knows them
+    campaign.seconds_before = counts.pop("seconds")
+    campaign.totals.update(counts)
     campaign.reasons.update(state["reasons"])
     if "sample" in state:
         campaign.sample.restore(state["sample"])
@@ -228,19 +223,19 @@ def restore(campaign: Campaign, found: Unfinished, rows: list[Row]) -> None:
     campaign.go_on(state["next_case"], state["next_first"])
     if isinstance(campaign.plan, Generations):
         campaign.plan.restore(state["learned"])
-    violations = Violations(
-        np.arange(len(rows)),
-        *padded([row.choices for row in rows]),
-        np.array([row.mask for row in rows], dtype=np.int64),
-        np.array([math.nan if r.gap is None else r.gap for r in rows], dtype=float),
-        np.ones(len(rows), dtype=bool),
+    bugs = [row.bug for row in rows]
+    violations = Violations.of(
+        range(len(rows)),
+        [bug.choices for bug in bugs],
+        [bug.mask for bug in bugs],
+        [math.nan if bug.gap is None else bug.gap for bug in bugs],
     )
     campaign.bugs.table.recall(
-        np.array([row.case for row in rows], dtype=np.int64),
+        np.array([bug.case for bug in bugs], dtype=np.int64),
         np.array([row.how for row in rows], dtype=np.int8),
-        np.array([row.seen for row in rows], dtype=np.int64),
+        np.array([bug.seen for bug in bugs], dtype=np.int64),
         violations,
     )
     for place, row in enumerate(rows):
-        if row.bug is not None:
+        if row.is_bug:
             campaign.bugs.keep(place, row.bug)
