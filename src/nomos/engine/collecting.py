@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -12,8 +11,6 @@ from nomos.engine.cases import MadeCases, marks_of
 from nomos.engine.judged import CrashedCase, Judged, Violations, joined, no_violations
 from nomos.engine.vectorized.chunk import Fate
 from nomos.engine.vectorized.columns import Columns
-
-Array = np.ndarray[Any, Any]
 
 
 def is_test(outcome: Outcome) -> bool:

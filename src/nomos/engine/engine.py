@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from nomos.device import free_bytes, is_out_of_memory
+from nomos.device import Array, free_bytes, is_out_of_memory
 from nomos.domain.records import Column
 from nomos.engine.alone import Alone, Case, Outcome, Verdict
 from nomos.engine.answers.asking import Answers
@@ -35,7 +35,6 @@ from nomos.engine.vectorized.columns import Columns
 from nomos.engine.vectorized.distinct import Distinct, keys_of
 from nomos.engine.watch import watch
 
-Array = np.ndarray[Any, Any]
 Way = Literal["columns", "lanes", "rows"]
 _ALL = 2**62  # tests and crashes: no limit
 _MOST_REMEMBERED = 1_000_000  # violations that are known to come back, or not to

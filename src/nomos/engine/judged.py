@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.engine.cases import KnownCase
 from nomos.engine.vectorized.chunk import padded
-
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(slots=True)

@@ -32,7 +32,6 @@ from nomos.errors import DomainError
 from nomos.lang import core
 from nomos.lang.types import BUILT_IN, MAX_INT
 
-Array = np.ndarray[Any, Any]
 _PYTHONS = ("abs", "len", "max", "min", "round")  # built in, and the same in Python
 Function = Callable[..., Any]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from itertools import chain, groupby
-from typing import Any
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.engine.answers.asking import Answers
 from nomos.engine.cases import LONGEST_RANGE, ListedCases
 from nomos.engine.choices import CaseDraws, EndlessRange, Odometer
@@ -17,7 +17,6 @@ from nomos.engine.vectorized.chunk import Chunk, Fate
 from nomos.engine.vectorized.columns import Columns
 from nomos.lang import core
 
-Array = np.ndarray[Any, Any]
 _CHUNK = 8192
 
 

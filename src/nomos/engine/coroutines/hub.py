@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from greenlet import GreenletExit, getcurrent, greenlet
 
+from nomos.device import Array
 from nomos.domain.functions import BoundBatched, listen
 from nomos.domain.records import Column, items, take, to_column
 from nomos.engine.answers.asking import Answers, call_batch
@@ -24,7 +25,6 @@ from nomos.engine.answers.memory import UNKNOWN, fresh
 from nomos.engine.program import Running
 from nomos.errors import OF_THE_CASE, ModelError
 
-Array = np.ndarray[Any, Any]
 MOST_TURNS = 8  # what a case asks of one item more often is not remembered
 MOST_LIVE = 512  # more live greenlets cost more than larger batches win
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.diagnostics.source import Span
 from nomos.domain.records import Column
 from nomos.engine.answers.asking import Answers
@@ -20,8 +21,6 @@ from nomos.engine.vectorized.deciding import undecided
 from nomos.engine.vectorized.evaluate import Evaluator
 from nomos.engine.vectorized.rows import Rows
 from nomos.lang import core
-
-Array = np.ndarray[Any, Any]
 
 
 class Columns:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.diagnostics.source import Span
 from nomos.engine.vectorized.chunk import Cell
 from nomos.errors import ModelError
@@ -23,7 +24,6 @@ from nomos.lang import core
 if TYPE_CHECKING:
     from nomos.engine.vectorized.columns import Columns
 
-Array = np.ndarray[Any, Any]
 _MOST = 64  # combinations of answers that are tried
 # Nothing can go wrong in these, with whatever answers.
 _PLAIN = core.Constant | core.Variable | core.Compare | core.Logic | core.Not

@@ -15,7 +15,7 @@ from typing import Any, assert_never
 
 import numpy as np
 
-from nomos.device import is_tensor
+from nomos.device import Array, is_tensor
 from nomos.domain.fields import generator
 from nomos.domain.functions import BoundBatched, Counted, listening
 from nomos.domain.records import (
@@ -38,8 +38,6 @@ from nomos.engine.vectorized.chunk import At, Cell, Chunk, Fate, Scope, roots
 from nomos.engine.vectorized.rows import Rows, each, frozen, own_column, part
 from nomos.errors import OF_THE_CASE, ModelError
 from nomos.lang import core
-
-Array = np.ndarray[Any, Any]
 
 _PYTHON: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.domain.records import Column, take, to_column
 from nomos.engine.answers.memory import scatter, spread
 from nomos.engine.choices import real_number
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from nomos.engine.vectorized.chunk import At, Scope
     from nomos.engine.vectorized.evaluate import Evaluator
 
-Array = np.ndarray[Any, Any]
 BUILT_INS: dict[str, Function] = {
     "strConcat": concatenate,
     "isclose": isclose,

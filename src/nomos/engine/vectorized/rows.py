@@ -11,11 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from nomos.device import DeviceRows, is_tensor, to_host, to_tensor
+from nomos.device import Array, DeviceRows, is_tensor, to_host, to_tensor
 from nomos.domain.records import Column, items, take, to_column, written
 from nomos.domain.schema import Schema
-
-Array = np.ndarray[Any, Any]
 
 
 class SourceRows:

@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from nomos.device import is_tensor, to_host
+from nomos.device import Array, is_tensor, to_host
 
-Array = np.ndarray[Any, Any]
 Result = tuple[Array, Array | None]
 _EXACT_IN_FLOAT = 2**53
 _LARGEST = 2**63 - 1

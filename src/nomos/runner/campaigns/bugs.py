@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.engine.alone import Verdict
 from nomos.engine.cases import KnownCase
 from nomos.engine.judged import CrashedCase, Violations, joined, no_violations
@@ -25,7 +26,6 @@ from nomos.runner.campaigns.violations import How, ViolationTable
 from nomos.store.files import KnownCases
 from nomos.store.rows import Row
 
-Array = np.ndarray[Any, Any]
 MOST_BUGS_KEPT = (
     10_000  # in a result; more are counted, stored and replayed by their id
 )

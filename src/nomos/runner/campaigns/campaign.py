@@ -12,10 +12,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.engine.alone import Verdict
 from nomos.engine.judged import CrashedCase, Judged
 from nomos.results.result import (
@@ -37,7 +37,6 @@ from nomos.runner.events import BugFound, Crashed, Event, Progress
 from nomos.runner.options import Options
 from nomos.runner.stopping import EXIT_STATUS, TimeUp
 
-Array = np.ndarray[Any, Any]
 _MOST_CRASH_KINDS = 20  # told apart; more of them only repeat
 _ENOUGH = 64  # cases, from which on the share that gets past `requires` is trusted
 LATE = "the time is up"

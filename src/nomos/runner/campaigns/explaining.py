@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
-import numpy as np
-
+from nomos.device import Array
 from nomos.engine.cases import ListedCases
 from nomos.engine.choices import Stream
 from nomos.engine.engine import Engine
@@ -28,7 +26,6 @@ from nomos.runner.jobs import Prepared
 from nomos.runner.options import Options
 from nomos.shrinking.shrink import MOST_TRIED, Shrinker
 
-Array = np.ndarray[Any, Any]
 _MOST_SHRUNK = 10  # bugs of a campaign
 _SHARE_TRIED = 5  # one case in so many may be tried once more to make bugs smaller
 _SHARE_ASKED = 4  # one call in so many may be made once more for answers

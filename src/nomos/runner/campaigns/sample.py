@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import base64
 import zlib
-from typing import Any
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.engine.alone import Verdict
 from nomos.engine.judged import Judged
 from nomos.engine.vectorized.distinct import STEP, mixed_words
 
-Array = np.ndarray[Any, Any]
 SIZE = 20_000
 
 
