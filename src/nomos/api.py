@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # help and mistakes do not wait for numpy
     from nomos.runner.campaigns.proofs import Proofs
     from nomos.runner.driver import Failure, Run
     from nomos.runner.events import Handler
+    from nomos.runner.executors.worker import Worker
     from nomos.runner.jobs import Job
     from nomos.runner.live import Reopened
     from nomos.runner.options import Options
@@ -150,14 +151,12 @@ def spaces(
     limit: int,
 ) -> dict[Path, int | None]:
     """Count the cases that each spec has; None where there are more than `limit`."""
-    from nomos.models.load import is_trusting
-    from nomos.runner.executors.worker import Setting, Worker
     from nomos.runner.jobs import Job
     from nomos.runner.project.naming import project_root
 
     given = [specs] if isinstance(specs, str | Path) else list(specs)
     paths = find_specs([str(spec) for spec in given])
-    worker = Worker(Setting(project_root(paths[0]), trust=is_trusting()))
+    worker = _worker(project_root(paths[0]))
     return {path: worker.space(Job(path, settings or {}), limit) for path in paths}
 
 
@@ -220,12 +219,10 @@ def live_jobs(
     loaded: Iterable[LoadedSpec], settings: Mapping[str, str], root: Path
 ) -> list[Reopened]:
     """Return the running programs of specs, which share what they have in common."""
-    from nomos.models.load import is_trusting
-    from nomos.runner.executors.worker import Setting, Worker
     from nomos.runner.jobs import Job
     from nomos.runner.live import Reopened
 
-    worker = Worker(Setting(root, trust=is_trusting()))
+    worker = _worker(root)
     return [Reopened(worker, Job(one.path, settings, one)) for one in loaded]
 
 
@@ -362,12 +359,18 @@ def reopen(subject: Subject, store: Path) -> tuple[Path, Job]:
 
 def live_of(subject: Subject, store: Path) -> Reopened:
     """Return the running program behind a recorded subject."""
-    from nomos.models.load import is_trusting
-    from nomos.runner.executors.worker import Setting, Worker
     from nomos.runner.live import Reopened
 
     root, job = reopen(subject, store)
-    return Reopened(Worker(Setting(root, trust=is_trusting())), job)
+    return Reopened(_worker(root), job)
+
+
+def _worker(root: Path) -> Worker:
+    """Return what runs the jobs of a project in this process."""
+    from nomos.models.load import is_trusting
+    from nomos.runner.executors.worker import Setting, Worker
+
+    return Worker(Setting(root, trust=is_trusting()))
 
 
 def replay(

@@ -207,7 +207,7 @@ class Driver:
                 campaign.subject,
                 seed,
                 self.options.budget.cases,
-                campaign.search,
+                campaign.plan.search,
                 about.engine,
                 space,
                 planned.about_space,

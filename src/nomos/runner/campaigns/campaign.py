@@ -26,7 +26,7 @@ from nomos.results.result import (
     Result,
     Subject,
 )
-from nomos.results.statistics import clopper_pearson, new_bug_chance
+from nomos.results.statistics import Interval, clopper_pearson, new_bug_chance
 from nomos.results.verdict import EVERY_CASE, problem_of, verdict_of
 from nomos.runner.campaigns.bugs import Bugs, Confirm
 from nomos.runner.campaigns.health import starvation, starves_at
@@ -85,11 +85,6 @@ class Campaign:
         self._began = time.perf_counter()
         self._planned = 0
         self._asked_again = 0  # remembered answers: how many depends on the batch
-
-    @property
-    def search(self) -> str:
-        """How cases are chosen."""
-        return self.plan.search
 
     @property
     def cases(self) -> int | None:
@@ -284,12 +279,10 @@ class Campaign:
         """Return what the campaign came to."""
         counts, table = self.counts(), self.bugs.table
         complete = self.plan.is_listed and self.stop == EVERY_CASE
-        rate = next_bug = None
-        if counts.judged and self._is_sample:
-            rate = clopper_pearson(counts.violations, counts.judged)
-            if table.count < MOST_TOLD_APART:
-                once, twice = table.seen_exactly(1), table.seen_exactly(2)
-                next_bug = new_bug_chance(counts.judged, once, twice)
+        rate, next_bug = self._rate(counts.violations, counts), None
+        if rate is not None and table.count < MOST_TOLD_APART:
+            once, twice = table.seen_exactly(1), table.seen_exactly(2)
+            next_bug = new_bug_chance(counts.judged, once, twice)
         problem = self.problem
         if not counts.tests and counts.discarded and not problem:
             problem = starvation(self.reasons, 0, counts.discarded)
@@ -302,7 +295,7 @@ class Campaign:
             subject=self.subject,
             seed=self.seed,
             budget=self.options.budget.cases,
-            search=self.search,
+            search=self.plan.search,
             engine=self.engine,
             counts=counts,
             verdict=verdict_of(counts, problem, complete, still, accepted),
@@ -321,23 +314,22 @@ class Campaign:
             fingerprint=self.fingerprint,
         )
 
-    @property
-    def _is_sample(self) -> bool:
-        """Whether shares of the cases are shares of the inputs at hand."""
-        return not self.plan.is_listed and not self.plan.is_made
-
     def _ensures(self, counts: Counts) -> tuple[EnsuresCounts, ...]:
         """Return what was found of each `ensures` by itself."""
         found = []
         for number, one in enumerate(self.subject.ensures):
             violations, unique = self.bugs.table.failing(number)
-            rate = None
-            if counts.judged and self._is_sample:
-                rate = clopper_pearson(violations, counts.judged)
+            rate = self._rate(violations, counts)
             found.append(
                 EnsuresCounts(one.name, one.text, one.line, violations, unique, rate)
             )
         return tuple(found)
+
+    def _rate(self, violations: int, counts: Counts) -> Interval | None:
+        """Return a share of the inputs at hand; None where the cases are no sample."""
+        if not counts.judged or self.plan.scope != "sample":
+            return None
+        return clopper_pearson(violations, counts.judged)
 
 
 def _reached(marks: Array, limit: int) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from nomos.device import Array
 from nomos.engine.cases import ListedCases
@@ -51,12 +51,8 @@ class Request:
     shrink: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Explained:
-    """Groups, and smaller cases by the ids of bugs."""
-
-    analysis: Analysis
-    shrunk: Mapping[str, Shrunk] = field(default_factory=dict)
+# Groups, and smaller cases by the ids of bugs.
+Explained = tuple[Analysis, Mapping[str, Shrunk]]
 
 
 def request_of(result: Result, sample: Sample, options: Options) -> Request | None:
@@ -95,11 +91,12 @@ def explained(result: Result, found: Explained | None) -> Result:
     """Return a result with its groups, and bugs with their smaller cases."""
     if found is None:
         return result
+    analysis, shrunk = found
     assert isinstance(result.bugs, BugList)
     bugs = result.bugs.changed(
-        lambda bug: replace(bug, shrunk=found.shrunk.get(bug.id, bug.shrunk))
+        lambda bug: replace(bug, shrunk=shrunk.get(bug.id, bug.shrunk))
     )
-    return replace(result, bugs=bugs, analysis=found.analysis)
+    return replace(result, bugs=bugs, analysis=analysis)
 
 
 def explain(prepared: Prepared, request: Request) -> Explained:
@@ -110,11 +107,11 @@ def explain(prepared: Prepared, request: Request) -> Explained:
         stream = Stream(request.seed, prepared.subject.property)
         analysis = _grouped(engine, stream, request)
     if not request.shrink:
-        return Explained(analysis)
+        return analysis, {}
     shrinker = Shrinker(engine)
     shrunk = _shrink(shrinker, request, analysis.groups)
     calls = analysis.model_calls + shrinker.calls
-    return Explained(replace(analysis, tried=shrinker.tried, model_calls=calls), shrunk)
+    return replace(analysis, tried=shrinker.tried, model_calls=calls), shrunk
 
 
 def _grouped(engine: Engine, stream: Stream, request: Request) -> Analysis:

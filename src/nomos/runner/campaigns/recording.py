@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
 
@@ -14,7 +15,7 @@ from nomos.engine.alone import Verdict
 from nomos.engine.cases import KnownCase
 from nomos.engine.judged import Violations
 from nomos.errors import NomosError, StoreError
-from nomos.results.result import Recorded, Result
+from nomos.results.result import Recorded, Result, Subject
 from nomos.runner.campaigns.bugs import Confirm
 from nomos.runner.campaigns.campaign import Campaign
 from nomos.runner.campaigns.fingerprint import changes
@@ -49,7 +50,7 @@ class Recording:
         NomosError where the campaign cannot go on as it began.
         """
         campaign = self.campaign
-        try:
+        with self._or_without("this campaign is not stored"):
             campaign.bugs.known = load_known(self._folder, campaign.subject.spec)
             if campaign.options.resume:
                 if self._go_on():
@@ -59,27 +60,26 @@ class Recording:
             campaign.bugs.is_stored = True
             self._id = self.store.begin(campaign.result())
             self._retries = retry
-        except StoreError as error:
-            self.warn(f"this campaign is not stored: {error}")
-            self._stop_storing()
 
     def retry(self, confirm: Confirm) -> None:
         """Try the open bugs that earlier campaigns recorded, where that is due."""
-        if self._id is None or not self._retries:
-            return
-        try:
-            self.campaign.recorded = self._retry(self._id, confirm)
-        except StoreError as error:
-            self.warn(f"this campaign is not stored: {error}")
-            self._stop_storing()
+        if self._id is not None and self._retries:
+            with self._or_without("this campaign is not stored"):
+                self.campaign.recorded = self._retry(self._id, confirm)
 
     @property
     def _folder(self) -> Any:
         return self.store.path.parent
 
-    def _stop_storing(self) -> None:
-        self._id, self.campaign.bugs.is_stored = None, False
-        self.campaign.bugs.unsaved.clear()
+    @contextmanager
+    def _or_without(self, said: str) -> Iterator[None]:
+        """Let the campaign go on without its record where the store fails."""
+        try:
+            yield
+        except StoreError as error:
+            self.warn(f"{said}: {error}")
+            self._id, self.campaign.bugs.is_stored = None, False
+            self.campaign.bugs.unsaved.clear()
 
     def _go_on(self) -> bool:
         """Take up the same campaign where it was killed; False where there is none."""
@@ -88,7 +88,7 @@ class Recording:
             campaign.subject,
             campaign.seed,
             campaign.options.budget.cases,
-            campaign.search,
+            campaign.plan.search,
         )
         if found is None:
             return False
@@ -153,18 +153,15 @@ class Recording:
         if stopped and not self.campaign.can_resume:
             return  # in the middle of a range: it goes on from the last checkpoint
         self._write(result, finished=not stopped)
-        if (
-            self.campaign.options.accept
-            and self.campaign.bugs.is_stored
-            and not stopped
-        ):
-            self._accept(result)
+        bugs, options = self.campaign.bugs, self.campaign.options
+        if options.accept and bugs.is_stored and not stopped:
+            self._accept(self._id, result.subject)
 
     def _write(self, result: Result, *, finished: bool) -> None:
         assert self._id is not None
         campaign = self.campaign
         new, campaign.bugs.unsaved = campaign.bugs.unsaved, []
-        try:
+        with self._or_without("the store failed, so the rest is not stored"):
             self.store.checkpoint(
                 self._id,
                 result,
@@ -174,17 +171,12 @@ class Recording:
                 shrunk=[bug for bug in result.bugs if bug.shrunk is not None],
                 finished=finished,
             )
-        except StoreError as error:
-            self.warn(f"the store failed, so the rest is not stored: {error}")
-            self._stop_storing()
         self._written = time.perf_counter()
 
-    def _accept(self, result: Result) -> None:
+    def _accept(self, id: int, subject: Subject) -> None:
         """Keep the bugs in the files that go into the repository."""
-        assert self._id is not None
-        subject = result.subject
         try:
-            bugs = [row.bug for row in self.store.rows(self._id) if row.is_bug]
+            bugs = [row.bug for row in self.store.rows(id) if row.is_bug]
             if bugs:
                 save_cases(self._folder, subject, bugs)
                 names = (case_name(subject, bug.choices) for bug in bugs)
