@@ -75,7 +75,8 @@ class Engine:
         self.way: Way = way or ("columns" if straight else "lanes")
         self.is_compiled = case is not None
         self.alone = Alone(program, case)
-        self._lanes = Lanes(program) if self.way == "lanes" else None
+        in_columns = straight and self.way != "lanes"
+        self._lanes = None if in_columns else Lanes(program)
         self._asks_all = False
         self._size = PartSize(program.record_bytes, free_bytes(program.device))
         self.forget()
@@ -85,8 +86,6 @@ class Engine:
         other = copy.copy(self)
         other.program = self.program.with_inputs(rows, labels)
         other.alone = self.alone.of(other.program)
-        if self._lanes is not None:
-            other._lanes = self._lanes.of(other.program)
         other.forget()
         return other
 
@@ -182,10 +181,7 @@ class Engine:
                 chunk.keep(np.flatnonzero(np.isin(chunk.rows, rows)))
             if with_outputs and not columns.is_empty:
                 names += program.spec.outputs
-                if program.spec.code.straight is None:
-                    (self._lanes or Lanes(program)).run(columns, Answers(0))
-                else:
-                    columns.block()
+                self._block(columns, Answers(0))
             nowhere = np.empty(0, dtype=np.int64)
             if columns.is_empty:
                 return chunk.rows, nowhere, {}
@@ -285,7 +281,9 @@ class Engine:
             columns.generate()
             end = self._resolve(chunk, cases, resolved, cases.count, limits)
             end = _cut(chunk, resolved, end, limits.tests)
-            self._block(columns)
+            if not columns.is_empty:
+                self._block(columns, self.answers)
+                columns.judge()
         end = self._resolve(chunk, cases, resolved, end, limits)
         return collect(columns, resolved, end)
 
@@ -303,15 +301,12 @@ class Engine:
         add_resolved(judged, outcomes, [])
         return judged
 
-    def _block(self, columns: Columns) -> None:
-        """Run the block and judge its cases."""
-        if not len(columns.chunk.rows):
-            return
-        if self._lanes is not None:
-            self._lanes.run(columns, self.answers)
-        else:
+    def _block(self, columns: Columns, answers: Answers) -> None:
+        """Run the block for the cases still here."""
+        if self._lanes is None:
             columns.block()
-        columns.judge()
+        else:
+            self._lanes.run(columns, answers)
 
     def _resolve(
         self,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import copy
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -32,7 +31,6 @@ from nomos.errors import DomainError
 from nomos.lang import core
 from nomos.lang.types import BUILT_IN, MAX_INT
 
-_PYTHONS = ("abs", "len", "max", "min", "round")  # built in, and the same in Python
 Function = Callable[..., Any]
 
 
@@ -93,8 +91,6 @@ class Program:
             self.plain_models = frozenset(own.keys() - BUILT_IN.keys())
         self.modules = dict(modules or {})
         self.schema: Schema | None = domain.schema
-        lets = (*spec.variables, *spec.later_variables)
-        self.names = (*spec.inputs, *(let.name for let in lets), *spec.outputs)
         source = source_of(domain)
         self._draw_from(source, labels_of(domain, len(source)))
         self._asks: dict[str, bool] = {}
@@ -204,11 +200,9 @@ class Program:
             "MAX_INT": MAX_INT,
             "getFeat": lambda record, key: get_feature(record, key, self.schema),
             "setFeat": lambda r, key, value: set_feature(r, key, value, self.schema),
-            "strConcat": concatenate,
             "randInt": lambda low, high: current().draws.integer(low, high),
             "randReal": lambda low, high: current().draws.real(low, high),
-            "isclose": isclose,
-            **{name: getattr(builtins, name) for name in _PYTHONS},
+            **BUILT_INS,
             "label": lambda record: current().label(record),
         }
         for name, function in self.functions.items():
@@ -348,3 +342,15 @@ def add_up(values: Iterable[Any]) -> Any:
 
 def _is_nan(value: Any) -> bool:
     return isinstance(value, float | np.floating) and bool(value != value)
+
+
+# The functions of the language that need nothing but their arguments.
+BUILT_INS: dict[str, Function] = {
+    "strConcat": concatenate,
+    "isclose": isclose,
+    "abs": abs,
+    "len": len,
+    "max": max,
+    "min": min,
+    "round": round,
+}

@@ -46,6 +46,7 @@ class Row:
 def encoded(campaign: int, row: Row) -> tuple[object, ...]:
     """Return a violation as the columns of the table of bugs."""
     bug = row.bug
+    made = {"records": bug.records, "nearest": [asdict(one) for one in bug.nearest]}
     return (
         campaign,
         canonical_json(bug.choices),
@@ -57,19 +58,8 @@ def encoded(campaign: int, row: Row) -> tuple[object, ...]:
         bug.seen,
         *(row.how, bug.mask, bug.gap),
         bug.is_new,
-        _made(bug) if bug.records else "{}",
+        json.dumps(made) if bug.records else "{}",
     )
-
-
-def shrunk_text(bug: Bug) -> str:
-    """Return a bug's smaller case as JSON."""
-    assert bug.shrunk is not None
-    return json.dumps(asdict(bug.shrunk))
-
-
-def _made(bug: Bug) -> str:
-    nearest = [asdict(one) for one in bug.nearest]
-    return json.dumps({"records": bug.records, "nearest": nearest})
 
 
 def decoded(row: sqlite3.Row) -> Row:

@@ -97,16 +97,11 @@ class LaneWorker(greenlet):
         if function.function.is_model:
             self.lane.calls += 1
         if hub.remembers and len(arguments) == 1:
-            lane, record = self.lane, arguments[0]
-            for item, place in zip(lane.items, lane.places, strict=False):
-                if item is record:
-                    about = _about(lane, function, place)
-                    known = UNKNOWN
-                    if about is not None:
-                        known = hub.answers.known(function, *about)
-                    if known is not UNKNOWN:
-                        return known
-                    break
+            place = self.lane.place(arguments[0])
+            about = None if place is None else _about(self.lane, function, place)
+            known = UNKNOWN if about is None else hub.answers.known(function, *about)
+            if known is not UNKNOWN:
+                return known
         question = self, function, arguments, about
         hub.waiting[function.function, len(arguments)].append(question)
         return self._wait()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -83,7 +82,6 @@ class Lanes:
     """A block compiled to a function that runs in lanes."""
 
     def __init__(self, program: Program, most_live: int = MOST_LIVE) -> None:
-        self.program = program
         self.most_live = most_live
         spec = program.spec
         self.parameters = [*spec.inputs, *(let.name for let in spec.variables)]
@@ -94,16 +92,10 @@ class Lanes:
             self.parameters, body, spec.source.name, names
         )
 
-    def of(self, program: Program) -> Lanes:
-        """Return the same for a program that draws from other records."""
-        other = copy.copy(self)
-        other.program = program
-        return other
-
     def run(self, columns: Columns, answers: Answers) -> None:
         """Run the block for every case still in the chunk."""
         lanes = self._lanes(columns)
-        remembers = self.program.can_remember and answers.size > 0
+        remembers = columns.program.can_remember and answers.size > 0
         Hub(answers, most_live=self.most_live, remembers=remembers).run(lanes)
         columns.chunk.add_calls(None, np.array([lane.calls for lane in lanes]))
         if any(lane.choices for lane in lanes):
@@ -113,7 +105,7 @@ class Lanes:
     def _lanes(self, columns: Columns) -> list[LaneCase]:
         chunk, block = columns.chunk, self._block
         values = [items(columns.column(name)) for name in self.parameters]
-        inputs = [columns.scope[name].places for name in self.program.spec.inputs]
+        inputs = [columns.scope[name].places for name in columns.spec.inputs]
         places = [places.tolist() for places in inputs if places is not None]
         positions = np.broadcast_to(chunk.position, chunk.rows.shape).tolist()
         addresses = zip(chunk.rows.tolist(), positions, strict=True)
@@ -126,13 +118,13 @@ class Lanes:
 
     def _hand_back(self, columns: Columns, lanes: list[LaneCase]) -> None:
         """Give the outputs their columns, and let the cases that failed go."""
-        chunk, source = columns.chunk, self.program.spec.source
+        chunk, source = columns.chunk, columns.spec.source
         failures = [lane.failure for lane in lanes]
         chunk.mark_failed(None, failures, lambda error: reason(error, source))
         good = next((lane.result for lane in lanes if lane.failure is None), None)
-        stand_in = good or (0,) * len(self.program.spec.outputs)
+        stand_in = good or (0,) * len(columns.spec.outputs)
         results = [stand_in if lane.failure else lane.result for lane in lanes]
         outputs = zip(*results, strict=True)
-        for name, values in zip(self.program.spec.outputs, outputs, strict=True):
+        for name, values in zip(columns.spec.outputs, outputs, strict=True):
             columns.bind(name, to_column([plain(value) for value in values]))
         chunk.settle()

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nomos.device import Array
-from nomos.diagnostics.source import Span
 from nomos.engine.vectorized.chunk import Cell
 from nomos.errors import ModelError
 from nomos.lang import core
@@ -77,9 +76,8 @@ def _ask(
     columns: Columns, name: str, rows: Array, classes: Sequence[Any] | None
 ) -> None:
     """Ask for answers, and refuse one that is none of those that were declared."""
-    variable = core.Variable(name, span=Span(0, 0))
     at = None if len(rows) == len(columns.chunk.rows) else rows
-    given = columns.evaluator.value(variable, at, columns.scope)
+    given = columns.column(name, at)
     if classes is None:
         return
     found = set(given.tolist() if isinstance(given, np.ndarray) else given)

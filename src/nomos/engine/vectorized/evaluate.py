@@ -63,7 +63,6 @@ class Evaluator:
         self.program = chunk.program
         self.spec = chunk.program.spec
         self.answers = answers
-        self.built_ins: dict[str, Function] = forms.BUILT_INS
         self._counts = False  # the block runs: its calls of a model count
 
     @contextmanager
@@ -97,7 +96,7 @@ class Evaluator:
             case core.Constant(value=value):
                 return value
             case core.Variable(name=name) if name in scope:
-                return self._variable(scope[name], at)
+                return self.variable(scope[name], at)
             case core.Variable(name=name):
                 return forms.list_of(self, name, at, scope)
             case core.Label():
@@ -131,7 +130,8 @@ class Evaluator:
             case _:
                 assert_never(expr)
 
-    def _variable(self, cell: Cell, at: At) -> Any:
+    def variable(self, cell: Cell, at: At) -> Any:
+        """Return the values of a name; one that was put off is worked out now."""
         if cell.later is None:
             return cell.value if at is None else part(cell.value, at)
         expr, scope = cell.later
@@ -177,8 +177,6 @@ class Evaluator:
         stand_in = next((value for value, error in results if error is None), 0)
         self.chunk.mark_failed(at, [error for _, error in results])
         return to_column([v if error is None else stand_in for v, error in results])
-
-    variable = _variable  # forms.py needs it
 
     def _negate(self, value: Any, at: At) -> Any:
         negated = vector.signed(value, operator.neg)

@@ -14,7 +14,7 @@ from nomos.device import Array
 from nomos.domain.records import Column, take, to_column
 from nomos.engine.answers.memory import scatter, spread
 from nomos.engine.choices import real_number
-from nomos.engine.program import Function, concatenate, isclose, item_at
+from nomos.engine.program import BUILT_INS, item_at
 from nomos.engine.vectorized import vector
 from nomos.engine.vectorized.chunk import Cell, Fate
 from nomos.engine.vectorized.rows import each
@@ -23,16 +23,6 @@ from nomos.lang import core
 if TYPE_CHECKING:
     from nomos.engine.vectorized.chunk import At, Scope
     from nomos.engine.vectorized.evaluate import Evaluator
-
-BUILT_INS: dict[str, Function] = {
-    "strConcat": concatenate,
-    "isclose": isclose,
-    "abs": abs,
-    "min": min,
-    "max": max,
-    "round": round,
-    "len": len,
-}
 
 
 def rows_of(at: At, chosen: Array) -> Array:
@@ -201,4 +191,4 @@ def built_in(evaluator: Evaluator, name: str, values: list[Any], at: At) -> Any:
     result = vector.built_in(name, values)
     if result is not None:
         return result if result.ndim else result.item()
-    return evaluator.each(evaluator.built_ins[name], values, at)
+    return evaluator.each(BUILT_INS[name], values, at)
