@@ -16,7 +16,11 @@ from nomos.engine.alone import Alone, Case, Outcome, Verdict
 from nomos.engine.answers.asking import Answers
 from nomos.engine.cases import Cases, ListedCases, MadeCases, Records
 from nomos.engine.choices import EndlessRange, ReplayedCase
-from nomos.engine.collecting import (
+from nomos.engine.coroutines.hub import no_collection
+from nomos.engine.coroutines.lanes import Lanes
+from nomos.engine.judged import (
+    Judged,
+    Violations,
     add_resolved,
     collect,
     is_test,
@@ -24,9 +28,6 @@ from nomos.engine.collecting import (
     put_together,
     unjudged,
 )
-from nomos.engine.coroutines.hub import no_collection
-from nomos.engine.coroutines.lanes import Lanes
-from nomos.engine.judged import Judged, Violations
 from nomos.engine.part_size import PartSize
 from nomos.engine.program import Program
 from nomos.engine.space import input_count, listed_by_running, listed_cases

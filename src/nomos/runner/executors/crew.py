@@ -10,8 +10,7 @@ from itertools import count
 from typing import Any
 
 from nomos.engine.alone import Verdict
-from nomos.engine.collecting import unjudged
-from nomos.engine.judged import CrashedCase, Judged
+from nomos.engine.judged import CrashedCase, Judged, unjudged
 from nomos.runner.executors.worker import Worker
 
 
