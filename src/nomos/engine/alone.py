@@ -13,7 +13,6 @@ import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
-from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -34,7 +33,6 @@ from nomos.engine.program import (
     item_at,
 )
 from nomos.errors import OF_THE_CASE, Discard, ModelError
-from nomos.lang import core
 
 
 class Verdict(IntEnum):
@@ -189,7 +187,10 @@ class Alone:
         emitter = Emitter(program.spec, names)
         body = emitter.body() if function is None else []
         self._sides = {
-            ensures.text: self._compiled(ensures.test, emitter)
+            ensures.text: tuple(
+                compile(ast.Expression(emitter.expression(side)), "<gap>", "eval")
+                for side in sides(ensures.test) or ()
+            )
             for ensures in program.spec.ensures
         }
         names |= {alias: names[name] for name, alias in emitter.aliases.items()}
@@ -198,13 +199,6 @@ class Alone:
             source = program.spec.source.name
             function = function_of([emitter.case], body, source, names)
         self._function: Callable[[Case], None] = function
-
-    def _compiled(self, test: core.Expr, emitter: Emitter) -> tuple[CodeType, ...]:
-        """Return code for the two sides of a comparison; none where it is none."""
-        return tuple(
-            compile(ast.Expression(emitter.expression(side)), "<gap>", "eval")
-            for side in sides(test) or ()
-        )
 
     def _gap(self, outcome: Outcome) -> float:
         """Return by how much the first `ensures` that fails is missed."""

@@ -260,7 +260,7 @@ class Evaluator:
     ) -> Any:
         name = "getFeat" if isinstance(expr, core.GetFeature) else "setFeat"
         parts = tuple(core.children(expr))
-        own = self.program.function(name)
+        own = self.program.functions.get(name)
         if own is not None:
             call = core.Call(name, parts, draws(own), span=expr.span)
             return self._call(call, at, scope)
@@ -280,7 +280,7 @@ class Evaluator:
         return self.each(lambda *case: single(*case, schema), [record, key, *new], at)
 
     def _call(self, expr: core.Call, at: At, scope: Scope) -> Any:
-        function = self.program.function(expr.function)
+        function = self.program.functions.get(expr.function)
         if isinstance(function, BoundBatched):
             return self._batched(function, expr, at, scope)
         arguments = [self.value(argument, at, scope) for argument in expr.arguments]
