@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import copy_context
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -127,22 +128,18 @@ def _leave() -> None:
     raise GreenletExit
 
 
+@dataclass(slots=True, eq=False)
 class Hub:
     """Runs lanes until they park or end, and asks batched functions for them."""
 
-    def __init__(
-        self,
-        answers: Answers,
-        *,
-        most_live: int = MOST_LIVE,
-        remembers: bool = False,
-    ) -> None:
-        self.answers = answers
-        self.most_live = most_live
-        self.remembers = remembers  # what is said of the items that a lane drew
-        self.lanes: Iterator[Lane] = iter(())  # those that have not begun
-        self.waiting: dict[Any, list[Question]] = defaultdict(list)
-        self._workers: list[LaneWorker] = []
+    answers: Answers
+    most_live: int = MOST_LIVE
+    remembers: bool = False  # what is said of the items that a lane drew
+    lanes: Iterator[Lane] = field(default_factory=lambda: iter(()))  # not begun
+    waiting: dict[Any, list[Question]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
+    _workers: list[LaneWorker] = field(default_factory=list)
 
     def run(self, lanes: Sequence[Lane]) -> None:
         """Run all lanes to their end."""

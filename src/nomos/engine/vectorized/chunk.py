@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
@@ -26,18 +27,19 @@ class Fate(IntEnum):
     WAITS = 3  # it needs a choice that has not been made
 
 
+@dataclass(slots=True, eq=False)
 class Cell:
     """The values of one name for the cases still here."""
 
-    __slots__ = ("known", "later", "places", "roots", "value")
+    value: Any
+    roots: frozenset[str] | None  # the inputs that determine it; None: draws do too
+    places: Array | None = None  # where in the source the items were drawn
+    # Put off until someone asks: the expression, and what its names mean.
+    later: tuple[core.Expr, dict[str, Cell]] | None = None
+    known: Array | None = None  # for which rows it has been worked out
 
-    def __init__(self, value: Any, roots: frozenset[str] | None) -> None:
-        self.value = frozen(value)
-        self.roots = roots  # the inputs that determine the value; None: draws do too
-        self.places: Array | None = None  # where in the source the items were drawn
-        # Put off until someone asks: the expression, and what its names mean.
-        self.later: tuple[core.Expr, dict[str, Cell]] | None = None
-        self.known: Array | None = None  # for which rows it has been worked out
+    def __post_init__(self) -> None:
+        self.value = frozen(self.value)
 
     def keep(self, index: Array) -> None:
         """Forget the cases that left."""
@@ -87,12 +89,9 @@ class Chunk:
         self, at: Array | None, where: Array | None, fate: Fate, reason: str
     ) -> None:
         """Let rows leave at the next `settle`; the first reason for a row stands."""
-        if at is None:
-            index = (
-                np.arange(len(self.rows)) if where is None else np.flatnonzero(where)
-            )
-        else:
-            index = at if where is None else at[where]
+        index = np.arange(len(self.rows)) if at is None else at
+        if where is not None:
+            index = index[where]
         index = index[self._fate[index] == Fate.STAYS]
         if not len(index):
             return
@@ -189,22 +188,20 @@ class Chunk:
         return self.rows[at], self.position[at]
 
     def _record(self, at: Array | None, values: Array) -> None:
+        column, made = values, None
+        if at is not None or not self._whole:
+            rows = self.rows if at is None else self.rows[at]
+            column = np.zeros(self.size, dtype=np.int64)
+            column[rows] = values
         if at is None:
-            column = values
-            if not self._whole:
-                column = np.zeros(self.size, dtype=np.int64)
-                column[self.rows] = values
-            self._choices.append((column, None))
             self.position = self.position + 1
-            return
-        column = np.zeros(self.size, dtype=np.int64)
-        made = np.zeros(self.size, dtype=bool)
-        column[self.rows[at]] = values
-        made[self.rows[at]] = True
+        else:
+            made = np.zeros(self.size, dtype=bool)
+            made[rows] = True
+            if isinstance(self.position, int):
+                self.position = np.full(len(self.rows), self.position, dtype=np.int64)
+            self.position[at] += 1
         self._choices.append((column, made))
-        if isinstance(self.position, int):
-            self.position = np.full(len(self.rows), self.position, dtype=np.int64)
-        self.position[at] += 1
 
     def record_block(self, made: list[tuple[int, ...]]) -> None:
         """Record the draws that the block made, for each case still here."""

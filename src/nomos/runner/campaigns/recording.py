@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -30,18 +30,16 @@ _MOST_RETRIED = 100
 _RETRIED_AT_ONCE = 10
 
 
+@dataclass(slots=True)
 class Recording:
     """A campaign's record; a store that fails costs the record, not the campaign."""
 
-    def __init__(
-        self, store: Store, campaign: Campaign, warn: Callable[[str], None]
-    ) -> None:
-        self.store = store
-        self.campaign = campaign
-        self.warn = warn
-        self._id: int | None = None
-        self._retries = False
-        self._written = time.perf_counter()
+    store: Store
+    campaign: Campaign
+    warn: Callable[[str], None]
+    _id: int | None = None
+    _retries: bool = False
+    _written: float = field(default_factory=time.perf_counter)
 
     def begin(self, *, retry: bool) -> None:
         """Open the record, or go on with that of the same campaign if it was killed.
