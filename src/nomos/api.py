@@ -58,13 +58,6 @@ def is_clean(checked: Checked) -> bool:
     return all(d.code is Code.DOMAIN_UNAVAILABLE for d in checked.diagnostics)
 
 
-def is_library(path: Path) -> bool:
-    """Tell whether a file holds params and definitions alone, for specs to use."""
-    from nomos.runner.project import specs
-
-    return specs.is_library(path)
-
-
 @dataclass(frozen=True, slots=True)
 class Results(Sequence["ShownResult"]):
     """The results of several campaigns, and the specs that could not be run."""
@@ -345,23 +338,17 @@ def open_store(folder: Path | None) -> Store:
     return Store.open(folder, create=False)
 
 
-def reopen(subject: Subject, store: Path) -> tuple[Path, Job]:
-    """Return the root and the job of a recorded subject.
+def live_of(subject: Subject, store: Path) -> Reopened:
+    """Return the running program behind a recorded subject.
 
     A store is data that may come from anywhere. What it names is run only if it is a
     spec of this project, below its root and outside the store, and a model that is a
     file below the root or that the project itself names.
     """
+    from nomos.runner.live import Reopened
     from nomos.runner.project.reopening import reopened_job
 
-    return reopened_job(subject, store)
-
-
-def live_of(subject: Subject, store: Path) -> Reopened:
-    """Return the running program behind a recorded subject."""
-    from nomos.runner.live import Reopened
-
-    root, job = reopen(subject, store)
+    root, job = reopened_job(subject, store)
     return Reopened(_worker(root), job)
 
 

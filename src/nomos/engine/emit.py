@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Callable, Collection, Sequence
+from functools import cache
 from typing import Any, TypeVar, assert_never
 
 from nomos.diagnostics.source import Source, Span
@@ -16,20 +17,6 @@ from nomos.lang import core
 from nomos.lang.python.flow import bound_names
 from nomos.lang.types import BUILT_IN, Type
 
-_ARITHMETIC: dict[str, type[ast.operator]] = {
-    "+": ast.Add,
-    "-": ast.Sub,
-    "*": ast.Mult,
-    "/": ast.Div,
-    "%": ast.Mod,
-}
-_COMPARE: dict[str, type[ast.cmpop]] = {
-    "==": ast.Eq,
-    "<": ast.Lt,
-    "<=": ast.LtE,
-    ">": ast.Gt,
-    ">=": ast.GtE,
-}
 _Node = TypeVar("_Node", bound=ast.stmt | ast.expr)
 _PLAINLY_EQUAL = frozenset({Type.INT, Type.BOOL, Type.STRING})
 TEST_GENERATOR, PRECONDITION = "# test generator", "# precondition"
@@ -225,7 +212,7 @@ class Emitter:
         spine = core.spine(expr)
         result = self.expression(spine[-1].left)
         for node in reversed(spine):
-            sign = _ARITHMETIC[node.operator]()
+            sign = _operator(node.operator)
             result = ast.BinOp(result, sign, self.expression(node.right))
         return result
 
@@ -244,7 +231,7 @@ class Emitter:
             return self._ours("differ", left, right)
         if expr.operator == "==" and not compares_plainly(expr):
             return self._ours("equal", left, right)
-        return ast.Compare(left, [_COMPARE[expr.operator]()], [right])
+        return ast.Compare(left, [_operator(expr.operator)], [right])
 
     def _logic(self, expr: core.Logic) -> ast.expr:
         left, right = self._truth(expr.left), self._truth(expr.right)
@@ -288,6 +275,13 @@ def _variable(name: str) -> ast.expr:
     return value
 
 
+@cache
+def _operator(sign: str) -> Any:
+    """Return an operator, which is written as in Python."""
+    value = _parsed(f"a {sign} b").value
+    return value.ops[0] if isinstance(value, ast.Compare) else value.op
+
+
 def _parsed(text: str) -> Any:
     """Return a statement from its text, without its places: they are the spec's."""
     (statement,) = ast.parse(text).body
@@ -329,13 +323,8 @@ def _marker(comment: str) -> ast.stmt:
 
 
 def _parameters(names: Sequence[str]) -> ast.arguments:
-    return ast.arguments(
-        posonlyargs=[],
-        args=[ast.arg(name) for name in names],
-        kwonlyargs=[],
-        kw_defaults=[],
-        defaults=[],
-    )
+    own = [ast.arg(name) for name in names]
+    return ast.arguments([], own, None, [], [], None, [])
 
 
 def function_of(
