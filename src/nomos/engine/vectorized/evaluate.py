@@ -52,7 +52,6 @@ _PYTHON: dict[str, Callable[[Any, Any], Any]] = {
     ">": lambda a, b: bool(a > b),
     ">=": lambda a, b: bool(a >= b),
 }
-_INTEGERS = range(-(2**63), 2**63)  # that a column of choices can hold
 
 
 class Evaluator:
@@ -101,10 +100,8 @@ class Evaluator:
                 return forms.list_of(self, name, at, scope)
             case core.Label():
                 return forms.label(self, expr, at, scope)
-            case core.RandInt():
-                return self._rand_int(expr, at, scope)
-            case core.RandReal():
-                return forms.rand_real(self, expr, at, scope)
+            case core.RandInt() | core.RandReal():
+                return forms.draw(self, expr, at, scope)
             case core.Call():
                 return self._call(expr, at, scope)
             case core.GetFeature() | core.SetFeature():
@@ -228,32 +225,6 @@ class Evaluator:
             inner = rows if at is None else at[rows]
             result[rows] = self.truth(expr.right, inner, scope)
         return result
-
-    def _rand_int(self, expr: core.RandInt, at: At, scope: Scope) -> Array:
-        low = self._integers(self.value(expr.low, at, scope), at)
-        high = self._integers(self.value(expr.high, at, scope), at)
-        none = low > high
-        if none.any():
-            why = self.spec.source.slice(expr.span)
-            self.chunk.mark(at, none, Fate.DISCARDED, " ".join(why.split()))
-            high = np.where(none, low, high)
-        return self.chunk.draw(at, "integer", low, high)
-
-    def _integers(self, value: Any, at: At) -> Array:
-        """Return the bounds of draws; rows where they are no such thing leave."""
-        count = self.chunk.count(at)
-        if type(value) is int and value in _INTEGERS:
-            return np.broadcast_to(np.int64(value), count)
-        if isinstance(value, np.ndarray) and value.ndim == 1:
-            if value.dtype.kind == "b":
-                return value.astype(np.int64)
-            if value.dtype.kind == "i":
-                return value
-        entries = each(value, count)
-        fits = [isinstance(v, int) and v in _INTEGERS for v in entries]
-        self.chunk.mark(at, ~np.array(fits, dtype=bool), Fate.HARD, "")
-        integers = [v if fit else 0 for v, fit in zip(entries, fits, strict=True)]
-        return np.array(integers, dtype=np.int64)
 
     def _feature(
         self, expr: core.GetFeature | core.SetFeature, at: At, scope: Scope
