@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -211,13 +210,12 @@ def test_run_alone_is_asked_of_cases_in_order_and_once(many: Path) -> None:
         return [RunAlone(Verdict.VIOLATED, "", "", {}, {}) for _ in cases]
 
     subject = Subject("a.nom", "a", ensures=(Ensures("1", "d", 1),))
-    table = ViolationTable(1, repeats=True)
-    bugs = Bugs(subject, table, confirm=None, until_bug=False, totals=Counter())
+    bugs = Bugs(subject, ViolationTable(1, repeats=True), confirm=None, until_bug=False)
     rows = [0, 2, 5, 6]
     found = Violations.of(rows, [(4,), (7,), (4,), (1,)], [1] * 4, [np.nan] * 4)
     bugs.take(found, 100, confirm)
     bugs.take(found, 200, confirm)
     assert asked == [(4,), (7,), (1,)]
     assert [(b.case, b.seen) for b in bugs.finished()] == [(100, 4), (102, 2), (106, 2)]
-    assert bugs.totals["violations"] == 8
-    assert bugs.totals["unique_bugs"] == 3
+    assert bugs.totals.violations == 8
+    assert bugs.totals.unique_bugs == 3

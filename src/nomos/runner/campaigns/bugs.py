@@ -8,9 +8,9 @@ way and number of workers. The others were run again in a batch of violated case
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from nomos.engine.cases import KnownCase
 from nomos.engine.judged import CrashedCase, Violations, joined, no_violations
 from nomos.results.bug_list import BugList
 from nomos.results.identity import BugNames
-from nomos.results.result import Bug, Nearest, Subject, failures_of
+from nomos.results.result import Bug, Counts, Nearest, Subject, failures_of
 from nomos.runner.campaigns.violations import How, ViolationTable
 from nomos.store.files import KnownCases
 from nomos.store.rows import Row
@@ -58,6 +58,11 @@ class Taken:
     stops_at: int | None = None  # the row behind the first bug, where that is the end
 
 
+def no_totals() -> Any:
+    """Return counts that can be added to, by the names of `Counts`."""
+    return SimpleNamespace(**asdict(Counts()))
+
+
 class Bugs:
     """The violations of a campaign, told apart, run again and counted."""
 
@@ -68,14 +73,14 @@ class Bugs:
         *,
         confirm: int | None,
         until_bug: bool,
-        totals: Counter[str],
+        totals: Any = None,
     ) -> None:
         self.subject = subject
         self.table = table
         self.most_alone = confirm
         self.until_bug = until_bug
         self.known: KnownCases | None = None  # names of the cases that are known bugs
-        self.totals = totals  # of the campaign, by the names of `Counts`
+        self.totals = totals or no_totals()
         self._kept: dict[int, Bug] = {}  # by their places in the table
         self._unnamed: list[tuple[Array, Violations]] = []  # with their places
         self._left = MOST_BUGS_KEPT  # how many more are kept
@@ -118,10 +123,10 @@ class Bugs:
                 break
         # Not before all were run: a signal meanwhile must not leave half of them noted.
         alone = alone[: len(outcomes)]
-        self.totals["run_alone"] += len(alone)
+        self.totals.run_alone += len(alone)
         for number, outcome in zip(alone, outcomes, strict=True):
             how[number] = _how(outcome)
-            self.totals["rounded"] += outcome.is_rounded
+            self.totals.rounded += outcome.is_rounded
             self._note_alone(new, number, first, outcome, taken)
         self._note_others(new, how, first, alone)
         return how
@@ -131,7 +136,7 @@ class Bugs:
         if self.most_alone is None or self.until_bug:
             return list(range(len(cases)))
         first = max(1, self.most_alone // 3)
-        left = self.most_alone - self.totals["run_alone"]
+        left = self.most_alone - self.totals.run_alone
         ranks = max(0, min(len(cases), first - self.table.count))
         chosen = list(range(ranks))
         if len(chosen) < left:
@@ -168,9 +173,9 @@ class Bugs:
                 self._note(new, number, first, How(how[number]), None)
             return
         bugs = others[how[others] == How.BATCH]
-        self.totals["unique_bugs"] += len(bugs)
-        self.totals["new_bugs"] += len(bugs)
-        self.totals["repeated"] += len(bugs)
+        self.totals.unique_bugs += len(bugs)
+        self.totals.new_bugs += len(bugs)
+        self.totals.repeated += len(bugs)
         # Their names wait till the end: most campaigns have many and show a few.
         some = bugs[: self._left]
         if len(some):
@@ -192,10 +197,10 @@ class Bugs:
         if how <= How.BATCH:
             if self.known and self._case_names(bug.choices) in self.known:
                 bug = replace(bug, is_new=False)
-            self.totals["unique_bugs"] += 1
-            self.totals["new_bugs"] += bug.is_new
-            self.totals["confirmed"] += how is How.ALONE
-            self.totals["repeated"] += how is How.BATCH
+            self.totals.unique_bugs += 1
+            self.totals.new_bugs += bug.is_new
+            self.totals.confirmed += how is How.ALONE
+            self.totals.repeated += how is How.BATCH
             self.keep(self.table.count + number, bug)
         if self.is_stored:
             self.unsaved.append(Row(bug, how))
@@ -239,17 +244,17 @@ class Bugs:
         """Count the violations of a chunk by what became of them."""
         totals, told = self.totals, places >= 0
         how = self.table.count_met(places[told], touch=self.is_stored)
-        totals["violations"] += int((how <= How.BATCH).sum())
-        totals["unstable"] += int((how == How.UNSTABLE).sum())
-        totals["crashed"] += int((how == How.CRASHED).sum())
+        totals.violations += int((how <= How.BATCH).sum())
+        totals.unstable += int((how == How.UNSTABLE).sum())
+        totals.crashed += int((how == How.CRASHED).sum())
         if not told.all():  # too many to be told apart: those that came back count
             back = int(found.came_back[~told].sum())
-            totals["violations"] += back
-            totals["unstable"] += int((~told).sum()) - back
+            totals.violations += back
+            totals.unstable += int((~told).sum()) - back
             if not self.table.repeats:
-                totals["unique_bugs"] += back
-                totals["repeated"] += back
-                totals["new_bugs"] += back
+                totals.unique_bugs += back
+                totals.repeated += back
+                totals.new_bugs += back
 
     def finished(self) -> Sequence[Bug]:
         """Return the bugs that are kept, each with how often it was met."""

@@ -28,7 +28,7 @@ from nomos.results.result import (
 )
 from nomos.results.statistics import Interval, clopper_pearson, new_bug_chance
 from nomos.results.verdict import EVERY_CASE, problem_of, verdict_of
-from nomos.runner.campaigns.bugs import Bugs, Confirm
+from nomos.runner.campaigns.bugs import Bugs, Confirm, no_totals
 from nomos.runner.campaigns.health import starvation, starves_at
 from nomos.runner.campaigns.ranges import Plan, Range
 from nomos.runner.campaigns.sample import Sample
@@ -65,7 +65,7 @@ class Campaign:
         self.space = space
         self.recorded = Recorded()
         self.fingerprint: Mapping[str, str] = {}
-        self.totals: Counter[str] = Counter()  # by the names of `Counts`
+        self.totals = no_totals()
         self.reasons: Counter[str] = Counter()  # of discards
         self.crashes: dict[str, Crash] = {}  # the first of each kind
         self.bugs = Bugs(
@@ -130,21 +130,21 @@ class Campaign:
             return None
         if not self.plan.is_listed:
             self._planned = planned.first + planned.count
-        tests = 2**62 if self.cases is None else self.cases - self.totals["tests"]
+        tests = 2**62 if self.cases is None else self.cases - self.totals.tests
         tests += self.plan.is_listed  # one more shows that these were not all
-        crashes = self.options.budget.crashes - self.totals["crashed"]
+        crashes = self.options.budget.crashes - self.totals.crashed
         return replace(planned, tests=tests, crashes=crashes)
 
     def _wanted(self) -> float:
         """Return how many cases more the budgets are likely to need."""
         totals, budget = self.totals, self.options.budget
-        drawn = totals["tests"] + totals["discarded"]
-        share = max(0.001, totals["tests"] / drawn) if drawn >= _ENOUGH else 1.0
+        drawn = totals.tests + totals.discarded
+        share = max(0.001, totals.tests / drawn) if drawn >= _ENOUGH else 1.0
         wanted = float("inf")
         if self.cases is not None:
-            wanted = (self.cases - totals["tests"]) * 1.1 / share + 16
+            wanted = (self.cases - totals.tests) * 1.1 / share + 16
         if budget.calls is not None:
-            calls = (budget.calls - totals["model_calls"]) / max(1, totals["k"])
+            calls = (budget.calls - totals.model_calls) / max(1, totals.k)
             wanted = min(wanted, calls / share + 1)
         return wanted - (self._planned - self.next_case)
 
@@ -195,7 +195,7 @@ class Campaign:
             if crash.row < end:
                 events += self._crash(crash)
         self.next_case += end
-        if not why and self.totals["crashed"] >= self.options.budget.crashes:
+        if not why and self.totals.crashed >= self.options.budget.crashes:
             why = "too many cases crashed"
         self.stop = why
         return events
@@ -207,27 +207,27 @@ class Campaign:
         found = [
             (len(judged), ""),
             (
-                _reached(crashed, budget.crashes - self.totals["crashed"]),
+                _reached(crashed, budget.crashes - self.totals.crashed),
                 "too many cases crashed",
             ),
         ]
         if self.cases is not None:
-            left = self.cases - totals["tests"]
+            left = self.cases - totals.tests
             end = _reached(judged.accepted, left + self.plan.is_listed)
             if end <= len(judged):
                 # Where all cases are tried, the budget is spent when there is one more.
                 found.append((end - self.plan.is_listed, _SPENT))
         if budget.calls is not None:
-            left = budget.calls - totals["model_calls"]
+            left = budget.calls - totals.model_calls
             found.append((_reached(judged.calls, left), "the calls are used up"))
         starved = self._starved(judged)
         if starved is not None:
             found.append((starved, _STARVED))
         end, why = min(found, key=lambda item: (item[0], not item[1]))
         if why == _STARVED:
-            tests = totals["tests"] + int(judged.accepted[:end].sum())
+            tests = totals.tests + int(judged.accepted[:end].sum())
             verdicts = judged.verdicts[:end]
-            discarded = totals["discarded"] + int((verdicts == Verdict.DISCARDED).sum())
+            discarded = totals.discarded + int((verdicts == Verdict.DISCARDED).sum())
             reasons = self.reasons + _reasons(judged, end)
             self.problem = starvation(reasons, tests, discarded)
         return end, why
@@ -238,22 +238,22 @@ class Campaign:
         if self.plan.is_listed or not discarded.any():
             return None
         at = starves_at(
-            self.totals["tests"] + np.cumsum(judged.accepted),
-            self.totals["discarded"] + np.cumsum(discarded),
+            self.totals.tests + np.cumsum(judged.accepted),
+            self.totals.discarded + np.cumsum(discarded),
         )
         return None if at is None else at + 1
 
     def _count(self, judged: Judged, end: int) -> None:
         verdicts, totals = judged.verdicts[:end], self.totals
         calls = judged.calls[:end]
-        totals["passed"] += int((verdicts == Verdict.PASSED).sum())
-        totals["discarded"] += int((verdicts == Verdict.DISCARDED).sum())
-        totals["crashed"] += int((verdicts == Verdict.CRASHED).sum())
-        totals["tests"] += int(judged.accepted[:end].sum())
-        totals["model_calls"] += int(calls.sum())
-        totals["k"] = max(totals["k"], int(calls.max(initial=0)))
+        totals.passed += int((verdicts == Verdict.PASSED).sum())
+        totals.discarded += int((verdicts == Verdict.DISCARDED).sum())
+        totals.crashed += int((verdicts == Verdict.CRASHED).sum())
+        totals.tests += int(judged.accepted[:end].sum())
+        totals.model_calls += int(calls.sum())
+        totals.k = max(totals.k, int(calls.max(initial=0)))
         self._asked_again += judged.asked_again
-        totals["moved"] += judged.moved
+        totals.moved += judged.moved
         if judged.reasons:
             self.reasons += _reasons(judged, end)
 
@@ -272,8 +272,9 @@ class Campaign:
 
     def counts(self) -> Counts:
         """Return the counts so far."""
-        inputs = self.bugs.table.bug_inputs
-        return Counts(**self.totals, bug_inputs=inputs, seconds=self.seconds)
+        self.totals.bug_inputs = self.bugs.table.bug_inputs
+        self.totals.seconds = self.seconds
+        return Counts(**vars(self.totals))
 
     def result(self) -> Result:
         """Return what the campaign came to."""

@@ -202,10 +202,8 @@ def restore(campaign: Campaign, found: Unfinished, rows: list[Row]) -> None:
     campaign.recorded = result.recorded
     if not state:
         return  # killed before its first checkpoint
-    counts = asdict(result.counts)
-    del counts["bug_inputs"]  # the table of violations knows them
-    campaign.seconds_before = counts.pop("seconds")
-    campaign.totals.update(counts)
+    vars(campaign.totals).update(asdict(result.counts))
+    campaign.seconds_before = result.counts.seconds
     campaign.reasons.update(state["reasons"])
     if "sample" in state:
         campaign.sample.restore(state["sample"])
