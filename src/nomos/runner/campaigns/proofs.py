@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from nomos.domain.domain import Domain
 from nomos.errors import StoreError
@@ -18,15 +18,15 @@ from nomos.verify.prove import ProofOptions, Prover, open_proof
 from nomos.verify.question.symbolic import NotProvable
 
 
+@dataclass(slots=True)
 class Proofs:
     """Proves properties of jobs; reads each model once, and stores what came of it."""
 
-    def __init__(
-        self, options: ProofOptions, store: Store | None, warn: Callable[[str], None]
-    ) -> None:
-        self.options, self.store, self.warn = options, store, warn
-        self._provers: dict[Domain, Prover] = {}
-        self._done: dict[str, Proof] = {}  # by what it depends on
+    options: ProofOptions
+    store: Store | None
+    warn: Callable[[str], None]
+    _provers: dict[Domain, Prover] = field(default_factory=dict)
+    _done: dict[str, Proof] = field(default_factory=dict)  # by what it depends on
 
     def alone(self, live: Reopened) -> Result:
         """Prove a property, and return that as a result without tested cases."""
