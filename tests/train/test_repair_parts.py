@@ -12,6 +12,7 @@ from nomos import Domain, Schema, batched
 from nomos.diagnostics import Source
 from nomos.domain import Integer
 from nomos.domain.domain import offer_of
+from nomos.domain.find import Imported
 from nomos.engine.engine import Engine
 from nomos.engine.program import Program
 from nomos.errors import DomainError, StoreError
@@ -30,7 +31,13 @@ from nomos.train.repairing.cases.constraints import (
 from nomos.train.repairing.cases.drawn import TrainingCases, Untrainable, draw_cases
 from nomos.train.repairing.cases.labels import holds, satisfying
 from nomos.train.repairing.judging.data import read_records, split
-from nomos.train.repairing.judging.evaluate import Evaluation, Share, SwappableModel
+from nomos.train.repairing.judging.evaluate import (
+    Bench,
+    Evaluation,
+    Property,
+    Share,
+    SwappableModel,
+)
 from nomos.train.repairing.judging.overlap import check_apart
 from nomos.train.repairing.judging.records import Records
 from nomos.train.repairing.rounds.checkpoint import Checkpoint
@@ -347,3 +354,38 @@ def test_no_two_purposes_share_a_seed() -> None:
     seeds = [seed_of(s, *what) for s in (0, 1) for what in (("judge",), ("look",))]
     seeds += [seed_of(0, "train", number) for number in range(20)]
     assert len(set(seeds)) == len(seeds)
+
+
+class Recognised:
+    """A model that answers one case in three otherwise, for a few records that it knows."""
+
+    def __init__(self, *known: int) -> None:
+        self.known = known
+
+    def predict(self, rows: Any) -> Any:
+        return np.isin(rows[:, 0], self.known) & (rows[:, 1] % 3 == 0)
+
+
+def test_a_fall_that_two_records_make_up_is_no_repair() -> None:
+    text = (
+        "input x1;\nvar x2 := x1[b := randInt(0, 9999)];\noutput d1;\n"
+        "output d2;\n{\n  d1 = grade(x1)\n  d2 = grade(x2)\n}\nensures d1 == d2;\n"
+    )
+    checked = check(Source("s.nom", text), "s", offer_of(Numbers))
+    assert checked.spec is not None
+    imported = Imported(Numbers, {}, {})
+    domain = Numbers()
+    swappable = domain.model = SwappableModel(None)
+    records = Records(domain.inputs(), domain.labels())
+    bench = Bench([Property(checked.spec, imported, "s.nom")], domain, records)
+
+    def evaluated(*known: int) -> Evaluation:
+        swappable.model = Recognised(*known)
+        return bench.evaluate("grade", seed=3, budget=5000)
+
+    before, few = evaluated(1, 2, 3, 4, 5, 6, 8), evaluated(1, 2, 3, 4, 5)
+    assert before.rates["s"].count > few.rates["s"].count + 20
+    goal = Goal(times=10, points=100)
+    assert verdict_on(before, few, goal, 1) == "not repaired"
+    assert verdict_on(evaluated(*range(40)), few, goal, 1) == "improved"
+    assert verdict_on(evaluated(*range(40)), evaluated(), goal, 1) == "repaired"

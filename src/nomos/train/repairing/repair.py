@@ -324,7 +324,7 @@ class Repairing:
             rounds.notes,
             path,
             self.swappable.model,
-            self._proofs(after),
+            self._proofs(after) if chosen else {},
         )
 
     def _proofs(self, after: Evaluation) -> dict[str, Proof]:

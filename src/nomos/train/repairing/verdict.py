@@ -29,9 +29,10 @@ def verdict_on(
         return "not repaired"
     if not before.total_rate:  # held-out cases cannot tell
         return "improved"
-    if goal.reached(before, after) and goal.allows(before, after):
-        return "repaired"
-    return "improved" if goal.better(before, after) else "not repaired"
+    if not goal.better(before, after):
+        return "not repaired"
+    reached = goal.reached(before, after) and goal.allows(before, after)
+    return "repaired" if reached else "improved"
 
 
 def why_not_kept(before: Evaluation, after: Evaluation, goal: Goal) -> str:
