@@ -56,7 +56,7 @@ _AT_HAND = "the model at hand"  # what a domain is told of a model that is no fi
 
 
 @dataclass(frozen=True, slots=True)
-class RepairPlan:
+class RepairPlan(Goal):
     """How a repair is done.
 
     Attributes:
@@ -71,20 +71,12 @@ class RepairPlan:
         allow_overlap: Go on where inputs seem to be records to train on.
     """
 
-    times: float = 10.0
-    points: float = 1.0
-    rounds: int = 12
     budget: int = 5000
     seed: int = 0
     out: Path | None = None
     resume: bool = False
     trust: bool = False
     allow_overlap: bool = False
-
-    @property
-    def goal(self) -> Goal:
-        """What the repair is after."""
-        return Goal(self.times, self.points, self.rounds)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -242,12 +234,12 @@ class Repairing:
             self.trainer,
             self.swappable,
             self.function,
-            (plan.goal, plan.seed),
+            (plan, plan.seed),
         )
         rounds.needed = before.total_rate > 0
         if self.parts.warning:
             rounds.notes["data"] = self.parts.warning
-        check_same(self.trainer, self.original, rounds.rows, self.name)
+        check_same(self.trainer, self.original, rounds.data.rows, self.name)
         progress = self._progress()
         if plan.resume and not progress.rounds:
             rounds.notes["--resume"] = "there was nothing to go on with: it began anew"
@@ -291,13 +283,13 @@ class Repairing:
                 self.parts.origin,
             ]
         )
-        return Checkpoint(root / FOLDER / "repair" / key)
+        return Checkpoint(root / FOLDER / "repair" / f"{key}.zip")
 
     def _finish(
         self, before: Evaluation, rounds: Rounds, progress: RoundProgress
     ) -> Repair:
         """Write the best model and judge what was written."""
-        goal, chosen = self.plan.goal, progress.best
+        goal, chosen = self.plan, progress.best
         after, path = before, None
         self.trainer.restore(progress.best_state)
         self.swappable.model = self.original

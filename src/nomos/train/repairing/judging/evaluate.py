@@ -111,6 +111,11 @@ class Evaluation:
         """The sum of the rates: what one round has to have less of than another."""
         return sum(rate.value for rate in self.rates.values())
 
+    @property
+    def mean_percent(self) -> float:
+        """The mean of the rates, in percent."""
+        return 100 * self.total_rate / max(1, len(self.rates))
+
     def variance(self, name: str) -> float:
         """Return the variance of the rate of a spec, from records to other records."""
         rate = self.rates[name]

@@ -20,7 +20,7 @@ from nomos.train.repairing.cases.answers import (
 )
 from nomos.train.repairing.cases.drawn import TOGETHER, TrainingCases, Untrainable
 from nomos.train.repairing.cases.loss import SpecLoss
-from nomos.train.repairing.trainers.trainer import RoundData
+from nomos.train.repairing.trainers.trainer import RoundData, TrainingData
 
 Array = np.ndarray[Any, Any]
 Tensor = Any
@@ -87,12 +87,13 @@ class FineTuner:
         torch = self._torch
         self.module.load_state_dict(torch.load(io.BytesIO(snapshot), weights_only=True))
 
-    def begin(self, function: str, rows: Any, answers: Any, labels: Any) -> None:
+    def begin(self, data: TrainingData) -> None:
         """Take note of what the model says before the first round, and how."""
-        self._first = self.snapshot()
+        self._first, self._data = self.snapshot(), data
         with _one_thread(0):
-            self._before = self._outputs(rows)
-        self._answering[function] = find_answering(function, self._before, answers)
+            self._before = self._outputs(data.rows)
+        found = find_answering(data.function, self._before, data.answers)
+        self._answering[data.function] = found
 
     def notes(self, data: RoundData) -> dict[str, str]:
         """Say of each spec that has no loss of its own why, and what is done instead."""
@@ -114,10 +115,9 @@ class FineTuner:
         if data.is_costly:
             self.restore(self._first)
         with _one_thread(data.seed):
-            rows = self._tensor(data.rows)
-            labels = _DataLoss(
-                self._answering[data.function], data.labels, self._before
-            )
+            rows = self._tensor(self._data.rows)
+            answering = self._answering[self._data.function]
+            labels = _DataLoss(answering, self._data.labels, self._before)
             rng = np.random.default_rng(data.seed)
             optimiser = torch.optim.Adam(self._trained(), lr=_RATE, weight_decay=_DECAY)
             steps = max(_FEWEST_STEPS, _PASSES * -(-len(rows) // _BATCH))

@@ -42,13 +42,13 @@ class OnnxNetwork:
 
     def __init__(self, model: Any, name: str) -> None:
         torch = need_torch()
-        numpy_helper = need("onnx", extra="repair", what=_WHAT).numpy_helper
+        onnx = need("onnx", extra="repair", what=_WHAT)
         self.model, self.name = model, name
         graph = model.graph
         self.constants: dict[str, Any] = {
-            one.name: numpy_helper.to_array(one) for one in graph.initializer
+            one.name: onnx.numpy_helper.to_array(one) for one in graph.initializer
         }
-        steps = [Step(node, numpy_helper) for node in graph.node]
+        steps = [Step(node, onnx) for node in graph.node]
         self.constants |= {s.output: s.value for s in steps if s.kind == "Constant"}
         inputs = [one.name for one in graph.input if one.name not in self.constants]
         self.output = _scores(graph, steps)

@@ -37,7 +37,7 @@ from nomos.train.repairing.trainers.estimators import (
     prepared,
     with_directions,
 )
-from nomos.train.repairing.trainers.trainer import RoundData
+from nomos.train.repairing.trainers.trainer import RoundData, TrainingData
 
 Array = np.ndarray[Any, Any]
 _ADDED = 1 / 16  # of the data, for each spec and round, times the weight of the spec
@@ -67,16 +67,16 @@ class Retrainer:
         self.ignored: set[int] = set()  # columns that make no difference
         self.given_up = 0  # how many kinds of constraints have cost too much
 
-    def begin(self, function: str, rows: Any, answers: Any, labels: Any) -> None:
+    def begin(self, data: TrainingData) -> None:
         """Match the domain's answers with the model's classes."""
-        said = np.asarray(self.model.predict(rows)).tolist()
-        for answer, known in zip(answers, said, strict=True):
+        said = np.asarray(self.model.predict(data.rows)).tolist()
+        for answer, known in zip(data.answers, said, strict=True):
             if self.classes.setdefault(_plain(answer), known) != known:
                 raise ModelError(
-                    f"`{function}` gives one answer for different classes of "
+                    f"`{data.function}` gives one answer for different classes of "
                     f"{self.first.name}"
                 )
-        unknown = {_plain(v) for v in labels} - self.classes.keys()
+        unknown = {_plain(v) for v in data.labels} - self.classes.keys()
         if all(a == c for a, c in self.classes.items()):  # so the others are the same
             self.classes |= {value: value for value in unknown}
         elif unknown and self.first.classes is not None:
@@ -84,7 +84,8 @@ class Retrainer:
                 f"the training data has the label {min(map(str, unknown))!r}, and the "
                 f"model never answers so: it answers {', '.join(map(str, self.classes))}"
             )
-        self.data = rows, np.array([self.classes[_plain(v)] for v in labels])
+        classes = np.array([self.classes[_plain(v)] for v in data.labels])
+        self.data, self._columns = (data.rows, classes), data.columns
 
     def notes(self, data: RoundData) -> dict[str, str]:
         """Say of each spec how it is met, where that is not by adding failing cases."""
@@ -95,19 +96,18 @@ class Retrainer:
             if isinstance(constraint, Monotone) and constraint.column in contradicted:
                 found[name] = (
                     "a spec asks for the opposite of another: the answer would have to "
-                    f"rise and to fall with {self._named(data, cases)}, so no constraint "
+                    f"rise and to fall with {self._named(cases)}, so no constraint "
                     "is set"
                 )
             elif isinstance(constraint, Monotone):
                 how = "rise" if constraint.direction > 0 else "fall"
                 found[name] = (
                     "a monotonicity: trained with the constraint that the answer may "
-                    f"only {how} with {self._named(data, cases)}{self._other_kind()}"
+                    f"only {how} with {self._named(cases)}{self._other_kind()}"
                 )
             elif isinstance(constraint, Independent):
                 found[name] = (
-                    "an independence: trained without what "
-                    f"{self._named(data, cases)} says"
+                    f"an independence: trained without what {self._named(cases)} says"
                 )
             elif self.given_up and self._constraint(cases, given_up=0) is not None:
                 found[name] = (
@@ -163,15 +163,16 @@ class Retrainer:
                 asked.setdefault(found.column, set()).add(found.direction)
         return {column for column, directions in asked.items() if len(directions) > 1}
 
-    def _named(self, data: RoundData, cases: TrainingCases) -> str:
+    def _named(self, cases: TrainingCases) -> str:
         """Return what the columns of a constraint are called in the domain."""
         found = find_constraint(cases)
         columns = found.columns if isinstance(found, Independent) else ()
         if isinstance(found, Monotone):
             columns = (found.column,)
         # Rows may be others than the domain's records.
-        known = len(data.columns) == np.shape(data.rows)[-1]
-        names = [f"`{data.columns[c]}`" if known else f"column {c}" for c in columns]
+        assert self.data is not None
+        known = len(self._columns) == np.shape(self.data[0])[-1]
+        names = [f"`{self._columns[c]}`" if known else f"column {c}" for c in columns]
         return ", ".join(names) or "a feature"
 
     def _other_kind(self) -> str:
