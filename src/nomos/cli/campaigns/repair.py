@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from contextlib import ExitStack
+from contextlib import nullcontext
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -92,14 +92,13 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     load_specs(api.find_specs(specs))
     if (options["data"] is None) != (options["label"] is None):
         raise click.UsageError("--data and --label go together")
-    with ExitStack() as stack:
-        screen = _Screen(quiet=options["quiet"] or str(options["json_file"]) == "-")
-        listener = stack.enter_context(screen)
-        try:
+    screen = _Screen(quiet=options["quiet"] or str(options["json_file"]) == "-")
+    try:
+        with screen as listener:
             result = _repair(specs, options, listener)
-        except KeyboardInterrupt:
-            click.echo("interrupted; the same command with --resume goes on", err=True)
-            sys.exit(130)
+    except KeyboardInterrupt:
+        click.echo("interrupted; the same command with --resume goes on", err=True)
+        sys.exit(130)
     if options["json_file"] is not None:
         from nomos.train.repairing.report import repair_data
 
@@ -117,9 +116,7 @@ def _repair(
     from nomos.train.repairing.repair import RepairPlan, repair
 
     names = [f.name for f in fields(RepairPlan)]
-    with ExitStack() as stack:
-        if options["trust"]:
-            stack.enter_context(trusting())
+    with trusting() if options["trust"] else nullcontext():
         return repair(
             specs,
             options["model"],

@@ -62,13 +62,13 @@ class OnnxNetwork:
                 "it was exported from"
             )
         self.input = inputs[0]
-        self._weights = self._find_weights()
-        if not self._weights:
+        self.trainable = self._find_weights()
+        if not self.trainable:
             raise ModelError(f"{name} has no layers, so there is nothing to train")
         self.module = _module(self, torch)
 
     def _find_weights(self) -> list[str]:
-        """Return the constants that layers are made of: weights, and biases after them."""
+        """Return the constants that are trained: weights of layers, and biases after."""
         found: list[str] = []
         begun = False
         for step in self.steps:
@@ -78,11 +78,6 @@ class OnnxNetwork:
                 found += own
         reals = (n for n in found if self.constants[n].dtype.kind == "f")
         return list(dict.fromkeys(reals))
-
-    @property
-    def trainable(self) -> list[str]:
-        """The names of the constants that are trained."""
-        return self._weights
 
     def run(self, rows: Any, values: dict[str, Any]) -> Any:
         """Run the graph on rows, with these constants."""
@@ -139,10 +134,7 @@ def _module(network: OnnxNetwork, torch: Any) -> Any:
             trained = set(network.trainable)
             # Names of a graph may hold dots, which torch does not take.
             self.weights = torch.nn.ParameterList(
-                [
-                    torch.nn.Parameter(torch.tensor(network.constants[name]))
-                    for name in network.trainable
-                ]
+                torch.tensor(network.constants[name]) for name in network.trainable
             )
             self.fixed = {
                 name: torch.tensor(value)
