@@ -23,11 +23,7 @@ from nomos.train.repairing.cases.answers import (
     Threshold,
     find_answering,
 )
-from nomos.train.repairing.cases.constraints import (
-    Independent,
-    Monotone,
-    find_constraint,
-)
+from nomos.train.repairing.cases.constraints import Constraint, find_constraint
 from nomos.train.repairing.cases.drawn import TrainingCases, Untrainable, draw_cases
 from nomos.train.repairing.cases.labels import holds, satisfying
 from nomos.train.repairing.judging.data import read_records, split
@@ -139,13 +135,13 @@ def test_a_block_that_asks_now_more_and_now_less_has_no_meaning() -> None:
 @pytest.mark.parametrize(
     ("ensures", "changed", "expected"),
     [
-        ("d1 <= d2", "x1[a := x1.a + randInt(1, 9)]", Monotone(0, 1)),
-        ("d2 >= d1", "x1[a := x1.a + randInt(0, 9)]", Monotone(0, 1)),
-        ("d1 >= d2", "x1[a := x1.a + randInt(1, 9)]", Monotone(0, -1)),
-        ("d1 <= d2", "x1[b := x1.b - randInt(1, 9)]", Monotone(1, -1)),
-        ("d1 ==> d2", "x1[b := x1.b + 1]", Monotone(1, 1)),
+        ("d1 <= d2", "x1[a := x1.a + randInt(1, 9)]", Constraint((0,), 1)),
+        ("d2 >= d1", "x1[a := x1.a + randInt(0, 9)]", Constraint((0,), 1)),
+        ("d1 >= d2", "x1[a := x1.a + randInt(1, 9)]", Constraint((0,), -1)),
+        ("d1 <= d2", "x1[b := x1.b - randInt(1, 9)]", Constraint((1,), -1)),
+        ("d1 ==> d2", "x1[b := x1.b + 1]", Constraint((1,), 1)),
         ("d1 < d2", "x1[a := x1.a + 1]", None),
-        ("d1 == d2", "x1[a := x1.a + 1]", Independent((0,))),
+        ("d1 == d2", "x1[a := x1.a + 1]", Constraint((0,), 0)),
         ("d1 == d2", "x1[a := x1.a + 1][b := 5]", None),
         ("d1 != d2", "x1[a := x1.a + 1]", None),
         ("d1 <= d2 + 1", "x1[a := x1.a + 1]", None),
@@ -154,7 +150,7 @@ def test_a_block_that_asks_now_more_and_now_less_has_no_meaning() -> None:
     ],
 )
 def test_constraints_are_told_from_other_specs(
-    ensures: str, changed: str, expected: Monotone | Independent | None
+    ensures: str, changed: str, expected: Constraint | None
 ) -> None:
     assert find_constraint(drawn(ensures, changed)) == expected
 
