@@ -20,7 +20,6 @@ from nomos.lang.checking.check import check
 from nomos.train.repairing.cases.answers import (
     Labels,
     Number,
-    Threshold,
     find_answering,
 )
 from nomos.train.repairing.cases.constraints import Constraint, find_constraint
@@ -198,7 +197,7 @@ def test_how_answers_follow_from_outputs_is_seen() -> None:
     assert find_answering("f", scores, scores[:, 2]) == Number(2)
     one = np.array([[0.1], [0.9], [0.3], [0.7]])
     above = find_answering("f", one, [0, 1, 0, 1])
-    assert isinstance(above, Threshold)
+    assert isinstance(above, Labels)
     assert above.at == pytest.approx(0.5)
     with pytest.raises(Untrainable, match="how `f` answers cannot be seen"):
         find_answering("f", scores, [0, 1, 2, 1])

@@ -18,7 +18,7 @@ import numpy as np
 from nomos.lang import core
 from nomos.models.formats.torch import need_torch
 from nomos.search.margins import apart
-from nomos.train.repairing.cases.answers import Answering, Labels, Number, Threshold
+from nomos.train.repairing.cases.answers import Answering, Labels, Number
 from nomos.train.repairing.cases.drawn import TrainingCases, Untrainable
 from nomos.train.repairing.cases.soft import Choice, SoftValues, as_numbers, joint
 
@@ -142,10 +142,7 @@ def _answer(key: int, output: Tensor, answering: Answering) -> Any:
     """Return what the function of an ask answers, as a choice or as numbers."""
     match answering:
         case Labels(values=values):
-            return Choice(values[None], output, frozenset({key}), plain=True)
-        case Threshold(values=values, at=at):
-            above = output.reshape(len(output)) - at
-            scores = need_torch().stack([-above / 2, above / 2], dim=1)
+            scores = answering.scores(output)
             return Choice(values[None], scores, frozenset({key}), plain=True)
         case Number(column=column):
             return output.reshape(len(output)) if column is None else output[:, column]

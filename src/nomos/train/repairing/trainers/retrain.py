@@ -34,7 +34,7 @@ from nomos.train.repairing.trainers.estimators import (
     prepared,
     with_directions,
 )
-from nomos.train.repairing.trainers.trainer import RoundData, TrainingData
+from nomos.train.repairing.trainers.trainer import RoundData, TrainingData, check_labels
 
 Array = np.ndarray[Any, Any]
 _ADDED = 1 / 16  # of the data, for each spec and round, times the weight of the spec
@@ -75,11 +75,8 @@ class Retrainer:
         unknown = {_plain(v) for v in data.labels} - self.classes.keys()
         if all(a == c for a, c in self.classes.items()):  # so the others are the same
             self.classes |= {value: value for value in unknown}
-        elif unknown and self.first.classes is not None:
-            raise ModelError(
-                f"the training data has the label {min(map(str, unknown))!r}, and the "
-                f"model never answers so: it answers {', '.join(map(str, self.classes))}"
-            )
+        elif self.first.classes is not None:
+            check_labels(unknown, self.classes)
         classes = np.array([self.classes[_plain(v)] for v in data.labels])
         self.data, self._columns = (data.rows, classes), data.columns
 

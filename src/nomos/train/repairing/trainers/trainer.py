@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from nomos.errors import ModelError
 from nomos.train.repairing.cases.drawn import TrainingCases
 
 
@@ -28,6 +29,15 @@ class RoundData:
     weights: Mapping[str, float]
     seed: int
     is_costly: bool  # the last round lost more accuracy than may be lost
+
+
+def check_labels(unknown: Collection[Any], known: Iterable[Any]) -> None:
+    """Refuse labels that the model has no answer for."""
+    if unknown:
+        raise ModelError(
+            f"the training data has the label {min(map(str, unknown))!r}, and the "
+            f"model never answers so: it answers {', '.join(map(str, known))}"
+        )
 
 
 class Trainer(Protocol):
