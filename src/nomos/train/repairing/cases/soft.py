@@ -120,14 +120,15 @@ def joint(sign: str, left: Any, right: Any) -> Any:
 
 def as_numbers(value: Any) -> Any:
     """Return a value as a tensor of numbers; of a choice, those to be expected."""
-    if not isinstance(value, Choice | np.ndarray):
-        return value
-    what, values = "values", value
+    if isinstance(value, np.ndarray):
+        return _tensor(value, "values")
     if isinstance(value, Choice):
-        what, values = "labels", value.values
+        labels = _tensor(value.values, "labels")
+        return (value.scores.softmax(dim=1) * labels).sum(dim=1)
+    return value
+
+
+def _tensor(values: Array, what: str) -> Any:
     if values.dtype.kind not in "biuf":
         raise Untrainable(f"{what} that are no numbers")
-    numbers = need_torch().as_tensor(values.astype(np.float32))
-    if isinstance(value, Choice):
-        return (value.scores.softmax(dim=1) * numbers).sum(dim=1)
-    return numbers
+    return need_torch().as_tensor(values.astype(np.float32))
