@@ -10,9 +10,12 @@ import click
 from nomos import api
 from nomos.cli.campaigns.run import report_options, write_reports
 from nomos.cli.options import (
+    COUNT,
+    SECONDS,
     keeping_options,
     keeping_store,
     load_specs,
+    option,
     parse_settings,
     settings_option,
 )
@@ -24,46 +27,39 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("specs", nargs=-1, required=True, metavar="SPEC...")
-@click.option("--model", help="The model: a file, or what the domain takes for one.")
+@option("--model", "The model: a file, or what the domain takes for one.")
 @settings_option
-@click.option(
+@option(
     "--within",
+    "Only this part of the schema, such as age=18..70,priors=..20,sex=Female|Male.",
     default="",
     metavar="RANGES",
-    help="Only this part of the schema, such as age=18..70,priors=..20,sex=Female|Male.",
 )
-@click.option(
+@option(
     "--around",
-    type=click.Choice(["inputs"]),
-    help="Prove around each row of the data, instead of the whole schema.",
+    "Prove around each row of the data, instead of the whole schema.",
+    click.Choice(["inputs"]),
 )
-@click.option(
+@option(
     "--radius",
+    "With --around: how far features may be from the row, such as age=3,sex=all. "
+    "The others are as in the row.",
     default="",
     metavar="DISTANCES",
-    help="With --around: how far features may be from the row, such as age=3,sex=all. "
-    "The others are as in the row.",
 )
-@click.option(
-    "--rows",
-    type=click.IntRange(1),
-    help="With --around: so many rows, evenly chosen.  [default: all]",
-)
-@click.option(
-    "--time",
-    "seconds",
+@option("--rows", "With --around: so many rows, evenly chosen.  [default: all]", COUNT)
+@option(
+    "--time seconds",
+    "Give up after so many seconds, for each property or each row.",
+    SECONDS,
     default=60.0,
-    show_default=True,
-    type=click.FloatRange(0, min_open=True),
     metavar="S",
-    help="Give up after so many seconds, for each property or each row.",
 )
-@click.option(
+@option(
     "--fail-on",
-    type=click.Choice(["violated", "open"]),
+    "open: exit status 1 also where a property is neither proved nor violated.",
+    click.Choice(["violated", "open"]),
     default="violated",
-    show_default=True,
-    help="open: exit status 1 also where a property is neither proved nor violated.",
 )
 @keeping_options
 @report_options
