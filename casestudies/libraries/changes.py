@@ -146,6 +146,15 @@ class Changes:
         rounded = np.round(values * scale * 2)
         return replace(c, rows=tuple(map(tuple, rounded.tolist())))
 
+    def scaled(self, c: Configuration, factor: float) -> Configuration:
+        """Multiply all features by a number."""
+        rows = np.array(c.rows) * factor
+        return replace(c, rows=tuple(map(tuple, rows.tolist())))
+
+    def heavier(self, c: Configuration, factor: int) -> Configuration:
+        """Multiply all weights by a number."""
+        return replace(c, weights=tuple(factor * weight for weight in c.weights))
+
     def category(self, c: Configuration) -> int:
         """Return the place of the feature that is a category."""
         for name in ("categorical_feature", "categorical_features"):
