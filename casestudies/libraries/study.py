@@ -35,7 +35,10 @@ LIBRARIES = {
     "sklearn": ("sklearn", "pipeline"),
     "torch": ("torch",),
 }
-CASES = 200  # configurations of a learner that a promise is judged on
+# Configurations of a learner that a promise is judged on: first fewer of all learners,
+# then more of those that have kept it.
+FIRST, CASES = 50, 200
+RARE = ("monotone", "interaction")  # hold "whatever else is set": all CASES at once
 CAMPAIGN_S, LIBRARY_S = 40.0, 5400.0  # the longest that each may take
 CALL_S = 60.0  # the longest that a library may take for one call
 LOOKED_AT = 20  # violations of a promise by a learner that causes are looked for in
@@ -95,13 +98,13 @@ def status_of(entry: dict[str, Any]) -> str:
     return "kept" if entry["judged"] else "refused"
 
 
-def run_alone(library: str, out: Path, *, again: bool) -> None:
+def run_alone(library: str, out: Path, *task: str) -> None:
     """Study one library in a process of its own: libraries do not share one well.
 
     Where it dies, the campaign it died in is run by workers that may die, and it goes on.
     """
     command = [sys.executable, "-m", "casestudies.libraries.study"]
-    command += ["--library", library, "--out", str(out), *["--again"] * again]
+    command += ["--library", library, "--out", str(out), *task]
     before = ""
     while before != repr(read(out)):  # as text, since a missing value is not itself
         before = repr(read(out))
@@ -115,25 +118,30 @@ def run_alone(library: str, out: Path, *, again: bool) -> None:
                 return
 
 
-def study_library(library: str, out: Path, *, isolate: bool) -> None:
-    """Run what has no result yet of a library's promises; with workers, the next alone."""
-    done = {(e["learner"], e["promise"]) for e in read(out)["campaigns"]}
+def study_library(library: str, out: Path, cases: int, *, isolate: bool) -> None:
+    """Run a library's promises that so many cases are not tried of; with workers, one."""
+    known = {(e["promise"], e["learner"]): e for e in read(out)["campaigns"]}
     for promise in PROMISES:
+        budget = CASES if promise in RARE else cases
         for learner in learners_in(library):
-            if learner not in learners_of(promise) or (learner, promise) in done:
+            entry = known.get((promise, learner), {"budget": 0, "violations": 0})
+            is_enough = entry["budget"] >= budget or entry["violations"]
+            if learner not in learners_of(promise) or is_enough:
                 continue
-            result = campaign(promise, learner, 0, budget=CASES, **workers(isolate))
+            result = campaign(promise, learner, 0, budget=budget, **workers(isolate))
             if result is not None:
-                keep(told(result), out)
+                keep(told(result) | {"budget": budget}, out)
             if isolate:
                 return
 
 
 def keep(entry: dict[str, Any], out: Path) -> None:
-    """Add what came of a campaign to the results."""
+    """Write what came of a campaign, in place of a shorter one."""
     print(f"{status_of(entry):8} {entry['promise']:28} {entry['learner']}", flush=True)
     study = read(out)
-    study["campaigns"].append(entry)
+    names = entry["promise"], entry["learner"]
+    others = [e for e in study["campaigns"] if (e["promise"], e["learner"]) != names]
+    study["campaigns"] = [*others, entry]
     write(study, out)
 
 
@@ -204,16 +212,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--library", choices=LIBRARIES, help="only this, in this process"
     )
     parser.add_argument("--again", action="store_true", help="only with fresh seeds")
+    parser.add_argument("--cases", type=int, default=CASES)
     parser.add_argument("--isolate", action="store_true", help="in worker processes")
     parser.add_argument("--out", type=Path, default=RESULTS)
     given = parser.parse_args(arguments)
     if given.library:
-        task = find_again if given.again else study_library
-        task(given.library, given.out, isolate=given.isolate)
+        if given.again:
+            find_again(given.library, given.out, isolate=given.isolate)
+        else:
+            options = given.library, given.out, given.cases
+            study_library(*options, isolate=given.isolate)
     else:
-        for again in (False, True):
+        for task in (["--cases", str(FIRST)], ["--again"], ["--cases", str(CASES)]):
             for library in LIBRARIES:
-                run_alone(library, given.out, again=again)
+                run_alone(library, given.out, *task)
 
 
 if __name__ == "__main__":
