@@ -83,6 +83,17 @@ FINDINGS = (
         _NONE,
     ),
     Finding(
+        "lightgbm-monotone-dart",
+        "monotone",
+        "lightgbm",
+        ("boosting_type=dart",),
+        "LightGBM: `dart` leaves trees with the wrong sign where training ends early",
+        "Trees are negated while they are dropped. Where no further split is found, "
+        "training ends before they are turned back: a dump of the model shows trees with "
+        "a negative shrinkage. No page says that `dart` is excluded from constraints.",
+        _NONE,
+    ),
+    Finding(
         "lightgbm-monotone-quantized",
         "monotone",
         "lightgbm",
@@ -237,8 +248,11 @@ FINDINGS = (
         ("loss=exponential",),
         "skl2onnx: probabilities of converted boosting with the exponential loss",
         "The converter accepts the loss, and the converted probabilities of a row do not "
-        "even sum to one.",
-        _NONE,
+        "even sum to one, as this version of ONNX Runtime computes them.",
+        f"support for the loss was asked for in [#1191]({GITHUB}/onnx/sklearn-onnx/issues/"
+        f"1191); [#1253]({GITHUB}/onnx/sklearn-onnx/issues/1253) mentions that ONNX "
+        "Runtime computes such scores otherwise since 1.26; for these probabilities none "
+        "found",
     ),
     Finding(
         "onnx-missing-values",
@@ -247,7 +261,18 @@ FINDINGS = (
         ("missing values",),
         "skl2onnx: converted trees send missing values to another child",
         "scikit-learn's trees take NaN; the converter accepts the model without a word.",
-        _NONE,
+        f"[#1253]({GITHUB}/onnx/sklearn-onnx/issues/1253), closed after this version",
+    ),
+    Finding(
+        "onnx-xgboost-first-leaf",
+        "converted_is_same",
+        "xgboost.XGBClassifier",
+        (),
+        "onnxmltools: a converted `XGBClassifier` whose first tree has no split adds 0.5",
+        "Where the first tree is a leaf of zero, the probability 0.5 that boosting starts "
+        "from is written as if it were a margin. Balanced classes and few rows suffice.",
+        f"the starting point was wrong before, in [onnxruntime#11892]({GITHUB}/microsoft/"
+        "onnxruntime/issues/11892); for this case none found",
     ),
 )
 

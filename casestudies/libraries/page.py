@@ -9,19 +9,21 @@ import json
 import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from casestudies.libraries.findings import FINDINGS, Finding, finding_of
 from casestudies.libraries.promises import PROMISES, learners_of
+from casestudies.libraries.study import CASES, RESULTS, SEEDS
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-RESULTS = ROOT / "casestudies" / "results" / "in-the-wild.json"
 PAGE = ROOT / "docs" / "casestudies" / "in-the-wild.md"
 SCRIPTS = HERE / "shown"
 SHOW = "python -m casestudies.libraries.page --show"
+OFTEN = 8  # of the fresh seeds
 CONVERTER = ("converted_is_same", "exported_is_same")
 COLUMNS = {
     "sklearn": "scikit-learn",
@@ -107,10 +109,17 @@ def write_scripts(study: dict[str, Any]) -> None:
 
 def run_script(path: Path) -> str:
     """Run a script in a process of its own; return what it printed."""
-    command = [sys.executable, str(path)]
-    return subprocess.run(
-        command, stdout=subprocess.PIPE, text=True, timeout=120, check=True
-    ).stdout
+    command = [sys.executable, str(path.resolve())]
+    with tempfile.TemporaryDirectory() as folder:  # it may write a model
+        done = subprocess.run(
+            command,
+            stdout=subprocess.PIPE,
+            text=True,
+            timeout=120,
+            check=True,
+            cwd=folder,
+        )
+    return done.stdout
 
 
 def section(study: dict[str, Any], finding: Finding) -> list[str]:
@@ -134,7 +143,7 @@ def section(study: dict[str, Any], finding: Finding) -> list[str]:
         "",
         f"({_where(source.where)}.) {finding.argument}",
         "",
-        *(f"- {_rate(campaign)}" for campaign in campaigns),
+        *(f"- {_rate(campaign, finding)}" for campaign in campaigns),
         f"- Public report: {finding.report}.",
         "",
         f"<!-- not run: it needs the library; {path} -->",
@@ -154,14 +163,39 @@ def _where(where: str) -> str:
     return f"[page]({where})" if where.startswith("http") else f"docstring in `{where}`"
 
 
-def _rate(campaign: dict[str, Any]) -> str:
-    found = campaign.get("found_again")
+def _rate(campaign: dict[str, Any], finding: Finding) -> str:
     learner = campaign["learner"].rpartition(".")[2]
     text = f"{learner}: {campaign['violations']} of {campaign['judged']} configurations"
-    if found is None:
-        return f"{text}."
+    if len(campaign["causes"]) > 1:
+        text += ", all causes together"
+    found = campaign.get("found_again", {}).get(finding.name)
+    return f"{text}{'; ' + _again(found) if found else ''}."
+
+
+def _again(found: Sequence[int | None]) -> str:
     times = sum(count is not None for count in found)
-    return f"{text}; found again with {times} of {len(found)} fresh seeds."
+    return f"found again with {times} of {len(found)} fresh seeds"
+
+
+def again(study: dict[str, Any], shown: Sequence[Finding]) -> str:
+    """Say how many findings are found from fresh seeds, by the best of their learners."""
+    times = {
+        finding.name: max(
+            sum(count is not None for count in e["found_again"][finding.name])
+            for e in study["campaigns"]
+            if finding.name in e.get("found_again", {})
+        )
+        for finding in shown
+        if any(finding.name in e.get("found_again", {}) for e in study["campaigns"])
+    }
+    often = sum(count >= OFTEN for count in times.values())
+    text = (
+        f"{len(times)} of {len(shown)} were looked for again with {len(SEEDS)} fresh seeds, each"
+        f" until it was found or for {CASES} configurations; {often} were found with"
+        f" {OFTEN} of them or more."
+    )
+    rare = [f"`{name}` with {n}" for name, n in times.items() if n < OFTEN]
+    return f"{text} The others: {', '.join(rare)}." if rare else text
 
 
 def sources() -> list[str]:
@@ -215,6 +249,8 @@ def markdown(study: dict[str, Any]) -> str:
             "```",
             "",
             "## Broken promises",
+            "",
+            again(study, shown),
             "",
             *(line for finding in shown for line in section(study, finding)),
             "## Found, and not judged",

@@ -3,8 +3,8 @@
 Each is made from the smallest configuration that breaks a promise.
 """
 
+import re
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -19,9 +19,11 @@ LONGEST = 20  # lines
 def script(promise: str, c: Configuration) -> str:
     """Return the text of a script, which prints what is expected and what is seen."""
     lines = SCRIPTS[promise](c)
-    text = "\n".join([f"import {c.learner.rpartition('.')[0]}", "", *lines]) + "\n"
+    modules = [name for name in ("numpy", "onnxruntime") if f"{name}." in str(lines)]
+    imports = [f"import {name}" for name in (*modules, c.learner.rpartition(".")[0])]
+    text = "\n".join([*imports, "", *lines]) + "\n"
     assert len(text.splitlines()) <= LONGEST, text
-    return text.replace("nan", 'float("nan")')
+    return re.sub(r"\bnan\b", 'float("nan")', text)
 
 
 def maker(c: Configuration) -> str:
@@ -43,15 +45,10 @@ def maker(c: Configuration) -> str:
 def data(c: Configuration) -> list[str]:
     """Return the lines of the data."""
     rows = f"{learners.table(c, c.rows).tolist()}"
+    target = f"y = {[_plain(value) for value in c.target]}"
     if "categorical_features" in c.settings:  # of lists, it is no parameter
-        return ["import numpy", f"X = numpy.array({rows})", *_target(c)]
-    return [f"X = {rows}", *_target(c)]
-
-
-def _target(c: Configuration) -> list[str]:
-    return [
-        f"y = {[_plain(value) for value in c.target]}",
-    ]
+        return [f"X = numpy.array({rows})", target]
+    return [f"X = {rows}", target]
 
 
 def asking(c: Configuration) -> str:
@@ -170,17 +167,46 @@ def _converted(c: Configuration) -> list[str]:
     whole = Changes().whole_numbers(c)
     ask = asking(c)
     fits = [
-        "import numpy, onnxruntime, skl2onnx",
         f"model = {maker(whole)}.fit(X, y)",
         "x = numpy.array(X, numpy.float32)",
-        f"options = {{id(model): {{'zipmap': False}}}} if {ask == 'predict_proba'} else None",
-        "onnx = skl2onnx.to_onnx(model, x[:1], options=options).SerializeToString()",
+        *_CONVERTERS.get(learners.library(c), _to_onnx)(whole, ask),
         "session = onnxruntime.InferenceSession(onnx)",
-        'seen = session.run(None, {"X": x})[-1]',
+        "seen = session.run(None, {session.get_inputs()[0].name: x})[-1]",
     ]
-    return _compared(whole, f"model.{ask}(X)", "seen", fits)
+    return _compared(whole, f"model.{ask}(X)", "numpy.array(seen)", fits)
 
 
+def _to_onnx(c: Configuration, ask: str) -> list[str]:
+    options = ", options={id(model): {'zipmap': False}}"
+    given = f"model, x[:1]{options if ask == 'predict_proba' else ''}"
+    return [
+        "import skl2onnx",
+        f"onnx = skl2onnx.to_onnx({given}).SerializeToString()",
+    ]
+
+
+def _by_onnxmltools(c: Configuration, ask: str) -> list[str]:
+    library = learners.library(c)
+    is_plain = library == "lightgbm" and ask == "predict_proba"
+    options = ", zipmap=False" if is_plain else ""
+    return [
+        "from onnxmltools import convert",
+        "from onnxmltools.convert.common.data_types import FloatTensorType",
+        f"types = [('X', FloatTensorType([None, {c.width}]))]",
+        f"made = convert.convert_{library}(model, initial_types=types{options})",
+        "onnx = made.SerializeToString()",
+    ]
+
+
+def _by_catboost(c: Configuration, ask: str) -> list[str]:
+    return ["onnx = 'model.onnx'", "model.save_model(onnx, format='onnx')"]
+
+
+_CONVERTERS = {
+    "lightgbm": _by_onnxmltools,
+    "xgboost": _by_onnxmltools,
+    "catboost": _by_catboost,
+}
 SCRIPTS: dict[str, Callable[[Configuration], list[str]]] = {
     "monotone": _monotone,
     "interaction": _interaction,
@@ -190,8 +216,3 @@ SCRIPTS: dict[str, Callable[[Configuration], list[str]]] = {
     "threads": _threads,
     "converted_is_same": _converted,
 }
-
-
-def seen(promise: str, c: Configuration) -> Any:
-    """Return the text of a script where there is a way to write one, else None."""
-    return script(promise, c) if promise in SCRIPTS else None

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +39,7 @@ LIBRARIES = {
 # then more of those that have kept it.
 FIRST, CASES = 50, 200
 RARE = ("monotone", "interaction")  # hold "whatever else is set": all CASES at once
-CAMPAIGN_S, LIBRARY_S = 40.0, 5400.0  # the longest that each may take
+CAMPAIGN_S, LIBRARY_S = 60.0, 5400.0  # the longest that each may take
 CALL_S = 60.0  # the longest that a library may take for one call
 LOOKED_AT = 20  # violations of a promise by a learner that causes are looked for in
 SEEDS = range(1, 11)  # with which findings are looked for again
@@ -57,7 +57,7 @@ def learners_in(library: str) -> list[str]:
 
 
 def campaign(promise: str, learner: str, seed: int, **options: Any) -> Any:
-    """Run a promise on a learner; None where that was not possible."""
+    """Run a promise on a learner; None where there was no time for any case."""
     results = nomos.run_specs(
         spec_of(promise),
         models=[learner],
@@ -69,7 +69,8 @@ def campaign(promise: str, learner: str, seed: int, **options: Any) -> Any:
     )
     for failure in results.failures:
         print(f"{promise} of {learner}: {failure.error}", file=sys.stderr)
-    return results[0] if len(results) else None
+    is_tried = len(results) and results[0].counts.judged + results[0].counts.discarded
+    return results[0] if is_tried else None
 
 
 def told(result: Any) -> dict[str, Any]:
@@ -195,8 +196,16 @@ def workers(isolate: bool) -> dict[str, Any]:
 
 def write(study: dict[str, Any], out: Path) -> None:
     """Write the results, and the versions that they are of."""
-    study["versions"] = {name: version(name) for name in PACKAGES}
+    study["versions"] = {name: version_of(name) for name in PACKAGES}
     out.write_text(json.dumps(study, indent=1) + "\n")
+
+
+def version_of(package: str) -> str:
+    """Return the version of an installed package."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
 
 
 def read(out: Path) -> dict[str, Any]:
@@ -223,7 +232,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             options = given.library, given.out, given.cases
             study_library(*options, isolate=given.isolate)
     else:
-        for task in (["--cases", str(FIRST)], ["--again"], ["--cases", str(CASES)]):
+        few, more = ["--cases", str(FIRST)], ["--cases", str(CASES)]
+        for task in (few, ["--again"], more, ["--again"]):
             for library in LIBRARIES:
                 run_alone(library, given.out, *task)
 
