@@ -264,6 +264,36 @@ FINDINGS = (
         f"[#1253]({GITHUB}/onnx/sklearn-onnx/issues/1253), closed after this version",
     ),
     Finding(
+        "onnx-lightgbm-zero-as-missing",
+        "converted_is_same",
+        "lightgbm",
+        ("zero_as_missing",),
+        "onnxmltools: converted LightGBM models forget `zero_as_missing`",
+        "The dump of the model says `missing_type: Zero`; the converter knows `None` "
+        "alone, and accepts the model.",
+        "for other tools, such as [tidypredict#288]"
+        f"({GITHUB}/tidymodels/tidypredict/issues/288); for this one none found",
+    ),
+    Finding(
+        "onnx-lightgbm-root",
+        "converted_is_same",
+        "lightgbm",
+        ("reg_sqrt",),
+        "onnxmltools: converted LightGBM models with `reg_sqrt` give the root",
+        "LightGBM squares the sum of the trees; the converter leaves that out, and "
+        "accepts the model.",
+        _NONE,
+    ),
+    Finding(
+        "onnx-lightgbm-linear-tree",
+        "converted_is_same",
+        "lightgbm",
+        ("linear_tree",),
+        "onnxmltools: converted LightGBM models with `linear_tree` lose the linear models",
+        "Each leaf becomes its constant; the converter accepts the model without a word.",
+        f"[onnxruntime#25623]({GITHUB}/microsoft/onnxruntime/issues/25623), open",
+    ),
+    Finding(
         "onnx-xgboost-first-leaf",
         "converted_is_same",
         "xgboost.XGBClassifier",

@@ -18,8 +18,13 @@ ROUNDS = 60  # each makes a configuration smaller or ends the shrinking
 CAUSES = 4  # of one promise and learner, at most: each is shrunk
 
 
-def breaking(spec: Path, candidates: Sequence[Configuration]) -> Configuration | None:
-    """Return the first candidate that breaks a promise, None where all keep it."""
+def breaking(
+    spec: Path, candidates: Sequence[Configuration], **workers: Any
+) -> Configuration | None:
+    """Return the first candidate that breaks a promise, None where all keep it.
+
+    `workers` are options for processes that may die with a candidate.
+    """
     if not candidates:
         return None
     with tempfile.TemporaryDirectory() as folder:
@@ -35,31 +40,35 @@ def breaking(spec: Path, candidates: Sequence[Configuration]) -> Configuration |
             batch=BATCH,
             budget=len(candidates),
             store=False,
+            max_crashes=len(candidates),
+            **workers,
         )
     places = [bug.choices[0] for result in results for bug in result.bugs]
     return candidates[min(places)] if places else None
 
 
-def shrunk(spec: Path, c: Configuration) -> Configuration:
+def shrunk(spec: Path, c: Configuration, **workers: Any) -> Configuration:
     """Return a configuration that breaks a promise with less in it."""
-    return _smaller(spec, c, (_fewer_settings, _fewer_rows, _fewer_columns, _plainer))
+    steps = _fewer_settings, _fewer_rows, _fewer_columns, _plainer
+    return _smaller(spec, c, steps, workers)
 
 
-def with_fewest_settings(spec: Path, c: Configuration) -> Configuration:
+def with_fewest_settings(spec: Path, c: Configuration, **workers: Any) -> Configuration:
     """Return a configuration that breaks a promise with fewer settings, same rows."""
-    return _smaller(spec, c, (_fewer_settings,))
+    return _smaller(spec, c, (_fewer_settings,), workers)
 
 
 def _smaller(
     spec: Path,
     c: Configuration,
     steps: Sequence[Callable[[Configuration], list[Configuration]]],
+    workers: dict[str, Any],
 ) -> Configuration:
     for _ in range(ROUNDS):
         for step in steps:
             # Where all targets are equal, there is little to learn, and little to see.
             candidates = [made for made in step(c) if len(set(made.target)) > 1]
-            found = breaking(spec, candidates)
+            found = breaking(spec, candidates, **workers)
             if found is not None:
                 c = found
                 break
@@ -68,7 +77,9 @@ def _smaller(
     return c
 
 
-def causes_of(spec: Path, found: Sequence[Configuration]) -> list[dict[str, Any]]:
+def causes_of(
+    spec: Path, found: Sequence[Configuration], **workers: Any
+) -> list[dict[str, Any]]:
     """Return one small configuration for each cause of violations.
 
     A violation has another cause than a known one if it stays without the settings
@@ -78,8 +89,8 @@ def causes_of(spec: Path, found: Sequence[Configuration]) -> list[dict[str, Any]
     for c in found:
         for known in small:
             c = _without(c, known)
-        if len(small) < CAUSES and breaking(spec, [c]):
-            small.append(shrunk(spec, c))
+        if len(small) < CAUSES and breaking(spec, [c], **workers):
+            small.append(shrunk(spec, c, **workers))
     causes = {_kind(c): c for c in reversed(small)}
     return [asdict(cause) for cause in reversed(causes.values())]
 

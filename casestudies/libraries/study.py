@@ -73,11 +73,12 @@ def campaign(promise: str, learner: str, seed: int, **options: Any) -> Any:
     return results[0] if is_tried else None
 
 
-def told(result: Any) -> dict[str, Any]:
+def told(result: Any, **workers: Any) -> dict[str, Any]:
     """Return what is kept of a campaign, with the causes of what it found."""
     counts = result.counts
     configurations = [from_data(bug.inputs["c"]) for bug in result.bugs if bug.inputs]
-    causes = causes_of(spec_of(result.name), configurations[:LOOKED_AT])
+    spec = spec_of(result.name)
+    causes = causes_of(spec, configurations[:LOOKED_AT], **workers)
     return {
         "promise": result.name,
         "learner": result.subject.model,
@@ -129,9 +130,10 @@ def study_library(library: str, out: Path, cases: int, *, isolate: bool) -> None
             is_enough = entry["budget"] >= budget or entry["violations"]
             if learner not in learners_of(promise) or is_enough:
                 continue
-            result = campaign(promise, learner, 0, budget=budget, **workers(isolate))
+            options = workers(isolate)
+            result = campaign(promise, learner, 0, budget=budget, **options)
             if result is not None:
-                keep(told(result) | {"budget": budget}, out)
+                keep(told(result, **options) | {"budget": budget}, out)
             if isolate:
                 return
 
@@ -180,7 +182,9 @@ def found_with(
         result = campaign(entry["promise"], entry["learner"], seed, **options)
         for bug in result.bugs[:LOOKED_AT] if result else ():
             if bug.inputs and not names <= found.keys():
-                c = with_fewest_settings(spec, from_data(bug.inputs["c"]))
+                c = with_fewest_settings(
+                    spec, from_data(bug.inputs["c"]), **workers(isolate)
+                )
                 finding = finding_of(entry, asdict(c))
                 if finding:
                     found.setdefault(finding.name, bug.case + 1)

@@ -104,6 +104,7 @@ TRAINING: dict[str, tuple[Source, ...]] = {
         ),
         Source(
             FORESTS,
+            "The number of jobs to run in parallel. :meth:`fit`, :meth:`predict`, "
             ":meth:`decision_path` and :meth:`apply` are all parallelized over the trees.",
             "sklearn.ensemble._forest",
         ),
