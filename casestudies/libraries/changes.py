@@ -76,8 +76,10 @@ class Changes:
 
     def on_threads(self, c: Configuration, count: int) -> Configuration:
         """Train and predict with so many threads."""
-        if library(c) == "lightgbm":
-            return c.having(n_jobs=count, deterministic=True)
+        if library(c) == "lightgbm":  # documented: one of the two belongs to it
+            is_set = "force_col_wise" in c.settings
+            by_row = {} if is_set else {"force_row_wise": True}
+            return c.having(n_jobs=count, deterministic=True, **by_row)
         return c.having(n_jobs=count)
 
     def weighted(self, c: Configuration) -> Configuration:

@@ -209,8 +209,8 @@ FINDINGS = (
         ("use_quantized_grad",),
         "LightGBM: with quantized gradients, `deterministic=true` depends on the number "
         "of threads",
-        "The sentence names different numbers of threads, and no page excludes quantized "
-        "training.",
+        "The sentence names different numbers of threads, no page excludes quantized "
+        "training, and `force_row_wise` is set, as the page asks for.",
         _NONE,
     ),
     Finding(

@@ -219,11 +219,14 @@ def _names(learners: Sequence[str]) -> str:
 
 def unjudged(study: dict[str, Any]) -> list[str]:
     """Return what was found and is not argued, so that nothing is claimed of it."""
+    found = [(e, cause) for finding, e, cause in causes(study) if finding is None]
+    found += [
+        (e, None) for e in study["campaigns"] if e["violations"] and not e["causes"]
+    ]
     return [
-        f"- {e['promise']}, {e['learner']}: {e['violations']} of {e['judged']}, with"
-        f" `{json.dumps(cause['settings'])}`"
-        for finding, e, cause in causes(study)
-        if finding is None
+        f"- {e['promise']}, {e['learner']}: {e['violations']} of {e['judged']}, "
+        + (f"with `{json.dumps(cause['settings'])}`" if cause else "not shrunk")
+        for e, cause in found
     ]
 
 
