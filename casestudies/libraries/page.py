@@ -16,7 +16,7 @@ from typing import Any
 
 from casestudies.libraries.findings import FINDINGS, Finding, finding_of
 from casestudies.libraries.promises import PROMISES, learners_of
-from casestudies.libraries.study import CASES, RESULTS, SEEDS
+from casestudies.libraries.study import CASES, RESULTS, SEEDS, read, write
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -90,21 +90,35 @@ def smallest(study: dict[str, Any], finding: Finding) -> Any:
     )
 
 
-def write_scripts(study: dict[str, Any]) -> None:
-    """Write a script for each finding, run it twice, and keep what it printed."""
+def write_scripts(out: Path) -> None:
+    """Write a script for each finding, run it twice, and keep what it printed.
+
+    Scripts that are there and have printed are not run again.
+    """
     from casestudies.libraries.configurations import from_data
     from casestudies.libraries.scripts import script
 
-    SCRIPTS.mkdir(exist_ok=True)
-    shown = study["shown"] = {}
     for finding in FINDINGS:
-        cause = smallest(study, finding)
-        if cause is None:
-            continue
+        cause = smallest(read(out), finding)
         path = SCRIPTS / f"{finding.name.replace('-', '_')}.py"
-        path.write_text(script(finding.promise, from_data(cause)))
-        shown[finding.name] = [run_script(path) for _ in range(2)]
-        print(finding.name, *shown[finding.name], sep="\n", flush=True)
+        text = "" if cause is None else script(finding.promise, from_data(cause))
+        is_same = path.exists() and path.read_text(encoding="utf-8") == text
+        shown = read(out).get("shown", {})
+        if is_same and finding.name in shown:
+            continue
+        path.unlink(missing_ok=True)
+        printed = []
+        if cause is not None:
+            path.write_text(text, encoding="utf-8")
+            printed = [run_script(path) for _ in range(2)]
+            print(finding.name, *printed, sep="\n", flush=True)
+        study = read(out)  # it may have grown since
+        study["shown"] = {
+            name: texts
+            for name, texts in (shown | {finding.name: printed}).items()
+            if texts
+        }
+        write(study, out)
 
 
 def run_script(path: Path) -> str:
@@ -282,8 +296,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(table(study))
         return
     if given.scripts:
-        write_scripts(study)
-        given.results.write_text(json.dumps(study, indent=1) + "\n")
+        write_scripts(given.results)
+        study = read(given.results)
     from casestudies.paper import write_part
 
     write_part(PAGE, "results", markdown(study))
