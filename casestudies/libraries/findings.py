@@ -255,6 +255,28 @@ FINDINGS = (
         "found",
     ),
     Finding(
+        "onnx-isotonic",
+        "converted_is_same",
+        "sklearn.calibration.CalibratedClassifierCV",
+        ("method=isotonic",),
+        "skl2onnx: converted isotonic calibration does not interpolate",
+        "scikit-learn interpolates between the thresholds; the graph takes the nearest of "
+        "them, which changes leading digits.",
+        f"[#200]({GITHUB}/onnx/sklearn-onnx/issues/200), open, and "
+        f"[#1151]({GITHUB}/onnx/sklearn-onnx/issues/1151), closed",
+    ),
+    Finding(
+        "onnx-normalizer-max",
+        "converted_is_same",
+        "pipeline",
+        ("step={'name': 'Normalizer', 'norm': 'max'}",),
+        "skl2onnx: a converted `Normalizer(norm='max')` divides by the largest number",
+        "scikit-learn divides by the largest absolute number, so negative rows come out "
+        "with another sign. The converter writes an operator with another definition.",
+        f"[#793]({GITHUB}/onnx/sklearn-onnx/issues/793), closed; "
+        f"[onnx#8452]({GITHUB}/onnx/onnx/issues/8452), open",
+    ),
+    Finding(
         "onnx-missing-values",
         "converted_is_same",
         "sklearn",

@@ -5,14 +5,14 @@ from typing import Any
 
 from casestudies.libraries.configurations import Configuration
 
-_FINAL = {
+FINAL = {
     "DecisionTreeRegressor": "sklearn.tree",
     "LinearRegression": "sklearn.linear_model",
     "KNeighborsRegressor": "sklearn.neighbors",
     "HistGradientBoostingRegressor": "sklearn.ensemble",
     "RandomForestRegressor": "sklearn.ensemble",
 }
-_SETTINGS: dict[str, dict[str, Any]] = {
+SETTINGS: dict[str, dict[str, Any]] = {
     "DecisionTreeRegressor": {"random_state": 0},
     "KNeighborsRegressor": {"n_neighbors": 1},
     "HistGradientBoostingRegressor": {"max_iter": 3, "min_samples_leaf": 1},
@@ -52,5 +52,5 @@ def _steps(c: Configuration) -> list[Any]:
 
 def _final(c: Configuration) -> Any:
     name = c.settings["final"]
-    kind = getattr(import_module(_FINAL[name]), name)
-    return kind(**_SETTINGS.get(name, {}))
+    kind = getattr(import_module(FINAL[name]), name)
+    return kind(**SETTINGS.get(name, {}))

@@ -4,7 +4,8 @@ Each is made from the smallest configuration that breaks a promise.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -12,22 +13,27 @@ from casestudies.libraries import learners
 from casestudies.libraries.changes import Changes
 from casestudies.libraries.configurations import Configuration
 from casestudies.libraries.libraries import Libraries
+from casestudies.libraries.pipelines import FINAL, SETTINGS
 
 LONGEST = 20  # lines
+MODULES = re.compile(
+    r"\b(numpy|onnxruntime|skl2onnx|catboost|lightgbm|xgboost|sklearn\.\w+)\."
+)
 
 
 def script(promise: str, c: Configuration) -> str:
     """Return the text of a script, which prints what is expected and what is seen."""
     lines = SCRIPTS[promise](c)
-    modules = [name for name in ("numpy", "onnxruntime") if f"{name}." in str(lines)]
-    imports = [f"import {name}" for name in (*modules, c.learner.rpartition(".")[0])]
-    text = "\n".join([*imports, "", *lines]) + "\n"
+    modules = sorted(set(MODULES.findall(" ".join(lines))))
+    text = "\n".join([*(f"import {name}" for name in modules), "", *lines]) + "\n"
     assert len(text.splitlines()) <= LONGEST, text
     return re.sub(r"\bnan\b", 'float("nan")', text)
 
 
 def maker(c: Configuration) -> str:
     """Return the text that makes the estimator of a configuration."""
+    if learners.library(c) == "pipeline":
+        return _pipeline(c)
     settings = {**c.settings, **learners.FIXED.get(learners.library(c), {})}
     settings |= {name: c.settings[name] for name in ("n_jobs",) if name in c.settings}
     if "Gradient" in c.learner or "Tree" in c.learner or "Forest" in c.learner:
@@ -38,8 +44,24 @@ def maker(c: Configuration) -> str:
     if learners.library(c) == "xgboost" and categorical is not None:
         types = ["c" if place == categorical else "q" for place in range(c.width)]
         settings |= {"enable_categorical": True, "feature_types": types}
-    given = ", ".join(f"{name}={value!r}" for name, value in settings.items())
-    return f"{c.learner}({given})"
+    return f"{c.learner}({_given(settings)})"
+
+
+def _given(settings: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in settings.items())
+
+
+def _pipeline(c: Configuration) -> str:
+    steps = []
+    if "impute" in c.settings:
+        steps.append(f"sklearn.impute.SimpleImputer({_given(c.settings['impute'])})")
+    if "step" in c.settings:
+        given = dict(c.settings["step"])
+        kind = given.pop("name")
+        steps.append(f"sklearn.preprocessing.{kind}({_given(given)})")
+    name = c.settings["final"]
+    steps.append(f"{FINAL[name]}.{name}({_given(SETTINGS.get(name, {}))})")
+    return f"sklearn.pipeline.make_pipeline({', '.join(steps)})"
 
 
 def data(c: Configuration) -> list[str]:
@@ -180,7 +202,6 @@ def _to_onnx(c: Configuration, ask: str) -> list[str]:
     options = ", options={id(model): {'zipmap': False}}"
     given = f"model, x[:1]{options if ask == 'predict_proba' else ''}"
     return [
-        "import skl2onnx",
         f"onnx = skl2onnx.to_onnx({given}).SerializeToString()",
     ]
 
