@@ -8,7 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from nomos.diagnostics import Diagnostic, Source, Span, mistakes
+from nomos.diagnostics import Diagnostic, Source, Span
+from nomos.diagnostics.diagnostic import domain_unavailable
 from nomos.lang import core
 from nomos.lang.checking.check import check_parsed
 from nomos.lang.checking.declarations import Library, read_library
@@ -96,7 +97,7 @@ def read_document(
     diagnostics = checked.diagnostics
     if imports is not None and imports.error:
         at = parsed.spec.imports[0].name.span
-        diagnostics += (mistakes.domain_unavailable(at, names[0], imports.error),)
+        diagnostics += (domain_unavailable(at, names[0], imports.error),)
     return Document(path, source, parsed, libraries, imports, diagnostics, checked.spec)
 
 

@@ -14,6 +14,7 @@ from nomos.lang.checking.names import (
     names_from_outside,
     walk_own_scope,
 )
+from nomos.lang.nodes import children
 from nomos.lang.python.block import PythonCode
 from nomos.lang.reading import syntax
 
@@ -146,7 +147,7 @@ def _in_statement(finder: _Finder, statement: syntax.Statement) -> None:
         name = statement.name
         role = DECLARED[type(statement)]
         finder.add(name.name, name.span, role, declares=True)
-    for expr in syntax.expressions(statement):
+    for expr in children(statement):
         _in_expression(finder, expr, local)
 
 
@@ -171,7 +172,7 @@ def _in_expression(
                     finder.add(i.name, i.span, Role.INDEX, declares=True, scope=start)
             case _:
                 pass
-        todo += [(child, known) for child in syntax.children(node)]
+        todo += [(child, known) for child in children(node)]
 
 
 def _value(

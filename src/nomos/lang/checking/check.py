@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from nomos.diagnostics import Diagnostic, Severity, Source, Span, mistakes
+from nomos.diagnostics import Code, Diagnostic, Severity, Source, Span
 from nomos.lang import core
 from nomos.lang.checking.declarations import Library, Shared, Value
 from nomos.lang.checking.expressions import condition, elaborate, symbol_of
@@ -82,7 +82,7 @@ def check_origin(origin: Origin) -> Checked:
     _check_outputs_matter(scope, parsed, (*later, *ensures))
     if not tree.ensures and "ensures" not in parsed.unread:
         end = len(source.text.rstrip())
-        scope.report(mistakes.no_ensures(Span(max(0, end - 1), end)))
+        scope.report(Code.NO_ENSURES, Span(max(0, end - 1), end))
     diagnostics = _sorted(source, [*parsed.diagnostics, *scope.diagnostics])
     if block is None or any(d.severity is Severity.ERROR for d in diagnostics):
         return Checked(source, None, diagnostics)
@@ -118,8 +118,8 @@ _SILENCE = re.compile(r"(?:#|//|/\*)\s*nomos:\s*ignore\[([a-z0-9, -]+)\]")
 def _is_silenced(source: Source, diagnostic: Diagnostic) -> bool:
     if diagnostic.severity is not Severity.WARNING:
         return False
-    line, _ = source.locate(diagnostic.at.start)
-    found = _SILENCE.search(source.line(line))
+    line = source.line(source.line_at(diagnostic.at.start))
+    found = _SILENCE.search(line)
     codes = [] if found is None else found[1].split(",")
     return diagnostic.code.value in [code.strip() for code in codes]
 
@@ -168,7 +168,7 @@ def _size(scope: Scope, drawn: syntax.Input, size: syntax.Number | syntax.Name) 
     shown = f"`{size.name}`" if isinstance(size, syntax.Name) else str(value)
     if value is not None and isinstance(size, syntax.Name):
         shown += f", which is {value!r}"
-    scope.report(mistakes.invalid_size(size.span, drawn.name.name, shown))
+    scope.report(Code.INVALID_SIZE, size.span, name=drawn.name.name, shown=shown)
     return 1
 
 
@@ -187,16 +187,10 @@ def _inputs(scope: Scope, tree: syntax.Spec) -> tuple[str, ...]:
 def _check_ensures_named_apart(
     scope: Scope, ensures: tuple[syntax.Ensures, ...]
 ) -> None:
-    first: dict[str, int] = {}
-    for statement in ensures:
-        name = statement.name
-        if name is not None:
-            line, _ = scope.source.locate(name.span.start)
-            if name.name in first:
-                scope.report(
-                    mistakes.declared_twice(name.span, name.name, first[name.name])
-                )
-            first.setdefault(name.name, line)
+    first: dict[str, Span] = {}
+    for name in (statement.name for statement in ensures if statement.name):
+        if first.setdefault(name.name, name.span) is not name.span:
+            scope.report_twice(name.span, name.name, first[name.name])
 
 
 def _variables(
@@ -219,7 +213,7 @@ def _conditions(
         word = "requires" if isinstance(statement, syntax.Requires) else "ensures"
         test = condition(scope, statement.condition, f"`{word}`")
         text = format_expr(statement.condition)
-        line, _ = scope.source.locate(statement.span.start)
+        line = scope.source.line_at(statement.span.start)
         name = ""
         if isinstance(statement, syntax.Ensures) and statement.name is not None:
             name = statement.name.name
@@ -248,12 +242,13 @@ def _check_outputs_matter(
         names -= core.bound_names(expr)
         used |= names
         if isinstance(item, core.Condition) and not _model_matters(scope, expr, names):
-            scope.report(mistakes.ensures_without_output(expr.span))
+            scope.report(Code.ENSURES_WITHOUT_OUTPUT, expr.span)
     if not parsed.spec.ensures and "ensures" not in used:
         return  # that is reported, and every output would be unused
     for output in parsed.spec.outputs:
-        if output.name.name not in used:
-            scope.report(mistakes.unused_output(output.name.span, output.name.name))
+        name = output.name
+        if name.name not in used:
+            scope.report(Code.UNUSED_OUTPUT, name.span, name=name.name)
 
 
 def _model_matters(scope: Scope, expr: core.Expr, names: set[str]) -> bool:

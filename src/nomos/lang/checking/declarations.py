@@ -6,10 +6,11 @@ from collections.abc import Mapping
 
 from lark import UnexpectedInput
 
-from nomos.diagnostics import Diagnostic, Source, Span, mistakes
+from nomos.diagnostics import Code, Diagnostic, Source, Span
 from nomos.lang import core
 from nomos.lang.checking.expressions import elaborate
 from nomos.lang.checking.scope import Definition, Kind, Scope, Symbol
+from nomos.lang.nodes import children, walk
 from nomos.lang.reading import syntax
 from nomos.lang.reading.chains import depth_of
 from nomos.lang.reading.grammar import Unreadable, parse_text
@@ -61,18 +62,18 @@ class Shared:
         path, at = use.path.value, use.path.span
         library = self.libraries.get(path, "files cannot be read here")
         if isinstance(library, str):
-            self.scope.report(mistakes.invalid_library(at, path, library))
+            self.scope.report(Code.INVALID_LIBRARY, at, path=path, reason=library)
             return
         statements = read_library(library)
         if isinstance(statements, Diagnostic):
-            line, _ = library.locate(statements.at.start)
+            line = library.line_at(statements.at.start)
             reason = f"line {line}: {statements.message}"
-            self.scope.report(mistakes.invalid_library(at, path, reason))
+            self.scope.report(Code.INVALID_LIBRARY, at, path=path, reason=reason)
             return
         outer, self.source, self.use = self.source, library, use
         self.ahead |= {s.name.name for s in statements if isinstance(s, syntax.Def)}
         for statement in statements:
-            line, _ = library.locate(statement.span.start)
+            line = library.line_at(statement.span.start)
             with self.scope.elsewhere(at, f"in {path}, line {line}"):
                 self.declare((statement,))
         self.source, self.use = outer, None
@@ -102,7 +103,7 @@ class Shared:
         self._check_names(node)
         depth, size = self._measure(node)
         if len(self.scope.diagnostics) == found:
-            line, _ = self.source.locate(node.span.start)
+            line = self.source.line_at(node.span.start)
             place = "" if self.use is None else f"{self.use.path.value}, "
             where = f"`{node.name.name}` is `{_short(node)}` ({place}line {line})"
             number = len(self.scope.definitions)
@@ -113,16 +114,16 @@ class Shared:
         seen: set[str] = set()
         for parameter in node.parameters:
             if parameter.name in seen:
-                line, _ = self.source.locate(parameter.span.start)
+                at, line = parameter.span, self.source.line_at(parameter.span.start)
                 self.scope.report(
-                    mistakes.declared_twice(parameter.span, parameter.name, line)
+                    Code.DECLARED_TWICE, at, name=parameter.name, line=line
                 )
             seen.add(parameter.name)
 
     def _check_names(self, node: syntax.Def) -> None:
         """Report what is no parameter, no param and no earlier definition."""
         own = {parameter.name for parameter in node.parameters}
-        nodes = list(syntax.walk(node.body))
+        nodes = list(walk(node.body))
         indices = {
             index.name
             for inner in nodes
@@ -148,11 +149,16 @@ class Shared:
         if name.name in self.outside:
             reason = f"mentions `{name.name}`, which is none of its parameters"
             help = "make it a parameter, and hand it over where the definition is used"
-            at, own = name.span, node.name.name
-            self.scope.report(mistakes.invalid_definition(at, own, reason, help))
+            self._report(node, name, reason, help)
             return
         known = [*(p.name for p in node.parameters), *self.scope.params]
-        self.scope.report(mistakes.undeclared_name(name.span, name.name, known))
+        self.scope.report_undeclared(name.span, name.name, known)
+
+    def _report(
+        self, node: syntax.Def, at: syntax.Name, reason: str, help: str
+    ) -> None:
+        words = {"name": node.name.name, "reason": reason, "help": help}
+        self.scope.report(Code.INVALID_DEFINITION, at.span, **words)
 
     def _check_call(self, node: syntax.Def, function: syntax.Name) -> None:
         offer, name, own = self.scope.offer, function.name, node.name.name
@@ -166,12 +172,11 @@ class Shared:
             help = "draw in a `var`, and hand that to the definition"
         else:
             return
-        at = function.span
-        self.scope.report(mistakes.invalid_definition(at, own, reason, help))
+        self._report(node, function, reason, help)
 
     def _measure(self, node: syntax.Def) -> tuple[int, int]:
         """Return how deep and how large a definition is, reporting too much."""
-        nodes = list(syntax.walk(node.body))
+        nodes = list(walk(node.body))
         inner = [
             self.scope.definitions[n.function.name]
             for n in nodes
@@ -181,7 +186,7 @@ class Shared:
         size = len(nodes) + sum(definition.size for definition in inner)
         if depth > DEEPEST_NESTING or size > _LARGEST:
             at = node.name.span
-            self.scope.report(mistakes.nested_too_deeply(at, DEEPEST_NESTING))
+            self.scope.report(Code.NESTED_TOO_DEEPLY, at, limit=DEEPEST_NESTING)
         return depth, size
 
 
@@ -201,11 +206,10 @@ def read_library(library: Source) -> list[syntax.Shared] | Diagnostic:
         return explain(error, library.text, whole)
     for statement in statements:
         if isinstance(statement, syntax.Use):
-            return mistakes.syntax_error(
-                statement.span, "`use`", "`param` or `def`", None
-            )
+            words = {"found": "`use`", "expected": "`param` or `def`"}
+            return Code.SYNTAX_ERROR.at(statement.span, **words)
         if depth_exceeds(statement):
-            return mistakes.nested_too_deeply(statement.span, DEEPEST_NESTING)
+            return Code.NESTED_TOO_DEEPLY.at(statement.span, limit=DEEPEST_NESTING)
     return statements
 
 
@@ -240,7 +244,7 @@ class _Param:
         allowed = self.node.allowed
         if allowed is None:
             return param
-        values = [self._constant(part)[0] for part in syntax.parts(allowed)]
+        values = [self._constant(part)[0] for part in children(allowed)]
         kind = Type.REAL if param.type in NUMBERS else param.type
         if not all(fits(value, kind) for value in values):
             help = f"its type is {param.type.value}"
@@ -270,8 +274,8 @@ class _Param:
         return 0, Type.UNKNOWN
 
     def _report(self, at: syntax.Node, reason: str, help: str) -> None:
-        name = self.node.name.name
-        self.scope.report(mistakes.invalid_param(at.span, name, reason, help))
+        words = {"name": self.node.name.name, "reason": reason, "help": help}
+        self.scope.report(Code.INVALID_PARAM, at.span, **words)
 
 
 def fits(value: Value, type_: Type) -> bool:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import keyword
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from math import inf
+from typing import Any
 
-from nomos.diagnostics import Diagnostic, Source, Span, mistakes
+from nomos.diagnostics import Code, Diagnostic, Source, Span
+from nomos.diagnostics.diagnostic import nearest
 from nomos.lang import core
 from nomos.lang.reading import syntax
 from nomos.lang.types import BUILT_IN, Offer, Type
@@ -79,9 +81,21 @@ class Scope:
     limit: float = inf  # the number that definitions in use must be below
     place: Span | None = None  # where a definition is used, while its body is read
 
-    def report(self, diagnostic: Diagnostic) -> None:
-        """Keep a diagnostic."""
-        self.diagnostics.append(diagnostic)
+    def report(self, code: Code, at: Span, **words: Any) -> None:
+        """Keep a mistake at its place."""
+        self.diagnostics.append(code.at(at, **words))
+
+    def report_twice(self, at: Span, name: str, first: Span) -> None:
+        """Report a second declaration of a name."""
+        line = self.source.line_at(first.start)
+        self.report(Code.DECLARED_TWICE, at, name=name, line=line)
+
+    def report_undeclared(
+        self, at: Span, name: str, known: Iterable[str], help: str | None = None
+    ) -> None:
+        """Report a name that nothing declares; `known` are those that may be meant."""
+        help = help or nearest(name, known)
+        self.report(Code.UNDECLARED_NAME, at, name=name, help=help)
 
     def at(self, span: Span) -> Span:
         """Return the place of something: in a definition, that of its use."""
@@ -96,8 +110,7 @@ class Scope:
             yield
         finally:
             found, self.diagnostics, self.place = self.diagnostics, outer, place
-            for d in found:
-                self.report(replace(d, at=at, notes=(*d.notes, note)))
+            outer += [replace(d, at=at, notes=(*d.notes, note)) for d in found]
 
     def fresh(self, name: str) -> str:
         """Return a name for something local that nothing else here has."""
@@ -107,29 +120,24 @@ class Scope:
 
     def check_index(self, name: syntax.Name) -> None:
         """Report an index whose name has another meaning."""
-        reason = self._reserved(name.name, Kind.VAR)
-        if reason is not None:
-            self.report(mistakes.reserved_name(name.span, name.name, reason))
-        other = self.symbols.get(name.name)
-        if other is not None and self.place is None:
-            line, _ = self.source.locate(other.span.start)
-            self.report(mistakes.declared_twice(name.span, name.name, line))
-        elif name.name in self.local:
-            line, _ = self.source.locate(self.local[name.name].span.start)
-            self.report(mistakes.declared_twice(name.span, name.name, line))
+        self._check_reserved(name, Kind.VAR)
+        known = self.symbols if self.place is None else {}
+        other = known.get(name.name) or self.local.get(name.name)
+        if other is not None:
+            self.report_twice(name.span, name.name, other.span)
 
     def declare(self, name: syntax.Name, symbol: Symbol) -> None:
         """Add a name, reporting one that is taken."""
-        reason = self._reserved(name.name, symbol.kind)
-        if reason is not None:
-            self.report(mistakes.reserved_name(name.span, name.name, reason))
-        other = self.symbols.get(name.name)
-        if other is not None:
+        self._check_reserved(name, symbol.kind)
+        other = self.symbols.setdefault(name.name, symbol)
+        if other is not symbol:
             first, second = sorted((other.span, name.span), key=lambda span: span.start)
-            line, _ = self.source.locate(first.start)
-            self.report(mistakes.declared_twice(second, name.name, line))
-            return
-        self.symbols[name.name] = symbol
+            self.report_twice(second, name.name, first)
+
+    def _check_reserved(self, name: syntax.Name, kind: Kind) -> None:
+        reason = self._reserved(name.name, kind)
+        if reason is not None:
+            self.report(Code.RESERVED_NAME, name.span, name=name.name, reason=reason)
 
     def _reserved(self, name: str, kind: Kind) -> str | None:
         if name in BUILT_IN or name == "MAX_INT":
@@ -147,25 +155,23 @@ class Scope:
         symbol = self.symbols.get(name.name)
         if symbol is None or symbol.kind in (Kind.IMPORT, Kind.DEFINITION):
             if name.name not in self.half_declared:
-                self._report_undeclared(name)
+                self._report_missing(name)
             return None
         if symbol.kind is Kind.OUTPUT and not self.block_done:
-            self.report(mistakes.output_before_block(name.span, name.name))
+            self.report(Code.OUTPUT_BEFORE_BLOCK, name.span, name=name.name)
         return symbol
 
-    def _report_undeclared(self, name: syntax.Name) -> None:
+    def _report_missing(self, name: syntax.Name) -> None:
         later = self.declared_later.get(name.name)
-        self.report(
-            mistakes.undeclared_name(
-                name.span,
-                name.name,
-                ["MAX_INT", *self.values()],
-                later_line=None
-                if later is None
-                else self.source.locate(later.start)[0],
-                help=self._remedy(name.name),
-            )
-        )
+        if later is None:
+            known = ["MAX_INT", *self.values()]
+            help = self._remedy(name.name)
+            self.report_undeclared(name.span, name.name, known, help)
+            return
+        words = {"name": name.name, "help": "move its declaration up"}
+        line = self.source.line_at(later.start)
+        note = f"it is declared further down, on line {line}"
+        self.report(Code.UNDECLARED_NAME, name.span, note=note, **words)
 
     def _remedy(self, name: str) -> str | None:
         """Return what to do about a name without a value, where that is known."""

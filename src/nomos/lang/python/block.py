@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from nomos.diagnostics import Diagnostic, Source, Span, mistakes
+from nomos.diagnostics import Code, Diagnostic, Source, Span
 from nomos.lang.checking.names import walk_own_scope
 from nomos.lang.reading.syntax import Block
 
@@ -234,7 +234,7 @@ class PythonCode:
                 start = layout.offset(self.source, error.lineno, column)
                 start = max(whole.start, min(start, whole.end - 1))
                 at = Span(start, start + 1)
-        self.diagnostics.append(mistakes.python_syntax(at, reason))
+        self.diagnostics.append(Code.PYTHON_SYNTAX.at(at, reason=reason))
 
     def span(self, node: ast.expr | ast.stmt) -> Span:
         """Return where a node of the block stands in the spec."""
@@ -259,7 +259,10 @@ class PythonCode:
                 assert isinstance(node, ast.expr | ast.stmt)
                 start = self.span(node).start
                 at = Span(start, start + len(word))
-                self.diagnostics.append(mistakes.leaves_block(at, word))
+                help = "remove it: what the block assigns is its own"
+                help_of_global = help if word == "global" else None
+                leaves = Code.LEAVES_BLOCK.at(at, word=word, help=help_of_global)
+                self.diagnostics.append(leaves)
 
 
 _LEAVING: dict[type[ast.AST], str] = {

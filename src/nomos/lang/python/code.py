@@ -9,9 +9,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import cast
 
-from nomos.diagnostics import Severity, Span, mistakes
+from nomos.diagnostics import Code, Severity, Span
 from nomos.lang import core
-from nomos.lang.checking.calls import count_fits, label, resolve_call, signature
+from nomos.lang.checking.calls import (
+    count_fits,
+    known_function,
+    label,
+    resolve_call,
+    signature,
+)
 from nomos.lang.checking.names import bindings, bound_names, names_from_outside
 from nomos.lang.checking.scope import Kind, Scope
 from nomos.lang.python.block import PythonCode
@@ -45,7 +51,7 @@ def check_block(
         return _Block(scope, python).check(outputs)
     except RecursionError:
         at = Span(block.span.start, block.span.start + 1)
-        scope.report(mistakes.python_syntax(at, "it is too deeply nested"))
+        scope.report(Code.PYTHON_SYNTAX, at, reason="it is too deeply nested")
         return None
 
 
@@ -129,21 +135,21 @@ class _Block:
         for output in outputs:
             name = output.name.name
             if always is not None and name not in always:
-                self.scope.report(
-                    mistakes.output_not_assigned(
-                        output.name.span, name, name in self.own
-                    )
-                )
+                does, where = "never assigns", ""
+                if name in self.own:
+                    does, where = "does not assign", " on every path"
+                words = {"name": name, "does": does, "where": where}
+                self.scope.report(Code.OUTPUT_NOT_ASSIGNED, output.name.span, **words)
         seen: set[str] = set()
         for name, node in bindings(self.python.statements):
             symbol = self.scope.symbols.get(name)
             if symbol is None or symbol.kind is Kind.OUTPUT or name in seen:
                 continue
             seen.add(name)
-            at, kind = self._name_span(node, name), symbol.kind.value
             deletes = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del)
-            verb = "deletes" if deletes else "assigns"
-            self.scope.report(mistakes.assigned_twice(at, name, kind, verb))
+            words = {"name": name, "verb": "deletes" if deletes else "assigns"}
+            at, kind = self._name_span(node, name), symbol.kind.value
+            self.scope.report(Code.ASSIGNED_TWICE, at, kind=kind, **words)
 
     def _name_span(self, node: ast.AST, name: str) -> Span:
         """Return where a node says the name that it binds."""
@@ -178,27 +184,17 @@ class _Block:
                 self._check_call(call, name)
         elif name not in _ALWAYS_KNOWN and signature(self.scope, name) is None:
             known = [*self.scope.values(), *self.own]
-            at = self.python.span(node)
-            self.scope.report(mistakes.undeclared_name(at, name, known))
+            self.scope.report_undeclared(self.python.span(node), name, known)
 
     def _check_call(self, call: ast.Call, name: str) -> None:
-        scope = self.scope
         at = self.python.span(call.func)
         if isinstance(call.func, ast.Attribute):
             at = Span(at.end - len(name), at.end)
-        function = signature(scope, name)
-        if function is None:
-            if scope.offer is not None:
-                names = sorted({*scope.offer.functions, *BUILT_IN})
-                scope.report(mistakes.unknown_function(at, name, names))
-            return
         plain = not call.keywords and not any(
             isinstance(argument, ast.Starred) for argument in call.args
         )
-        if plain and not count_fits(function, len(call.args)):
-            count = len(call.args)
-            scope.report(mistakes.wrong_argument_count(at, name, function.takes, count))
-            return
+        count = len(call.args) if plain else None
+        function = known_function(self.scope, at, name, count)
         if function is BUILT_IN["label"] and plain:
             self._check_label(call.args[0])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nomos.lang.nodes import children
 from nomos.lang.reading import syntax
 
 # The operators that each one makes a chain with.
@@ -18,7 +19,7 @@ def operands(expr: syntax.Expr) -> tuple[syntax.Expr, ...]:
     A chain is `a + b - c`, `a && b && c` or `a ==> b ==> c`.
     """
     if not isinstance(expr, syntax.Binary) or expr.operator not in _CHAINS:
-        return syntax.children(expr)
+        return children(expr)
     signs = _CHAINS[expr.operator]
     found: list[syntax.Expr] = []
     todo: list[syntax.Expr] = [expr]

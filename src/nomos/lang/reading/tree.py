@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nomos.diagnostics import Diagnostic, Source, Span
+from nomos.lang.nodes import children
 from nomos.lang.reading import syntax
 from nomos.lang.reading.chains import operands
 
@@ -124,7 +125,7 @@ def depth_exceeds(statement: syntax.Statement) -> bool:
 
     The operands of a chain, `a && b && c`, are all on one level.
     """
-    level: list[syntax.Expr] = list(syntax.expressions(statement))
+    level: list[syntax.Expr] = list(children(statement))
     for _ in range(DEEPEST_NESTING):
         inside = [operands(node) for node in level]
         for node, parts in zip(level, inside, strict=True):

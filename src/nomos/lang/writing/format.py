@@ -13,6 +13,7 @@ from typing import assert_never
 
 from nomos.diagnostics import Code, Source, Span
 from nomos.errors import SpecError
+from nomos.lang.nodes import shape
 from nomos.lang.python.block import PythonCode, indentation, is_code
 from nomos.lang.reading import syntax
 from nomos.lang.reading.parse import parse
@@ -60,7 +61,7 @@ def _meaning(spec: syntax.Spec) -> tuple[object, ...]:
     others = [
         node for node in syntax.statements(spec) if not isinstance(node, syntax.Block)
     ]
-    return [syntax.shape(node) for node in others], spec.description
+    return [shape(node) for node in others], spec.description
 
 
 def _precedence(expr: syntax.Expr) -> int:
