@@ -19,10 +19,9 @@ class DeviceOfRun:
     """Gives a domain the device of the run in which it is first asked for."""
 
     def __get__(self, domain: Any, kind: Any = None) -> str:
-        device = placement().device
-        return (
-            device if domain is None else domain.__dict__.setdefault("device", device)
-        )
+        own = {} if domain is None else domain.__dict__
+        device: str = own.setdefault("device", placement().device)
+        return device
 
 
 class Domain:
@@ -150,10 +149,7 @@ def signature(
     draws = bool(getattr(function, "draws", False))
     try:
         told = inspect.signature(function)
-    except (
-        TypeError,
-        ValueError,
-    ):  # some functions written in C do not say what they take
+    except (TypeError, ValueError):  # some functions in C do not say what they take
         return Function(name, 0, None, Type.UNKNOWN, draws, batch)
     parameters = list(told.parameters.values())[int(bound) :]
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -166,11 +162,8 @@ def signature(
 
 
 def _type(annotation: Any) -> Type:
-    word = (
-        annotation
-        if isinstance(annotation, str)
-        else getattr(annotation, "__name__", "")
-    )
+    is_text = isinstance(annotation, str)
+    word = annotation if is_text else getattr(annotation, "__name__", "")
     return _TYPES.get(word, Type.UNKNOWN)
 
 

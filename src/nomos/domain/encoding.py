@@ -7,22 +7,19 @@ number in a feature's range stands for a row that the schema allows.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from nomos.domain.schema import (
-    Category,
+    Array,
     Feature,
     Flag,
     Integer,
+    Levelled,
     OneHot,
-    Ordinal,
     Real,
     Schema,
 )
-
-Array = np.ndarray[Any, Any]
 
 
 class Encoding:
@@ -47,9 +44,7 @@ class Encoding:
         match feature:
             case Flag():
                 return 0.0, 1.0
-            case Ordinal(levels=levels) | Category(levels=levels):
-                return 0.0, len(levels) - 1.0
-            case OneHot(levels=levels):
+            case Levelled(levels=levels):
                 return 0.0, len(levels) - 1.0
             case Integer(low=low, high=high) | Real(low=low, high=high):
                 if np.isfinite(low) and np.isfinite(high):

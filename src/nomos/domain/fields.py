@@ -15,14 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from nomos.device import is_tensor
+from nomos.device import Array, is_tensor
 
-Array = np.ndarray[Any, Any]
 _WORDS = 4  # of 64 bits, for each value of the counter
 _SHORT = 64  # words of a case, up to which cases are drawn together in numpy
-_BLOCK = (
-    2**14
-)  # numbers that are turned into normal ones at once: they stay in the cache
+_BLOCK = 2**14  # numbers that become normal ones at once: they stay in the cache
 _MASK = 0xFFFFFFFF
 _UNIT = 2.0**-24  # reals of 32 bits have 24 that count
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from greenlet import getcurrent
 
-from nomos.device import is_tensor, to_host, to_tensor
+from nomos.device import during, is_tensor, to_host, to_tensor
 from nomos.domain.fields import Draws
 from nomos.domain.records import Column, items, numbers, to_column
 from nomos.domain.values import owned
@@ -49,14 +49,9 @@ def count_calls(calls: int = 1) -> None:
         counted.calls += calls
 
 
-@contextmanager
-def listening(counted: Listener | None) -> Iterator[None]:
+def listening(counted: Listener | None) -> AbstractContextManager[None]:
     """Count the calls that are made inside."""
-    before = _listening.set(counted)
-    try:
-        yield
-    finally:
-        _listening.reset(before)
+    return during(_listening, counted)
 
 
 class batched:  # noqa: N801 - a decorator, used as one

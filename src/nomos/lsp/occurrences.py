@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
+from typing import Any
 
 from nomos.diagnostics import Source, Span
 from nomos.lang.checking.names import (
@@ -59,11 +60,7 @@ class Occurrence:
 
     def means(self, other: Occurrence) -> bool:
         """Tell whether two occurrences are of the same thing."""
-        return (self.name, self.role, self.scope) == (
-            other.name,
-            other.role,
-            other.scope,
-        )
+        return replace(self, span=other.span, declares=other.declares) == other
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,19 +94,11 @@ class _Finder:
     found: list[Occurrence] = field(default_factory=list)
     unsure: set[str] = field(default_factory=set)
 
-    def add(
-        self,
-        name: str,
-        span: Span,
-        role: Role,
-        *,
-        declares: bool = False,
-        scope: int = -1,
-    ) -> None:
-        if self.source.slice(span) != name:
+    def add(self, name: str, span: Span, role: Role, **more: Any) -> None:
+        if self.source.slice(span) == name:
+            self.found.append(Occurrence(name, span, role, **more))
+        else:
             self.unsure.add(name)
-            return
-        self.found.append(Occurrence(name, span, role, declares, scope))
 
 
 def find_names(source: Source, spec: syntax.Spec, brought: Mapping[str, Role]) -> Names:

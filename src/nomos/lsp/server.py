@@ -20,13 +20,13 @@ from nomos.diagnostics import Source
 from nomos.errors import NomosError, SpecError
 from nomos.lang.reading.parse import parse
 from nomos.lang.writing.format import format_spec
-from nomos.lsp import navigation, outline
-from nomos.lsp.completion import complete
 from nomos.lsp.document import Document
-from nomos.lsp.fixes import Fix, fixes_of
-from nomos.lsp.hover import hover
 from nomos.lsp.places import Places
-from nomos.lsp.results import bugs_text, rates, verdict_line
+from nomos.lsp.requests import navigation, outline
+from nomos.lsp.requests.completion import complete
+from nomos.lsp.requests.fixes import Fix, fixes_of
+from nomos.lsp.requests.hover import hover
+from nomos.lsp.requests.results import bugs_text, rates, verdict_line
 from nomos.lsp.session import Session, path_of
 from nomos.runner.project.naming import project_root
 

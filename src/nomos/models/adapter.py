@@ -15,14 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from nomos.device import is_out_of_memory, is_tensor
+from nomos.device import Array, is_out_of_memory, is_tensor
 from nomos.errors import ModelError
 from nomos.models.extras import reason
 
-Array = np.ndarray[Any, Any]
-_PROBED = (
-    8  # rows tried alone, to tell a bad row from rows that are all of a wrong kind
-)
+_PROBED = 8  # rows tried alone: is one of them bad, or are all of a wrong kind?
 _MOST_KEPT = 8  # batches whose scores are kept
 
 
@@ -30,7 +27,7 @@ class NoScores(ModelError):
     """The model has labels and no scores."""
 
 
-class Adapter(ABC):
+class Adapter:
     """A model that is asked for labels, and for scores where it has them.
 
     Attributes:
@@ -78,9 +75,10 @@ class Adapter(ABC):
         scores: Array = answer if is_tensor(answer) else np.asarray(answer)
         return scores
 
-    @abstractmethod
     def _labels(self, rows: Any) -> Any:
-        """Return the labels of rows that the library can take."""
+        """Return the labels of rows that the library can take: those that score best."""
+        assert self.classes is not None
+        return self.classes[self._scores(rows).argmax(axis=1)]
 
     def _scores(self, rows: Any) -> Any:
         raise NoScores(f"{self.name} gives no scores")
@@ -141,7 +139,7 @@ class Adapter(ABC):
         return np.concatenate(parts)[: len(rows)]
 
 
-class OutputModel(Adapter):
+class OutputModel(Adapter, ABC):
     """A model of one output, whose shape says what it means.
 
     Whole numbers and words are labels. A matrix of reals has a column of scores for each

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
-from nomos.device import Placement, Precision, placed, placement
+from nomos.device import Placement, Precision, during, placed, placement
 from nomos.errors import ModelError
 from nomos.models.extras import reason
 from nomos.models.function import FunctionModel, import_named
@@ -58,24 +58,14 @@ def is_trusting() -> bool:
     return _trusted.get()
 
 
-@contextmanager
-def trusting() -> Iterator[None]:
+def trusting() -> AbstractContextManager[None]:
     """Load models with trust inside: what `--trust` does to the domains it runs."""
-    before = _trusted.set(True)
-    try:
-        yield
-    finally:
-        _trusted.reset(before)
+    return during(_trusted, True)
 
 
-@contextmanager
-def standing_in(source: str, give: Callable[[], Any]) -> Iterator[None]:
+def standing_in(source: str, give: Callable[[], Any]) -> AbstractContextManager[None]:
     """Let `load_model(source)` give another model inside: a domain gets what is tried."""
-    before = _stand_in.set((source, give))
-    try:
-        yield
-    finally:
-        _stand_in.reset(before)
+    return during(_stand_in, (source, give))
 
 
 def load_model(

@@ -14,6 +14,7 @@ import numpy as np
 
 from nomos.domain.reading.table import infer_feature
 from nomos.domain.schema import (
+    Array,
     Category,
     Feature,
     Flag,
@@ -24,7 +25,6 @@ from nomos.domain.schema import (
 )
 from nomos.errors import DomainError
 
-Array = np.ndarray[Any, Any]
 Columns = dict[str, list[str]]
 _LONGEST_FIELD = 2**31 - 1  # the most that csv takes on every system
 _MISSING = {"", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "<NA>"}
@@ -78,9 +78,7 @@ def number(text: str) -> float | None:
     if text in _MISSING:
         return math.nan
     try:
-        return (
-            float(text) if "_" not in text else None
-        )  # 1_0 is a number in Python alone
+        return None if "_" in text else float(text)  # 1_0 is one in Python alone
     except ValueError:
         pass
     try:
@@ -102,10 +100,9 @@ def infer_features(
     for name, cells in columns.items():
         if name in stem_of:
             stem = stem_of[name]
-            if (
-                name == groups[stem][1][0]
-            ):  # the group stands where its first column does
-                features.append(OneHot(stem, groups[stem][0]))
+            levels, (first, *_) = groups[stem]
+            if name == first:  # the group stands where its first column does
+                features.append(OneHot(stem, levels))
             continue
         numbers = [number(cell) for cell in cells]
         if all(value is not None for value in numbers):

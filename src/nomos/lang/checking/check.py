@@ -95,10 +95,10 @@ def check_origin(origin: Origin) -> Checked:
         variables=variables,
         requires=requires,
         outputs=tuple(declaration.name.name for declaration in tree.outputs),
-        code=block.code,
+        code=block[0],
         later_variables=later,
         ensures=ensures,
-        k=block.k,
+        k=block[1],
         params=tuple(scope.params.values()),
         origin=origin,
     )

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from lark import UnexpectedInput
-
 from nomos.diagnostics import Code, Diagnostic, Source, Span
 from nomos.lang import core
 from nomos.lang.checking.expressions import elaborate
@@ -13,9 +11,8 @@ from nomos.lang.checking.scope import Definition, Kind, Scope, Symbol
 from nomos.lang.nodes import children, walk
 from nomos.lang.reading import syntax
 from nomos.lang.reading.chains import depth_of
-from nomos.lang.reading.grammar import Unreadable, parse_text
-from nomos.lang.reading.syntax_errors import explain
-from nomos.lang.reading.tree import DEEPEST_NESTING, depth_exceeds
+from nomos.lang.reading.parse import read_library
+from nomos.lang.reading.tree import DEEPEST_NESTING
 from nomos.lang.types import NUMBERS, Type
 from nomos.lang.writing.format import format_expr
 
@@ -193,24 +190,6 @@ class Shared:
 def _short(node: syntax.Def, longest: int = 60) -> str:
     text = format_expr(node.body)
     return text if len(text) <= longest else text[: longest - 3] + "..."
-
-
-def read_library(library: Source) -> list[syntax.Shared] | Diagnostic:
-    """Return the statements of a file that `use` names, or the first mistake in it."""
-    whole = Span(0, len(library.text))
-    try:
-        statements: list[syntax.Shared] = parse_text(library.text, "library")
-    except Unreadable as error:
-        return error.diagnostic
-    except UnexpectedInput as error:
-        return explain(error, library.text, whole)
-    for statement in statements:
-        if isinstance(statement, syntax.Use):
-            words = {"found": "`use`", "expected": "`param` or `def`"}
-            return Code.SYNTAX_ERROR.at(statement.span, **words)
-        if depth_exceeds(statement):
-            return Code.NESTED_TOO_DEEPLY.at(statement.span, limit=DEEPEST_NESTING)
-    return statements
 
 
 class _Param:

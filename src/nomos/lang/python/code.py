@@ -6,7 +6,6 @@ import ast
 import builtins
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import cast
 
 from nomos.diagnostics import Code, Severity, Span
@@ -31,18 +30,10 @@ _PYTHON_NAMES = frozenset(dir(builtins))
 _ALWAYS_KNOWN = _PYTHON_NAMES | {*BUILT_IN, "MAX_INT"}
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedBlock:
-    """The block and its static k."""
-
-    code: core.Code
-    k: int | None
-
-
 def check_block(
     scope: Scope, block: syntax.Block, outputs: tuple[syntax.Output, ...]
-) -> CheckedBlock | None:
-    """Check the block; None where it is no valid Python."""
+) -> tuple[core.Code, int | None] | None:
+    """Return the block and its static k; None where it is no valid Python."""
     python = PythonCode(scope.source, block)
     scope.diagnostics += python.diagnostics
     if python.diagnostics:
@@ -63,9 +54,8 @@ class _Block:
         self.python = python
         self.own = bound_names(python.statements)
         scope.block_names = self.own
-        self.outside = {
-            id(node): node for node in names_from_outside(python.statements)
-        }
+        outside = names_from_outside(python.statements)
+        self.outside = {id(node): node for node in outside}
         self.free = frozenset(node.id for node in self.outside.values()) - self.own
         symbols = scope.symbols.items()
         self.imports = {name for name, s in symbols if s.kind is Kind.IMPORT}
@@ -73,7 +63,7 @@ class _Block:
             name for name, s in symbols if s.kind in (Kind.INPUT, Kind.VAR, Kind.PARAM)
         } | scope.half_declared
 
-    def check(self, outputs: tuple[syntax.Output, ...]) -> CheckedBlock:
+    def check(self, outputs: tuple[syntax.Output, ...]) -> tuple[core.Code, int | None]:
         statements = self.python.statements
         self._check_assignments(outputs)
         self._check_names()
@@ -84,26 +74,14 @@ class _Block:
             and (name := self._function_name(node.func)) is not None
         )
         _Constants(self.scope, self.outside).put_in_place(statements)
-        k = count_invocations(
-            statements,
-            self._calls_of,
-            {
-                name: size
-                for name, size in self.scope.sizes.items()
-                if name in self.free
-            },
-        )
+        sizes = {n: size for n, size in self.scope.sizes.items() if n in self.free}
+        k = count_invocations(statements, self._calls_of, sizes)
         if self._hands_on_a_model():
             k = None
-        straight = Straight(
-            self.values,
-            self.imports,
-            self._straight_call,
-            self.python.span,
-            self.scope.sizes,
-        )
+        call, span = self._straight_call, self.python.span
+        straight = Straight(self.values, self.imports, call, span, self.scope.sizes)
         lets = straight.lets(statements)
-        return CheckedBlock(core.Code(tuple(statements), lets, called), k)
+        return core.Code(tuple(statements), lets, called), k
 
     def _calls_of(self, function: ast.expr) -> int | None:
         """Return how many calls of a model it is to call a function."""

@@ -36,13 +36,8 @@ def parse_text(text: str, rule: str, span: Span | None = None) -> Any:
 
 @cache
 def _parser() -> Lark:
-    grammar = (
-        resources.files("nomos.lang.reading")
-        .joinpath("grammar.lark")
-        .read_text("utf-8")
-    )
     return Lark(
-        grammar,
+        resources.files(__package__).joinpath("grammar.lark").read_text("utf-8"),
         parser="lalr",
         start=["spec", "library", "statement"],
         transformer=_Build(),

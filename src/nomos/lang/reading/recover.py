@@ -218,30 +218,21 @@ def _as_meant(text: str) -> str:
     return nearest[0] + text[word.end() :] if nearest else text
 
 
-_WHERE = {
-    syntax.Import: "to the top, before the inputs",
-    syntax.Use: "before the first `input`",
-    syntax.Param: "before the first `input`",
-    syntax.Def: "before the first `input`",
-    syntax.Input: "before the first `var`, `requires` and `output`",
-    syntax.Var: "before the first `requires` and `output`, or behind the block",
-    syntax.Requires: "before the first `output` and the block",
-    syntax.Output: "right before the block",
-    syntax.Ensures: "behind the block",
+_SHARED = 1, "before the first `input`"
+# The sections in their order, and where a statement of each belongs.
+_SECTIONS: dict[type[syntax.Node], tuple[int, str]] = {
+    syntax.Import: (0, "to the top, before the inputs"),
+    syntax.Use: _SHARED,
+    syntax.Param: _SHARED,
+    syntax.Def: _SHARED,
+    syntax.Input: (2, "before the first `var`, `requires` and `output`"),
+    syntax.Var: (3, "before the first `requires` and `output`, or behind the block"),
+    syntax.Requires: (4, "before the first `output` and the block"),
+    syntax.Output: (5, "right before the block"),
+    syntax.Block: (6, ""),
+    syntax.Ensures: (8, "behind the block"),
 }
-_RANK: dict[type[syntax.Node], int] = {
-    syntax.Import: 0,
-    syntax.Use: 1,
-    syntax.Param: 1,
-    syntax.Def: 1,
-    syntax.Input: 2,
-    syntax.Var: 3,
-    syntax.Requires: 4,
-    syntax.Output: 5,
-    syntax.Block: 6,
-    syntax.Ensures: 8,
-}
-_RANK_OF_LATER_VAR = 7
+_LATER_VAR = 7
 
 
 def _check_order(state: _Recovery, block: syntax.Block | None) -> None:
@@ -253,13 +244,13 @@ def _check_order(state: _Recovery, block: syntax.Block | None) -> None:
         if block is None and isinstance(node, syntax.Ensures | syntax.Var):
             continue  # without a block there is no telling
         early = node.span.start < border
-        later_var = isinstance(node, syntax.Var) and not early
-        rank = _RANK_OF_LATER_VAR if later_var else _RANK[type(node)]
+        rank, where = _SECTIONS[type(node)]
+        if isinstance(node, syntax.Var) and not early:
+            rank = _LATER_VAR
         if rank < reached or (isinstance(node, syntax.Ensures) and early):
             found = _FIRST_WORD.match(state.text, node.span.start)
             word = "{" if found is None else found.group()
-            at, where = node.span.start, _WHERE[type(node)]
-            end = at + len(word)
+            at, end = node.span.start, node.span.start + len(word)
             state.report(Code.MISPLACED_STATEMENT, at, end, word=word, where=where)
         else:
             reached = rank

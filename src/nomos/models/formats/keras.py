@@ -16,7 +16,7 @@ import numpy as np
 
 from nomos.errors import ModelError
 from nomos.models.adapter import Array, OutputModel
-from nomos.models.extras import distrust, need, reason
+from nomos.models.extras import distrust, need
 from nomos.models.recognise import open_archive
 
 _BACKENDS = ("tensorflow", "jax", "torch")
@@ -29,10 +29,8 @@ class KerasModel(OutputModel):
     def __init__(self, model: Any, name: str) -> None:
         super().__init__(name)
         self.model = model
-        inputs, outputs = (
-            getattr(model, "inputs", None),
-            getattr(model, "outputs", None),
-        )
+        inputs = getattr(model, "inputs", None)
+        outputs = getattr(model, "outputs", None)
         for what, tensors in (("inputs", inputs), ("outputs", outputs)):
             if tensors is not None and len(tensors) != 1:
                 raise ModelError(
@@ -59,13 +57,10 @@ def load_keras(path: Path, *, trust: bool) -> KerasModel:
         _check_config(path)
     _choose_backend()
     keras = need("keras", extra="keras", what="Keras models")
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            if path.suffix != ".keras":  # Keras goes by the ending
-                path = Path(shutil.copy(path, Path(folder) / "model.keras"))
-            model = keras.saving.load_model(path, compile=False, safe_mode=not trust)
-    except Exception as error:
-        raise ModelError(f"{name} cannot be loaded: {reason(error)}") from error
+    with tempfile.TemporaryDirectory() as folder:
+        if path.suffix != ".keras":  # Keras goes by the ending
+            path = Path(shutil.copy(path, Path(folder) / "model.keras"))
+        model = keras.saving.load_model(path, compile=False, safe_mode=not trust)
     return KerasModel(model, name)
 
 
@@ -95,9 +90,8 @@ def _choose_backend() -> None:
         return
     home = Path(os.environ.get("KERAS_HOME", Path.home() / ".keras"))
     try:
-        chosen = json.loads((home / "keras.json").read_text(encoding="utf-8"))[
-            "backend"
-        ]
+        settings = (home / "keras.json").read_text(encoding="utf-8")
+        chosen = json.loads(settings)["backend"]
     except (OSError, ValueError, KeyError, TypeError):
         chosen = None
     for backend in (chosen, *_BACKENDS):

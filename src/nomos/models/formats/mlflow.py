@@ -92,10 +92,7 @@ def load_mlflow(path: Path, *, trust: bool) -> Any:
         raise distrust(path, f"has flavours that may run code when loaded: {names}")
     need("mlflow", extra="mlflow", what="such MLflow folders")
     pyfunc = need("mlflow.pyfunc", extra="mlflow", what="such MLflow folders")
-    try:
-        return PyfuncModel(pyfunc.load_model(str(path.resolve())), str(path))
-    except Exception as error:  # whatever the folder's code raises
-        raise ModelError(f"{path} cannot be loaded: {reason(error)}") from error
+    return PyfuncModel(pyfunc.load_model(str(path.resolve())), str(path))
 
 
 def _flavours(path: Path) -> Mapping[str, Mapping[str, Any]]:
@@ -105,9 +102,8 @@ def _flavours(path: Path) -> Mapping[str, Mapping[str, Any]]:
         flavours = yaml.safe_load(text)["flavors"]
         return {str(name): dict(options) for name, options in flavours.items()}
     except Exception as error:  # YAML has errors of its own
-        raise ModelError(
-            f"{path} has no readable MLmodel file: {reason(error)}"
-        ) from error
+        said = reason(error)
+        raise ModelError(f"{path} has no readable MLmodel file: {said}") from error
 
 
 def _file(path: Path, name: str) -> Path | None:

@@ -11,7 +11,7 @@ import numpy as np
 from nomos.device import placement
 from nomos.errors import ModelError
 from nomos.models.adapter import Array, NoScores, OutputModel
-from nomos.models.extras import need, reason
+from nomos.models.extras import need, reading
 
 _INPUTS = {
     "tensor(float)": np.float32,
@@ -69,16 +69,10 @@ class OnnxModel(OutputModel):
         # answers do not depend on the number of cores.
         options.intra_op_num_threads = options.inter_op_num_threads = threads
         options.log_severity_level = 4
-        try:
+        with reading(path, "ONNX model"):
             self._session = onnxruntime.InferenceSession(
                 content or str(path), options, providers=_providers(onnxruntime)
             )
-        except ModelError:
-            raise
-        except Exception as error:  # onnxruntime raises many types of its own
-            raise ModelError(
-                f"{path} is no readable ONNX model: {reason(error)}"
-            ) from None
         self.path = path
         self._read_inputs(self._session.get_inputs())
         outputs = self._session.get_outputs()

@@ -14,9 +14,9 @@ import numpy as np
 
 from nomos.errors import ModelError
 from nomos.models.adapter import Adapter, Array, NoScores
-from nomos.models.extras import distrust, need, reason
-from nomos.models.formats.sklearn_trees import TREES, trees_are_sound
+from nomos.models.extras import distrust, need, reading
 from nomos.models.recognise import open_archive
+from nomos.models.screening.sklearn_trees import TREES, trees_are_sound
 
 _TRIED = 8  # rows on which names of columns are tried
 
@@ -103,20 +103,13 @@ def load_skops(path: Path, *, trust: bool) -> EstimatorModel:
     Trees are no such type: skops distrusts them for nodes that lead nowhere.
     """
     skops = need("skops.io", extra="sklearn", what="skops files")
-    try:
+    with reading(path, "skops file"):
         unknown = skops.get_untrusted_types(file=path)
-    except Exception as error:  # a damaged schema fails in many ways
-        raise ModelError(f"{path} is no readable skops file: {reason(error)}") from (
-            error
-        )
     harmless = TREES | ({"numpy.dtype"} if _dtypes_are_read_as_such(path) else set())
     foreign = [name for name in unknown if name not in harmless]
     if foreign and not trust:
         raise distrust(path, f"holds types that may run code: {', '.join(foreign)}")
-    try:
-        estimator = skops.load(path, trusted=unknown)
-    except Exception as error:
-        raise ModelError(f"{path} cannot be loaded: {reason(error)}") from error
+    estimator = skops.load(path, trusted=unknown)
     if not trust and not trees_are_sound(estimator):
         raise ModelError(f"{path} holds a damaged tree: its nodes lead out of it")
     if not hasattr(estimator, "predict"):

@@ -16,10 +16,10 @@ import numpy as np
 from nomos.device import is_judging, is_tensor, placement, to_host
 from nomos.errors import ModelError
 from nomos.models.adapter import OutputModel
-from nomos.models.extras import distrust, need, reason
-from nomos.models.formats.torch_archive import screened_export
-from nomos.models.formats.torchscript import screened_script
+from nomos.models.extras import distrust, need, reading
 from nomos.models.recognise import Format, recognise
+from nomos.models.screening.torch_archive import screened_export
+from nomos.models.screening.torchscript import screened_script
 
 _LARGE_BATCH = 2**15  # rows; a larger batch is asked as it is
 
@@ -222,12 +222,8 @@ def _reading(path: Path, what: str) -> Iterator[None]:
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)  # torch logs tracebacks and reads on
     try:
-        with warnings.catch_warnings():
+        with reading(path, what), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
-    except ModelError:
-        raise
-    except Exception as error:
-        raise ModelError(f"{path} is no readable {what}: {reason(error)}") from error
     finally:
         logging.disable(before)

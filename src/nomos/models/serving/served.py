@@ -36,9 +36,7 @@ _OPTIONS: dict[str, Callable[[str], Any]] = {
     "in_flight": int,
 }
 _LOADING_RETRIES = 3  # who names a server that is not there has mostly misspelt it
-_SCORES = (
-    "predict_proba"  # what MLServer's runtimes call them; they are given on demand
-)
+_SCORES = "predict_proba"  # as MLServer's runtimes call what they give on demand
 
 
 class ServedModel(OutputModel):

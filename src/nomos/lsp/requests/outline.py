@@ -14,7 +14,7 @@ from nomos.lang.writing.format import format_expr
 from nomos.lsp.document import Document
 from nomos.lsp.occurrences import Occurrence, Role
 from nomos.lsp.places import Places
-from nomos.lsp.words import EXPRESSIONS, KEYWORDS
+from nomos.lsp.requests.words import EXPRESSIONS, KEYWORDS
 
 Kind = types.SymbolKind
 _KINDS = {
