@@ -116,7 +116,7 @@ def test_help_and_note_take_the_place_of_the_usual_ones() -> None:
         ("first declared on line 7",),
         "give one of them another name",
     )
-    other = Code.DECLARED_TWICE.at(HERE, name="x1", help="{", note="}")
+    other = Code.DECLARED_TWICE.at(HERE, name="x1", line=7, help="{", note="}")
     assert (other.notes, other.help) == (("}",), "{")
 
 

@@ -236,17 +236,15 @@ class Code(Enum):
         **words: object,
     ) -> Diagnostic:
         """Return this mistake at a place; `help` and `note` replace the usual ones."""
-        if help is None and self.help is not None:
-            help = self.help.format(**words)
-        if note is None and self.note is not None:
-            note = self.note.format(**words)
+        usual_help = self.help and self.help.format(**words)
+        usual_note = self.note and self.note.format(**words)
         return Diagnostic(
             code=self,
             message=self.message.format(**words),
             at=at,
             severity=Severity.WARNING if self in _WARNINGS else Severity.ERROR,
-            notes=() if note is None else (note,),
-            help=help,
+            notes=tuple(filter(None, [note or usual_note])),
+            help=help or usual_help,
         )
 
 

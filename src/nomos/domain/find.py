@@ -100,11 +100,12 @@ def load_imports(names: Sequence[str], spec: Path) -> Imported:
     for module in modules.values():
         own = _domains(module)
         domains += own
-        if not own:
+        if not own:  # functions of Python, of C and of numpy
             functions |= {
                 name: value
                 for name, value in vars(module).items()
-                if _is_function(value) and not name.startswith("_")
+                if (inspect.isroutine(value) or type(value).__name__ == "ufunc")
+                and not name.startswith("_")
             }
     if len(domains) > 1:
         classes = ", ".join(domain.__name__ for domain in domains)
@@ -112,11 +113,6 @@ def load_imports(names: Sequence[str], spec: Path) -> Imported:
             f"a spec imports one domain, but these are several: {classes}"
         )
     return Imported(domains[0] if domains else None, functions, modules)
-
-
-def _is_function(value: Any) -> bool:
-    """Tell whether something is a function, of Python, of C or of numpy."""
-    return inspect.isroutine(value) or type(value).__name__ == "ufunc"
 
 
 def _domains(module: ModuleType) -> list[type[Domain]]:

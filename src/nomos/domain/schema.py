@@ -58,8 +58,7 @@ class Feature:
 
     def write_many(self, values: Array | list[Any]) -> Array:
         """Return what the columns of many rows hold, shape (rows, width)."""
-        is_array = isinstance(values, np.ndarray)
-        if is_array and values.ndim == 1 and values.dtype.kind in "ifb":
+        if isinstance(values, np.ndarray) and _is_numbers(values):
             return values[:, None]
         # As objects, numbers of different kinds go into the rows as they are.
         written = np.array([self.write(value) for value in values], dtype=object)
@@ -69,6 +68,10 @@ class Feature:
         """Yield what is wrong with the data of this feature."""
         if not np.isfinite(columns).all():
             yield f"`{self.name}` holds values that are not finite"
+
+
+def _is_numbers(values: Array) -> bool:
+    return values.ndim == 1 and values.dtype.kind in "ifb"
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +210,8 @@ class OneHot(Named):
 
     def write(self, value: Any) -> Array:
         """Return what the columns hold for a value."""
-        return self.write_many([value])[0]
+        row: Array = self.write_many([value])[0]
+        return row
 
     def write_many(self, values: Array | list[Any]) -> Array:
         """Return what the columns of many rows hold, shape (rows, width)."""

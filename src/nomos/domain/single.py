@@ -19,7 +19,8 @@ def check_takes_many(
     that does take many can be mistaken.
     """
     try:
-        answer = function(*map(_first, columns))
+        # The first item of a column, the first row of a frame.
+        answer = function(*(getattr(c, "iloc", c)[0] for c in columns))
     except Exception:  # then something else is wrong with it
         return
     if answer is not None and np.ndim(answer) == 0:
@@ -28,8 +29,3 @@ def check_takes_many(
             "`model.predict`, or a function such as "
             "`lambda rows: [answer(row) for row in rows]`, answers for each of them"
         )
-
-
-def _first(column: Any) -> Any:
-    """Return the first item of a column, the first row of a frame."""
-    return column.iloc[0] if hasattr(column, "iloc") else column[0]

@@ -18,15 +18,16 @@ class Node:
 
 
 @cache
-def _inner(kind: type[Node]) -> tuple[str, ...]:
-    """Return the fields that hold expressions, as their types say."""
+def _inner(kind: Any) -> tuple[str, ...]:
+    """Return the fields of a kind of node that hold expressions, as their types say."""
     return tuple(f.name for f in fields(kind) if "Expr" in str(f.type))
 
 
 def children(node: Node) -> tuple[Any, ...]:
     """Return the expressions directly inside a node, in order of evaluation."""
     found: list[Any] = []
-    for name in _inner(type(node)):
+    kind: Any = type(node)
+    for name in _inner(kind):
         value = getattr(node, name)
         found += value if isinstance(value, tuple) else (value,)
     return tuple(part for part in found if part is not None)
@@ -51,7 +52,6 @@ def shape(node: Node) -> tuple[object, ...]:
 
 def _said(node: Node) -> tuple[object, ...]:
     """Return what a node says by itself; the expressions inside it say the rest."""
-    own = [
-        f.name for f in fields(node) if f.compare and f.name not in _inner(type(node))
-    ]
-    return type(node), len(children(node)), *(repr(getattr(node, n)) for n in own)
+    kind: Any = type(node)
+    own = [f.name for f in fields(node) if f.compare and f.name not in _inner(kind)]
+    return kind, len(children(node)), *(repr(getattr(node, name)) for name in own)

@@ -67,11 +67,9 @@ class Document:
 
     def statement_of(self, name: str) -> syntax.Statement | None:
         """Return the statement of this text that declares a name."""
-        for statement in syntax.statements(self.parsed.spec):
-            declares = isinstance(statement, syntax.Declaration)
-            if declares and statement.name.name == name:
-                return statement
-        return None
+        statements = syntax.statements(self.parsed.spec)
+        declared = (s for s in statements if isinstance(s, syntax.Declaration))
+        return next((s for s in declared if s.name.name == name), None)
 
 
 def read_document(

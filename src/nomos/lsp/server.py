@@ -171,9 +171,8 @@ class _Requests:
         document, places = self._asked(params)
         start = places.offset(params.range.start)
         end = places.offset(params.range.end)
-        uri = params.text_document.uri
         return [
-            _action(fix, uri, places, _same(params, diagnostic.code.value))
+            _action(fix, params, places, diagnostic.code.value)
             for diagnostic in document.diagnostics
             if diagnostic.at.start <= end and start <= diagnostic.at.end
             for fix in fixes_of(diagnostic, document.source)
@@ -250,18 +249,15 @@ def _plain(method: Callable[[Any], Awaitable[Any]]) -> Callable[[Any], Awaitable
     return handle
 
 
-def _same(params: types.CodeActionParams, code: str) -> list[types.Diagnostic]:
-    return [d for d in params.context.diagnostics if d.code == code]
-
-
 def _action(
-    fix: Fix, uri: str, places: Places, mends: list[types.Diagnostic]
+    fix: Fix, params: types.CodeActionParams, places: Places, code: str
 ) -> types.CodeAction:
     edits = [places.edit(span, text) for span, text in fix.edits]
+    uri = params.text_document.uri
     return types.CodeAction(
         title=fix.title,
         kind=types.CodeActionKind.QuickFix,
-        diagnostics=mends,
+        diagnostics=[d for d in params.context.diagnostics if d.code == code],
         edit=types.WorkspaceEdit({uri: edits}),
         is_preferred=fix.is_sure,
     )

@@ -9,16 +9,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 
-from nomos.device import Array, is_out_of_memory, is_tensor
+from nomos.device import is_out_of_memory, is_tensor
 from nomos.errors import ModelError
 from nomos.models.extras import reason
 
+Array = np.ndarray[Any, Any]
 _PROBED = 8  # rows tried alone: is one of them bad, or are all of a wrong kind?
 _MOST_KEPT = 8  # batches whose scores are kept
 
@@ -46,6 +47,21 @@ class Adapter:
         self.name = name
         self._answered: set[Any] = set()
         self._kept: dict[bytes, Array] | None = None  # scores by rows, for a moment
+
+    def _only(self, given: Sequence[Any], what: str) -> Any:
+        """Return the only one of a model's inputs, or of its outputs."""
+        if len(given) != 1:
+            raise ModelError(
+                f"{self.name} has {len(given)} {what}, and one is expected"
+            )
+        return given[0]
+
+    def _take_shape(self, shape: Sequence[Any]) -> None:
+        """Note how many rows, and numbers in a row, the shape of an input says."""
+        sizes = [size if isinstance(size, int) else None for size in shape]
+        self.batch = (sizes[0] or None) if sizes else None
+        if len(sizes) == 2:
+            self.width = sizes[1]
 
     def keep_scores(self) -> None:
         """Keep the scores that come with labels, for who asks for them right after."""
@@ -160,7 +176,7 @@ class OutputModel(Adapter, ABC):
         return self._to_scores(self._output(rows))
 
     def _to_labels(self, output: Array) -> Array:
-        output = _flat(output)
+        output = flat(output)
         if not _is_real(output) or output.ndim == 1:
             return output
         if output.ndim > 2:
@@ -172,7 +188,7 @@ class OutputModel(Adapter, ABC):
         return places if self.classes is None else self.classes[places]
 
     def _to_scores(self, output: Array) -> Array:
-        output = _flat(output)
+        output = flat(output)
         if not _is_real(output) or output.ndim == 1:
             raise NoScores(f"{self.name} gives one answer for each row and no scores")
         return output
@@ -193,7 +209,7 @@ def _is_real(output: Any) -> bool:
     return bool(output.dtype.kind == "f")
 
 
-def _flat(output: Array) -> Array:
+def flat(output: Array) -> Array:
     """Drop the second dimension of a column."""
     return output[:, 0] if output.ndim == 2 and output.shape[1] == 1 else output
 

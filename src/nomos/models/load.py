@@ -15,26 +15,10 @@ from nomos.device import Placement, Precision, during, placed, placement
 from nomos.errors import ModelError
 from nomos.models.extras import reason
 from nomos.models.function import FunctionModel, import_named
-from nomos.models.recognise import Format, recognise
+from nomos.models.recognise import recognise
 
 _NAMED = re.compile(r"([A-Za-z_][\w.]*):([A-Za-z_][\w.]*)", re.ASCII)
 _URL = re.compile(r"https?://", re.IGNORECASE)
-# Each loader has its library's import inside, so that one format needs one library.
-_LOADERS = {
-    Format.ONNX: "onnx:load_onnx",
-    Format.SKOPS: "sklearn:load_skops",
-    Format.PICKLE: "pickled:load_pickle",
-    Format.TORCH_EXPORT: "torch:load_exported",
-    Format.TORCHSCRIPT: "torch:load_script",
-    Format.TORCH_PICKLE: "torch:load_saved",
-    Format.KERAS: "keras:load_keras",
-    Format.XGBOOST: "xgboost:load_xgboost",
-    Format.LIGHTGBM: "lightgbm:load_lightgbm",
-    Format.CATBOOST: "catboost:load_catboost",
-    Format.HUGGING_FACE: "huggingface:load_pipeline",
-    Format.MLFLOW: "mlflow:load_mlflow",
-    Format.SB3: "sb3:load_policy",
-}
 _trusted: ContextVar[bool] = ContextVar("trusted", default=False)
 _stand_in: ContextVar[tuple[str, Callable[[], Any]] | None] = ContextVar(
     "stand_in", default=None
@@ -129,7 +113,7 @@ def _is_same(one: str, other: str) -> bool:
 def load_file(path: Path, *, trust: bool) -> Any:
     """Load a model's file or folder by its content."""
     with _told(str(path)):
-        module, _, function = _LOADERS[recognise(path)].partition(":")
+        module, _, function = recognise(path).value[1].partition(":")
         if placement().is_rounded and module != "torch":
             raise ModelError(
                 f"{path} runs at the precision of its file: --dtype is for torch alone"

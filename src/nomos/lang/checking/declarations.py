@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
-from nomos.diagnostics import Code, Diagnostic, Source, Span
+from nomos.diagnostics import Code, Diagnostic, Source
 from nomos.lang import core
 from nomos.lang.checking.expressions import elaborate
 from nomos.lang.checking.scope import Definition, Kind, Scope, Symbol
@@ -20,6 +21,7 @@ Value = int | float | str | bool
 Library = Source | str  # a file to `use`, or why it cannot be read
 TYPES = {"int": Type.INT, "real": Type.REAL, "bool": Type.BOOL, "string": Type.STRING}
 _LARGEST = 5000  # nodes of a definition, with all that it uses
+_LONGEST_SHOWN = 60  # characters of a definition that a note repeats
 _DRAWS = ("randInt", "randReal")
 
 
@@ -77,19 +79,14 @@ class Shared:
 
     def _name(self, name: syntax.Name) -> syntax.Name:
         """Return a name at its place in the spec: that of the `use` that brings it."""
-        return name if self.use is None else syntax.Name(name.name, span=self._at(name))
-
-    def _at(self, node: syntax.Node) -> Span:
-        return node.span if self.use is None else self.use.path.span
+        return name if self.use is None else replace(name, span=self.use.path.span)
 
     def _param(self, node: syntax.Param) -> None:
         param = _Param(self.scope, node).read()
         name = self._name(node.name)
         self.scope.declare(name, Symbol(Kind.PARAM, param.type, name.span))
         given = self.values.get(param.name, param.value)
-        self.scope.params[param.name] = core.Param(
-            param.name, param.type, given, param.low, param.high, param.one_of
-        )
+        self.scope.params[param.name] = replace(param, value=given)
 
     def _define(self, node: syntax.Def) -> None:
         name = self._name(node.name)
@@ -102,7 +99,9 @@ class Shared:
         if len(self.scope.diagnostics) == found:
             line = self.source.line_at(node.span.start)
             place = "" if self.use is None else f"{self.use.path.value}, "
-            where = f"`{node.name.name}` is `{_short(node)}` ({place}line {line})"
+            body = format_expr(node.body)
+            shown = body if len(body) <= _LONGEST_SHOWN else f"{body[:57]}..."
+            where = f"`{node.name.name}` is `{shown}` ({place}line {line})"
             number = len(self.scope.definitions)
             definition = Definition(number, node, where, depth, size)
             self.scope.definitions[node.name.name] = definition
@@ -187,11 +186,6 @@ class Shared:
         return depth, size
 
 
-def _short(node: syntax.Def, longest: int = 60) -> str:
-    text = format_expr(node.body)
-    return text if len(text) <= longest else text[: longest - 3] + "..."
-
-
 class _Param:
     """A param while it is read."""
 
@@ -229,27 +223,23 @@ class _Param:
             help = f"its type is {param.type.value}"
             self._report(allowed, "has limits of another type", help)
             return param
-        name, type_, value = param.name, param.type, param.value
         if isinstance(allowed, syntax.OneOf):
-            return core.Param(name, type_, value, one_of=tuple(values))
-        if type_ not in NUMBERS:
-            help = f"list what it may be: `in {{{value!r}}}`"
+            return replace(param, one_of=tuple(values))
+        if param.type not in NUMBERS:
+            help = f"list what it may be: `in {{{param.value!r}}}`"
             self._report(allowed, "has a range, but is no number", help)
             return param
         low, high = values
         assert isinstance(low, int | float)
         assert isinstance(high, int | float)
-        return core.Param(name, type_, value, low, high)
+        return replace(param, low=low, high=high)
 
     def _constant(self, expr: syntax.Expr) -> tuple[Value, Type]:
         value = elaborate(self.scope, expr)
         if isinstance(value, core.Constant) and value.value is not None:
             return value.value, value.type
-        reason, help = (
-            "has no constant value",
-            "give a number, a string or a truth value",
-        )
-        self._report(expr, reason, help)
+        help = "give a number, a string or a truth value"
+        self._report(expr, "has no constant value", help)
         return 0, Type.UNKNOWN
 
     def _report(self, at: syntax.Node, reason: str, help: str) -> None:

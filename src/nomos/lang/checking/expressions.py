@@ -125,16 +125,12 @@ def _arithmetic(scope: Scope, expr: syntax.Binary) -> core.Expr:
         right = elaborate(scope, node.right)
         expect(scope, f"`{node.operator}`", NUMBERS, "numbers", result, right)
         sign = cast('Literal["+", "-", "*", "/", "%"]', node.operator)
-        type_ = _arithmetic_type(sign, result.type, right.type)
+        types = {result.type, right.type}
+        type_ = Type.REAL if sign == "/" or Type.REAL in types else Type.INT
+        type_ = Type.UNKNOWN if Type.UNKNOWN in types else type_
         span = scope.at(node.span)
         result = core.Arithmetic(sign, result, right, span=span, type=type_)
     return result
-
-
-def _arithmetic_type(operator: str, left: Type, right: Type) -> Type:
-    if Type.UNKNOWN in (left, right):
-        return Type.UNKNOWN
-    return Type.REAL if operator == "/" or Type.REAL in (left, right) else Type.INT
 
 
 def _logic(scope: Scope, expr: syntax.Binary) -> core.Expr:

@@ -9,7 +9,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from lark import Lark, TextSlice, Token, Transformer
+from lark import Lark, TextSlice, Token, Transformer, Tree
 
 from nomos.diagnostics import Code, Diagnostic, Span
 from nomos.lang.reading import syntax
@@ -138,7 +138,7 @@ class _Build(Transformer[Token, Any]):
 
     def __default__(self, rule: str, children: list[Any], meta: Any) -> Any:
         if rule.startswith("_"):  # the grammar's own, for what is repeated
-            return super().__default__(rule, children, meta)
+            return Tree(rule, children)
         parts = _parts(children)
         if rule in _NODES:
             return _NODES[rule](*parts, span=_across(children))

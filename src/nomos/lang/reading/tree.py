@@ -111,13 +111,10 @@ def _description(text: str, remarks: tuple[syntax.Comment, ...]) -> str:
         between = text[end : remark.span.start]
         if between.strip() or (lines and between.count("\n") > 1):
             break
-        lines += [_words(line) for line in remark.text.split("\n")]
+        for line in remark.text.split("\n"):
+            lines.append(line.strip().removesuffix("*/").lstrip("#/*").strip())
         end = remark.span.end
     return " ".join(line for line in lines if line)
-
-
-def _words(line: str) -> str:
-    return line.strip().removesuffix("*/").lstrip("#/*").strip()
 
 
 def depth_exceeds(statement: syntax.Statement) -> bool:

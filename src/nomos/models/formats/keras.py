@@ -17,7 +17,7 @@ import numpy as np
 from nomos.errors import ModelError
 from nomos.models.adapter import Array, OutputModel
 from nomos.models.extras import distrust, need
-from nomos.models.recognise import open_archive
+from nomos.models.recognise import json_objects, open_archive
 
 _BACKENDS = ("tensorflow", "jax", "torch")
 _OWN_PACKAGES = ("keras", "builtins")
@@ -31,17 +31,12 @@ class KerasModel(OutputModel):
         self.model = model
         inputs = getattr(model, "inputs", None)
         outputs = getattr(model, "outputs", None)
-        for what, tensors in (("inputs", inputs), ("outputs", outputs)):
-            if tensors is not None and len(tensors) != 1:
-                raise ModelError(
-                    f"{name} has {len(tensors)} {what}, and one is expected"
-                )
-        if inputs:
-            self.dtype = np.dtype(inputs[0].dtype)
-            count, *shape = inputs[0].shape
-            self.batch = count
-            if len(shape) == 1:
-                self.width = shape[0]
+        if inputs is not None:
+            given = self._only(inputs, "inputs")
+            self.dtype = np.dtype(given.dtype)
+            self._take_shape(given.shape)
+        if outputs is not None:
+            self._only(outputs, "outputs")
 
     def _output(self, rows: Any) -> Array:
         with warnings.catch_warnings():
@@ -71,13 +66,7 @@ def _check_config(path: Path) -> None:
             config = json.loads(archive.read("config.json"))
     except (ValueError, RecursionError, BadZipFile) as error:
         raise ModelError(f"{path} has a damaged configuration: {error}") from error
-    pending = [config]
-    while pending:
-        part = pending.pop()
-        pending += part.values() if isinstance(part, dict) else part
-        pending = [p for p in pending if isinstance(p, dict | list)]
-        if not isinstance(part, dict):
-            continue
+    for part in json_objects(config):
         module, name = part.get("module"), part.get("class_name")
         foreign = str(module).partition(".")[0] not in _OWN_PACKAGES
         if (isinstance(module, str) and foreign) or name in ("Lambda", "__lambda__"):

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from nomos.errors import ModelError
-from nomos.models.adapter import Adapter
+from nomos.models.adapter import Adapter, flat
 from nomos.models.extras import distrust, need, reason
 from nomos.models.recognise import Format, recognise
 
@@ -72,9 +72,7 @@ class PyfuncModel(Adapter):
         return pd.DataFrame(array, columns=list(self._columns)).astype(self._columns)
 
     def _labels(self, rows: Any) -> Any:
-        answer = np.asarray(self.model.predict(rows))
-        column = answer.ndim == 2 and answer.shape[1] == 1
-        return answer[:, 0] if column else answer
+        return flat(np.asarray(self.model.predict(rows)))
 
 
 def load_mlflow(path: Path, *, trust: bool) -> Any:

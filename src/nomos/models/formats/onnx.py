@@ -10,7 +10,7 @@ import numpy as np
 
 from nomos.device import placement
 from nomos.errors import ModelError
-from nomos.models.adapter import Array, NoScores, OutputModel
+from nomos.models.adapter import Array, NoScores, OutputModel, flat
 from nomos.models.extras import need, reading
 
 _INPUTS = {
@@ -84,19 +84,12 @@ class OnnxModel(OutputModel):
             raise ModelError(f"{path} gives neither labels nor scores")
 
     def _read_inputs(self, inputs: Any) -> None:
-        if len(inputs) != 1:
-            raise ModelError(
-                f"{self.path} has {len(inputs)} inputs, and one is expected"
-            )
-        (only,) = inputs
+        only = self._only(inputs, "inputs")
         if only.type not in _INPUTS:
             raise ModelError(f"{self.path} takes {only.type}, which is not supported")
         self._input, self.dtype = only.name, _INPUTS[only.type]
         self._shape = tuple(d if isinstance(d, int) else None for d in only.shape)
-        if self._shape and self._shape[0]:
-            self.batch = self._shape[0]
-        if len(self._shape) == 2:
-            self.width = self._shape[1]
+        self._take_shape(self._shape)
 
     def _check_width(self, shape: tuple[int, ...]) -> None:
         wanted = self._shape[1:]
@@ -118,7 +111,7 @@ class OnnxModel(OutputModel):
         else:
             labels, scores = self._run_all([self._label, self._score], rows)
             self._keep(rows, scores)
-        return labels[:, 0] if labels.ndim == 2 and labels.shape[1] == 1 else labels
+        return flat(labels)
 
     def _output(self, rows: Any) -> Array:
         if self._score is None:

@@ -15,7 +15,7 @@ import numpy as np
 from nomos.errors import ModelError
 from nomos.models.adapter import Adapter, Array, NoScores
 from nomos.models.extras import distrust, need, reading
-from nomos.models.recognise import open_archive
+from nomos.models.recognise import json_objects, open_archive
 from nomos.models.screening.sklearn_trees import TREES, trees_are_sound
 
 _TRIED = 8  # rows on which names of columns are tried
@@ -125,12 +125,6 @@ def _dtypes_are_read_as_such(path: Path) -> bool:
     It distrusts them by name, since another way to make one could be asked for.
     """
     with open_archive(path) as archive:
-        pending = [json.loads(archive.read("schema.json"))]
-    while pending:
-        part = pending.pop()
-        children = part.values() if isinstance(part, dict) else part
-        pending += [child for child in children if isinstance(child, dict | list)]
-        kind = part if isinstance(part, dict) else {}
-        if kind.get("__class__") == "dtype" and kind.get("__loader__") != "DTypeNode":
-            return False
-    return True
+        schema = json.loads(archive.read("schema.json"))
+    types = (o for o in json_objects(schema) if o.get("__class__") == "dtype")
+    return all(kind.get("__loader__") == "DTypeNode" for kind in types)

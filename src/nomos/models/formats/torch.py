@@ -84,17 +84,11 @@ class ExportedModel(TorchModel):
         super().__init__(program.module(check_guards=False), name)
         given = set(program.graph_signature.user_inputs)
         inputs = [node for node in program.graph.nodes if node.name in given]
-        if len(inputs) != 1:
-            raise ModelError(f"{name} has {len(inputs)} inputs, and one is expected")
-        example = inputs[0].meta["val"]
+        example = self._only(inputs, "inputs").meta["val"]
         self.dtype = np.dtype(str(example.dtype).removeprefix("torch."))
         if placement().dtype is None:
             self._real = example.dtype
-        count, *shape = example.shape
-        if isinstance(count, int):
-            self.batch = count
-        if len(shape) == 1 and isinstance(shape[0], int):
-            self.width = shape[0]
+        self._take_shape(example.shape)
 
 
 def _moved(module: Any, device: str, dtype: Any) -> Any:

@@ -94,12 +94,8 @@ class ServedModel(OutputModel):
 
         retries = min(self._retries, _LOADING_RETRIES)
         inputs = self._server.ask("", None, read, retries=retries)
-        if len(inputs) > 1:
-            raise ModelError(
-                f"{self.name} has {len(inputs)} inputs, and one is expected"
-            )
         if inputs:
-            self._input, self._type = inputs[0]
+            self._input, self._type = self._only(inputs, "inputs")
 
     def _rows(self, rows: Any) -> Array:
         array: Array = np.asarray(rows)
