@@ -14,10 +14,9 @@ from nomos import api
 from nomos.diagnostics import Source
 from nomos.domain.domain import Domain, offer_of
 from nomos.domain.find import Imported
-from nomos.domain.functions import batched
+from nomos.domain.functions import batched, check_takes_many
 from nomos.domain.reading.csvfile import quoted
 from nomos.domain.reading.table import Table, read_table
-from nomos.domain.single import check_takes_many
 from nomos.errors import NomosError
 from nomos.lang.checking.check import check_parsed
 from nomos.lang.checking.declarations import Value

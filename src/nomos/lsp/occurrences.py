@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from enum import Enum
 from typing import Any
 
 from nomos.diagnostics import Source, Span
@@ -15,26 +14,10 @@ from nomos.lang.checking.names import (
     names_from_outside,
     walk_own_scope,
 )
+from nomos.lang.checking.scope import Role as Role
 from nomos.lang.nodes import children
 from nomos.lang.python.block import PythonCode
 from nomos.lang.reading import syntax
-
-
-class Role(Enum):
-    """What a name stands for; the value is how an editor calls it."""
-
-    IMPORT = "an import"
-    INPUT = "an input"
-    VAR = "a var"
-    OUTPUT = "an output"
-    PARAM = "a param"
-    DEFINITION = "a definition"
-    PARAMETER = "a parameter of a definition"
-    INDEX = "an index"
-    PROPERTY = "the name of an `ensures`"
-    FUNCTION = "a function"
-    FEATURE = "a feature"
-
 
 DECLARED = {
     syntax.Import: Role.IMPORT,

@@ -28,14 +28,14 @@ def need(module: str, *, extra: str, what: str) -> Any:
 
 
 @contextmanager
-def reading(path: Path, what: str) -> Iterator[None]:
-    """Raise one sentence for whatever a library raises for a file that is damaged."""
+def told_as(what: str) -> Iterator[None]:
+    """Raise ModelError for whatever a library, or code in a trusted file, raises."""
     try:
         yield
     except ModelError:
         raise
-    except Exception as error:  # libraries have many types of their own
-        raise ModelError(f"{path} is no readable {what}: {reason(error)}") from error
+    except (Exception, SystemExit) as error:  # libraries have many types of their own
+        raise ModelError(f"{what}: {reason(error)}") from error
 
 
 def distrust(path: Path, why: str) -> ModelError:

@@ -10,7 +10,7 @@ from nomos.diagnostics import Code, Diagnostic, Severity, Source, Span
 from nomos.lang import core
 from nomos.lang.checking.declarations import Library, Shared, Value
 from nomos.lang.checking.expressions import condition, elaborate, symbol_of
-from nomos.lang.checking.scope import Kind, Scope, Symbol
+from nomos.lang.checking.scope import Role, Scope, Symbol
 from nomos.lang.python.code import check_block
 from nomos.lang.reading import syntax
 from nomos.lang.reading.parse import parse
@@ -128,7 +128,7 @@ def _declare(scope: Scope, origin: Origin) -> None:
     tree = origin.parsed.spec
     for imported in tree.imports:
         scope.declare(
-            imported.name, Symbol(Kind.IMPORT, Type.UNKNOWN, imported.name.span)
+            imported.name, Symbol(Role.IMPORT, Type.UNKNOWN, imported.name.span)
         )
     Shared(scope, tree, origin.libraries, origin.values).declare(tree.shared)
     # Of a domain that is not to be had, nobody knows what its inputs are.
@@ -137,15 +137,15 @@ def _declare(scope: Scope, origin: Origin) -> None:
     for drawn in tree.inputs:
         name = drawn.name
         kind = type_ if drawn.size is None else Type.LIST
-        scope.declare(name, Symbol(Kind.INPUT, kind, name.span, name.name))
+        scope.declare(name, Symbol(Role.INPUT, kind, name.span, name.name))
         if drawn.size is not None:
             size = scope.sizes[name.name] = _size(scope, drawn, drawn.size)
             for item in (core.item_name(name.name, index) for index in range(size)):
-                scope.symbols[item] = Symbol(Kind.INPUT, type_, name.span, item)
+                scope.symbols[item] = Symbol(Role.INPUT, type_, name.span, item)
     # Known from the start, so that using one too early is reported as just that.
     for output in tree.outputs:
         name = output.name
-        symbol = Symbol(Kind.OUTPUT, Type.UNKNOWN, name.span, from_model=True)
+        symbol = Symbol(Role.OUTPUT, Type.UNKNOWN, name.span, from_model=True)
         scope.declare(name, symbol)
 
 
@@ -199,7 +199,7 @@ def _variables(
     lets = []
     for declaration in declarations:
         value = elaborate(scope, declaration.value)
-        symbol = symbol_of(scope, Kind.VAR, declaration.name, value)
+        symbol = symbol_of(scope, Role.VAR, declaration.name, value)
         scope.declare(declaration.name, symbol)
         lets.append(core.Let(declaration.name.name, value))
     return tuple(lets)

@@ -8,12 +8,11 @@ from dataclasses import replace
 from nomos.diagnostics import Code, Diagnostic, Source
 from nomos.lang import core
 from nomos.lang.checking.expressions import elaborate
-from nomos.lang.checking.scope import Definition, Kind, Scope, Symbol
+from nomos.lang.checking.scope import Definition, Role, Scope, Symbol
 from nomos.lang.nodes import children, walk
 from nomos.lang.reading import syntax
-from nomos.lang.reading.chains import depth_of
 from nomos.lang.reading.parse import read_library
-from nomos.lang.reading.tree import DEEPEST_NESTING
+from nomos.lang.reading.tree import DEEPEST_NESTING, depth_of
 from nomos.lang.types import NUMBERS, Type
 from nomos.lang.writing.format import format_expr
 
@@ -84,7 +83,7 @@ class Shared:
     def _param(self, node: syntax.Param) -> None:
         param = _Param(self.scope, node).read()
         name = self._name(node.name)
-        self.scope.declare(name, Symbol(Kind.PARAM, param.type, name.span))
+        self.scope.declare(name, Symbol(Role.PARAM, param.type, name.span))
         given = self.values.get(param.name, param.value)
         self.scope.params[param.name] = replace(param, value=given)
 
@@ -92,7 +91,7 @@ class Shared:
         name = self._name(node.name)
         self.ahead.discard(name.name)
         found = len(self.scope.diagnostics)
-        self.scope.declare(name, Symbol(Kind.DEFINITION, Type.UNKNOWN, name.span))
+        self.scope.declare(name, Symbol(Role.DEFINITION, Type.UNKNOWN, name.span))
         self._check_parameters(node)
         self._check_names(node)
         depth, size = self._measure(node)

@@ -21,10 +21,10 @@ from nomos.lang.checking.calls import (
     wrong_count,
     wrong_type,
 )
-from nomos.lang.checking.scope import Definition, Kind, Scope, Symbol
+from nomos.lang.checking.scope import Definition, Role, Scope, Symbol
 from nomos.lang.nodes import children
 from nomos.lang.reading import syntax
-from nomos.lang.reading.chains import operands
+from nomos.lang.reading.tree import operands
 from nomos.lang.types import MAX_INT, NUMBERS, Type
 
 _LOGIC = ("&&", "||", "==>")
@@ -277,14 +277,14 @@ def _call(scope: Scope, expr: syntax.Call) -> core.Expr:
     qualifier = expr.qualifier
     if qualifier is not None:
         symbol = scope.symbols.get(qualifier.name)
-        if symbol is None or symbol.kind is not Kind.IMPORT:
-            imports = scope.names(Kind.IMPORT)
+        if symbol is None or symbol.kind is not Role.IMPORT:
+            imports = scope.names(Role.IMPORT)
             help = None if imports else f"import it: `import {qualifier.name};`"
             scope.report_undeclared(qualifier.span, qualifier.name, imports, help)
     arguments = tuple(elaborate(scope, argument) for argument in expr.arguments)
     span, function = scope.at(expr.span), expr.function
     symbol = None if qualifier else scope.symbols.get(function.name)
-    if symbol is not None and symbol.kind is Kind.DEFINITION:
+    if symbol is not None and symbol.kind is Role.DEFINITION:
         definition = scope.definitions.get(function.name)
         if definition is None or definition.number >= scope.limit:
             return core.Call(function.name, arguments, span=span)  # it is reported
@@ -328,7 +328,7 @@ def _inline(
     return core.Apply(names, values, body, span=span, type=body.type)
 
 
-def symbol_of(scope: Scope, kind: Kind, name: syntax.Name, value: core.Expr) -> Symbol:
+def symbol_of(scope: Scope, kind: Role, name: syntax.Name, value: core.Expr) -> Symbol:
     """Return the symbol of a var, which is its value under a name."""
     mentioned = [
         scope.symbols[node.name]

@@ -19,8 +19,8 @@ from nomos.lang.types import BUILT_IN, Offer, Type
 _LITERALS = {"True": "true", "False": "false", "None": "null"}  # by Python's names
 
 
-class Kind(Enum):
-    """What a declared name stands for; the value is how messages call it."""
+class Role(Enum):
+    """What a name stands for; the value is how messages and editors call it."""
 
     IMPORT = "an import"
     INPUT = "an input"
@@ -28,6 +28,11 @@ class Kind(Enum):
     OUTPUT = "an output"
     PARAM = "a param"
     DEFINITION = "a definition"
+    PARAMETER = "a parameter of a definition"
+    INDEX = "an index"
+    PROPERTY = "the name of an `ensures`"
+    FUNCTION = "a function"
+    FEATURE = "a feature"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +43,7 @@ class Symbol:
     a label. `from_model` says that the value depends on an output.
     """
 
-    kind: Kind
+    kind: Role
     type: Type
     span: Span
     drawn: str | None = None
@@ -120,7 +125,7 @@ class Scope:
 
     def check_index(self, name: syntax.Name) -> None:
         """Report an index whose name has another meaning."""
-        self._check_reserved(name, Kind.VAR)
+        self._check_reserved(name, Role.VAR)
         known = self.symbols if self.place is None else {}
         other = known.get(name.name) or self.local.get(name.name)
         if other is not None:
@@ -134,12 +139,12 @@ class Scope:
             first, second = sorted((other.span, name.span), key=lambda span: span.start)
             self.report_twice(second, name.name, first)
 
-    def _check_reserved(self, name: syntax.Name, kind: Kind) -> None:
+    def _check_reserved(self, name: syntax.Name, kind: Role) -> None:
         reason = self._reserved(name.name, kind)
         if reason is not None:
             self.report(Code.RESERVED_NAME, name.span, name=name.name, reason=reason)
 
-    def _reserved(self, name: str, kind: Kind) -> str | None:
+    def _reserved(self, name: str, kind: Role) -> str | None:
         if name in BUILT_IN or name == "MAX_INT":
             return "built into the language"
         if name in syntax.KEYWORDS or name in _LITERALS.values():
@@ -147,17 +152,17 @@ class Scope:
         if keyword.iskeyword(name):
             return "a keyword of Python"
         if self.offer is not None and name in self.offer.functions:
-            return None if kind is Kind.IMPORT else "a function of the domain"
+            return None if kind is Role.IMPORT else "a function of the domain"
         return None
 
     def use(self, name: syntax.Name) -> Symbol | None:
         """Look a name up where its value is needed, reporting one that has none."""
         symbol = self.symbols.get(name.name)
-        if symbol is None or symbol.kind in (Kind.IMPORT, Kind.DEFINITION):
+        if symbol is None or symbol.kind in (Role.IMPORT, Role.DEFINITION):
             if name.name not in self.half_declared:
                 self._report_missing(name)
             return None
-        if symbol.kind is Kind.OUTPUT and not self.block_done:
+        if symbol.kind is Role.OUTPUT and not self.block_done:
             self.report(Code.OUTPUT_BEFORE_BLOCK, name.span, name=name.name)
         return symbol
 
@@ -187,9 +192,9 @@ class Scope:
 
     def values(self) -> list[str]:
         """Return the names that have values."""
-        return self.names(Kind.INPUT, Kind.VAR, Kind.OUTPUT, Kind.PARAM)
+        return self.names(Role.INPUT, Role.VAR, Role.OUTPUT, Role.PARAM)
 
-    def names(self, *kinds: Kind) -> list[str]:
+    def names(self, *kinds: Role) -> list[str]:
         """Return the declared names of some kinds."""
         return [
             name

@@ -18,7 +18,7 @@ from nomos.lang.checking.calls import (
     signature,
 )
 from nomos.lang.checking.names import bindings, bound_names, names_from_outside
-from nomos.lang.checking.scope import Kind, Scope
+from nomos.lang.checking.scope import Role, Scope
 from nomos.lang.python.block import PythonCode
 from nomos.lang.python.flow import always_assigned
 from nomos.lang.python.invocations import count_invocations
@@ -58,9 +58,9 @@ class _Block:
         self.outside = {id(node): node for node in outside}
         self.free = frozenset(node.id for node in self.outside.values()) - self.own
         symbols = scope.symbols.items()
-        self.imports = {name for name, s in symbols if s.kind is Kind.IMPORT}
+        self.imports = {name for name, s in symbols if s.kind is Role.IMPORT}
         self.values = {
-            name for name, s in symbols if s.kind in (Kind.INPUT, Kind.VAR, Kind.PARAM)
+            name for name, s in symbols if s.kind in (Role.INPUT, Role.VAR, Role.PARAM)
         } | scope.half_declared
 
     def check(self, outputs: tuple[syntax.Output, ...]) -> tuple[core.Code, int | None]:
@@ -121,7 +121,7 @@ class _Block:
         seen: set[str] = set()
         for name, node in bindings(self.python.statements):
             symbol = self.scope.symbols.get(name)
-            if symbol is None or symbol.kind is Kind.OUTPUT or name in seen:
+            if symbol is None or symbol.kind is Role.OUTPUT or name in seen:
                 continue
             seen.add(name)
             deletes = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del)

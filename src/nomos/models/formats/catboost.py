@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nomos.models.adapter import Adapter, Array, NoScores
-from nomos.models.extras import need, reading
+from nomos.models.extras import need, told_as
 
 
 class CatboostModel(Adapter):
@@ -50,6 +50,6 @@ class CatboostModel(Adapter):
 def load_catboost(path: Path, *, trust: bool = False) -> CatboostModel:
     """Load a CatBoost file; there is nothing in it that would need trust."""
     catboost = need("catboost", extra="catboost", what="CatBoost models")
-    with reading(path, "CatBoost model"):
+    with told_as(f"{path} is no readable CatBoost model"):
         model = catboost.CatBoost().load_model(str(path), format="cbm")
         return CatboostModel(model, str(path))

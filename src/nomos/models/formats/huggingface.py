@@ -15,7 +15,7 @@ import numpy as np
 from nomos.device import placement
 from nomos.errors import ModelError
 from nomos.models.adapter import Adapter, Array
-from nomos.models.extras import distrust, need, reason
+from nomos.models.extras import distrust, need, told_as
 
 # Pipelines: how the names of their architectures end, and the part that prepares the
 # inputs: its name and its class.
@@ -117,12 +117,9 @@ def _parts(transformers: Any, task: str, path: Path, *, trust: bool) -> dict[str
 
 def _task(path: Path) -> str:
     """Return the pipeline that runs the architecture that config.json names."""
-    try:
+    with told_as(f"{path} has no readable config.json"):
         config = json.loads((path / "config.json").read_text(encoding="utf-8"))
         architecture = str((config.get("architectures") or ["none"])[0])
-    except (OSError, ValueError, AttributeError, TypeError) as error:
-        said = reason(error)
-        raise ModelError(f"{path} has no readable config.json: {said}") from error
     for task, (ending, *_) in _TASKS.items():
         if architecture.endswith(ending):
             sound = task == "text-classification" and architecture.startswith(_SOUNDS)
@@ -136,11 +133,10 @@ def _task(path: Path) -> str:
 def _check_folder(path: Path) -> None:
     """Refuse code beside the model, weights in pickles, and bases that are elsewhere."""
     for config in path.glob("*.json"):
-        try:
-            if "auto_map" in json.loads(config.read_text(encoding="utf-8")):
+        with told_as(f"{config} is damaged"):
+            content = json.loads(config.read_text(encoding="utf-8"))
+            if "auto_map" in content:
                 raise distrust(path, f"runs code of its own ({config.name}: auto_map)")
-        except (ValueError, RecursionError, TypeError) as error:
-            raise ModelError(f"{config} is damaged: {reason(error)}") from error
     if (path / "adapter_config.json").exists():
         raise ModelError(f"{path} is an adapter to a model that is elsewhere")
     if not any(path.glob("*.safetensors")):

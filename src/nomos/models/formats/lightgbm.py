@@ -10,7 +10,7 @@ import numpy as np
 
 from nomos.errors import ModelError
 from nomos.models.adapter import Adapter, Array, NoScores
-from nomos.models.extras import need, reading
+from nomos.models.extras import need, told_as
 
 _END = "\nend of trees\n"
 # What a tree has for each of its forks.
@@ -55,7 +55,7 @@ def load_lightgbm(path: Path, *, trust: bool = False) -> LightgbmModel:
         text = path.read_text(encoding="utf-8")
     except ValueError:
         raise ModelError(f"{path} is no readable LightGBM model: no text") from None
-    with reading(path, "LightGBM model"):
+    with told_as(f"{path} is no readable LightGBM model"):
         # The parameters after the trees are for training.
         booster = lightgbm.Booster(model_str=_whole_trees(text))
     objective = re.search(r"^objective=(\S+)", text, re.MULTILINE)

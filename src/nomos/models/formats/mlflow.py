@@ -15,7 +15,7 @@ import numpy as np
 
 from nomos.errors import ModelError
 from nomos.models.adapter import Adapter, flat
-from nomos.models.extras import distrust, need, reason
+from nomos.models.extras import distrust, need, told_as
 from nomos.models.recognise import Format, recognise
 
 # Flavours, the key that names their file, and where it is if the key is absent.
@@ -95,13 +95,10 @@ def load_mlflow(path: Path, *, trust: bool) -> Any:
 
 def _flavours(path: Path) -> Mapping[str, Mapping[str, Any]]:
     yaml = need("yaml", extra="mlflow", what="MLflow folders")
-    try:
+    with told_as(f"{path} has no readable MLmodel file"):
         text = (path / "MLmodel").read_text(encoding="utf-8")
         flavours = yaml.safe_load(text)["flavors"]
         return {str(name): dict(options) for name, options in flavours.items()}
-    except Exception as error:  # YAML has errors of its own
-        said = reason(error)
-        raise ModelError(f"{path} has no readable MLmodel file: {said}") from error
 
 
 def _file(path: Path, name: str) -> Path | None:

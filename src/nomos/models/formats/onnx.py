@@ -11,7 +11,7 @@ import numpy as np
 from nomos.device import placement
 from nomos.errors import ModelError
 from nomos.models.adapter import Array, NoScores, OutputModel, flat
-from nomos.models.extras import need, reading
+from nomos.models.extras import need, told_as
 
 _INPUTS = {
     "tensor(float)": np.float32,
@@ -69,7 +69,7 @@ class OnnxModel(OutputModel):
         # answers do not depend on the number of cores.
         options.intra_op_num_threads = options.inter_op_num_threads = threads
         options.log_severity_level = 4
-        with reading(path, "ONNX model"):
+        with told_as(f"{path} is no readable ONNX model"):
             self._session = onnxruntime.InferenceSession(
                 content or str(path), options, providers=_providers(onnxruntime)
             )

@@ -19,7 +19,7 @@ import numpy as np
 
 from nomos.device import placement, to_host
 from nomos.models.adapter import Adapter, Array, NoScores, OutputModel
-from nomos.models.extras import distrust, need, reading
+from nomos.models.extras import distrust, need, told_as
 from nomos.models.formats.torch import need_torch
 from nomos.models.recognise import read_members
 
@@ -46,7 +46,7 @@ def load_policy(path: Path, *, trust: bool) -> Adapter:
     """Load the policy of a saved algorithm."""
     torch = need_torch()
     members = read_members(path)
-    with reading(path, "policy of Stable-Baselines3"):
+    with told_as(f"{path} is no readable policy of Stable-Baselines3"):
         file = io.BytesIO(members["policy.pth"])
         weights = torch.load(file, map_location="cpu", weights_only=True)
         data = json.loads(members["data"])

@@ -14,7 +14,7 @@ import numpy as np
 
 from nomos.errors import ModelError
 from nomos.models.adapter import Adapter, Array, NoScores
-from nomos.models.extras import distrust, need, reading
+from nomos.models.extras import distrust, need, told_as
 from nomos.models.recognise import json_objects, open_archive
 from nomos.models.screening.sklearn_trees import TREES, trees_are_sound
 
@@ -103,7 +103,7 @@ def load_skops(path: Path, *, trust: bool) -> EstimatorModel:
     Trees are no such type: skops distrusts them for nodes that lead nowhere.
     """
     skops = need("skops.io", extra="sklearn", what="skops files")
-    with reading(path, "skops file"):
+    with told_as(f"{path} is no readable skops file"):
         unknown = skops.get_untrusted_types(file=path)
     harmless = TREES | ({"numpy.dtype"} if _dtypes_are_read_as_such(path) else set())
     foreign = [name for name in unknown if name not in harmless]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nomos.models.adapter import Adapter, Array, NoScores
-from nomos.models.extras import need, reading
+from nomos.models.extras import need, told_as
 from nomos.models.screening.ubjson import check_ubjson
 
 _LABELS = {"binary:hinge", "multi:softmax"}
@@ -65,7 +65,7 @@ class XgboostModel(Adapter):
 def load_xgboost(path: Path, *, trust: bool = False) -> XgboostModel:
     """Load an XGBoost file; there is nothing in it that would need trust."""
     xgboost = need("xgboost", extra="xgboost", what="XGBoost models")
-    with reading(path, "XGBoost model"):
+    with told_as(f"{path} is no readable XGBoost model"):
         data = path.read_bytes()
         if data[1:2] == b"L":
             check_ubjson(data)
