@@ -56,6 +56,7 @@ class _Requests:
         )
         triggers = types.CompletionOptions(trigger_characters=[".", "[", '"', "{"])
         fixes = types.CodeActionOptions([types.CodeActionKind.QuickFix])
+        renames = types.RenameOptions(prepare_provider=True)
         for name, handler, options in (
             (types.TEXT_DOCUMENT_DID_OPEN, self.changed, None),
             (types.TEXT_DOCUMENT_DID_CHANGE, self.changed, None),
@@ -66,11 +67,7 @@ class _Requests:
             (types.TEXT_DOCUMENT_DEFINITION, self.definition, None),
             (types.TEXT_DOCUMENT_REFERENCES, self.references, None),
             (types.TEXT_DOCUMENT_PREPARE_RENAME, self.prepare_rename, None),
-            (
-                types.TEXT_DOCUMENT_RENAME,
-                self.rename,
-                types.RenameOptions(prepare_provider=True),
-            ),
+            (types.TEXT_DOCUMENT_RENAME, self.rename, renames),
             (types.TEXT_DOCUMENT_DOCUMENT_SYMBOL, self.symbols, None),
             (types.TEXT_DOCUMENT_FORMATTING, self.format, None),
             (types.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, self.tokens, legend),

@@ -158,15 +158,11 @@ def to_frame(rows: Array, schema: Schema) -> Any:
     import pandas as pd
 
     made: dict[str, Any] = {}
-    place = 0
     for feature in schema.features:
-        columns = rows[:, place : place + feature.width]
-        place += feature.width
+        name = feature.name
         if isinstance(feature, OneHot):
-            raise TypeError(
-                f"{feature.name}: to_frame does not know its columns' names"
-            )
-        made[feature.name] = _frame_column(feature, columns[:, 0])
+            raise TypeError(f"{name}: to_frame does not know its columns' names")
+        made[name] = _frame_column(feature, rows[:, schema.place(name)[1].start])
     return pd.DataFrame(made)
 
 
@@ -176,9 +172,7 @@ def _frame_column(feature: Feature, column: Array) -> Any:
     if isinstance(feature, Category):
         words = {"True": True, "False": False, "": math.nan}
         bare = set(feature.levels) <= {"True", "False"}
-        levels = [
-            words[level] if level == "" or bare else level for level in feature.levels
-        ]
+        levels = [words[x] if x == "" or bare else x for x in feature.levels]
         # The type that all levels have together: one row alone may hold but a gap.
         values = [levels[int(code)] for code in column]
         return pd.Series(values, dtype=pd.Series(levels).dtype)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from nomos.diagnostics import Code, Diagnostic, Severity, Source, Span
 from nomos.lang import core
 from nomos.lang.checking.declarations import Library, Shared, Value
-from nomos.lang.checking.expressions import condition, elaborate, symbol_of
+from nomos.lang.checking.expressions import condition, elaborate
 from nomos.lang.checking.scope import Role, Scope, Symbol
 from nomos.lang.python.code import check_block
 from nomos.lang.reading import syntax
@@ -198,10 +198,18 @@ def _variables(
 ) -> tuple[core.Let, ...]:
     lets = []
     for declaration in declarations:
-        value = elaborate(scope, declaration.value)
-        symbol = symbol_of(scope, Role.VAR, declaration.name, value)
-        scope.declare(declaration.name, symbol)
-        lets.append(core.Let(declaration.name.name, value))
+        name, value = declaration.name, elaborate(scope, declaration.value)
+        mentioned = [
+            scope.symbols[node.name]
+            for node in core.walk(value)
+            if isinstance(node, core.Variable) and node.name in scope.symbols
+        ]
+        is_name = isinstance(value, core.Variable) and mentioned
+        drawn = mentioned[0].drawn if is_name else None
+        from_model = any(symbol.from_model for symbol in mentioned)
+        symbol = Symbol(Role.VAR, value.type, name.span, drawn, from_model)
+        scope.declare(name, symbol)
+        lets.append(core.Let(name.name, value))
     return tuple(lets)
 
 

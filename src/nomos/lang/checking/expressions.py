@@ -21,7 +21,7 @@ from nomos.lang.checking.calls import (
     wrong_count,
     wrong_type,
 )
-from nomos.lang.checking.scope import Definition, Role, Scope, Symbol
+from nomos.lang.checking.scope import Definition, Role, Scope
 from nomos.lang.nodes import children
 from nomos.lang.reading import syntax
 from nomos.lang.reading.tree import operands
@@ -326,17 +326,3 @@ def _inline(
         return replace(body, span=span)
     names, values = tuple(once), tuple(once.values())
     return core.Apply(names, values, body, span=span, type=body.type)
-
-
-def symbol_of(scope: Scope, kind: Role, name: syntax.Name, value: core.Expr) -> Symbol:
-    """Return the symbol of a var, which is its value under a name."""
-    mentioned = [
-        scope.symbols[node.name]
-        for node in core.walk(value)
-        if isinstance(node, core.Variable) and node.name in scope.symbols
-    ]
-    drawn = None
-    if isinstance(value, core.Variable) and mentioned:
-        drawn = mentioned[0].drawn
-    from_model = any(symbol.from_model for symbol in mentioned)
-    return Symbol(kind, value.type, name.span, drawn, from_model)

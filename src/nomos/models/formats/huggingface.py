@@ -17,24 +17,11 @@ from nomos.errors import ModelError
 from nomos.models.adapter import Adapter, Array
 from nomos.models.extras import distrust, need, told_as
 
-# Pipelines: how the names of their architectures end, and the part that prepares the
-# inputs: its name and its class.
+# Pipelines: how the names of their architectures end, and the part that prepares inputs.
 _TASKS = {
-    "text-classification": (
-        "ForSequenceClassification",
-        "tokenizer",
-        "AutoTokenizer",
-    ),
-    "image-classification": (
-        "ForImageClassification",
-        "image_processor",
-        "AutoImageProcessor",
-    ),
-    "audio-classification": (
-        "ForAudioClassification",
-        "feature_extractor",
-        "AutoFeatureExtractor",
-    ),
+    "text-classification": ("ForSequenceClassification", "tokenizer"),
+    "image-classification": ("ForImageClassification", "image_processor"),
+    "audio-classification": ("ForAudioClassification", "feature_extractor"),
 }
 # These hear: their sequences are sounds.
 _SOUNDS = (
@@ -105,7 +92,8 @@ def load_pipeline(path: Path, *, trust: bool) -> PipelineModel:
 def _parts(transformers: Any, task: str, path: Path, *, trust: bool) -> dict[str, Any]:
     """Load the model and what prepares its inputs, from the folder alone."""
     options = {"local_files_only": True, "trust_remote_code": trust}
-    ending, role, prepare = _TASKS[task]
+    ending, role = _TASKS[task]
+    prepare = f"Auto{role.title().replace('_', '')}"  # AutoTokenizer and the like
     folder = str(path.resolve())
     return {
         "model": getattr(transformers, f"AutoModel{ending}").from_pretrained(
@@ -120,7 +108,7 @@ def _task(path: Path) -> str:
     with told_as(f"{path} has no readable config.json"):
         config = json.loads((path / "config.json").read_text(encoding="utf-8"))
         architecture = str((config.get("architectures") or ["none"])[0])
-    for task, (ending, *_) in _TASKS.items():
+    for task, (ending, _) in _TASKS.items():
         if architecture.endswith(ending):
             sound = task == "text-classification" and architecture.startswith(_SOUNDS)
             return "audio-classification" if sound else task
