@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 
 from nomos.diagnostics import Code, Span
 from nomos.diagnostics.diagnostic import nearest
@@ -95,7 +96,8 @@ def known_function(
             help, listed = nearest(name, names), _listing(names)
             scope.report(Code.UNKNOWN_FUNCTION, at, name=name, known=listed, help=help)
         return None
-    if count is not None and not count_fits(known, count):
+    most = inf if known.most is None else known.most
+    if count is not None and not known.least <= count <= most:
         wrong_count(scope, at, name, known.takes, count)
         return None
     return known
@@ -117,11 +119,6 @@ def signature(scope: Scope, name: str) -> Function | None:
     if scope.offer is not None and name in scope.offer.functions:
         return scope.offer.functions[name]
     return BUILT_IN.get(name)
-
-
-def count_fits(function: Function, count: int) -> bool:
-    """Tell whether a call may have this many arguments."""
-    return function.least <= count and (function.most is None or count <= function.most)
 
 
 def _built_in(

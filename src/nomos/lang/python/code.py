@@ -5,18 +5,11 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Iterator
 from typing import cast
 
 from nomos.diagnostics import Code, Severity, Span
 from nomos.lang import core
-from nomos.lang.checking.calls import (
-    count_fits,
-    known_function,
-    label,
-    resolve_call,
-    signature,
-)
+from nomos.lang.checking.calls import known_function, label, resolve_call, signature
 from nomos.lang.checking.names import bindings, bound_names, names_from_outside
 from nomos.lang.checking.scope import Role, Scope
 from nomos.lang.python.block import PythonCode
@@ -52,6 +45,8 @@ class _Block:
     def __init__(self, scope: Scope, python: PythonCode) -> None:
         self.scope = scope
         self.python = python
+        self.nodes = [n for s in python.statements for n in ast.walk(s)]
+        self.calls = [node for node in self.nodes if isinstance(node, ast.Call)]
         self.own = bound_names(python.statements)
         scope.block_names = self.own
         outside = names_from_outside(python.statements)
@@ -67,12 +62,8 @@ class _Block:
         statements = self.python.statements
         self._check_assignments(outputs)
         self._check_names()
-        called = frozenset(
-            name
-            for node in _everywhere(statements)
-            if isinstance(node, ast.Call)
-            and (name := self._function_name(node.func)) is not None
-        )
+        called = {self._function_name(call.func) for call in self.calls}
+        named = frozenset(name for name in called if name is not None)
         _Constants(self.scope, self.outside).put_in_place(statements)
         sizes = {n: size for n, size in self.scope.sizes.items() if n in self.free}
         k = count_invocations(statements, self._calls_of, sizes)
@@ -81,7 +72,7 @@ class _Block:
         call, span = self._straight_call, self.python.span
         straight = Straight(self.values, self.imports, call, span, self.scope.sizes)
         lets = straight.lets(statements)
-        return core.Code(tuple(statements), lets, called), k
+        return core.Code(tuple(statements), lets, named), k
 
     def _calls_of(self, function: ast.expr) -> int | None:
         """Return how many calls of a model it is to call a function."""
@@ -95,17 +86,12 @@ class _Block:
 
     def _hands_on_a_model(self) -> bool:
         """Tell whether a model is used other than by calling it, as in `map(predict, xs)`."""
-        called = {
-            id(node.func)
-            for node in _everywhere(self.python.statements)
-            if isinstance(node, ast.Call)
-        }
-        return any(
+        called = {id(call.func) for call in self.calls}
+        return self.scope.offer is not None and any(
             isinstance(node, ast.Name | ast.Attribute)
             and id(node) not in called
             and self._calls_of(node) != 0
-            and self.scope.offer is not None
-            for node in _everywhere(self.python.statements)
+            for node in self.nodes
         )
 
     def _check_assignments(self, outputs: tuple[syntax.Output, ...]) -> None:
@@ -139,16 +125,12 @@ class _Block:
 
     def _check_names(self) -> None:
         calls: dict[int, ast.Call] = {}  # by the name in front of their bracket
-        for node in _everywhere(self.python.statements):
-            match node:
-                case ast.Call(func=ast.Name() as name):
-                    calls[id(name)] = node
-                case ast.Call(func=ast.Attribute(value=ast.Name() as name)):
-                    calls[id(name)] = node
-                case _:
-                    pass
-        for key, name in self.outside.items():
-            self._check_name(name, calls.get(key))
+        for call in self.calls:
+            function = call.func
+            name = function.value if isinstance(function, ast.Attribute) else function
+            calls[id(name)] = call
+        for key, outside in self.outside.items():
+            self._check_name(outside, calls.get(key))
 
     def _check_name(self, node: ast.Name, call: ast.Call | None) -> None:
         name = node.id
@@ -197,8 +179,7 @@ class _Block:
     def _straight_call(
         self, name: str, arguments: tuple[core.Expr, ...], span: Span
     ) -> core.Expr | None:
-        known = signature(self.scope, name)
-        if known is None or not count_fits(known, len(arguments)):
+        if signature(self.scope, name) is None:
             return None
         node = syntax.Name(name, span=span)
         # What is wrong here is reported by `_check_names`; this must stay silent.
@@ -226,8 +207,3 @@ class _Constants(ast.NodeTransformer):
         if param is None or id(node) not in self.outside:
             return node
         return ast.copy_location(ast.Constant(param.value), node)
-
-
-def _everywhere(statements: list[ast.stmt]) -> Iterator[ast.AST]:
-    for statement in statements:
-        yield from ast.walk(statement)
