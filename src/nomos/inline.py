@@ -18,7 +18,7 @@ from nomos.domain.functions import batched, check_takes_many
 from nomos.domain.reading.csvfile import quoted
 from nomos.domain.reading.table import Table, read_table
 from nomos.errors import NomosError
-from nomos.lang.checking.check import check_parsed
+from nomos.lang.checking.check import check
 from nomos.lang.checking.declarations import Value
 from nomos.lang.reading.parse import parse
 from nomos.report.notebook import ShownResult
@@ -171,7 +171,7 @@ def _job(
     source = Source(f"{text.name}.nom", text.text)
     parsed = parse(source)
     libraries, offer = read_libraries(parsed.spec, folder), offer_of(domain)
-    checked = check_parsed(source, parsed, text.name, offer, libraries=libraries)
+    checked = check(source, text.name, offer, parsed=parsed, libraries=libraries)
     path = Path(source.name)
     loaded = LoadedSpec(path, checked, Imported(domain, {}, {}))
     loaded.runnable()

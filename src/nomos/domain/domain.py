@@ -64,16 +64,14 @@ def offer_of(domain: type[Domain]) -> Offer:
     """Return what a domain offers, from its class alone: nothing is run."""
     functions = {}
     for name, member in members(domain):
-        if isinstance(member, staticmethod):
-            functions[name] = signature(name, member.__func__, bound=False)
-        elif isinstance(member, classmethod):
-            functions[name] = signature(name, member.__func__)
-        elif isinstance(member, batched):
-            functions[name] = signature(name, member.method, batch=True)
-        else:  # only what `def` makes is handed the domain
-            functions[name] = signature(name, member, bound=inspect.isfunction(member))
-    for name, member in members(domain):
-        functions[name] = replace(functions[name], k=_calls_of(domain, name, member))
+        batch = isinstance(member, batched)
+        of_class = isinstance(member, staticmethod | classmethod)
+        plain = member.method if batch else member.__func__ if of_class else member
+        # Only what `def` makes is handed the domain, or its class.
+        is_handed = batch or isinstance(member, classmethod)
+        bound = is_handed or inspect.isfunction(member)
+        told = signature(name, plain, bound=bound, batch=batch)
+        functions[name] = replace(told, k=_calls_of(domain, name, member))
     return Offer(
         functions=functions,
         features=None if domain.schema is None else domain.schema.types,

@@ -7,11 +7,11 @@ number in a feature's range stands for a row that the schema allows.
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from nomos.domain.schema import (
-    Array,
     Feature,
     Flag,
     Integer,
@@ -20,6 +20,8 @@ from nomos.domain.schema import (
     Real,
     Schema,
 )
+
+Array = np.ndarray[Any, Any]
 
 
 class Encoding:

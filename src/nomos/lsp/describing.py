@@ -21,7 +21,6 @@ from typing import Any
 
 from nomos.domain.domain import Domain, members
 from nomos.domain.find import Imported, find_file, load_imports
-from nomos.domain.functions import batched
 from nomos.domain.own_modules import is_installed
 from nomos.domain.schema import Category, Feature, Flag, Integer, OneHot, Ordinal, Real
 from nomos.errors import DomainError
@@ -102,7 +101,8 @@ def files_of(names: Sequence[str], spec: Path) -> list[Path]:
 def _describe(imported: Imported) -> Imports:
     domain, offer = imported.domain, imported.offer
     own = [] if domain is None else members(domain)
-    functions = {**imported.functions, **{name: _plain(each) for name, each in own}}
+    plain = {n: inspect.unwrap(getattr(each, "__func__", each)) for n, each in own}
+    functions = {**imported.functions, **plain}
     return Imports(
         offer,
         {n: _function(offer.functions[n], each) for n, each in functions.items()},
@@ -110,14 +110,6 @@ def _describe(imported: Imported) -> Imports:
         {name: str(module.__file__) for name, module in imported.modules.items()},
         "" if domain is None else inspect.getdoc(domain) or "",
     )
-
-
-def _plain(member: Any) -> Callable[..., Any]:
-    """Return the Python function behind a member of a domain."""
-    if isinstance(member, batched):
-        member = member.method
-    function: Callable[..., Any] = inspect.unwrap(getattr(member, "__func__", member))
-    return function
 
 
 def _function(offered: Function, function: Callable[..., Any]) -> PythonFunction:

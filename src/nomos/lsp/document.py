@@ -10,7 +10,7 @@ from pathlib import Path
 from nomos.diagnostics import Diagnostic, Source, Span
 from nomos.diagnostics.diagnostic import domain_unavailable
 from nomos.lang import core
-from nomos.lang.checking.check import check_parsed
+from nomos.lang.checking.check import check
 from nomos.lang.checking.declarations import Library
 from nomos.lang.reading import syntax
 from nomos.lang.reading.parse import parse, read_library
@@ -85,7 +85,7 @@ def read_document(
     names = [declaration.name.name for declaration in parsed.spec.imports]
     imports = (imports_of(path, names) if names else None) or NOT_YET
     offer = imports.offer
-    checked = check_parsed(source, parsed, path.stem, offer, libraries=libraries)
+    checked = check(source, path.stem, offer, parsed=parsed, libraries=libraries)
     diagnostics = checked.diagnostics
     if imports.error:
         at = parsed.spec.imports[0].name.span

@@ -45,22 +45,15 @@ def check(
     name: str,
     offer: Offer | None = None,
     *,
+    parsed: Parsed | None = None,
     libraries: Mapping[str, Library] | None = None,
 ) -> Checked:
-    """Parse and check a spec against what its domain offers; None: nothing is known."""
-    return check_parsed(source, parse(source), name, offer, libraries=libraries)
+    """Check a spec against what its domain offers; None: nothing is known.
 
-
-def check_parsed(
-    source: Source,
-    parsed: Parsed,
-    name: str,
-    offer: Offer | None,
-    *,
-    libraries: Mapping[str, Library] | None = None,
-) -> Checked:
-    """Check a spec that is parsed already; `libraries` are the files that it uses."""
-    return check_origin(Origin(source, parsed, name, offer, libraries or {}))
+    It is parsed first, unless it is already; `libraries` are the files that it uses.
+    """
+    tree = parse(source) if parsed is None else parsed
+    return check_origin(Origin(source, tree, name, offer, libraries or {}))
 
 
 def check_origin(origin: Origin) -> Checked:

@@ -11,7 +11,7 @@ from nomos.diagnostics.diagnostic import domain_unavailable
 from nomos.domain.find import Imported, load_imports
 from nomos.errors import DomainError, NomosError, SpecError
 from nomos.lang import core
-from nomos.lang.checking.check import Checked, check_parsed
+from nomos.lang.checking.check import Checked, check
 from nomos.lang.checking.declarations import Library
 from nomos.lang.reading import syntax
 from nomos.lang.reading.parse import parse
@@ -126,7 +126,7 @@ def load_spec(
         except DomainError as error:
             reason, asked = str(error), not imports
             skipped = domain_unavailable(at, names[0], reason, asked=asked)
-    checked = check_parsed(source, parsed, path.stem, offer, libraries=libraries)
+    checked = check(source, path.stem, offer, parsed=parsed, libraries=libraries)
     if skipped is None:
         return LoadedSpec(path, checked, imported)
     together = (*checked.diagnostics, skipped)
