@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 
 from nomos.domain.schema import (
-    Category,
     Feature,
     Flag,
     Integer,
+    Levelled,
     OneHot,
-    Ordinal,
     Real,
     Schema,
 )
@@ -47,9 +46,7 @@ class Encoding:
         match feature:
             case Flag():
                 return 0.0, 1.0
-            case Ordinal(levels=levels) | Category(levels=levels):
-                return 0.0, len(levels) - 1.0
-            case OneHot(levels=levels):
+            case Levelled(levels=levels):
                 return 0.0, len(levels) - 1.0
             case Integer(low=low, high=high) | Real(low=low, high=high):
                 if np.isfinite(low) and np.isfinite(high):
