@@ -52,8 +52,7 @@ class Outcome:
 
     `why` is the failed `ensures`, the reason of a discard, or the error; `values` are
     the inputs, vars and outputs of a violated case; `accepted` says that the case got
-    past `requires`; `traceback` is that of a crash, or of an `ensures` that could not
-    be evaluated after another one had failed.
+    past `requires`; `traceback` is that of a crash.
     """
 
     verdict: Verdict
@@ -112,9 +111,9 @@ class Case(Running):
         """Return the verdict, given how the case ended."""
         listen(None)
         choices, accepted = tuple(self.draws.choices), self.accepted
-        if self.failures:
-            return self._violated(choices, error)
         match error:
+            case None | Discard() if self.failures:  # a discard comes too late
+                return self._violated(choices)
             case None:
                 verdict, why = Verdict.PASSED, ""
             case Discard():
@@ -124,18 +123,13 @@ class Case(Running):
                 why = f"{type(error).__name__}: {_text(error)}".strip().removesuffix(
                     ":"
                 )
-                shown = self._shown(error)
+                shown = format_traceback(error, self.program.spec.source.name)
                 return Outcome(
                     Verdict.CRASHED, choices, accepted, why, {}, shown, self.calls
                 )
         return Outcome(verdict, choices, accepted, why, {}, "", self.calls)
 
-    def _shown(self, error: BaseException) -> str:
-        return format_traceback(error, self.program.spec.source.name)
-
-    def _violated(
-        self, choices: tuple[int, ...], later: BaseException | None
-    ) -> Outcome:
+    def _violated(self, choices: tuple[int, ...]) -> Outcome:
         ensures = self.program.spec.ensures
         return Outcome(
             Verdict.VIOLATED,
@@ -143,7 +137,6 @@ class Case(Running):
             accepted=True,
             why=self.failures[0],
             values=dict(self.values),
-            traceback="" if later is None else self._shown(later),
             calls=self.calls,
             failed=sum(
                 1 << n for n, e in enumerate(ensures) if e.text in self.failures
