@@ -52,8 +52,14 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "store/rows.py": ("tests/store",),
     "store/store.py": ("tests/store",),
     "engine/engine.py": ("tests/engine",),
-    "runner/campaigns/bugs.py": ("tests/runner/test_confirmation.py",),
-    "runner/campaigns/campaign.py": ("tests/runner/test_campaign.py",),
+    "runner/campaigns/bugs.py": (
+        "tests/runner/test_campaign_steps.py",
+        "tests/runner/test_confirmation.py",
+    ),
+    "runner/campaigns/campaign.py": (
+        "tests/runner/test_campaign_steps.py",
+        "tests/runner/test_campaign.py",
+    ),
     "runner/campaigns/fingerprint.py": ("tests/runner/test_fingerprint.py",),
     "runner/campaigns/health.py": ("tests/runner/test_health.py",),
     "runner/campaigns/ranges.py": ("tests/runner/test_ranges.py",),
