@@ -26,7 +26,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -83,7 +83,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "runner/executors/worker.py": ("tests/runner/test_campaign.py",),
     "runner/project/reopening.py": ("tests/lying_models/test_commands.py",),
     "cli/campaigns/run.py": ("tests/cli/test_exit_status.py", "tests/cli/test_run.py"),
-    "cli/output.py": ("tests/lying_models/test_commands.py",),
+    "cli/output.py": ("tests/cli/test_output.py",),
 }
 TESTS = (
     "tests/results",
@@ -95,6 +95,7 @@ TESTS = (
     "tests/runner",
     "tests/cli/test_control.py",
     "tests/cli/test_exit_status.py",
+    "tests/cli/test_output.py",
     "tests/cli/test_run.py",
     "tests/lying_models/test_runs.py",
     "tests/lying_models/test_commands.py",
@@ -120,12 +121,13 @@ class _Reached:
             config_file=False,
         )
 
-    def pytest_runtest_protocol(self, item: pytest.Item) -> None:
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         self.coverage.switch_context(item.nodeid)
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        before = self.seconds.get(report.nodeid, 0.0)
-        self.seconds[report.nodeid] = before + report.duration
+        before = sum(os.times()[:4])  # of computing: the machine may be busy
+        result = yield
+        self.seconds[item.nodeid] = sum(os.times()[:4]) - before
+        return result
 
     def lines(self) -> dict[str, dict[int, list[str]]]:
         """Return the tests of each line of each file."""
