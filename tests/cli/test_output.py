@@ -32,7 +32,7 @@ def test_what_cannot_be_written_is_told_and_counted(
     output.write(tmp_path / "out.json", "text")
     assert (tmp_path / "out.json").read_text() == "text"
     assert not output.has_failed
-    output.stdout = Path("/dev/full").open("w")
+    output.stdout = Path("/dev/full").open("w")  # noqa: SIM115 - closed below
     output.write(STDOUT, "text")
     assert output.has_failed
     with pytest.raises(OSError, match="No space left"):
