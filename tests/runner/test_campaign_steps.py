@@ -208,6 +208,7 @@ def test_a_campaign_of_discards_alone_says_so() -> None:
     take(one, "ddd")
     assert "only 0 of 3 cases" in one.result().problem
     assert "67% of the discards are due to `r > 0`" in one.result().problem
+    assert one.counts().k == 0
     one.problem = "the model failed"
     assert one.result().problem == "the model failed"
 
@@ -270,13 +271,13 @@ def test_a_last_call_that_is_left_is_used() -> None:
 
 def test_rates_and_chances_are_those_of_a_sample_and_of_nothing_else() -> None:
     one = campaign()
-    take(one, "ppvv")
-    take(one, "ppvp")  # the first violation once more
+    take(one, "pvvv")
+    take(one, "ppvp")  # the second violation once more
     result = one.result()
-    assert result.rate == clopper_pearson(3, 8)
-    assert result.next_bug == new_bug_chance(8, 1, 1)
+    assert result.rate == clopper_pearson(4, 8)
+    assert result.next_bug == new_bug_chance(8, 2, 1)
     assert [e.rate for e in result.ensures] == [result.rate, clopper_pearson(0, 8)]
-    assert [(e.violations, e.unique_bugs) for e in result.ensures] == [(3, 2), (0, 0)]
+    assert [(e.violations, e.unique_bugs) for e in result.ensures] == [(4, 3), (0, 0)]
     assert one.sample.cases.tolist() == list(range(8))
     whole = campaign(total=4)
     take(whole, "ppvv")
