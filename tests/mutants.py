@@ -53,7 +53,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "store/store.py": ("tests/store",),
     "engine/engine.py": ("tests/engine",),
     "runner/campaigns/bugs.py": (
-        "tests/runner/test_campaign_steps.py",
+        "tests/runner/test_bugs.py",
         "tests/runner/test_confirmation.py",
     ),
     "runner/campaigns/campaign.py": (
