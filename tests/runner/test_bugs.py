@@ -162,23 +162,18 @@ def test_what_crashes_or_does_not_come_back_alone_is_no_bug() -> None:
     assert [bug.case for bug in bugs.finished()] == [7]
 
 
-def test_until_a_bug_one_after_the_other_runs_alone_and_later_ones_were_not_met() -> (
-    None
-):
+@pytest.mark.parametrize("bug", [12, 13])
+def test_until_a_bug_they_run_one_after_the_other_and_no_later_one_was_met(
+    bug: int,
+) -> None:
     bugs = made(until_bug=True)
-    confirm = Confirming(lambda n: Verdict.VIOLATED if n == 13 else Verdict.PASSED)
+    confirm = Confirming(lambda n: Verdict.VIOLATED if n == bug else Verdict.PASSED)
     taken = bugs.take(found([12, 13, 14, 15], 10), 10, confirm)
-    assert confirm.asked == [12, 13]
-    assert taken.stops_at == 4
-    assert counted(bugs) == {
-        "violations": 1,
-        "unique_bugs": 1,
-        "new_bugs": 1,
-        "confirmed": 1,
-        "run_alone": 2,
-        "unstable": 1,
-    }
-    assert bugs.table.count == 2
+    assert confirm.asked == list(range(12, bug + 1))
+    assert taken.stops_at == bug - 9
+    assert (bugs.totals.violations, bugs.totals.unique_bugs) == (1, 1)
+    assert bugs.totals.unstable == bug - 12
+    assert bugs.totals.run_alone == bugs.table.count == bug - 11
 
 
 def test_known_bugs_are_counted_and_are_not_new() -> None:
