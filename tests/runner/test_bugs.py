@@ -136,6 +136,8 @@ def test_each_violation_is_counted_as_what_it_is(
         (204, How.BATCH, 0b10, 204.0),
         (205, How.BATCH, 0b10, None),
     ]
+    met = [(100, 2), (101, 2), (103, 2), (104, 2), (204, 1), (205, 1)]
+    assert bugs.table.take_touched() == is_stored * met
     stored = [row.bug.id for row in bugs.unsaved if row.bug is not None]
     assert stored == is_stored * [b.id for b in kept]
 
