@@ -186,6 +186,7 @@ def test_a_share_is_accepted_of_all_that_could_have_been_judged() -> None:
     counts = Counts(tests=4, passed=1, violations=2, repeated=2, unstable=1)
     assert problem_of(counts, "", accepted=0.25) == ""
     assert problem_of(counts, "", accepted=0.24) == ONE
+    assert problem_of(Counts(tests=9, passed=9, moved=1), "", accepted=1.0) == MOVED
 
 
 SCHEMA = Proof("holds", cases=8, violating=(0, 0))

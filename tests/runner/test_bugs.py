@@ -102,7 +102,7 @@ def test_each_violation_is_counted_as_what_it_is(
     taken = bugs.take(found(cases, 100, lost=[103]), 100, Confirming())
     bugs.take(found([204, 205], 200), 200, Confirming())
     bugs.take(found(cases, 100, lost=[103]), 100, Confirming())  # once more
-    assert [bug.case for bug in taken.bugs] == [100]
+    assert [(bug.case, bug.seen) for bug in taken.bugs] == [(100, 1)]
     assert counted(bugs) == {
         "violations": 8,
         "unique_bugs": 5,

@@ -115,6 +115,7 @@ def test_a_drawn_campaign_ends_behind_the_case_that_ends_it(
         assert one.can_resume
         total = one.counts()
         assert (total.model_calls, total.k) == (2 * total.tests, 2)
+        assert total.rounded == 0
         assert one.crashes.get("no") is None or one.crashes["no"].seen == total.crashed
 
 
