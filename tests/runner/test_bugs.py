@@ -126,7 +126,7 @@ def test_each_violation_is_counted_as_what_it_is(
         ({}, {}),
     ]
     assert {(b.failed, b.failures, b.is_new) for b in kept} == {("b", (1,), True)}
-    assert len({b.id for b in kept}) == 5
+    assert len({b.id for b in kept}) == bugs.table.bug_inputs == 5
     rows = [(row.case, row.how, row.mask, row.gap) for row in bugs.unsaved]
     assert rows == is_stored * [
         (100, How.ALONE, 0b10, 100.0),
