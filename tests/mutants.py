@@ -63,7 +63,10 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "runner/campaigns/fingerprint.py": ("tests/runner/test_fingerprint.py",),
     "runner/campaigns/health.py": ("tests/runner/test_health.py",),
     "runner/campaigns/ranges.py": ("tests/runner/test_ranges.py",),
-    "runner/campaigns/recording.py": ("tests/runner/test_resuming.py",),
+    "runner/campaigns/recording.py": (
+        "tests/runner/test_resuming.py",
+        "tests/runner/test_campaign.py::test_a_resumed",
+    ),
     "runner/campaigns/violations.py": (
         "tests/runner/test_violations.py",
         "tests/runner/test_confirmation.py",

@@ -63,6 +63,15 @@ class TestSignals:
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
         assert signal.getsignal(signal.SIGTERM) is before
 
+    def test_signals_can_be_caught_again(self) -> None:
+        signals = Signals()
+        with signals:
+            pass
+        with signals:
+            interrupt()
+        assert signals.received == "interrupted"
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
     def test_the_clock_ends_what_runs_and_can_be_stopped(self) -> None:
         with Signals() as signals:
             signals.set_alarm(0.01)
@@ -70,6 +79,7 @@ class TestSignals:
                 time.sleep(10)
             signals.set_alarm(0.01)
             signals.set_alarm(None)
+            assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
             with signals.raised():
                 time.sleep(0.05)
             signals.set_alarm(0.01)

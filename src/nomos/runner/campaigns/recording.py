@@ -223,7 +223,7 @@ def restore(campaign: Campaign, found: Unfinished, rows: list[Row]) -> None:
     counts = asdict(result.counts)
     for totals in (campaign.totals, campaign.bugs.totals):
         for name in asdict(totals):
-            setattr(totals, name, counts.get(name, 0))  # some are counted since later
+            setattr(totals, name, counts[name])
     campaign.bugs.totals.crashed = sum(r.seen for r in rows if r.how == How.CRASHED)
     campaign.totals.crashed -= campaign.bugs.totals.crashed
     campaign.seconds_before = result.counts.seconds
