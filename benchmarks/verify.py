@@ -226,7 +226,7 @@ def described(result: Any) -> str:
     if result.violating is None or not result.cases:
         return str(result.reason)
     low, high = (100 * n / result.cases for n in result.violating)
-    apart = sum(len(near.features) for near in result.nearest.values())
+    apart = sum(len(near.changed) for near in result.nearest.values())
     near = "" if result.witness is None else f"; {apart} from a row"
     if result.is_exact:
         return f"exact: {low:.3g} % of {result.cases:.2e} cases{near}"
