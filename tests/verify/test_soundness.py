@@ -180,7 +180,7 @@ MUTANTS = {
         "",
     ),
     "`or` for `and` in an ensures": (
-        "question.conditions",
+        "question.linear",
         'if (word == "&&") == wanted:',
         'if (word == "&&") != wanted:',
     ),

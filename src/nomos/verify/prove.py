@@ -55,7 +55,7 @@ class ProofOptions:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Model:
+class Model:
     """A domain's function, and the structure that was compared with it."""
 
     structure: Trees | Layers
@@ -71,20 +71,13 @@ class Prover:
         self.data = data_rows(domain)
         assert domain.schema is not None
         self.space = whole(domain.schema)
-        self._models: dict[str, _Model] = {}
+        self._models: dict[str, Model] = {}
 
     def verify(self, program: Program, options: ProofOptions | None = None) -> Proof:
         """Prove one property; raises NotProvable for what no proof covers."""
         options = options or ProofOptions()
         started = time.monotonic()
-        assert self.domain.schema is not None
-        own = {"getFeat", "setFeat"} & set(dir(type(self.domain)))
-        if own:
-            raise NotProvable(f"the domain has a `{own.pop()}` of its own")
-        asked = question(program.spec, self.domain.schema, self.domain.verifies)
-        model = self._model(asked.function)
-        space = within(self.space, options.within) if options.within else self.space
-        check_exact(space, self.data.dtype)
+        asked, model, space = self.asked(program, options.within)
         attempt = _Attempt(asked, model, self.data, Engine(program), options)
         if options.radius is not None:
             proof = attempt.around(space, options.radius)
@@ -92,7 +85,19 @@ class Prover:
             proof = attempt.verify(space)
         return replace(proof, seconds=time.monotonic() - started)
 
-    def _model(self, function: str) -> _Model:
+    def asked(self, program: Program, part: str) -> tuple[Question, Model, Space]:
+        """Return what a spec asks, of which model, and for which inputs."""
+        assert self.domain.schema is not None
+        own = {"getFeat", "setFeat"} & set(dir(type(self.domain)))
+        if own:
+            raise NotProvable(f"the domain has a `{own.pop()}` of its own")
+        asked = question(program.spec, self.domain.schema, self.domain.verifies)
+        model = self._model(asked.function)
+        space = within(self.space, part) if part else self.space
+        check_exact(space, self.data.dtype)
+        return asked, model, space
+
+    def _model(self, function: str) -> Model:
         if function not in self._models:
             attribute = self.domain.verifies[function]
             model = getattr(self.domain, attribute, None)
@@ -106,7 +111,7 @@ class Prover:
                 structure = replace(structure, roundoff=SINGLE, link=link)
             ask = asker(self.domain, function)
             compared = compare(structure, ask, self.space, self.data, function)
-            self._models[function] = _Model(structure, ask, compared)
+            self._models[function] = Model(structure, ask, compared)
         return self._models[function]
 
 
@@ -134,7 +139,7 @@ class _Attempt:
     """One property, one model: what is tried on a space."""
 
     question: Question
-    model: _Model
+    model: Model
     data: Array
     engine: Engine
     options: ProofOptions
