@@ -17,10 +17,11 @@ from nomos.engine.program import Program
 from nomos.errors import NomosError
 from nomos.lang import core
 from nomos.results.describe import described
+from nomos.results.real_rows import RealRows
 from nomos.results.result import Bug, Certificate, Nearest, Proof, Scope
 from nomos.verify.engines.search import Deadline, Findings
 from nomos.verify.engines.settle import settle
-from nomos.verify.nearest import moved, neighbours
+from nomos.verify.nearest import moved
 from nomos.verify.question.cases import AskedCases, one_case, size_of
 from nomos.verify.question.formulas import Array
 from nomos.verify.question.space import Space, around, whole, within
@@ -151,7 +152,7 @@ class _Attempt:
         limits = Deadline(self.options.seconds, counting)
         cases = AskedCases(self.question, space, self.data.dtype, self.model.ask)
         sampled = self._sampled(cases, limits)
-        total, method = self._settled(space, limits)
+        total, method = self._settled(cases, limits)
         proof = Proof(
             verdict="open",
             scope="within" if self.options.within else "schema",
@@ -178,14 +179,13 @@ class _Attempt:
             return replace(proof, verdict="holds")
         return replace(proof, reason="the time is up")
 
-    def _settled(self, space: Space, limits: Deadline) -> tuple[Findings, str]:
+    def _settled(self, cases: AskedCases, limits: Deadline) -> tuple[Findings, str]:
         """Settle the parts of a question; returns what was found in all, and how."""
         total = Findings(0)
         methods: dict[str, None] = {}
-        for part in split(self.question, space, self.data.dtype):
-            found, method = settle(
-                part, space, self.data, self.model.structure, self.model.ask, limits
-            )
+        for part in split(self.question, cases.space, cases.dtype):
+            own = replace(cases, question=part)
+            found, method = settle(own, self.data, self.model.structure, limits)
             methods[method] = None
             total.total += found.total
             total.good += found.good
@@ -237,7 +237,8 @@ class _Attempt:
     ) -> tuple[Bug, dict[str, Nearest]]:
         """Move a violation towards the data, and run it alone on the real model."""
         for case in (moved(cases, example, self.data), example):
-            rows = tuple(self._row(cases, case, name) for name in self.question.inputs)
+            records = {n: cases.record(case, n) for n in self.question.inputs}
+            rows = tuple(tuple(record.tolist()) for record in records.values())
             draws = tuple(case[draw.atom] for draw in self.question.draws)
             choices = (*range(len(rows)), *draws)
             outcome = self.engine.replay(choices, rows)
@@ -253,17 +254,9 @@ class _Attempt:
                     outputs=outputs,
                     records=rows,
                 )
-                return witness, neighbours(cases, case, self.data)
+                real = RealRows(self.data, schema)
+                return witness, {n: real.nearest(r) for n, r in records.items()}
         raise NotProvable("a violation that was found is none when it is run alone")
-
-    def _row(
-        self, cases: AskedCases, case: dict[str, Any], name: str
-    ) -> tuple[float, ...]:
-        values = {
-            feature: np.array([case[f"{name}.{feature}"]])
-            for feature in cases.space.ranges
-        }
-        return tuple(cases.space.rows(values, 1, self.data.dtype)[0].tolist())
 
 
 def _together(found: Mapping[int, Proof]) -> Proof:

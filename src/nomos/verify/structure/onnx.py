@@ -11,7 +11,13 @@ from nomos.verify.question.symbolic import NotProvable
 from nomos.verify.structure.columns import Array, ModelColumns
 from nomos.verify.structure.layers import Layers
 from nomos.verify.structure.onnxfile import Graph, Node, read_graph
-from nomos.verify.structure.trees import SINGLE, Tree, Trees, check_trees
+from nomos.verify.structure.trees import (
+    SINGLE,
+    Tree,
+    Trees,
+    check_trees,
+    decision_of,
+)
 
 _AFTER = {"Softmax", "LogSoftmax", "Identity", "Cast", "ZipMap", "Normalizer"}
 _AFTER |= {"Reshape", "ArgMax", "ArrayFeatureExtractor"}
@@ -185,7 +191,7 @@ def _linear(node: Node, columns: ModelColumns) -> Layers:
         affine=(True,) * width,
         weights=(weights,),
         biases=(biases,),
-        decision="value" if is_value else "sign" if len(weights) == 1 else "argmax",
+        decision=decision_of(None if is_value else np.arange(2), len(weights)),
         roundoff=SINGLE,
         classes=np.array(labels) if labels else None,
     )
