@@ -65,7 +65,8 @@ class AskedCases:
     def record(self, case: dict[str, Any], name: str) -> Array:
         """Return the row of an input of one case."""
         own = {f: np.array([case[f"{name}.{f}"]]) for f in self.space.ranges}
-        return self.space.rows(own, 1, self.dtype)[0]
+        (row,) = self.space.rows(own, 1, self.dtype)
+        return np.asarray(row)
 
     def from_schema(self, rng: np.random.Generator, count: int) -> Atoms:
         """Draw cases with each feature drawn by itself."""
