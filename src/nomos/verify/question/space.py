@@ -165,6 +165,8 @@ def within(space: Space, text: str) -> Space:
         if not equals or name not in space.ranges:
             known = ", ".join(space.ranges)
             raise NomosError(f"--within: {part!r} is not FEATURE=RANGE of {known}")
+        if name in changes:
+            raise NomosError(f"--within: `{name}` is there twice")
         changes[name] = _within(space.ranges[name], wanted)
     return space.restricted(changes)
 
@@ -172,7 +174,7 @@ def within(space: Space, text: str) -> Space:
 def _within(one: FeatureRange, wanted: str) -> FeatureRange:
     name = one.feature.name
     if one.names is not None:
-        chosen = tuple(wanted.split("|"))
+        chosen = tuple(dict.fromkeys(wanted.split("|")))
         if unknown := [level for level in chosen if level not in one.names]:
             raise NomosError(f"--within: `{name}` has no level {unknown[0]!r}")
         return replace(one, names=chosen)
@@ -180,6 +182,8 @@ def _within(one: FeatureRange, wanted: str) -> FeatureRange:
     try:
         first = float(low) if low else one.low
         last = (float(high) if high else one.high) if dots else first
+        if math.isnan(first) or math.isnan(last):
+            raise ValueError
     except ValueError:
         raise NomosError(f"--within: {wanted!r} is no range LOW..HIGH") from None
     return _part(one, first, last)
