@@ -7,6 +7,7 @@ domain works with tensors; without it everything here is numpy.
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -133,7 +134,11 @@ def to_tensor(value: Any, device: str) -> Any:
         return value
     if device == "mps" and value.dtype == np.float64:
         value = value.astype(np.float32)  # it has no doubles
-    return torch.tensor(value, device=device)
+    if device == "cpu":
+        return torch.tensor(value)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # an array is read-only: it is copied at once
+        return torch.from_numpy(np.ascontiguousarray(value)).to(device)
 
 
 def places_on(tensor: Any, index: Array) -> Any:

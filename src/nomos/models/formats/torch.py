@@ -109,10 +109,9 @@ def _moved(module: Any, device: str, dtype: Any) -> Any:
 
 
 def _filled(torch: Any, rows: Any) -> Any:
-    """Fill batches up to 2**n or 3 * 2**n rows: each new size costs CUDA a new plan."""
-    whole = 1 << (len(rows) - 1).bit_length()
-    size = whole * 3 // 4 if len(rows) <= whole * 3 // 4 else whole
-    missing = size - len(rows)
+    """Fill batches up to 4, 5, 6 or 7 * 2**n rows: a new size costs CUDA a new plan."""
+    step = 1 << max(3, (len(rows) - 1).bit_length()) - 3
+    missing = -len(rows) % step
     if not missing or len(rows) > _LARGE_BATCH:
         return rows
     return torch.cat([rows, rows[-1:].expand(missing, *rows.shape[1:])])
