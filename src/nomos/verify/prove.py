@@ -56,7 +56,7 @@ class ProofOptions:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Model:
+class ComparedModel:
     """A domain's function, and the structure that was compared with it."""
 
     structure: Trees | Layers
@@ -72,7 +72,7 @@ class Prover:
         self.data = data_rows(domain)
         assert domain.schema is not None
         self.space = whole(domain.schema)
-        self._models: dict[str, Model] = {}
+        self._models: dict[str, ComparedModel] = {}
 
     def verify(self, program: Program, options: ProofOptions | None = None) -> Proof:
         """Prove one property; raises NotProvable for what no proof covers."""
@@ -86,7 +86,7 @@ class Prover:
             proof = attempt.verify(space)
         return replace(proof, seconds=time.monotonic() - started)
 
-    def asked(self, program: Program, part: str) -> tuple[Question, Model, Space]:
+    def asked(self, program: Program, part: str) -> tuple[Question, ComparedModel, Space]:
         """Return what a spec asks, of which model, and for which inputs."""
         assert self.domain.schema is not None
         own = {"getFeat", "setFeat"} & set(dir(type(self.domain)))
@@ -98,7 +98,7 @@ class Prover:
         check_exact(space, self.data.dtype)
         return asked, model, space
 
-    def _model(self, function: str) -> Model:
+    def _model(self, function: str) -> ComparedModel:
         if function not in self._models:
             attribute = self.domain.verifies[function]
             model = getattr(self.domain, attribute, None)
@@ -112,7 +112,7 @@ class Prover:
                 structure = replace(structure, roundoff=SINGLE, link=link)
             ask = asker(self.domain, function)
             compared = compare(structure, ask, self.space, self.data, function)
-            self._models[function] = Model(structure, ask, compared)
+            self._models[function] = ComparedModel(structure, ask, compared)
         return self._models[function]
 
 
@@ -140,7 +140,7 @@ class _Attempt:
     """One property, one model: what is tried on a space."""
 
     question: Question
-    model: Model
+    model: ComparedModel
     data: Array
     engine: Engine
     options: ProofOptions
