@@ -86,7 +86,9 @@ class Prover:
             proof = attempt.verify(space)
         return replace(proof, seconds=time.monotonic() - started)
 
-    def asked(self, program: Program, part: str) -> tuple[Question, ComparedModel, Space]:
+    def asked(
+        self, program: Program, part: str
+    ) -> tuple[Question, ComparedModel, Space]:
         """Return what a spec asks, of which model, and for which inputs."""
         assert self.domain.schema is not None
         own = {"getFeat", "setFeat"} & set(dir(type(self.domain)))
