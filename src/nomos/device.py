@@ -9,10 +9,10 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeGuard, get_args
+from typing import Any, Literal, TypeGuard, TypeVar, get_args
 
 import numpy as np
 
@@ -22,9 +22,8 @@ Array = np.ndarray[Any, Any]
 Precision = Literal["float32", "bfloat16", "float16"]
 _UNTOLD = 2**33  # bytes that are left, where a device does not tell
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
-_RESIDENT = (
-    4  # inputs stay on a device where they take at most this part of what is free
-)
+_RESIDENT = 4  # inputs stay on a device if they take at most this part of what is free
+_Held = TypeVar("_Held")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,24 +60,24 @@ def is_judging() -> bool:
 
 
 @contextmanager
-def placed(wanted: Placement) -> Iterator[None]:
+def during(variable: ContextVar[_Held], value: _Held) -> Iterator[None]:
+    """Let a variable have a value inside."""
+    before = variable.set(value)
+    try:
+        yield
+    finally:
+        variable.reset(before)
+
+
+def placed(wanted: Placement) -> AbstractContextManager[None]:
     """Load models on a device inside: what `--device` and `--dtype` do."""
     device, is_auto = resolved(wanted.device), wanted.device == "auto"
-    before = _placed.set(replace(wanted, device=device, is_auto=is_auto))
-    try:
-        yield
-    finally:
-        _placed.reset(before)
+    return during(_placed, replace(wanted, device=device, is_auto=is_auto))
 
 
-@contextmanager
-def judging() -> Iterator[None]:
+def judging() -> AbstractContextManager[None]:
     """Let networks answer at float32 inside."""
-    before = _judging.set(True)
-    try:
-        yield
-    finally:
-        _judging.reset(before)
+    return during(_judging, True)
 
 
 def resolved(device: str) -> str:

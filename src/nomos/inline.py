@@ -14,12 +14,11 @@ from nomos import api
 from nomos.diagnostics import Source
 from nomos.domain.domain import Domain, offer_of
 from nomos.domain.find import Imported
-from nomos.domain.functions import batched
+from nomos.domain.functions import batched, check_takes_many
 from nomos.domain.reading.csvfile import quoted
 from nomos.domain.reading.table import Table, read_table
-from nomos.domain.single import check_takes_many
 from nomos.errors import NomosError
-from nomos.lang.checking.check import check_parsed
+from nomos.lang.checking.check import check
 from nomos.lang.checking.declarations import Value
 from nomos.lang.reading.parse import parse
 from nomos.report.notebook import ShownResult
@@ -172,7 +171,7 @@ def _job(
     source = Source(f"{text.name}.nom", text.text)
     parsed = parse(source)
     libraries, offer = read_libraries(parsed.spec, folder), offer_of(domain)
-    checked = check_parsed(source, parsed, text.name, offer, libraries=libraries)
+    checked = check(source, text.name, offer, parsed=parsed, libraries=libraries)
     path = Path(source.name)
     loaded = LoadedSpec(path, checked, Imported(domain, {}, {}))
     loaded.runnable()

@@ -189,7 +189,6 @@ class Tale:
 
     cases: list[Told]
     discards: Counter[str]
-    raised: bool = False  # in some case, also where it is violated all the same
 
 
 def program_of(
@@ -207,7 +206,7 @@ def program_of(
 def told_alone(program: Program, count: int, seed: int = 0) -> Tale:
     """Run cases one by one: the plain meaning of a spec."""
     alone, stream = Alone(program), Stream(seed, program.spec.name)
-    cases, discards, raised = [], Counter(), False
+    cases, discards = [], Counter()
     for number in range(count):
         outcome = alone.run(RandomCases(stream, number, 1).alone(0))
         spent = outcome.accepted and outcome.verdict is not Verdict.DISCARDED
@@ -218,9 +217,8 @@ def told_alone(program: Program, count: int, seed: int = 0) -> Tale:
             why = outcome.why
         if outcome.verdict is Verdict.DISCARDED:
             discards[outcome.why] += 1
-        raised = raised or bool(outcome.traceback)
         cases.append(Told(outcome.verdict, spent, outcome.calls, choices, why))
-    return Tale(cases, discards, raised)
+    return Tale(cases, discards)
 
 
 class Recorder:

@@ -50,8 +50,7 @@ class Outcome:
 
     `why` is the failed `ensures`, the reason of a discard, or the error; `values` are
     the inputs, vars and outputs of a violated case; `accepted` says that the case got
-    past `requires`; `traceback` is that of a crash, or of an `ensures` that could not
-    be evaluated after another one had failed.
+    past `requires`; `traceback` is that of a crash.
     """
 
     verdict: Verdict
@@ -110,22 +109,19 @@ class Case(Running):
         """Return the verdict, given how the case ended."""
         listen(None)
         choices = tuple(self.draws.choices)
-        if self.failures:
-            return self._violated(choices, error)
+        # A discard after an `ensures` has failed comes too late; a crash does not.
+        if self.failures and (error is None or isinstance(error, Discard)):
+            return self._violated(choices)
         verdict, why, shown = Verdict.PASSED, "", ""
         if isinstance(error, Discard):
             verdict, why = Verdict.DISCARDED, reason(error, self.program.spec.source)
         elif error is not None:
             why = f"{type(error).__name__}: {_text(error)}".strip().removesuffix(":")
-            verdict, shown = Verdict.CRASHED, self._shown(error)
+            shown = format_traceback(error, self.program.spec.source.name)
+            verdict = Verdict.CRASHED
         return Outcome(verdict, choices, self.accepted, why, {}, shown, self.calls)
 
-    def _shown(self, error: BaseException) -> str:
-        return format_traceback(error, self.program.spec.source.name)
-
-    def _violated(
-        self, choices: tuple[int, ...], later: BaseException | None
-    ) -> Outcome:
+    def _violated(self, choices: tuple[int, ...]) -> Outcome:
         ensures = self.program.spec.ensures
         return Outcome(
             Verdict.VIOLATED,
@@ -133,7 +129,6 @@ class Case(Running):
             accepted=True,
             why=self.failures[0],
             values=dict(self.values),
-            traceback="" if later is None else self._shown(later),
             calls=self.calls,
             failed=sum(
                 1 << n for n, e in enumerate(ensures) if e.text in self.failures

@@ -368,7 +368,8 @@ class Driver:
                 Stop,
                 Exception,
             ) as error:  # whatever it is, the result is worth more
-                self.warn(f"{result.name}: its bugs are not grouped: {error}")
+                why = str(error) or "the time is over"
+                self.warn(f"{result.name}: its bugs are not grouped: {why}")
         return result
 
     def _sent(self, job: Job) -> Job:

@@ -167,7 +167,7 @@ class Bugs:
         self, new: Violations, how: Array, first: int, alone: list[int]
     ) -> None:
         """Count the violations that were run again in a batch, and keep some."""
-        others = np.delete(np.arange(len(how)), [n for n in alone if n < len(how)])
+        others = np.delete(np.arange(len(how)), alone)
         if self.is_stored or self.known:
             for number in others.tolist():
                 self._note(new, number, first, How(how[number]), None)

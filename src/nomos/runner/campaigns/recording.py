@@ -51,7 +51,7 @@ class Recording:
         with self._or_without("this campaign is not stored"):
             campaign.bugs.known = load_known(self._folder, campaign.subject.spec)
             if campaign.options.resume:
-                if self._go_on():
+                if self._go_on(retry=retry):
                     return
                 spec = campaign.subject.spec
                 self.warn(f"{spec}: there is nothing to resume, so it starts anew")
@@ -60,10 +60,16 @@ class Recording:
             self._retries = retry
 
     def retry(self, confirm: Confirm) -> None:
-        """Try the open bugs that earlier campaigns recorded, where that is due."""
+        """Try the open bugs that earlier campaigns recorded, where that is due.
+
+        What became of them is written at once, for a campaign that goes on later.
+        """
         if self._id is not None and self._retries:
             with self._or_without("this campaign is not stored"):
-                self.campaign.recorded = self._retry(self._id, confirm)
+                self.campaign.recorded = recorded = self._retry(self._id, confirm)
+                for bug in recorded.fixed:
+                    self.store.mark(bug, "fixed")
+                self._write(self.campaign.result(), finished=False)
 
     @property
     def _folder(self) -> Any:
@@ -79,7 +85,7 @@ class Recording:
             self._id, self.campaign.bugs.is_stored = None, False
             self.campaign.bugs.unsaved.clear()
 
-    def _go_on(self) -> bool:
+    def _go_on(self, *, retry: bool) -> bool:
         """Take up the same campaign where it was killed; False where there is none."""
         campaign = self.campaign
         found = self.store.unfinished(
@@ -98,11 +104,12 @@ class Recording:
             )
         campaign.bugs.is_stored = True
         self._id = found.id
+        self._retries = retry and not found.state  # it had not come to them
         restore(campaign, found, self.store.rows(found.id))
         return True
 
     def _retry(self, id: int, confirm: Confirm) -> Recorded:
-        """Run recorded bugs alone; mark those that are gone."""
+        """Run recorded bugs alone; tell which are gone."""
         subject = self.campaign.subject
         records = self.store.bugs(
             spec=subject.spec,
@@ -134,7 +141,6 @@ class Recording:
                 # A case that crashes, or that cannot be drawn any more, says nothing.
                 if outcome.verdict in (Verdict.PASSED, Verdict.DISCARDED):
                     fixed.append(record.bug.id)
-                    self.store.mark(record.bug.id, "fixed")
         return Recorded(tried, tuple(fixed), still, new)
 
     def progress(self) -> None:
