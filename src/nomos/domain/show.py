@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -82,10 +83,11 @@ def shown(
 ) -> Shown | None:
     """Return how a record is shown; None for what is no record but a plain value."""
     own = getattr(domain, "show", None)
-    if own is not None:
+    if own is not None and not isinstance(record, Number | np.generic):
         given = own(record)
         if isinstance(given, Shown):
             return given
+        record = given if isinstance(given, np.ndarray) else record
     if isinstance(record, np.ndarray):
         return _array(record, schema)
     if isinstance(record, str):
