@@ -54,7 +54,7 @@ class Margins:
     def of(self, cases: MadeCases) -> Array:
         """Return margin and trend of each case; NaN where it was discarded."""
         program = self._program.with_inputs(cases.made.rows)
-        chunk = Chunk(program, cases.draws(), cases.count)
+        chunk = Chunk(program, cases)
         columns = Columns(chunk, Answers(0))
         signals = np.full((2, cases.count), np.nan)
         with np.errstate(all="ignore"):

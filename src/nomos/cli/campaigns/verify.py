@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,9 +21,11 @@ from nomos.cli.options import (
     settings_option,
 )
 from nomos.cli.output import STDOUT, own_stdout
+from nomos.errors import NomosError
 
 if TYPE_CHECKING:
     from nomos.results.result import Result
+    from nomos.runner.live import Reopened
 
 
 @click.command()
@@ -61,6 +64,13 @@ if TYPE_CHECKING:
     click.Choice(["violated", "open"]),
     default="violated",
 )
+@click.option(
+    "--export",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Prove nothing: write each property for other verifiers, as a network of all "
+    "calls (ONNX) and what breaks it (VNN-LIB 2).",
+)
 @keeping_options
 @report_options
 def command(specs: tuple[str, ...], **options: Any) -> None:
@@ -88,6 +98,9 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     if options["model"] is not None:
         settings["model"] = options["model"]
     root = project_root(paths[0])
+    if options["export"] is not None:
+        jobs = api.live_jobs(loaded.values(), settings, root)
+        _export(dict(zip(paths, jobs, strict=True)), options)
     run = Run()
     with own_stdout(STDOUT in options.values()) as output:
         store = keeping_store(root, options, _warn)
@@ -104,6 +117,22 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     statuses = {status_of(result, options["fail_on"]) for result in run.results}
     # A violation is told before what is open: it is certain.
     sys.exit(1 if 1 in statuses else 3 if output.has_failed else max(statuses))
+
+
+def _export(jobs: dict[Path, Reopened], options: dict[str, Any]) -> None:
+    """Write properties for other verifiers; the status is 3 where one cannot be."""
+    if options["around"]:
+        raise click.UsageError("--export goes with the whole schema or --within")
+    proofs = api.proofs(_limits(options), None, _warn)
+    failed = False
+    for spec, live in jobs.items():
+        try:
+            for path in proofs.export(live, options["export"]):
+                click.echo(f"wrote {path}")
+        except NomosError as error:
+            failed = True
+            click.echo(f"{spec.name}: not exported: {error}", err=True)
+    sys.exit(3 if failed else 0)
 
 
 def status_of(result: Result, fail_on: str) -> int:

@@ -11,7 +11,7 @@ import click
 from nomos import api
 from nomos.cli.options import flag
 from nomos.cli.specs.check import show
-from nomos.diagnostics import Source, Span, mistakes
+from nomos.diagnostics import Code, Source, Span
 from nomos.errors import SpecError
 from nomos.files import write_whole
 from nomos.lang.writing.format import format_spec
@@ -59,7 +59,7 @@ def _format(path: Path) -> tuple[Source, str | None]:
     """Return a spec and its canonical text; None, and its mistakes shown, if it has none."""
     source, not_text = read_source(path)
     if not_text is not None:
-        show(source, [mistakes.not_utf8(Span(0, 1), not_text)])
+        show(source, [Code.NOT_UTF8.at(Span(0, 1), reason=not_text)])
         return source, None
     try:
         return source, format_spec(source)

@@ -19,7 +19,7 @@ from nomos.engine.cases import Cases, ListedCases, RandomCases
 from nomos.engine.choices import Stream
 from nomos.engine.engine import Engine, Limits
 from nomos.engine.program import Program, equal
-from nomos.engine.space import listed_cases, space_within
+from nomos.engine.space import listed_cases
 from nomos.errors import NomosError
 from nomos.lang import core
 from nomos.results.result import Result
@@ -175,7 +175,7 @@ class Bench:
     def _counted(self, one: Property, seed: int, budget: int) -> Share:
         engine = self.engines[one.name]
         engine.forget()
-        listed = space_within(engine.program, budget)
+        listed = engine.space_within(budget)
         parts: Iterable[Cases] = (
             RandomCases(Stream(seed, one.name), first, _CHUNK)
             for first in range(0, _MOST_DRAWN * budget, _CHUNK)
