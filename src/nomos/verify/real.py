@@ -87,12 +87,12 @@ def compare(
             f"the model does not take the rows of the schema: {reason(error)}"
         ) from error
     said, own = ask(rows), answers(scores, model.decision, model.classes)
-    error = _error(model, rows)
+    rounding = _error(model, rows)
     if model.decision == "value":
         size = np.abs(scores[:, 0]) + 1
-        differ = np.abs(said.astype(float) - own) > 2 * error[0] + 1e-9 * size
+        differ = np.abs(said.astype(float) - own) > 2 * rounding[0] + 1e-9 * size
     else:
-        differ = (said != own) & (_margin(scores) > 2 * error.max())
+        differ = (said != own) & (_margin(scores) > 2 * rounding.max())
     if differ.any():
         row = int(np.argmax(differ))
         raise NotProvable(
