@@ -206,6 +206,9 @@ def test_too_many_discards_end_a_campaign_and_say_why(
 
 def test_a_campaign_of_discards_alone_says_so() -> None:
     one = campaign()
+    take(one, "d")
+    assert "100% of the discards are due to `r > 0`" in one.result().problem
+    one = campaign()
     take(one, "ddd")
     assert "only 0 of 3 cases" in one.result().problem
     assert "67% of the discards are due to `r > 0`" in one.result().problem
