@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from casestudies.census.collecting import Collecting
 from casestudies.census.rivals import Aequitas, ExpGA
 from nomos import api
 from nomos.results.result import Result
@@ -27,6 +26,7 @@ from nomos.runner.campaigns.planning import Planned, generations
 from nomos.runner.driver import Driver
 from nomos.runner.jobs import Job, Prepared, Preparing
 from nomos.runner.options import Budget, Options
+from nomos.search.collecting import Collecting
 from nomos.search.guided import Guided
 from nomos.search.making import Making
 from nomos.search.mutation import Mutated, Uniform
@@ -61,7 +61,7 @@ def searched(one: Prepared, how: Any, seed: int, calls: int) -> tuple[Result, fl
     )
 
     def planning(options: Any, about: Any, seed: int, ask: Any, warn: Any) -> Planned:
-        return Planned(generations(options, about, seed, how(ask("material"))))
+        return Planned(generations(options, about, seed, how(ask("material", how is not Collecting))))
 
     driver.planning = planning  # type: ignore[method-assign]  # one of ours
     began = time.process_time()

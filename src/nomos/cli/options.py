@@ -122,12 +122,13 @@ _CAMPAIGN = (
     ),
     click.option(
         "--search",
-        type=click.Choice(["auto", "random", "exhaustive", "guided"]),
+        type=click.Choice(["auto", "random", "exhaustive", "guided", "collecting"]),
         default="auto",
         show_default=True,
         help="auto: every case where the budget covers them all (without --budget:"
         " 100,000), else at random."
-        " guided: made inputs, towards what the model's scores say is near a violation.",
+        " guided: made inputs, towards what the model's scores say is near a violation."
+        " collecting: made inputs around violations, as many different ones as can be had.",
     ),
     click.option(
         "--way",

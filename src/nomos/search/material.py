@@ -51,10 +51,12 @@ def margins_of(program: Program) -> tuple[Margins | None, str]:
         return None, str(error)
 
 
-def material_of(program: Program, encoding: Encoding, unguided: str) -> Material:
+def material_of(
+    program: Program, encoding: Encoding, unguided: str, with_cuts: bool
+) -> Material:
     """Return what a search has to know."""
     inputs = len(program.spec.inputs)
-    cuts = _cuts(program.domain, encoding)
+    cuts = _cuts(program.domain, encoding) if with_cuts else None
     return Material(
         low=np.tile(encoding.low, inputs),
         high=np.tile(encoding.high, inputs),

@@ -18,10 +18,17 @@ class Generations(Plan):
     """Says which generation comes next; where the search learns, one at a time."""
 
     def __init__(
-        self, strategy: Strategy, *, seed: int, name: str, batch: int | None
+        self,
+        strategy: Strategy,
+        search: str,
+        *,
+        seed: int,
+        name: str,
+        batch: int | None,
     ) -> None:
         super().__init__(next_first=0, total=None, batch=batch)
         self.strategy = strategy
+        self._search, self._learns = search, strategy.learns != "nothing"
         self._seed, self._name = seed, name
         self._waits = False
         self._parts: list[Judged] = []  # of the generation that is merged
@@ -29,7 +36,7 @@ class Generations(Plan):
     @property
     def search(self) -> str:
         """How cases are chosen."""
-        return "guided" if self.strategy.learns else "mutated"
+        return self._search if self._learns else "mutated"
 
     @property
     def scope(self) -> Scope:
@@ -56,15 +63,15 @@ class Generations(Plan):
             len(cases),
             made=cases,
             batch=self.batch,
-            signals=self.strategy.learns,
+            signals=self.strategy.learns == "margins",
         )
         self.next_first += len(cases)
-        self._waits = self.strategy.learns
+        self._waits = self._learns
         return planned
 
     def learn(self, asked: Range, parts: Sequence[Judged]) -> None:
         """Learn from a generation, when all of it is there."""
-        if not self.strategy.learns or asked.made is None:
+        if not self._learns or asked.made is None:
             return
         self._parts += parts
         if sum(map(len, self._parts)) == asked.count:
