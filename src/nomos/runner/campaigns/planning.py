@@ -32,7 +32,12 @@ def planned_for(
 ) -> Planned:
     """Choose a search; `ask` lets a worker say something of the job."""
     if options.makes_inputs:
-        chosen = _strategy(options, ask("material", options.search == "guided"), about.subject.spec, warn)
+        chosen = _strategy(
+            options,
+            ask("material", options.search == "guided"),
+            about.subject.spec,
+            warn,
+        )
         return Planned(generations(options, about, seed, chosen))
     space = about_space = None
     if options.search == "exhaustive":
