@@ -13,6 +13,7 @@ from nomos.search.strategy import Learns, Material, Proposal, Told, joined
 Array = np.ndarray[Any, Any]
 _FRESH = 0.02  # of the cases of a generation
 _KEPT = 5000  # found cases that are stepped from
+_LARGEST = 4000  # cases of a generation: as many as were found
 _CHANGES = 2  # features of a case; one alone leads to the same cases again and again
 _STEP = 0.01  # of a feature's range
 _SHARPNESS = 8  # how much more often a way is taken that left more cases violations
@@ -30,7 +31,7 @@ class Collecting:
     """
 
     material: Material
-    size: int = 4000
+    size: int = 250
     learns: Learns = "verdicts"
     found: Proposal | None = None
     hits: Array = field(default_factory=lambda: np.empty(0))
@@ -46,11 +47,12 @@ class Collecting:
         fresh = Mutated(self.material)
         if self.found is None:
             return fresh.some(rng, self.size)
-        count = int(self.size * (1 - _FRESH))
+        size = min(max(self.size, len(self.found)), _LARGEST)
+        count = int(size * (1 - _FRESH))
         start = self.found.take(rng.integers(0, len(self.found), count))
         self.ways = self._chosen(rng, count)
         stepped = Proposal(self._stepped(rng, start.values), start.words, start.origins)
-        return joined([stepped, fresh.some(rng, self.size - count)])
+        return joined([stepped, fresh.some(rng, size - count)])
 
     def _chosen(self, rng: np.random.Generator, count: int) -> Array:
         """Choose ways to change cases: by what came of them, and where they lead."""

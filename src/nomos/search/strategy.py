@@ -104,7 +104,7 @@ class Told:
 class Strategy(Protocol):
     """A way to search."""
 
-    size: int  # cases of a generation
+    size: int  # cases of a generation, at least; always as many if nothing is learned
     learns: Learns  # if anything, the next generation waits for it
 
     def propose(self, rng: np.random.Generator) -> Proposal:

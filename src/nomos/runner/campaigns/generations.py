@@ -50,6 +50,8 @@ class Generations(Plan):
 
     def can_resume(self, next_case: int) -> bool:
         """Tell whether a case is the first of its generation."""
+        if self._learns:
+            return next_case == self.next_first
         return next_case % self.strategy.size == 0
 
     def next(self, wanted: float, cases_per_input: float) -> Range | None:
