@@ -12,8 +12,9 @@ from tests.runner.driving import drive, outcome, run
 from tests.runner.test_resuming import comparable, run_stored
 
 SEARCHES: dict[str, dict[str, Any]] = {
-    "guided": {"search": "guided"},
-    "mutated": {"inputs": "mutated"},
+    "guided": {"search": "guided", "shrink": False},
+    "mutated": {"inputs": "mutated", "shrink": False},
+    "collecting": {"search": "collecting", "shrink": False},
 }
 SPECS = ("income", "pairs", "loops")
 
@@ -56,7 +57,7 @@ def test_killed_again_and_again_it_comes_to_the_same(
     search: str,
     crashes: bool,
 ) -> None:
-    loans = loans if search == "guided" else loans.with_stem("pairs")
+    loans = loans if search == "guided" else loans.with_stem("pairs")  # it has some
     monkeypatch.setattr("nomos.runner.campaigns.recording._CHECKPOINT_S", 0.0)
     options = {**SEARCHES[search], "cases": 5000, "crashes": 5000}
     options["settings"] = {"fault": "raise"} if crashes else {}

@@ -65,10 +65,12 @@ class Explained:
 def request_of(result: Result, sample: Sample, options: Options) -> Request | None:
     """Return what is to be explained; None where nothing is.
 
-    A campaign that stops at the first bug has no sample to find rules on.
+    A campaign that stops at the first bug has no sample to find rules on, and cases
+    that a search made are no sample of anything.
     """
-    groups, shrink = options.groups and not options.budget.until_bug, options.shrink
-    if not (groups or shrink) or result.search not in ("random", "exhaustive"):
+    groups = options.groups and not options.budget.until_bug
+    groups, shrink = groups and result.scope in ("sample", "inputs"), options.shrink
+    if not (groups or shrink):
         return None
     bugs = with_values(result.bugs)
     if result.verdict != "violated" or result.problem or not bugs:
@@ -172,7 +174,17 @@ def _shrink(
             break
         bug = by_id[id]
         most = min(MOST_TRIED, left - shrinker.tried)
-        smaller = shrinker.shrink(bug.choices, bug.failures[0], most)
+        smaller = _smaller(shrinker, bug, most)
         if smaller is not None:
             found[id] = smaller
     return found
+
+
+def _smaller(shrinker: Shrinker, bug: Bug, most: int) -> Shrunk | None:
+    failed = bug.failures[0]
+    if not bug.records:
+        return shrinker.shrink(bug.choices, failed, most)
+    records = np.array(bug.records, dtype=shrinker.program.source.dtype)
+    rows = [one.row for one in bug.nearest]
+    draws = bug.choices[len(records) :]
+    return shrinker.shrink_records(list(records), rows, draws, failed, most)
