@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import reduce
 from itertools import combinations, product
 from math import comb, prod
 from typing import Any
@@ -43,50 +42,83 @@ def cells_of(trees: Trees, feature: int, values: Array) -> Cells:
     return Cells(values[first], counts)
 
 
-class Grid:
-    """The sums of trees for all cells of the `inner` features, given the others."""
+Leaf = tuple[dict[int, Array], float]  # allowed cells by the feature, and the value
 
-    def __init__(self, trees: Trees, cells: Sequence[Cells], inner: Sequence[int]):
-        self.trees, self.cells, self.inner = trees, cells, list(inner)
-        self.shape = tuple(len(cells[f].values) for f in inner)
-        leaves = [leaf for tree in trees.trees for leaf in _leaves(tree, cells)]
-        groups: dict[tuple[int, ...], list[tuple[dict[int, Array], float]]] = {}
-        for allowed, value in leaves:
-            own = tuple(f for f in self.inner if f in allowed)
-            groups.setdefault(own, []).append((allowed, value))
+
+class Tables:
+    """What leaves add to the sums of all cells of the `inner` features."""
+
+    def __init__(self, leaves: Sequence[Leaf], inner: Sequence[int], *more: Any):
+        self.inner = inner
+        groups: dict[tuple[int, ...], list[Leaf]] = {}
+        for leaf in leaves:
+            groups.setdefault(tuple(f for f in inner if f in leaf[0]), []).append(leaf)
         self._groups = [
-            (group, np.stack([self._table(*leaf) for leaf in group]))
+            (
+                [allowed for allowed, _ in group],
+                np.stack([*map(self._table, group)]).astype(np.float32),
+            )
             for group in groups.values()
         ]
-        constant = (1,) * len(self.inner)
-        self._order = _order([t[0].shape for _, t in self._groups] + [constant])
+        shapes = [stacked[0].shape for _, stacked in self._groups]
+        self._order = _order([*shapes, *more])
 
-    def _table(self, allowed: dict[int, Array], value: float) -> Array:
+    def _table(self, leaf: Leaf) -> Array:
         """Return what a leaf adds to cells; features that it does not ask have size 1."""
-        table = np.array(value)
+        table = np.array(leaf[1])
         for feature in self.inner:
-            table = table[..., None] * allowed.get(feature, np.ones(1))
+            table = table[..., None] * leaf[0].get(feature, np.ones(1))
         return table
 
-    def sums(self, given: dict[int, int]) -> Array:
-        """Return the sums of all cells, for one cell of each other feature."""
+    def sums(self, given: dict[int, int], more: Array) -> Array:
+        """Return the sums for one cell of each other feature, and of what is added."""
         tables = []
         for group, stacked in self._groups:
             alive = [
                 all(own[given[f]] for f, own in allowed.items() if f in given)
-                for allowed, _ in group
+                for allowed in group
             ]
-            tables.append(np.tensordot(np.array(alive, float), stacked, 1))
-        tables.append(np.full((1,) * len(self.shape), float(self.trees.base[0])))
+            tables.append(np.tensordot(np.array(alive, np.float32), stacked, 1))
+        tables.append(more)
         for a, b in self._order:
             tables.append(tables[a] + tables[b])
-        return np.broadcast_to(tables[-1], self.shape)
+        return tables[-1]
+
+
+class Grid:
+    """The answers for all cells of the `inner` features, and of the `here` features."""
+
+    def __init__(
+        self, trees: Trees, cells: Sequence[Cells], here: list[int], inner: list[int]
+    ) -> None:
+        self.trees, self.cells, self.here, self.inner = trees, cells, here, inner
+        shape = tuple(len(cells[f].values) for f in inner)
+        self._shape, self._one = shape, (1,) * len(shape)
+        leaves = [leaf for tree in trees.trees for leaf in _leaves(tree, cells)]
+        asked = [any(f in here for f in allowed) for allowed, _ in leaves]
+        common = [
+            leaf for leaf, is_here in zip(leaves, asked, strict=True) if not is_here
+        ]
+        own = [leaf for leaf, is_here in zip(leaves, asked, strict=True) if is_here]
+        self._common = Tables(common, inner, self._one)
+        self._own = Tables(own, inner, shape)
 
     def answers(self, given: dict[int, int], ask: Ask) -> Array:
-        """Return which cells are answered by 1; those near 0 as the model says."""
-        sums, error = self.sums(given), float(self.trees.error[0])
-        answers: Array = sums > 0
-        if np.count_nonzero(sums > error) != np.count_nonzero(sums > -error):
+        """Return which cells are answered by 1, for one cell of each other feature."""
+        base = np.full(self._one, self.trees.base[0], np.float32)
+        common = np.broadcast_to(self._common.sums(given, base), self._shape)
+        sizes = [len(self.cells[f].values) for f in self.here]
+        answers = np.empty((*sizes, *self._shape), bool)
+        for some in np.ndindex(*sizes):
+            both = given | dict(zip(self.here, some, strict=True))
+            answers[some] = self._decided(self._own.sums(both, common), both, ask)
+        return answers
+
+    def _decided(self, sums: Array, given: dict[int, int], ask: Ask) -> Array:
+        """Return which sums are positive; of those near 0, what the model says."""
+        error = 2 * float(self.trees.error[0])  # of these sums, and of the library's
+        answers: Array = sums > error
+        if np.count_nonzero(answers) != np.count_nonzero(sums > -error):
             near = np.nonzero(np.abs(sums) <= error)
             rows = np.empty((len(near[0]), len(self.cells)), dtype=np.float32)
             for feature, place in given.items():
@@ -97,9 +129,7 @@ class Grid:
         return answers
 
 
-def _leaves(
-    tree: Tree, cells: Sequence[Cells]
-) -> Iterator[tuple[dict[int, Array], float]]:
+def _leaves(tree: Tree, cells: Sequence[Cells]) -> Iterator[Leaf]:
     """Yield each leaf: which cells of which features lead there, and its value."""
     todo: list[tuple[int, dict[int, Array]]] = [(0, {})]
     while todo:
@@ -139,23 +169,19 @@ def shares(
 ) -> dict[int, Fraction]:
     """Return, for each protected feature, the share of pairs with another decision.
 
-    A pair is two rows that differ in that feature alone. Counts stay whole: none is as
-    large as 2**53 before it becomes a Python number.
+    A pair is two rows that differ in that feature alone.
     """
-    grid = Grid(trees, cells, inner)
-    here = [f for f in protected if f not in inner]
+    here, inner = [f for f in protected if f not in inner], list(inner)
+    grid = Grid(trees, cells, here, inner)
     outer = [f for f in range(len(cells)) if f not in (*inner, *here)]
     found = dict.fromkeys(protected, 0)
     for places in product(*(range(len(cells[f].values)) for f in outer)):
         given = dict(zip(outer, places, strict=True))
         weight = prod(int(cells[f].counts[p]) for f, p in given.items())
-        answers = np.empty((*(len(cells[f].values) for f in here), *grid.shape), bool)
-        for some in np.ndindex(answers.shape[: len(here)]):
-            both = given | dict(zip(here, some, strict=True))
-            answers[some] = grid.answers(both, ask)
-        axes = [*here, *inner]
+        answers = grid.answers(given, ask)
         for feature in protected:
-            found[feature] += weight * _differing(answers, axes, cells, feature)
+            different = _differing(answers, [*here, *inner], cells, feature)
+            found[feature] += weight * different
     sizes = [int(one.counts.sum()) for one in cells]
     return {
         f: Fraction(count, comb(sizes[f], 2) * prod(sizes) // sizes[f])
@@ -169,10 +195,13 @@ def _differing(
     """Count pairs of rows that differ in one feature and get different answers."""
     counts = cells[feature].counts
     by_value = np.moveaxis(answers, axes.index(feature), 0)
-    ones = sum(
-        np.multiply(one, count, dtype=np.int32)
-        for one, count in zip(by_value, counts.tolist(), strict=True)
-    )
-    pairs: Array = ones * (int(counts.sum()) - ones)
-    others = [cells[f].counts.astype(float) for f in axes if f != feature]
-    return int(reduce(lambda table, one: table @ one, reversed(others), pairs))
+    ones = np.zeros(by_value.shape[1:], dtype=np.int16)
+    for one, count in zip(by_value, counts.tolist(), strict=True):
+        ones += np.multiply(one, count, dtype=np.int16)
+    size = int(counts.sum())
+    both = np.nonzero((ones > 0) & (ones < size))  # cells with 0 and 1 among the values
+    weights = ones[both].astype(np.int64)
+    weights *= size - weights
+    for places, other in zip(both, (f for f in axes if f != feature), strict=True):
+        weights *= cells[other].counts[places]
+    return int(weights.sum())

@@ -74,7 +74,8 @@ def searched(one: Prepared, how: Any, seed: int, calls: int) -> tuple[Result, fl
     """Search with so many calls; return what was found, and the seconds of CPU."""
     search: Any = "collecting" if how is Collecting else "guided"
     budget = Budget(cases=10**9, calls=calls)
-    driver = Driver(HERE.parents[1], Options(budget=budget, search=search, confirm=30))
+    options = Options(budget=budget, search=search, confirm=30, shrink=False)
+    driver = Driver(HERE.parents[1], options)
 
     def planning(options: Any, about: Any, seed: int, ask: Any, warn: Any) -> Planned:
         material = ask("material", search == "guided")
