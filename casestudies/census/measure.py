@@ -141,7 +141,7 @@ def measure(spec: str, model: str, seed: int, calls: int) -> dict[str, Any]:
     (people,) = Driver(HERE.parents[1], options).run([job], [0]).results
     anywhere = searched(one, Uniform, seed, 200_000)[0].counts
     share = clopper_pearson(anywhere.violations, anywhere.judged)
-    found = {
+    found: dict[str, Any] = {
         "people": [people.counts.violations, people.counts.judged],
         "schema": [share.low, share.high],
         "searches": {},

@@ -168,6 +168,7 @@ def test_what_cannot_be_made_is_told(
     [
         {"search": "exhaustive", "inputs": "mutated"},
         {"search": "guided", "inputs": "data"},
+        {"search": "collecting", "inputs": "data"},
     ],
 )
 def test_options_that_exclude_each_other(loans: Path, options: Any) -> None:
