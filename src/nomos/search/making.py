@@ -10,6 +10,7 @@ import numpy as np
 from nomos.engine.cases import MadeCases, MadeInputs, Records
 from nomos.engine.program import Program
 from nomos.errors import OF_THE_CASE, NomosError
+from nomos.results.real_rows import RealRows
 from nomos.results.result import Nearest
 from nomos.search.margins import Margins
 from nomos.search.material import encoding_of, margins_of, material_of
@@ -24,6 +25,7 @@ class Making:
     def __init__(self, program: Program) -> None:
         self._program = program
         self._encoding = encoding_of(program)
+        self._real = RealRows(self._program.source, self._encoding.schema)
 
     @cached_property
     def _margins(self) -> tuple[Margins | None, str]:
@@ -65,4 +67,4 @@ class Making:
     def nearest(self, records: Records) -> tuple[Nearest, ...]:
         """Return how far records are from the data."""
         rows = np.array(records, dtype=self._encoding.dtype)
-        return tuple(Nearest(*self._encoding.nearest(row)) for row in rows)
+        return tuple(self._real.nearest(row) for row in rows)
