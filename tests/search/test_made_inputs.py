@@ -28,7 +28,7 @@ def making(path: Path) -> Making:
     return Making(worker.prepared(Job(path)).engine.program)
 
 
-@pytest.mark.parametrize("name", ["uniform", "mutated", "guided"])
+@pytest.mark.parametrize("name", ["uniform", "mutated", "guided", "collecting"])
 def test_made_rows_are_rows_of_the_schema(loans: Path, name: str) -> None:
     made = making(loans)
     schema = made._encoding.schema
@@ -92,6 +92,27 @@ def test_a_made_bug_is_stored_with_its_records_and_run_again(
     assert again.results[0].recorded.still > 0
 
 
+def test_a_made_bug_is_made_smaller(loans: Path, tmp_path: Path) -> None:
+    with Store.open(tmp_path / ".nomos") as store:
+        drive([loans], search="guided", cases=2000, store=store)
+        found = [(r.bug, r.bug.shrunk) for r in store.bugs() if r.bug.shrunk]
+    off = [len(bug.nearest[0].changed) for bug, _ in found]
+    smaller = [small.features_off for _, small in found if small is not None]
+    assert sum(smaller) < sum(off)
+    assert min(smaller) >= 2  # nobody who is so old has so large a loan
+    ran = CliRunner().invoke(cli, ["replay", found[0][0].id, "--shrunk"])
+    assert ran.exit_code == 1, ran.output
+
+
+def test_collecting_finds_more_than_mutation(loans: Path) -> None:
+    path = loans.with_stem("pairs")
+    some, many = (
+        run(path, cases=5000, shrink=False, **options)[0].counts.bug_inputs
+        for options in ({"inputs": "mutated"}, {"search": "collecting"})
+    )
+    assert many > 2 * some
+
+
 def test_changed_records_make_another_bug(loans: Path) -> None:
     bugs = run(loans, search="guided")[0].bugs
     assert len({bug.id for bug in bugs}) == len({(b.records, b.choices) for b in bugs})
@@ -146,6 +167,7 @@ def test_what_cannot_be_made_is_told(
     [
         {"search": "exhaustive", "inputs": "mutated"},
         {"search": "guided", "inputs": "data"},
+        {"search": "collecting", "inputs": "data"},
     ],
 )
 def test_options_that_exclude_each_other(loans: Path, options: Any) -> None:

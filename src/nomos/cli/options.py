@@ -98,8 +98,9 @@ campaign_options = _together(
         "--search",
         "auto: every case where the budget covers them all (without --budget:"
         " 100,000), else at random."
-        " guided: made inputs, towards what the model's scores say is near a violation.",
-        click.Choice(["auto", "random", "exhaustive", "guided"]),
+        " guided: made inputs, towards what the model's scores say is near a violation."
+        " collecting: made inputs around violations, as many different ones as can be had.",
+        click.Choice(["auto", "random", "exhaustive", "guided", "collecting"]),
         default="auto",
     ),
     option(

@@ -14,20 +14,13 @@ import numpy as np
 
 from nomos.domain.schema import Category, Flag, OneHot
 from nomos.results.real_rows import RealRows
-from nomos.shrinking.numbers import (
-    integers,
-    integers_between,
-    reals,
-    reals_between,
-)
-from nomos.shrinking.trying import OwnCase, Tester
+from nomos.shrinking.trying import OwnCase, Tester, brought_near
 
 Array = np.ndarray[Any, Any]
 _NEAREST = 50  # real rows that are tried as they are
 _BASES = 3  # real rows that a row is brought near to
 _ANCHORS = 30  # real rows for each set of features that must be kept
 _SETS = 12
-_ROUNDS = 5  # how often one number is brought nearer in a row
 _CHANGED = 10.0  # how much more a feature counts that made a case violate
 
 
@@ -145,30 +138,18 @@ class _Nearer:
         """Bring one number of the record nearer to that of its row."""
         row = case.rows[self.number]
         target = float(self.real.rows[row][at])
-        floor: float | None = None
-        for _ in range(_ROUNDS):
-            record = self._record(case)
-            numbers = _between(float(record[at]), floor, target)
-            if not numbers or self.tester.left < 1:
-                break
-            cases = []
-            for number in numbers:
-                made = record.copy()
-                made[at] = number
-                cases.append(self._with(case, made, row))
-            found = self.tester.first(cases)
-            if found is None:
-                floor = numbers[-1]
-            else:
-                case = cases[found]
-                floor = numbers[found - 1] if found else (floor or target)
-        return case
 
+        def put(case: OwnCase, number: float) -> OwnCase:
+            made = self._record(case).copy()
+            made[at] = number
+            return self._with(case, made, row)
 
-def _between(value: float, floor: float | None, target: float) -> list[float]:
-    """Return numbers between a row's and a record's, the nearest to the row's first."""
-    if value.is_integer() and target.is_integer():
-        if floor is None:
-            return [float(n) for n in integers(int(value), int(target))[1:]]
-        return [float(n) for n in integers_between(int(floor), int(value))]
-    return reals(value, target)[1:] if floor is None else reals_between(floor, value)
+        return brought_near(
+            self.tester,
+            case,
+            lambda case: float(self._record(case)[at]),
+            put,
+            target,
+            is_whole=target.is_integer() and float(self._record(case)[at]).is_integer(),
+            is_new=False,
+        )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from nomos.engine.cases import ListedCases
 from nomos.engine.choices import Stream
 from nomos.engine.engine import Engine
@@ -29,7 +31,6 @@ _MOST_SHRUNK = 10  # bugs of a campaign
 _SHARE_TRIED = 5  # one case in so many may be tried once more to make bugs smaller
 _SHARE_ASKED = 4  # one call in so many may be made once more for answers
 _FEWEST_ASKED = 2000
-_SEARCHES = ("random", "exhaustive")  # of which there is a sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +54,13 @@ Explained = tuple[Analysis, Mapping[str, Shrunk]]
 def request_of(result: Result, sample: Sample, options: Options) -> Request | None:
     """Return what is to be explained; None where nothing is.
 
-    A campaign that stops at the first bug has no sample to find rules on.
+    A campaign that stops at the first bug has no sample to find rules on, and cases
+    that a search made are no sample of anything.
     """
-    groups, shrink = options.groups and not options.budget.until_bug, options.shrink
+    groups = options.groups and not options.budget.until_bug
+    groups, shrink = groups and result.scope != "mutated", options.shrink
     bugs = with_values(result.bugs)
-    is_wanted = bugs and (groups or shrink) and result.search in _SEARCHES
+    is_wanted = bugs and (groups or shrink)
     if not is_wanted or result.verdict != "violated" or result.problem:
         return None
     if not _has_all_violations(result):
@@ -146,7 +149,17 @@ def _shrink(
             break
         bug = by_id[id]
         most = min(MOST_TRIED, left - shrinker.tried)
-        smaller = shrinker.shrink(bug.choices, bug.failures[0], most)
+        smaller = _smaller(shrinker, bug, most)
         if smaller is not None:
             found[id] = smaller
     return found
+
+
+def _smaller(shrinker: Shrinker, bug: Bug, most: int) -> Shrunk | None:
+    failed = bug.failures[0]
+    if not bug.records:
+        return shrinker.shrink(bug.choices, failed, most)
+    records = np.array(bug.records, dtype=shrinker.program.source.dtype)
+    rows = [one.row for one in bug.nearest]
+    draws = bug.choices[len(records) :]
+    return shrinker.shrink_records(list(records), rows, draws, failed, most)

@@ -116,9 +116,9 @@ class Worker:
         """Return about how many cases there are; None where they cannot be listed."""
         return self.prepared(job).engine.estimated_space()
 
-    def material(self, job: Job) -> Material:
+    def material(self, job: Job, is_guided: bool = True) -> Material:
         """Return what a search has to know of a job."""
-        return self._made_for(self.prepared(job)).material()
+        return self._made_for(self.prepared(job)).material(is_guided)
 
     def _made_for(self, prepared: Prepared) -> Making:
         key = id(prepared)
@@ -156,6 +156,8 @@ class Worker:
         stop = asked.count if asked.stop is None else asked.stop
         count = stop - asked.start
         cases = MadeCases(stream, asked.first, made, asked.start, count)
+        if asked.signals:
+            making.keep_scores()
         judged = prepared.engine.run_made(
             cases,
             Limits(asked.tests, asked.crashes),
