@@ -113,6 +113,8 @@ def mutants(name: str, text: str) -> Iterator[Mutant]:
                 was, now = (f"if {ast.unparse(n.test)}" for n in (node, new))  # type: ignore[attr-defined]
             changed = ast.fix_missing_locations(_Replace(old, fresh).visit(tree))
             told = f"{name} {where}: `{was}` becomes `{now}`"
+            if isinstance(node, ast.Constant):  # there may be many of them
+                told += f" in `{text.splitlines()[node.lineno - 1].strip()}`"
             yield Mutant(told, node.lineno, changed)  # type: ignore[attr-defined]
 
 
@@ -155,3 +157,13 @@ def put_in_place(name: str, tree: ast.Module) -> None:
         function.__code__ = mutated.__code__
         function.__defaults__ = mutated.__defaults__
         function.__kwdefaults__ = mutated.__kwdefaults__
+    for name, thing in vars(module).items():
+        if isinstance(thing, type) and isinstance(fresh.get(name), type):
+            _put_values(thing, fresh[name])
+
+
+def _put_values(old: type, new: type) -> None:
+    """Give a class the numbers of another; members of an enumeration stay."""
+    for name, value in vars(new).items():
+        if type(value) in (bool, int) and not name.startswith("__"):
+            setattr(old, name, value)

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from nomos.cli import cli
 from nomos.domain.encoding import Encoding
 from nomos.errors import NomosError
-from nomos.results.result import from_data, to_data
+from nomos.results.result import Nearest, from_data, to_data
 from nomos.results.verdict import rate_text
 from nomos.runner.executors.worker import Setting, Worker
 from nomos.runner.jobs import Job
@@ -48,10 +48,9 @@ def test_encoding_goes_there_and_back(loans: Path) -> None:
 def test_the_nearest_row_has_the_fewest_features_changed(loans: Path) -> None:
     made = making(loans)
     row = made._program.source[7].copy()
-    assert made._encoding.nearest(row) == (7, ())
+    assert made._real.nearest(row) == Nearest(7, ())
     row[0], row[5:8] = 90, [0, 1, 0] if row[5] else [1, 0, 0]
-    place, changed = made._encoding.nearest(row)
-    assert (place, changed) == (7, ("age", "town"))
+    assert made._real.nearest(row) == Nearest(7, ("age", "town"))
 
 
 def test_guided_finds_what_mutation_and_the_data_do_not(loans: Path) -> None:

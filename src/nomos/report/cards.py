@@ -114,6 +114,12 @@ def card_of(
     return make_card(recorded(bug, subject.text))
 
 
+def shown_card(result: Result, bug: Bug) -> Card:
+    """Return the card that a reader sees first: of the smaller case, where there is one."""
+    small = smaller_card(result, bug, draw=True)
+    return small or card_of(result, bug, draw=True)
+
+
 def smaller_card(result: Result, bug: Bug, *, draw: bool = False) -> Card | None:
     """Return the card of the smaller case that was found for a bug; None without one."""
     small = bug.shrunk

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from nomos.report.groups import GroupView, cost_words, group_views
+from nomos.report.groups import BarView, GroupView, cost_words, group_views
 from nomos.report.numbers import Written
 from nomos.report.texts import count, percent
 from nomos.results.gaps import ChanceRow, against_chance, gaps_together, histogram
@@ -43,15 +43,6 @@ class Remark:
     text: str
     detail: str = ""
     is_problem: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class BarView:
-    """A bar of a histogram."""
-
-    label: str
-    count: int
-    share: float  # of the longest bar
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,7 +267,7 @@ def _bars(results: Sequence[Result]) -> Iterable[BarView]:
         label = written.text(bar.low)
         if bar.low != bar.high:
             label += f" to {written.text(bar.high)}"
-        yield BarView(label, bar.count, bar.count / most)
+        yield BarView(label, f"{bar.count:,}", bar.count / most)
 
 
 def _chance(results: Sequence[Result]) -> ChanceView | None:

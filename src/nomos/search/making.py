@@ -9,6 +9,7 @@ import numpy as np
 from nomos.engine.cases import MadeCases, MadeInputs, Records
 from nomos.engine.program import Program
 from nomos.errors import OF_THE_CASE, NomosError
+from nomos.results.real_rows import RealRows
 from nomos.results.result import Nearest
 from nomos.search.material import encoding_of, margins_of, material_of
 from nomos.search.strategy import Material, Proposal
@@ -22,6 +23,7 @@ class Making:
     def __init__(self, program: Program) -> None:
         self._program = program
         self._encoding = encoding_of(program)
+        self._real = RealRows(program.source, self._encoding.schema)
         self._margins, self._unguided = margins_of(program)
         for attribute in program.domain.verifies.values():
             keep = getattr(
@@ -53,4 +55,4 @@ class Making:
     def nearest(self, records: Records) -> tuple[Nearest, ...]:
         """Return how far records are from the data."""
         rows = np.array(records, dtype=self._encoding.dtype)
-        return tuple(Nearest(*self._encoding.nearest(row)) for row in rows)
+        return tuple(self._real.nearest(row) for row in rows)

@@ -6,14 +6,14 @@ the property. Where none does, it becomes a real row with a few features changed
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from itertools import combinations, islice
 from typing import Any
 
 import numpy as np
 
-from nomos.domain.schema import Category, Flag, OneHot, Schema
+from nomos.domain.schema import Category, Flag, OneHot
+from nomos.results.real_rows import RealRows
 from nomos.shrinking.numbers import (
     integers,
     integers_between,
@@ -29,43 +29,6 @@ _ANCHORS = 30  # real rows for each set of features that must be kept
 _SETS = 12
 _ROUNDS = 5  # how often one number is brought nearer in a row
 _CHANGED = 10.0  # how much more a feature counts that made a case violate
-
-
-class RealRows:
-    """The rows of a source, compared feature by feature."""
-
-    def __init__(self, source: Array, schema: Schema) -> None:
-        self.rows = source
-        self.schema = schema
-        self.slices = [schema.place(f.name)[1] for f in schema.features]
-        numbers = source.astype(np.float64)
-        spans = [float(np.ptp(numbers[:, s])) or 1.0 for s in self.slices]
-        self._scales = np.array(spans)
-
-    def off(self, record: Array, rows: Array | None = None) -> Array:
-        """Return in which features each row differs from a record."""
-        some = self.rows if rows is None else rows
-        apart = [(some[:, s] != record[s]).any(axis=1) for s in self.slices]
-        return np.stack(apart, axis=1)
-
-    def far(self, record: Array) -> Array:
-        """Return how far each row is from a record, for each feature: 0 to 1."""
-        numbers, mine = self.rows.astype(np.float64), record.astype(np.float64)
-        apart = [np.abs(numbers[:, s] - mine[s]).max(axis=1) for s in self.slices]
-        far: Array = np.stack(apart, axis=1) / self._scales
-        return far
-
-    def nearest(self, record: Array) -> Array:
-        """Return the rows by their number of other features, then by how far they are."""
-        apart = self.off(record).sum(axis=1) + self.far(record).mean(axis=1)
-        return np.argsort(apart, kind="stable")
-
-    def mixed(self, record: Array, row: int, kept: Iterable[int]) -> Array:
-        """Return a real row with some features of a record."""
-        made: Array = self.rows[row].copy()
-        for number in kept:
-            made[self.slices[number]] = record[self.slices[number]]
-        return made
 
 
 def nearer_rows(tester: Tester, case: OwnCase, real: RealRows) -> OwnCase:
@@ -108,7 +71,7 @@ class _Nearer:
 
     def nearer(self, case: OwnCase) -> OwnCase:
         """Return the case with a real row, or with as few changes of one as are found."""
-        real, near = self.real, self.real.nearest(self._record(case))[:_NEAREST]
+        real, near = self.real, self.real.order(self._record(case))[:_NEAREST]
         rows = [self._with(case, real.rows[row], int(row)) for row in near.tolist()]
         found = self.tester.first(rows)
         if found is not None:

@@ -13,10 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from nomos.domain.schema import Category, Feature, Flag, Integer, Real, Schema
+from nomos.domain.schema import Array, Category, Feature, Flag, Integer, Real, Schema
 from nomos.errors import DomainError
-
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ import numpy as np
 
 from nomos.engine.alone import Verdict
 from nomos.engine.judged import Judged
-from nomos.results.result import Scope
 from nomos.runner.campaigns.ranges import Plan, Range
 from nomos.search.strategy import Strategy, Told, generator
 
@@ -22,24 +21,11 @@ class Generations(Plan):
     ) -> None:
         super().__init__(next_first=0, total=None, batch=batch)
         self.strategy = strategy
+        self.search = "guided" if strategy.learns else "mutated"
+        self.scope = "mutated"
         self._seed, self._name = seed, name
         self._waits = False
         self._parts: list[Judged] = []  # of the generation that is merged
-
-    @property
-    def search(self) -> str:
-        """How cases are chosen."""
-        return "guided" if self.strategy.learns else "mutated"
-
-    @property
-    def scope(self) -> Scope:
-        """What a verdict speaks of."""
-        return "mutated"
-
-    @property
-    def is_made(self) -> bool:
-        """Whether a search makes the inputs, so that they are not the data's."""
-        return True
 
     def can_resume(self, next_case: int) -> bool:
         """Tell whether a case is the first of its generation."""

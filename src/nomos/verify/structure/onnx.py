@@ -1,4 +1,4 @@
-"""Tree ensembles and networks in ONNX files."""
+"""Tree ensembles, linear models and networks in ONNX files."""
 
 from __future__ import annotations
 
@@ -11,21 +11,38 @@ from nomos.verify.question.symbolic import NotProvable
 from nomos.verify.structure.columns import Array, ModelColumns
 from nomos.verify.structure.layers import Layers
 from nomos.verify.structure.onnxfile import Graph, Node, read_graph
-from nomos.verify.structure.trees import SINGLE, Tree, Trees, check_trees
+from nomos.verify.structure.trees import (
+    SINGLE,
+    Tree,
+    Trees,
+    check_trees,
+    decision_of,
+)
 
 _AFTER = {"Softmax", "LogSoftmax", "Identity", "Cast", "ZipMap", "Normalizer"}
 _AFTER |= {"Reshape", "ArgMax", "ArrayFeatureExtractor"}
+_MODELS = ("TreeEnsemble", "LinearClassifier", "LinearRegressor")
 _FLOAT = 1  # the number of float32 among ONNX's types
 
 
 def read_onnx(path: Path, width: int) -> Trees | Layers:
     """Return what an ONNX file is made of."""
     graph = read_graph(path)
-    trees = [n for n in graph.nodes if n.operator.startswith("TreeEnsemble")]
-    if len(trees) > 1:
-        raise NotProvable("the ONNX file holds several tree ensembles")
+    models = [n for n in graph.nodes if n.operator.startswith(_MODELS)]
     chain = _Chain(graph, width)
-    return chain.trees(trees[0]) if trees else chain.layers()
+    match models:
+        case []:
+            return chain.layers()
+        case [one]:
+            chain.prepare()
+            if chain.name != one.inputs[0]:
+                raise NotProvable(
+                    f"what comes before the {one.operator} in the ONNX file"
+                )
+            is_linear = one.operator.startswith("Linear")
+            return (_linear if is_linear else _ensemble)(one, chain.columns())
+        case _:
+            raise NotProvable("the ONNX file holds several models")
 
 
 class _Chain:
@@ -86,13 +103,6 @@ class _Chain:
                 factors = factors * np.sign(np.broadcast_to(value, self.width))
         rising = tuple(bool(f > 0) for f in factors)
         return ModelColumns(transform, tuple(range(self.width)), rising)
-
-    def trees(self, node: Node) -> Trees:
-        """Read a tree ensemble."""
-        self.prepare()
-        if self.name != node.inputs[0]:
-            raise NotProvable("what comes before the trees in the ONNX file")
-        return _ensemble(node, self.columns())
 
     def layers(self) -> Layers:
         """Read a network of Gemm and Relu."""
@@ -159,6 +169,32 @@ class _Chain:
 
 def _row(values: Any) -> Array:
     return np.atleast_1d(np.asarray(values, np.float32))
+
+
+def _linear(node: Node, columns: ModelColumns) -> Layers:
+    """Read a linear model, which decides by its sums, before it transforms them."""
+    given = node.attributes
+    is_value = node.operator == "LinearRegressor"
+    if is_value and given.get("post_transform", "NONE") != "NONE":
+        raise NotProvable("the ONNX file transforms what its linear model gives")
+    width = len(columns.sources)
+    weights = np.asarray(given["coefficients"], float)
+    if weights.size % width or (is_value and weights.size != width):
+        raise NotProvable("the ONNX file predicts several outputs")
+    weights = weights.reshape(-1, width)
+    biases = np.asarray(given.get("intercepts") or np.zeros(len(weights)), float)
+    labels = given.get("classlabels_ints") or given.get("classlabels_strings")
+    if len(biases) != len(weights) or (len(weights) > 1 and not labels):
+        raise NotProvable("the ONNX file has scores without labels or constants")
+    return Layers(
+        columns=columns,
+        affine=(True,) * width,
+        weights=(weights,),
+        biases=(biases,),
+        decision=decision_of(None if is_value else np.arange(2), len(weights)),
+        roundoff=SINGLE,
+        classes=np.array(labels) if labels else None,
+    )
 
 
 def _ensemble(node: Node, columns: ModelColumns) -> Trees:
