@@ -149,12 +149,17 @@ def keep(entry: dict[str, Any], out: Path) -> None:
 
 
 def find_again(library: str, out: Path, *, isolate: bool) -> None:
-    """Look for a library's findings with fresh seeds; with workers, for the next alone."""
-    for entry in read(out)["campaigns"]:
+    """Look for a library's findings with fresh seeds; with workers, for the next alone.
+
+    Each is looked for with the learner that shows it most often.
+    """
+    entries = [e for e in read(out)["campaigns"] if e["causes"]]
+    for entry in sorted(entries, key=lambda e: -e["violations"] / e["judged"]):
         found = (finding_of(entry, cause) for cause in entry["causes"])
         names = {finding.name for finding in found if finding}
-        is_own = entry["learner"].startswith(LIBRARIES[library])
-        if not is_own or not names or "found_again" in entry:
+        for known in read(out)["campaigns"]:
+            names -= known.get("found_again", {}).keys()
+        if not entry["learner"].startswith(LIBRARIES[library]) or not names:
             continue
         by_seed = [found_with(seed, entry, names, isolate=isolate) for seed in SEEDS]
         again = {name: [cases.get(name) for cases in by_seed] for name in sorted(names)}
@@ -171,13 +176,11 @@ def find_again(library: str, out: Path, *, isolate: bool) -> None:
 def found_with(
     seed: int, entry: dict[str, Any], names: set[str], *, isolate: bool
 ) -> dict[str, int]:
-    """Return after how many cases a seed finds each of these findings.
-
-    Stops at the first violation where that is enough to have them all.
-    """
+    """Return after how many cases a seed finds each of these findings."""
     found: dict[str, int] = {}
     spec = spec_of(entry["promise"])
-    for until_bug in (True, False):
+    # The first violation is often enough to have a single one.
+    for until_bug in (True, False) if len(names) == 1 else (False,):
         options = {"budget": CASES, "until_bug": until_bug, **workers(isolate)}
         result = campaign(entry["promise"], entry["learner"], seed, **options)
         for bug in result.bugs[:LOOKED_AT] if result else ():

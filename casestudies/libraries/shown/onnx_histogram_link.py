@@ -1,13 +1,14 @@
+import numpy
+import onnxruntime
+import skl2onnx
 import sklearn.ensemble
 
-X = [[0.0]]
-y = [0.6]
-import numpy, onnxruntime, skl2onnx
+X = [[2.0], [float("nan")]]
+y = [0.7, 2]
 model = sklearn.ensemble.HistGradientBoostingRegressor(max_iter=1, loss='poisson', random_state=0).fit(X, y)
 x = numpy.array(X, numpy.float32)
-options = {id(model): {'zipmap': False}} if False else None
-onnx = skl2onnx.to_onnx(model, x[:1], options=options).SerializeToString()
+onnx = skl2onnx.to_onnx(model, x[:1]).SerializeToString()
 session = onnxruntime.InferenceSession(onnx)
-seen = session.run(None, {"X": x})[-1]
+seen = session.run(None, {session.get_inputs()[0].name: x})[-1]
 print("expected: the same numbers")
-print("seen:", model.predict(X).tolist(), seen.tolist())
+print("seen:", model.predict(X).tolist(), numpy.array(seen).tolist())

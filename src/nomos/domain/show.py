@@ -83,8 +83,13 @@ def shown(
 ) -> Shown | None:
     """Return how a record is shown; None for what is no record but a plain value."""
     own = getattr(domain, "show", None)
-    if own is not None and not isinstance(record, Number | np.generic):
-        given = own(record)
+    if own is not None:
+        try:
+            given = own(record)
+        except Exception:
+            if not isinstance(record, Number | np.generic):
+                raise
+            given = None  # a number that was drawn is no record
         if isinstance(given, Shown):
             return given
         record = given if isinstance(given, np.ndarray) else record

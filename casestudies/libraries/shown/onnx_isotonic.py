@@ -1,0 +1,14 @@
+import numpy
+import onnxruntime
+import skl2onnx
+import sklearn.calibration
+
+X = [[4.0], [6.0], [12.0], [2.0], [8.0], [0.0], [10.0]]
+y = [0, 0, 1, 0, 0, 0, 1]
+model = sklearn.calibration.CalibratedClassifierCV(method='isotonic').fit(X, y)
+x = numpy.array(X, numpy.float32)
+onnx = skl2onnx.to_onnx(model, x[:1], options={id(model): {'zipmap': False}}).SerializeToString()
+session = onnxruntime.InferenceSession(onnx)
+seen = session.run(None, {session.get_inputs()[0].name: x})[-1]
+print("expected: the same numbers")
+print("seen:", model.predict_proba(X).tolist(), numpy.array(seen).tolist())

@@ -1,0 +1,17 @@
+import lightgbm
+import numpy
+import onnxruntime
+
+X = [[2.0], [0.0]]
+y = [1, 0]
+model = lightgbm.LGBMRegressor(n_estimators=1, reg_sqrt=True, n_jobs=1, verbose=-1, random_state=0).fit(X, y)
+x = numpy.array(X, numpy.float32)
+from onnxmltools import convert
+from onnxmltools.convert.common.data_types import FloatTensorType
+types = [('X', FloatTensorType([None, 1]))]
+made = convert.convert_lightgbm(model, initial_types=types)
+onnx = made.SerializeToString()
+session = onnxruntime.InferenceSession(onnx)
+seen = session.run(None, {session.get_inputs()[0].name: x})[-1]
+print("expected: the same numbers")
+print("seen:", model.predict(X).tolist(), numpy.array(seen).tolist())

@@ -1,0 +1,17 @@
+import numpy
+import onnxruntime
+import xgboost
+
+X = [[0.0], [2.0]]
+y = [0, 1]
+model = xgboost.XGBClassifier(n_estimators=1, n_jobs=1, verbosity=0, random_state=0).fit(X, y)
+x = numpy.array(X, numpy.float32)
+from onnxmltools import convert
+from onnxmltools.convert.common.data_types import FloatTensorType
+types = [('X', FloatTensorType([None, 1]))]
+made = convert.convert_xgboost(model, initial_types=types)
+onnx = made.SerializeToString()
+session = onnxruntime.InferenceSession(onnx)
+seen = session.run(None, {session.get_inputs()[0].name: x})[-1]
+print("expected: the same numbers")
+print("seen:", model.predict_proba(X).tolist(), numpy.array(seen).tolist())
