@@ -75,7 +75,7 @@ def record_of(row: sqlite3.Row) -> BugRecord:
         case=int(row["number"]),
         choices=_choices(row["choices"]),
         failed=row["failed"],
-        failures=failures_of(row["mask"]),
+        failures=failures_of(int(row["mask"])),
         gap=row["gap"],
         seen=int(row["seen"]),
         confirmed="batch" if row["how"] else "alone",
