@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from nomos import api
+from nomos.errors import NomosError
 
 if TYPE_CHECKING:
     from nomos.runner.options import Options
@@ -65,7 +66,7 @@ def _with(options: Sequence[Callable[[Any], Any]], command: _Command) -> _Comman
     return command
 
 
-class _Share(click.ParamType[Any]):
+class Share(click.ParamType[Any]):
     """A share such as `1%` or `0.01`."""
 
     name = "share"
@@ -73,14 +74,13 @@ class _Share(click.ParamType[Any]):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> Any:
-        words = str(value)
+        """Return the share as a number."""
+        from nomos.results.gate import parse_share
+
         try:
-            share = float(words.removesuffix("%")) / (100 if "%" in words else 1)
-        except ValueError:
-            share = -1.0
-        if not 0 <= share < 1:
-            return self.fail(f"{value!r} is no share such as 1%")
-        return share
+            return parse_share(value)
+        except NomosError as error:
+            return self.fail(str(error))
 
 
 class _Confirm(click.ParamType[Any]):
@@ -198,7 +198,7 @@ _WORKERS = (
     ),
     click.option(
         "--accept-unstable",
-        type=_Share(),
+        type=Share(),
         metavar="SHARE",
         help="Accept that so many cases (1%) are violated in a batch and not when run"
         " again.  [default: none]",
