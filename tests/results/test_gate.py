@@ -73,7 +73,7 @@ TABLE: dict[str, tuple[Result, int, int]] = {
     "stopped at a bug": (sample(1, 900, reason="a bug was found"), 3, 3),
     "only a recorded bug": (
         replace(sample(0), verdict="violated", recorded=Recorded(1, still=1, new=1)),
-        *(0, 0),
+        *(3, 3),
     ),
     "a case that a proof found": (
         replace(sample(0), verdict="violated", proof=PROOFS["violated"]),
