@@ -21,13 +21,19 @@ class Credit(Domain):
         Integer("age", 18, 75),
         Flag("is_renting"),
     )
+    verifies = {"decide": "model"}  # for `nomos verify`: decide(x) is the model's answer
 
     def __init__(self, model: str = str(HERE / "model.skops")) -> None:
         self.model = load_model(model)
 
     def inputs(self):
-        (_, _), (rows, _) = split()
-        return rows
+        return split()[1][0]
+
+    def labels(self):
+        return split()[1][1]
+
+    def training(self):  # for `nomos repair`
+        return split()[0]
 
     @batched
     def decide(self, rows):

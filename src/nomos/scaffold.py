@@ -51,7 +51,7 @@ class {name}(Domain):
     schema = Schema(
 {features}
     )
-
+{verifies}
     def __init__(
         self,
         model: str = {model},  # --model
@@ -69,6 +69,11 @@ class {name}(Domain):
         """Return an answer for each row; a spec calls it for one."""
         return self.model.predict({given})
 '''
+
+_VERIFIES = """\
+    # For `nomos verify`: `predict` is what `self.model` says, and nothing else.
+    verifies = {"predict": "model"}
+"""
 
 _MONOTONE = """\
 # A higher {feature} never gives {worse}.
@@ -208,6 +213,7 @@ def _domain(model: str, data: Path, folder: Path, reading: Reading) -> str:
         example=next((f.name for f in features if f.name.isidentifier()), "name"),
         features="\n".join(f"        {feature_code(feature)}," for feature in features),
         given="to_frame(rows, self.schema)" if reading.framed else "rows",
+        verifies="" if reading.framed else _VERIFIES,
     )
 
 

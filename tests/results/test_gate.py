@@ -18,6 +18,7 @@ from nomos.results.result import Counts, Proof, Recorded, Result, Subject, to_da
 from nomos.results.statistics import clopper_pearson
 
 SUBJECT = Subject("specs/a.nom", "a", text="input x;")
+OTHER = replace(SUBJECT, spec="specs/other.nom")
 
 
 def sample(violations: int, tests: int = 5000, **more: Any) -> Result:
@@ -163,12 +164,16 @@ def test_of_a_baseline_with_several_models_the_one_of_the_same_name_counts() -> 
 
 
 def test_a_property_that_the_baseline_has_not_is_red_where_it_is_violated() -> None:
-    new = replace(SUBJECT, spec="specs/new.nom")
-    assert status(replace(sample(1), subject=new), baseline=(sample(100),)) == 1
-    assert status(replace(sample(0), subject=new), baseline=(sample(100),)) == 0
-    assert missing([replace(sample(0), subject=new)], Gate(baseline=(sample(1),))) == [
-        "specs/a.nom"
-    ]
+    assert status(replace(sample(1), subject=OTHER), baseline=(sample(100),)) == 1
+    assert status(replace(sample(0), subject=OTHER), baseline=(sample(100),)) == 0
+
+
+def test_a_spec_of_the_baseline_that_was_asked_for_and_not_run_is_missing() -> None:
+    gate, run = Gate(baseline=(sample(1),)), [replace(sample(0), subject=OTHER)]
+    for asked in ("specs", "specs/a.nom", "specs/*.nom", "."):
+        assert missing(run, gate, Path(), [asked]) == ["specs/a.nom"]
+        assert missing([sample(0)], gate, Path(), [asked]) == []
+    assert missing(run, gate, Path(), ["specs/other.nom", "spec"]) == []
 
 
 def test_seeds_count_together_and_say_what_was_compared() -> None:

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -118,11 +119,23 @@ def read_baseline(path: Path) -> tuple[Result, ...]:
     return found
 
 
-def missing(results: Sequence[Result], gate: Gate) -> list[str]:
-    """Return the specs of the baseline that were not run: whether they are worse is open."""
+def missing(
+    results: Sequence[Result], gate: Gate, root: Path, asked: Sequence[str]
+) -> list[str]:
+    """Return the specs of the baseline that were asked for and are not there to be run.
+
+    `asked` are files, folders and globs. Whether such a property is worse is open.
+    """
     run = {result.subject.spec for result in results}
-    old = [result.subject.spec for result in gate.baseline or ()]
-    return [spec for spec in dict.fromkeys(old) if spec not in run]
+    places = [str(Path(place).resolve()) for place in asked]
+    old = dict.fromkeys(result.subject.spec for result in gate.baseline or ())
+    return [
+        spec
+        for spec in old
+        for path in [(root / spec).resolve()]
+        if spec not in run
+        and any(path.is_relative_to(p) or fnmatch(str(path), p) for p in places)
+    ]
 
 
 def _ruling(results: tuple[Result, ...], gate: Gate) -> Ruling:

@@ -166,7 +166,7 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     how = run_options(options, config.budget)
     if options["sanity"]:
         sys.exit(_sanity(jobs, root, seed, how))
-    options["gate"] = _gate(config, options)
+    options |= {"gate": _gate(config, options), "specs": specs}
     sys.exit(_campaigns(jobs, seed, root, how, options))
 
 
@@ -222,10 +222,10 @@ def _campaigns(
             for ruling in rulings(run.results, options["gate"]):
                 click.echo(ruling.line, nl=bool(ruling.line))
         spaces.tell()
-    return _status(run, options, output)
+    return _status(run, root, options, output)
 
 
-def _status(run: Run, options: dict[str, Any], output: Output) -> int:
+def _status(run: Run, root: Path, options: dict[str, Any], output: Output) -> int:
     """Say what could not be run, and return the exit status of the command."""
     from nomos.results.gate import missing, rulings
     from nomos.runner.stopping import EXIT_STATUS
@@ -233,7 +233,7 @@ def _status(run: Run, options: dict[str, Any], output: Output) -> int:
     for failure in run.failures:
         click.echo(f"error: {failure.job.path}: {failure.error}", err=True)
     statuses = {exit_status(failure.error) for failure in run.failures}
-    gone = missing(run.results, options["gate"])
+    gone = missing(run.results, options["gate"], root, options["specs"])
     for spec in gone:
         click.echo(f"error: {spec} is in the baseline and was not run", err=True)
     statuses |= {ruling.status for ruling in rulings(run.results, options["gate"])}
