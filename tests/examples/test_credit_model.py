@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from html import escape
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,29 @@ def job(folder: Path, training: str) -> tuple[str, int, str]:
         if status:
             break
     return command, status, said
+
+
+def words_only(text: str) -> str:
+    """Return a text without its numbers, which a library's next version may change."""
+    return " ".join(re.sub(r"\d[\d.]*", "N", text).split())
+
+
+def test_the_picture_of_the_first_screen_shows_what_the_commands_say(
+    repository: Path,
+) -> None:
+    assert run("python train.py", {}, repository)[0] == 0
+    picture = (ROOT / "docs" / "images" / "one-spec.svg").read_text(encoding="utf-8")
+    shown = re.findall(r'<text class="(command|answer)"[^>]*>(.*?)</text>', picture)
+    assert [kind for kind, _ in shown].count("command") == 5
+    said = ""
+    for kind, words in shown:
+        if kind == "command":
+            said = words_only(run(words.removeprefix("$ "), {}, repository)[1])
+        else:
+            assert words_only(words) in said
+    spec = (repository / "specs" / "lower_debt.nom").read_text()
+    for line in filter(None, spec.splitlines()):
+        assert f">{escape(line, quote=False)}</text>" in picture
 
 
 @pytest.fixture
