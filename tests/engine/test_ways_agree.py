@@ -360,7 +360,7 @@ def most_alone(text: str) -> Callable[[Any], float | None]:
 
     def share(tale: Any) -> float | None:
         ended = {Verdict.PASSED, Verdict.VIOLATED}
-        quiet = not tale.raised and all(case.verdict in ended for case in tale.cases)
+        quiet = all(case.verdict in ended for case in tale.cases)
         return 0 if quiet and not any(word in text for word in HARD) else None
 
     return share
@@ -391,23 +391,37 @@ def test_many_more_generated_specs_have_them_too(
     same(make(text), 520, BATCHES, share=most_alone(text))
 
 
-LATER = (
+BROKEN = "import small; input x1; input x2; output d1; { d1 = predict(x1) } ensures d1 == 9; "
+RAISE = (
     "ensures isclose(label(x1) / 0, getFeat(jitter(x1), 0), 0.5, 1);",
     "ensures label(x1) / 0 < randReal(0, 1);",
     "ensures label(x1) / 0 < randInt(0, 1);",
+)
+DISCARD = (
     "ensures randReal(x1.a, 9) < 3;",
     "ensures randReal(x1.r * 0, x2.a * 0) < 3;",
     "ensures shy(x1.a) < randInt(0, 1);",
 )
 
 
-@pytest.mark.parametrize("later", LATER)
-def test_an_ensures_that_raises_or_discards_leaves_the_violation_before_it(
+@pytest.mark.parametrize("later", DISCARD)
+def test_an_ensures_that_discards_leaves_the_violation_before_it(
     make: Callable[..., Any], same: Callable[..., Any], later: str
 ) -> None:
-    text = f"import small; input x1; input x2; output d1; {{ d1 = predict(x1) }} ensures d1 == 9; {later}"
-    tale = same(make(text), 520, BATCHES)
-    assert {case.verdict for case in tale.cases} == {Verdict.VIOLATED}
+    tale = same(make(BROKEN + later), 520, BATCHES)
+    crashed = [case for case in tale.cases if case.verdict is Verdict.CRASHED]
+    assert all("no finite range" in case.why for case in crashed)
+    others = {case.verdict for case in tale.cases} - {Verdict.CRASHED}
+    assert others == {Verdict.VIOLATED}
+
+
+@pytest.mark.parametrize("later", RAISE)
+def test_an_ensures_that_raises_is_a_crash_also_where_another_one_fails(
+    make: Callable[..., Any], same: Callable[..., Any], later: str
+) -> None:
+    tale = same(make(BROKEN + later), 520, BATCHES)
+    assert {case.verdict for case in tale.cases} == {Verdict.CRASHED}
+    assert {case.why for case in tale.cases} == {"ZeroDivisionError: division by zero"}
 
 
 def test_a_usual_spec_is_never_run_alone(

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
-from nomos.results.result import Counts, Result, Subject
+from nomos.results.result import (
+    Certificate,
+    Counts,
+    Nearest,
+    Proof,
+    Result,
+    Subject,
+    Verdict,
+)
 from nomos.results.verdict import (
     confirmation_text,
+    nearest_text,
     problem_of,
+    proof_text,
     rate_text,
     verdict_of,
+    with_proof,
 )
 
 DEPENDS = (
@@ -166,3 +180,108 @@ def test_bugs_of_a_lower_precision_alone_are_told() -> None:
     assert "10 of those run alone only at a lower precision" in confirmation_text(
         counts
     )
+
+
+def test_a_share_is_accepted_of_all_that_could_have_been_judged() -> None:
+    counts = Counts(tests=4, passed=1, violations=2, repeated=2, unstable=1)
+    assert problem_of(counts, "", accepted=0.25) == ""
+    assert problem_of(counts, "", accepted=0.24) == ONE
+    assert problem_of(Counts(tests=9, passed=9, moved=1), "", accepted=1.0) == MOVED
+
+
+SCHEMA = Proof("holds", cases=8, violating=(0, 0))
+BROKEN = Proof("violated", cases=8, violating=(2, 2))
+OPEN = Proof("open", cases=8, violating=(0, 3), settled=5, reason="it is too large")
+
+
+@pytest.mark.parametrize(
+    ("verdict", "counts", "problem", "proof", "expected"),
+    [
+        ("failed", {}, "", SCHEMA, ("holds", "schema")),
+        ("failed", {}, "", OPEN, ("open", "schema")),
+        ("failed", {}, "no model", SCHEMA, ("failed", "sample")),
+        ("failed", {}, "no model", BROKEN, ("violated", "schema")),
+        ("none-found", {"tests": 9}, "", SCHEMA, ("holds", "schema")),
+        ("none-found", {"tests": 9}, "", BROKEN, ("violated", "schema")),
+        ("none-found", {"tests": 9}, "", OPEN, ("none-found", "sample")),
+        ("holds", {"tests": 9}, "", SCHEMA, ("holds", "schema")),
+        ("violated", {"tests": 9}, "", SCHEMA, ("violated", "sample")),
+        ("failed", {"tests": 9}, "", SCHEMA, ("failed", "sample")),
+        (
+            *("none-found", {"tests": 9}, ""),
+            replace(SCHEMA, scope="around"),
+            ("none-found", "sample"),
+        ),
+    ],
+)
+def test_a_proof_beside_a_campaign_claims_no_more_than_both_know(
+    verdict: Verdict,
+    counts: dict[str, int],
+    problem: str,
+    proof: Proof,
+    expected: tuple[str, str],
+) -> None:
+    tested = replace(result("random", **counts), verdict=verdict, problem=problem)
+    both = with_proof(replace(tested, scope="sample"), proof)
+    assert (both.verdict, both.scope) == expected
+    assert both.proof is proof
+
+
+ROWS = tuple(
+    Certificate(number, verdict, cases=cases)
+    for number, (verdict, cases) in enumerate(
+        [("holds", 3), ("violated", 3), ("holds", None), ("holds", 0)]
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("proof", "says"),
+    [
+        (SCHEMA, "proved: 0 of 8 cases of the schema"),
+        (BROKEN, "exact: 2 of 8 cases of the schema (25 %)"),
+        (
+            replace(BROKEN, violating=(2, 3)),
+            "at least 2 and at most 3 of 8 cases of the schema",
+        ),
+        (
+            OPEN,
+            "not proved: it is too large; 62.5 % of 8 cases of the schema settled",
+        ),
+        (
+            replace(OPEN, settled=None),
+            "not proved: it is too large; 0 % of 8 cases of the schema settled",
+        ),
+        (replace(OPEN, violating=None), "not proved: it is too large"),
+        (replace(SCHEMA, cases=None), "proved for all cases of the schema"),
+        (replace(BROKEN, cases=None), "not true for all cases of the schema"),
+        (replace(SCHEMA, cases=0), "proved for all cases of the schema"),
+        (
+            replace(SCHEMA, scope="around", text="+-1", rows=ROWS),
+            "2 holds, 1 violated, 1 without a case, of 4 rows (around +-1)",
+        ),
+        (
+            replace(SCHEMA, scope="around"),
+            "proved: 0 of 8 cases around inputs",
+        ),
+    ],
+)
+def test_what_a_proof_knows_is_said(proof: Proof, says: str) -> None:
+    assert proof_text(proof) == says
+
+
+def test_rates_and_proofs_stand_side_by_side() -> None:
+    tested: dict[str, Any] = {"tests": 51, "passed": 50, "violations": 1}
+    sample = replace(result("random", **tested), proof=OPEN)
+    assert rate_text([sample]).endswith("; " + proof_text(OPEN))
+    assert rate_text([sample]).startswith("1 of 51: ")
+    assert rate_text([replace(result("random"), proof=SCHEMA)]) == proof_text(SCHEMA)
+    made = replace(result("guided", **tested), scope="mutated")
+    assert rate_text([made, made]) == "2 of 102 made inputs, no share of real ones"
+
+
+def test_rows_near_a_witness_are_named() -> None:
+    near = {"x": Nearest(3, ()), "y": Nearest(4, ("age", "sex"))}
+    said = nearest_text(replace(BROKEN, nearest=near))
+    assert said == ("x is row 3 of the data; y is row 4 of the data, but for age, sex")
+    assert nearest_text(BROKEN) == ""

@@ -32,6 +32,10 @@ FAULTS = {
     "exit": lambda: os._exit(0),
     "leave": lambda: sys.exit(0),
     "hang": lambda: time.sleep(3600),
+    "interrupt": lambda: (
+        os.kill(int(os.environ["INTERRUPTED"]), signal.SIGINT),
+        time.sleep(3600),
+    ),
     "memory": take_memory,
 }
 

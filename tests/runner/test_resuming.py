@@ -16,6 +16,7 @@ from nomos.runner.jobs import Job
 from nomos.store.store import Store
 from tests.runner.driving import drive, options_of, outcome, run
 
+FEW = {"search": "random", "cases": 1}
 CAMPAIGNS: dict[str, dict[str, Any]] = {
     "random": {"search": "random", "cases": 900, "batch": 50},
     "exhaustive": {"search": "exhaustive", "batch": 4},
@@ -247,8 +248,20 @@ class TestRecordedBugs:
             second, _ = run(steps, store=store)
             other, _ = run(steps, store=store, settings={"count": "29"})
         assert second.recorded.tried == first.counts.unique_bugs
+        assert (second.recorded.still, second.recorded.new) == (
+            second.recorded.tried,
+            0,
+        )
         assert second.recorded.fixed == ()
         assert other.recorded.tried == 0  # other settings, other bugs
+
+    def test_recorded_bugs_that_nobody_accepted_are_new(
+        self, steps: Path, tmp_path: Path
+    ) -> None:
+        with Store.open(tmp_path / "store") as store:
+            run(steps, store=store, accept=False)
+            second, _ = run(steps, store=store, accept=False)
+        assert second.recorded.new == second.recorded.still > 0
 
     def test_bugs_that_are_gone_are_marked_fixed(
         self, steps: Path, tmp_path: Path
@@ -274,6 +287,22 @@ class TestRecordedBugs:
         assert first is not None and done is not None
         fixed = {bug.id for bug in first.results[0].bugs}
         assert set(done.results[0].recorded.fixed) == fixed
+
+    @pytest.mark.parametrize("die_at", [0, 1])
+    def test_a_campaign_killed_at_its_beginning_still_tells_of_them(
+        self, steps: Path, tmp_path: Path, die_at: int
+    ) -> None:
+        known = run_stored(steps, tmp_path / "store")
+        domain = tmp_path / "steps.py"
+        domain.write_text(domain.read_text().replace("% 17 == 3", "== 37"))
+        assert run_stored(steps, tmp_path / "store", die_at=die_at, **FEW) is None
+        done = run_stored(steps, tmp_path / "store", resume=True, **FEW)
+        assert known is not None and done is not None
+        (result,) = done.results
+        gone = [bug.id for bug in known.results[0].bugs if sum(bug.choices) != 37]
+        assert sorted(result.recorded.fixed) == sorted(gone)
+        assert result.recorded.still == len(known.results[0].bugs) - len(gone) > 0
+        assert (result.counts.violations, result.verdict) == (0, "violated")
 
     def test_a_store_that_fails_costs_only_the_record(
         self, steps: Path, tmp_path: Path

@@ -54,15 +54,16 @@ def test_a_gap_that_is_no_number_leaves_no_histogram() -> None:
 
 
 @pytest.mark.parametrize("repeats", [True, False])
-def test_the_table_grows_and_what_was_in_it_stays(repeats: bool) -> None:
+@pytest.mark.parametrize("size", [1000, 4000])
+def test_the_table_grows_and_what_was_in_it_stays(repeats: bool, size: int) -> None:
     table = ViolationTable(1, repeats=repeats)
-    for first in (0, 1000, 2000, 3000):
-        numbers = range(first, first + 1000)
-        ones = [1] * 1000
-        found = Violations.of(range(1000), [(n,) for n in numbers], ones, [0.0] * 1000)
+    for first in range(0, 4000, size):
+        numbers = range(first, first + size)
+        ones = [1] * size
+        found = Violations.of(range(size), [(n,) for n in numbers], ones, [0.0] * size)
         places, new = table.places(found)
-        assert places.tolist() == list(numbers) and len(new) == 1000
-        table.add(places, np.array(numbers), np.zeros(1000, dtype=np.int8), found)
+        assert places.tolist() == list(numbers) and len(new) == size
+        table.add(places, np.array(numbers), np.zeros(size, dtype=np.int8), found)
         table.count_met(places)
     assert table.count == table.seen_exactly(1) == table.bug_inputs == 4000
     assert table.take_touched() == [(number, 1) for number in range(4000)]
@@ -90,3 +91,5 @@ def test_past_the_limit_violations_have_no_place(
         assert (places.tolist(), new.tolist()) == ([0, 1, 2, -1], [0, 1, 2])
         table.add(places[new], np.arange(3), HOW[:3], FOUND.take(new))
         assert table.gaps() is None  # not all of them are known
+        again = table.places(FOUND.take(np.array([0, 3])))[0].tolist()
+        assert again == ([0, -1] if repeats else [-1, -1])

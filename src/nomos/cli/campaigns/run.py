@@ -15,7 +15,6 @@ from nomos.cli import exit_status
 from nomos.cli.campaigns.inputs import InputsOrFile, input_setting
 from nomos.cli.campaigns.spaces import Spaces
 from nomos.cli.options import (
-    Share,
     campaign_options,
     explaining_options,
     keeping_options,
@@ -23,6 +22,7 @@ from nomos.cli.options import (
     load_specs,
     parse_settings,
     run_options,
+    share,
     worker_options,
 )
 from nomos.cli.output import STDOUT, Output, ReportPath, own_stdout
@@ -100,7 +100,7 @@ _FILES = ("json_file", "html_file", "junit_file", "sarif_file", "events_file")
 )
 @click.option(
     "--max-rate",
-    type=Share(),
+    type=share,
     metavar="SHARE",
     help="Pass where at most this share of cases (2%) is violated: the exact rate where"
     " every case was tried, else the upper bound (95 %, one-sided) that the sample gives."

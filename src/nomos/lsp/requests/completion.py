@@ -1,0 +1,200 @@
+"""What can stand at a place of a spec, for an editor to offer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from string import ascii_letters, digits
+
+from lsprotocol import types
+
+from nomos.diagnostics import Span
+from nomos.domain.find import find_root
+from nomos.lang.reading.tree import COMMENT
+from nomos.lsp.document import Document, type_of
+from nomos.lsp.occurrences import Role
+from nomos.lsp.requests.snippets import relation_snippets
+from nomos.lsp.requests.words import (
+    BUILT_IN,
+    EXPRESSIONS,
+    FORMS,
+    KEYWORDS,
+    STATEMENTS,
+    TYPES,
+)
+from nomos.runner.project.specs import is_library
+
+Kind = types.CompletionItemKind
+_COMMENTS = re.compile(COMMENT, re.DOTALL)
+_WORD = re.compile(r"\w*")
+_IN_STRING = re.compile(r"\b[gs]etFeat\(\s*[^,\"']+,\s*[\"']\w*$")
+_LEVEL = re.compile(r"\.(\w+)\s*(?:[=!]=|in\s*\{(?:\s*\"[^\"]*\"\s*,)*)\s*\"[^\"]*$")
+_DOT = re.compile(r"(?:\b([A-Za-z_]\w*)|[\])])\s*\.\s*\w*$")
+_UPDATE = re.compile(r"[\w\])]\[\s*\w*$")
+_IMPORT = re.compile(r"\bimport\s+\w*$")
+_USE = re.compile(r"\buse\s+\"[^\"\n]*$")
+_PARAM_TYPE = re.compile(r"\bparam\s+\w+\s*:\s*\w*$")
+_NEW_NAME = re.compile(r"\b(?:input|output|var|param|def)\s+\w*$")
+_VALUES = (Role.INPUT, Role.VAR, Role.OUTPUT, Role.PARAM)
+
+
+def complete(document: Document, offset: int) -> list[types.CompletionItem]:
+    """Return what can be written at an offset."""
+    block = document.block
+    text = document.source.text[:offset]
+    if block is not None and block.start < offset < block.end:
+        return list(_in_block(document, text[block.start + 1 :]))
+    if block is not None and offset >= block.end:
+        text = text[block.end :]
+    if _is_in_comment(text):
+        return []
+    return list(_in_statement(document, text))
+
+
+def _is_in_comment(text: str) -> bool:
+    ends = [found.end() for found in _COMMENTS.finditer(text)]
+    is_last = bool(ends) and ends[-1] == len(text) and not text.endswith("*/")
+    return is_last or text.rfind("/*") > text.rfind("*/")
+
+
+def _in_block(document: Document, text: str) -> Iterator[types.CompletionItem]:
+    if _IN_STRING.search(text):
+        yield from _features(document)
+        return
+    if found := _DOT.search(text):
+        if document.names.roles.get(found[1] or "") is Role.IMPORT:
+            yield from _functions(document, built_in=False)
+        return
+    yield from _values(document)
+    yield from _functions(document)
+
+
+def _in_statement(document: Document, text: str) -> Iterator[types.CompletionItem]:
+    if _IN_STRING.search(text):
+        yield from _features(document)
+    elif found := _LEVEL.search(text):
+        yield from _levels(document, found[1])
+    elif _USE.search(text):
+        yield from _libraries(document.path)
+    elif text.count('"', text.rfind("\n") + 1) % 2:
+        return
+    elif found := _DOT.search(text):
+        if document.names.roles.get(found[1] or "") is Role.IMPORT:
+            yield from _functions(document, built_in=False)
+        else:
+            yield from _features(document)
+    elif _UPDATE.search(text):
+        yield from _features(document, " := ")
+        yield from _values(document)
+    elif _IMPORT.search(text):
+        yield from _modules(document.path)
+    elif _PARAM_TYPE.search(text):
+        yield from (_item(word, Kind.TypeParameter, doc=t) for word, t in TYPES.items())
+    elif not _NEW_NAME.search(text):
+        yield from _words(document, text)
+
+
+def _words(document: Document, text: str) -> Iterator[types.CompletionItem]:
+    before = _COMMENTS.sub(" ", text).rstrip("_" + digits + ascii_letters).rstrip()
+    if not before or before[-1] in ";}":
+        for word, about in KEYWORDS.items():
+            yield _snippet(word, STATEMENTS[word], about, Kind.Keyword)
+        yield from relation_snippets(list(document.imports.features))
+        return
+    yield from _values(document)
+    yield from _functions(document)
+    for name, role in document.names.roles.items():
+        if role is Role.DEFINITION:
+            yield _item(name, Kind.Function, "a definition")
+    for word, about in EXPRESSIONS.items():
+        if word in FORMS:
+            yield _snippet(word, FORMS[word], about, Kind.Keyword)
+        else:
+            yield _item(word, Kind.Keyword, doc=about)
+
+
+def _features(document: Document, end: str = "") -> Iterator[types.CompletionItem]:
+    for number, feature in enumerate(document.imports.features.values()):
+        item = _item(feature.name, Kind.Field, feature.range, order=f"0{number:04}")
+        item.insert_text = feature.name + end
+        yield item
+
+
+def _levels(document: Document, feature: str) -> Iterator[types.CompletionItem]:
+    known = document.imports.features.get(feature)
+    for level in known.levels if known else ():
+        yield _item(level, Kind.EnumMember, f"a value of {feature}")
+
+
+def _functions(
+    document: Document, *, built_in: bool = True
+) -> Iterator[types.CompletionItem]:
+    own = document.imports.functions
+    for function in own.values():
+        yield _item(function.name, Kind.Function, function.signature, function.doc)
+    for name, (signature, about) in BUILT_IN.items():
+        if built_in and name not in own:
+            yield _item(name, Kind.Function, signature, about, order="2")
+
+
+def _values(document: Document) -> Iterator[types.CompletionItem]:
+    for name, role in document.names.roles.items():
+        if role in _VALUES:
+            type_ = type_of(document, name)
+            detail = f"{role.value}, {type_}" if type_ else role.value
+            yield _item(name, Kind.Variable, detail, order="0")
+
+
+def _modules(spec: Path) -> Iterator[types.CompletionItem]:
+    """Yield the Python files that an `import` would find near the spec."""
+    folder, root = spec.parent, find_root(spec.parent)
+    for candidate in (folder, *folder.parents):
+        for path in sorted(candidate.glob("*.py")):
+            if path.stem.isidentifier() and path.stem != "__init__":
+                yield _item(path.stem, Kind.Module, str(path))
+        if root is None or candidate == root:
+            return
+
+
+def _libraries(spec: Path) -> Iterator[types.CompletionItem]:
+    for path in sorted(spec.parent.glob("*.nom")):
+        if path != spec and is_library(path):
+            yield _item(path.name, Kind.File, "params and definitions")
+
+
+def _item(
+    label: str,
+    kind: types.CompletionItemKind,
+    detail: str = "",
+    doc: str = "",
+    order: str = "1",
+) -> types.CompletionItem:
+    return types.CompletionItem(
+        label=label,
+        kind=kind,
+        detail=detail or None,
+        documentation=doc or None,
+        sort_text=f"{order}{label}",
+    )
+
+
+def _snippet(
+    label: str, text: str, about: str, kind: types.CompletionItemKind
+) -> types.CompletionItem:
+    return types.CompletionItem(
+        label=label,
+        kind=kind,
+        documentation=about,
+        insert_text=text,
+        insert_text_format=types.InsertTextFormat.Snippet,
+        sort_text=f"3{label}",
+    )
+
+
+def word_at(text: str, offset: int) -> Span:
+    """Return the word around an offset, empty where there is none."""
+    before, after = _WORD.match(text[:offset][::-1]), _WORD.match(text, offset)
+    assert before
+    assert after
+    return Span(offset - before.end(), after.end())

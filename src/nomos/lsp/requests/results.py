@@ -1,0 +1,115 @@
+"""The last result of a spec, as the project's store has it, beside its text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from nomos.diagnostics import Span
+from nomos.errors import StoreError
+from nomos.lang.writing.format import format_expr
+from nomos.lsp.document import Document
+from nomos.lsp.domains import Stamp, changed
+from nomos.report.bug import card_text
+from nomos.report.cards import card_of
+from nomos.report.texts import count
+from nomos.results.result import EnsuresCounts, Result
+from nomos.results.statistics import describe_rate
+from nomos.results.verdict import rate_text
+from nomos.runner.project.naming import project_root, relative
+from nomos.store.store import DATABASE, FOLDER, Store
+
+_MOST_BUGS = 20  # that are written out
+
+
+class LastResults:
+    """Reads the stores of projects, each again only after it has changed."""
+
+    def __init__(self) -> None:
+        self._known: dict[Path, tuple[Stamp, list[Result]]] = {}
+
+    def of(self, spec: Path) -> list[Result]:
+        """Return the last results of a spec, one for each model and settings."""
+        root = project_root(spec)
+        name = relative(str(spec), root)
+        return [r for r in self._newest(root / FOLDER) if r.subject.spec == name]
+
+    def _newest(self, folder: Path) -> list[Result]:
+        stamp = _stamp(folder)
+        if folder not in self._known or self._known[folder][0] != stamp:
+            self._known[folder] = stamp, _read(folder)
+        return self._known[folder][1]
+
+
+def store_stamp(spec: Path) -> Stamp:
+    """Return what changes when the store of a spec's project does."""
+    return _stamp(project_root(spec) / FOLDER)
+
+
+def _stamp(folder: Path) -> Stamp:
+    return tuple(changed(folder / f"{DATABASE}{end}") for end in ("", "-wal"))
+
+
+def _read(folder: Path) -> list[Result]:
+    if not (folder / DATABASE).exists():
+        return []
+    try:
+        with Store.open(folder, create=False) as store:
+            return store.newest()
+    except StoreError:  # what cannot be read has no last result
+        return []
+
+
+def verdict_line(document: Document, result: Result) -> str:
+    """Say what the last campaign found, and whether it was of this text."""
+    said = f"{result.verdict.replace('-', ' ')}; {rate_text([result])}"
+    said += f"; {result.problem}" if result.problem else ""
+    model = Path(result.subject.model).name
+    return _dated(document, result, f"{model}: {said}" if model else said)
+
+
+def _dated(document: Document, result: Result, said: str) -> str:
+    is_old = not is_of_this_text(document, result)
+    return f"before the last change: {said}" if is_old else said
+
+
+def is_of_this_text(document: Document, result: Result) -> bool:
+    """Tell whether a result is of the text as it stands in the editor."""
+    return result.subject.text.rstrip() == document.source.text.rstrip()
+
+
+def rates(document: Document, results: list[Result]) -> Iterator[tuple[Span, str]]:
+    """Yield what was last found of each `ensures` whose text has not changed."""
+    for statement in document.parsed.spec.ensures:
+        text = format_expr(statement.condition)
+        if statement.name is not None:
+            text = f"{statement.name.name}: {text}"
+        for result in results:
+            for found in result.ensures:
+                if found.text == text:
+                    yield statement.span, _rate(document, result, found)
+
+
+def _rate(document: Document, result: Result, found: EnsuresCounts) -> str:
+    judged = result.counts.judged
+    said = f"{found.violations} of {judged}"
+    if result.search == "random":
+        said = describe_rate(found.violations, judged)
+    elif result.scope == "mutated":
+        said += " made inputs"
+    return _dated(document, result, f"violated in {said}")
+
+
+def bugs_text(spec: Path, results: list[Result]) -> str:
+    """Return the bugs of a spec as a text to read."""
+    lines = []
+    for result in results:
+        lines.append(f"{result.name}: {count(result.counts.unique_bugs, 'bug')}")
+        for bug in result.bugs[:_MOST_BUGS]:
+            lines += ["", f"bug {bug.id}: `{bug.failed}` does not hold"]
+            lines.append(card_text(card_of(result, bug)).plain.rstrip())
+        left = len(result.bugs) - _MOST_BUGS
+        if left > 0:
+            lines += ["", f"({left} more: `nomos bugs {result.name}` lists them)"]
+        lines.append("")
+    return "\n".join(lines) if lines else f"{spec.name} has not been run yet\n"

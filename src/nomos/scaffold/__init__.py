@@ -1,0 +1,270 @@
+"""First steps: a domain and specs written for a model and a table that are at hand."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nomos.domain.reading.csvfile import (
+    Columns,
+    feature_code,
+    infer_features,
+    quoted,
+    read_columns,
+    read_rows,
+    to_frame,
+)
+from nomos.domain.schema import Category, Feature, Flag, Integer, OneHot, Real, Schema
+from nomos.errors import NomosError
+from nomos.inline import feature_of, with_feature
+from nomos.models import load_model
+from nomos.report.texts import count
+
+# What the column that a model predicts is often called; it is then no feature.
+_TARGETS = ("label", "labels", "target", "class", "y", "outcome", "risk", "output")
+_ASKED = 200  # rows, of which the model is asked to see its answers
+_VERIFIES = """\
+    # For `nomos verify`: `predict` is what `self.model` says, and nothing else.
+    verifies = {"predict": "model"}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectFiles:
+    """The files of a first project: their names and texts, and what was found out."""
+
+    files: dict[str, str]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SampleAnswers:
+    """What a model answers with: words, whole numbers, or reals of some spread."""
+
+    word: str | None = None
+    margin: float = 0.0
+
+    def rising(self) -> tuple[str, str]:
+        """Return what must hold of d1 and a d2 that is no worse, and what is worse."""
+        if self.word is None:
+            return "d1 <= d2", "a lower answer"
+        word = quoted(self.word)
+        return f"d1 == {word} ==> d2 == {word}", f"another answer than {word}"
+
+    def alike(self) -> tuple[str, str]:
+        """Return what must hold of d1 and a d3 that is the same, and how much it is."""
+        if not self.margin:
+            return "d1 == d3", ""
+        size = f"{self.margin:.12g}"
+        return f"d1 - d3 <= {size} && d3 - d1 <= {size}", f", by more than {size}"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How a table is read for a model: as numbers, or as the frame it was trained on."""
+
+    features: list[Feature]
+    unused: list[str]
+    framed: bool = False
+
+    def rows(self, data: Path) -> Any:
+        """Return the first rows as the model takes them."""
+        schema = Schema(*self.features)
+        if self.framed:
+            return to_frame(read_rows(data, schema, dtype=float)[:_ASKED], schema)
+        return read_rows(data, schema)[:_ASKED]
+
+
+def scaffold(model: str, data: Path, folder: Path) -> ProjectFiles:
+    """Return a domain and specs for a model file and a CSV file."""
+    columns = read_columns(data)
+    loaded = load_model(model)
+    width = getattr(loaded, "width", None)
+    names = getattr(loaded, "columns", None)
+    if names is None:
+        reading = _by_width(columns, width, model, data)
+    else:
+        reading = _by_name(columns, [str(name) for name in names], model, data)
+    if not reading.features:
+        raise NomosError(
+            f"{data} has no column of numbers, or of a few different texts"
+        )
+    module = _identifier(data.stem)
+    answers, problem = _answers(loaded, reading.rows(data))
+    files = {f"{module}.py": _domain(model, data, folder, reading)}
+    specs = _specs(Schema(*reading.features), module, answers)
+    files |= {f"specs/{name}.nom": text for name, text in specs}
+    rows = len(next(iter(columns.values())))
+    notes = [f"{data} has {count(rows, 'row')} of {count(len(columns), 'column')}"]
+    notes += [f"its column `{name}` is not used" for name in reading.unused]
+    gaps = [f.name for f in reading.features if "" in columns.get(f.name, ())]
+    notes += [f"its column `{name}` has missing values" for name in gaps]
+    if names is None and width is not None:
+        notes.append(f"{model} takes {count(width, 'number')} a row")
+    return ProjectFiles(files, (*notes, *problem))
+
+
+def _domain(model: str, data: Path, folder: Path, reading: Reading) -> str:
+    module, features = _identifier(data.stem), reading.features
+    beside = f"str(HERE / {quoted(_beside(Path(model), folder))})"
+    return _template("domain").format(
+        module=module,
+        kinds=", ".join(sorted({type(feature).__name__ for feature in features})),
+        readers="read_rows, to_frame" if reading.framed else "read_rows",
+        name=module.title().replace("_", ""),
+        about=_one_line(data.name),
+        data=quoted(_beside(data, folder)),
+        dtype=", dtype=float" if reading.framed else "",
+        model=beside if Path(model).exists() else quoted(model),
+        example=next((f.name for f in features if f.name.isidentifier()), "name"),
+        features="\n".join(f"        {feature_code(feature)}," for feature in features),
+        given="to_frame(rows, self.schema)" if reading.framed else "rows",
+        verifies="" if reading.framed else _VERIFIES,
+    )
+
+
+def _answers(model: Any, rows: Any) -> tuple[SampleAnswers, tuple[str, ...]]:
+    """Ask the model for some rows, to see what it answers with, or that it does not."""
+    try:
+        answers = np.asarray(model.predict(rows))
+    except Exception as error:  # whatever a model raises
+        said = str(error).split("\n")[0]
+        return SampleAnswers(), (f"the model has no answer for the first rows: {said}",)
+    if answers.dtype.kind in "UO":
+        return SampleAnswers(word=str(sorted(map(str, answers.tolist()))[-1])), ()
+    if answers.dtype.kind != "f" or (answers == np.rint(answers)).all():
+        return SampleAnswers(), ()
+    spread = float(np.nanstd(answers)) / 10
+    return SampleAnswers(margin=float(f"{spread:.1g}") if spread > 0 else 0.0), ()
+
+
+def _by_name(columns: Columns, names: list[str], model: str, data: Path) -> Reading:
+    """Take the columns that the model was trained on, as a frame if some hold texts."""
+    missing = [name for name in names if name not in columns]
+    if missing:
+        raise NomosError(
+            f"{model} was trained on columns that {data} has not: {', '.join(missing)}"
+        )
+    unused = [name for name in columns if name not in names]
+    kept = {name: columns[name] for name in names}
+    single = [
+        feature
+        for name, cells in kept.items()
+        for feature in infer_features(
+            {name: cells}, one_hot=False, most_levels=math.inf
+        )
+    ]
+    if any(isinstance(feature, Category) for feature in single):
+        return Reading(single, unused, framed=True)
+    return Reading(infer_features(kept, one_hot=False), unused)
+
+
+def _by_width(columns: Columns, width: int | None, model: str, data: Path) -> Reading:
+    """Choose the columns and their form that the model can take."""
+    targets = [name for name in columns if name.lower() in _TARGETS]
+    tried: list[int] = []
+    for dropped in ([targets[-1]] if targets else [], [], [list(columns)[-1]]):
+        kept = {name: cells for name, cells in columns.items() if name not in dropped}
+        for one_hot in (False, True):
+            features = infer_features(kept, one_hot=one_hot)
+            total = sum(feature.width for feature in features)
+            if width is None or total == width:
+                used = {feature.name for feature in features}
+                groups = {f.name for f in features if isinstance(f, OneHot)}
+                unused = [
+                    name
+                    for name in columns
+                    if name not in used and not any(name.startswith(g) for g in groups)
+                ]
+                return Reading(features, unused)
+            tried.append(total)
+    widths = ", ".join(map(str, sorted(set(tried))))
+    raise NomosError(
+        f"{model} takes {width} numbers a row, but {data} gives {widths}"
+        " (with and without its last column, categories as one number or one-hot):"
+        " give a table of just what the model was trained on"
+    )
+
+
+def _specs(
+    schema: Schema, module: str, answers: SampleAnswers
+) -> Iterator[tuple[str, str]]:
+    """Yield specs that run at once, one for each kind of feature there is."""
+    rising, worse = answers.rising()
+    alike, by = answers.alike()
+    numeric = [f for f in schema.features if isinstance(f, Integer | Real)]
+    codes = [f for f in numeric if f.high - f.low <= 1 and isinstance(f, Integer)]
+    numeric = [f for f in numeric if f not in codes]  # 1 and 2 are no amounts
+    numeric.sort(key=lambda f: isinstance(f, Real))  # whole numbers read best
+    others = [f for f in schema.features if isinstance(f, Flag | Category | OneHot)]
+    for feature in numeric[:2]:
+        low, high = float(feature.low), float(feature.high)
+        step = max(1, min(1000, round((high - low) / 4))) if high - low < 1e9 else 1000
+        text = _template("higher").format(
+            feature=_one_line(feature.name),
+            module=module,
+            get=feature_of("x1", feature.name),
+            set=with_feature("x1", feature.name, "v2"),
+            step=step,
+            high=f"{feature.high:.12g}",
+            ensures=rising,
+            worse=worse,
+        )
+        yield f"higher_{_identifier(feature.name)}", text
+    for group in [*others, *codes][:1]:
+        text = _template("indifferent").format(
+            feature=_one_line(group.name),
+            module=module,
+            get=feature_of("x2", group.name),
+            set=with_feature("x1", group.name, "v2"),
+            differ=f"{feature_of('x1', group.name)} != v2",
+            ensures=alike,
+            by=by,
+        )
+        yield f"indifferent_to_{_identifier(group.name)}", text
+
+
+def _template(name: str) -> str:
+    """Return the text of a file to write, with names in braces for what is filled in."""
+    folder = resources.files(__package__).joinpath("templates")
+    return folder.joinpath(f"{name}.template").read_text("utf-8")
+
+
+def _one_line(name: str) -> str:
+    """Return a name that may stand in a comment or a docstring."""
+    return re.sub(r'[\s"\\]+', " ", name).strip()
+
+
+def _identifier(text: str) -> str:
+    made = re.sub(r"[^a-z0-9_]+", "_", text.lower()).strip("_") or "rows"
+    return made if not made[0].isdigit() else f"t_{made}"
+
+
+def _beside(path: Path, folder: Path) -> str:
+    """Write a path from the new project's folder, so that both can be moved together."""
+    try:
+        return Path(os.path.relpath(path, folder)).as_posix()
+    except ValueError:  # on another drive
+        return path.resolve().as_posix()
+
+
+def example() -> ProjectFiles:
+    """Return a project that runs by itself, with a model that has a bug."""
+    schema = Schema(
+        Integer("age", 18, 79), Integer("income", 10, 119), Flag("owns_home")
+    )
+    files = {f"{name}.py": _template(name) for name in ("loan_model", "loans")}
+    files |= {
+        f"specs/{name}.nom": text
+        for name, text in _specs(schema, "loans", SampleAnswers())
+    }
+    own = "for your own model: nomos init --model MODEL --data ROWS.csv"
+    return ProjectFiles(files, (f"this is an example with a bug in it; {own}",))
