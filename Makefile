@@ -34,9 +34,9 @@ $(VENV)/.all: pyproject.toml $(VENV)/.dev $(VENV)/.paper
 	@command -v chromium > /dev/null || { [ "$$(id -u)" = 0 ] && apt-get -qq update && apt-get -qq install -y chromium > /dev/null; } || echo "chromium is not there: the tests of the report page in a browser are skipped"
 	@touch $@
 
-# Both tabular case studies with both models, at the paper's setting.
+# Both tabular case studies with both models, at the paper's setting; a group, proofs.
 demo: $(VENV)/.demo
-	$(BIN)/python -m casestudies.paper compas german_credit --exact 1000000 --html build/demo.html
+	$(BIN)/python -m casestudies.demo
 
 # Any case studies: make paper CASES="compas mnist" PAPER="--seeds 3 --json out.json"
 paper: $(VENV)/.paper

@@ -288,25 +288,35 @@ def only_result(results: Results) -> ShownResult:
     return results[0]  # type: ignore[no-any-return]  # one result
 
 
-def assert_holds(path: Path | str, **options: Any) -> None:
+def assert_holds(
+    path: Path | str,
+    *,
+    max_rate: str | float | None = None,
+    baseline: Path | str | None = None,
+    **options: Any,
+) -> None:
     """Assert, in a test or a notebook, that a campaign finds no violation.
 
     Takes what `run_specs` takes, and `model` for a single model. "No violation found"
-    is no proof: see the verdict.
+    is no proof: see the verdict. With `max_rate` (`"2%"`) or `baseline` (a file that
+    `nomos run --json` wrote) violations pass as with these options of `nomos run`.
     """
     from nomos.report.summary import failure_text
+    from nomos.results.gate import make_gate, rulings
 
     __tracebackhide__ = True  # pytest then shows the caller's line
     if "model" in options:
         options["models"] = [options.pop("model")]
     if "seed" in options:
         options["seeds"] = [options.pop("seed")]
+    accepted = options.get("accept_unstable", 0.0)
+    gate = make_gate(max_rate, baseline, accepted=accepted)
     results = run_specs(path, **options)
     for failure in results.failures:
         raise failure.error
-    for result in results:
-        if result.verdict not in ("none-found", "holds"):
-            raise AssertionError(failure_text(result))
+    for ruling in rulings(results, gate):
+        if ruling.status:
+            raise AssertionError(failure_text(ruling.worst, ruling.line))
 
 
 def keeping_store(

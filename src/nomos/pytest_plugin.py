@@ -28,6 +28,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption("--nomos-seed", type=int, metavar="N", help="same seed, same cases")
     group.addoption(
+        "--nomos-max-rate",
+        metavar="SHARE",
+        help="pass where at most this share of cases (2%%) is violated",
+    )
+    group.addoption(
+        "--nomos-baseline",
+        type=Path,
+        metavar="FILE",
+        help="pass where no rate is worse than in FILE, written by `nomos run --json`",
+    )
+    group.addoption(
         "--nomos-verify",
         action="store_true",
         help="where no violation is found, try a proof for all inputs of the schema",
@@ -91,10 +102,15 @@ class SpecItem(pytest.Item):
         from nomos import api
         from nomos.models import trusting
         from nomos.report.summary import failure_text
+        from nomos.results.gate import rulings
         from nomos.runner.project.config import load_config
         from nomos.runner.project.naming import project_root
 
         config = load_config(project_root(self.path))
+        gate = config.gate(
+            self.config.getoption("--nomos-max-rate"),
+            self.config.getoption("--nomos-baseline"),
+        )
         budget = self.config.getoption("--nomos-budget")
         seed = self.config.getoption("--nomos-seed")
         with trusting() if self.config.getoption("--nomos-trust") else nullcontext():
@@ -108,9 +124,10 @@ class SpecItem(pytest.Item):
             )
         for failure in results.failures:
             raise failure.error
-        # Green is what was judged and found clean, nothing else.
-        if results[0].verdict not in ("none-found", "holds"):
-            raise PropertyViolated(failure_text(results[0]))
+        # Green is what was judged and passes the gate, nothing else.
+        for ruling in rulings(results, gate):
+            if ruling.status:
+                raise PropertyViolated(failure_text(ruling.worst, ruling.line))
 
     def repr_failure(
         self, excinfo: pytest.ExceptionInfo[BaseException], *args: Any

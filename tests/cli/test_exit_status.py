@@ -7,8 +7,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from nomos.cli.campaigns.run import status_of
 from nomos.report.formats.junit import junit
+from nomos.results.gate import Gate, rulings
 from nomos.results.result import Counts, Recorded, Result, Subject
 
 BUGS: dict[str, Any] = {"tests": 9, "violations": 3, "unique_bugs": 3, "confirmed": 3}
@@ -58,9 +58,9 @@ def test_exit_status_and_junit_say_the_same(name: str) -> None:
     given, any_status, new_status = RESULTS[name]
     subject = Subject("specs/a.nom", "a")
     result = Result(subject, 0, 9, reason="the budget is spent", **given)
-    assert status_of(result, "any") == any_status
-    assert status_of(result, "new") == new_status
-    for only_new, status in ((False, any_status), (True, new_status)):
-        suites = ElementTree.fromstring(junit([result], only_new=only_new))
+    for fail_on, status in (("any", any_status), ("new", new_status)):
+        (ruling,) = rulings([result], Gate(fail_on))
+        assert ruling.status == status
+        suites = ElementTree.fromstring(junit([result], gate=Gate(fail_on)))
         red = int(suites.get("failures", 0)) + int(suites.get("errors", 0))
         assert red == (status > 0)

@@ -14,6 +14,8 @@ from tests.lying_models.conftest import World
 from tests.lying_models.worlds import (
     COSTS_ITS_CASE,
     FAULTS,
+    MODELS,
+    VIOLATED,
     Done,
     Fault,
     command,
@@ -74,6 +76,31 @@ def test_a_fault_is_never_green(world: World, name: str, way: str) -> None:
     if way == "one by one" and fault.alone is not None:
         wanted = fault.alone
     assert done.status in wanted, done
+
+
+@pytest.fixture(scope="module")
+def worst(_template: World, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the widest baseline there is: that of a model that is always wrong."""
+    folder = tmp_path_factory.mktemp("worst") / "project"
+    shutil.copytree(_template.folder, folder)
+    write_domain(folder, FAULTS["answers NaN"])
+    run = ["run", "specs", "--no-store", *WAYS["sample"], "--json", "worst.json"]
+    assert nomos(*run, folder=folder).status == 1
+    return folder / "worst.json"
+
+
+@pytest.mark.parametrize(
+    "name", [n for n, f in MODELS.items() if not f.deadly and 0 not in f.statuses]
+)
+def test_no_gate_lets_a_lying_model_pass(world: World, worst: Path, name: str) -> None:
+    write_domain(world.folder, MODELS[name])
+    run = ["run", "specs", *WAYS["sample"]]
+    by_rate = nomos(*run, "--max-rate", "99%", folder=world.folder).status
+    by_test = nomos(*run, "--baseline", str(worst), folder=world.folder).status
+    if MODELS[name].statuses == VIOLATED:  # these may be relied on to be wrong
+        assert (by_rate, by_test) == (int(name == "answers NaN"), 0)
+    else:
+        assert by_rate in (1, 3) and by_test in (1, 3)
 
 
 @pytest.mark.slow

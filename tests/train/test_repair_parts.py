@@ -15,7 +15,7 @@ from nomos.domain.domain import offer_of
 from nomos.domain.find import Imported
 from nomos.engine.engine import Engine
 from nomos.engine.program import Program
-from nomos.errors import DomainError, StoreError
+from nomos.errors import DomainError, NomosError, StoreError
 from nomos.lang.checking.check import check
 from nomos.train.repairing.cases.answers import (
     Labels,
@@ -352,6 +352,20 @@ def test_no_two_purposes_share_a_seed() -> None:
     seeds = [seed_of(s, *what) for s in (0, 1) for what in (("judge",), ("look",))]
     seeds += [seed_of(0, "train", number) for number in range(20)]
     assert len(set(seeds)) == len(seeds)
+
+
+def test_constraints_that_an_estimator_has_are_kept() -> None:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    from nomos.train.repairing.trainers.estimators import with_directions
+
+    own = HistGradientBoostingClassifier(monotonic_cst=[1, 0, -1])
+    assert with_directions(own, {1: -1, 2: 1}, 3).monotonic_cst == [1, -1, 1]
+    free = HistGradientBoostingClassifier()
+    assert with_directions(free, {1: -1}, 3).monotonic_cst == [0, -1, 0]
+    named = HistGradientBoostingClassifier(monotonic_cst={"income": 1})
+    with pytest.raises(NomosError, match="would be lost: give it as a list of 3"):
+        with_directions(named, {1: -1}, 3)
 
 
 class Recognised:

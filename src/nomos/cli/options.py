@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from nomos import api
+from nomos.errors import NomosError
 
 if TYPE_CHECKING:
     from nomos.runner.options import Options
@@ -44,13 +45,12 @@ def _together(*options: _Decorator) -> _Decorator:
 
 def share(words: str) -> float:
     """Read a share such as `1%` or `0.01`."""
+    from nomos.results.gate import parse_share
+
     try:
-        found = float(words.removesuffix("%")) / (100 if "%" in words else 1)
-    except ValueError:
-        found = -1.0
-    if not 0 <= found < 1:
-        raise click.BadParameter(f"{words!r} is no share such as 1%")
-    return found
+        return parse_share(words)
+    except NomosError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 def _confirmed(words: str) -> str:

@@ -180,10 +180,10 @@ def next_steps(results: Sequence[Result]) -> list[str]:
     ]
 
 
-def failure_text(result: Result) -> str:
+def failure_text(result: Result, weighed: str = "") -> str:
     """Return what a red test says: how often, the clearest bug, and how to replay it."""
     one = view([result])
-    lines = [one.rate, *remark_lines(one)]
+    lines = [*([weighed] if weighed else []), one.rate, *remark_lines(one)]
     shown = example([result])
     if shown is not None:
         lines += [shown.plain.rstrip(), *next_steps([result])]

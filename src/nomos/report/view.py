@@ -14,6 +14,7 @@ from nomos.report.groups import BarView, GroupView, cost_words, group_views
 from nomos.report.numbers import Written
 from nomos.report.texts import count, percent
 from nomos.results.gaps import against_chance, gaps_together, histogram
+from nomos.results.gate import by_subject
 from nomos.results.result import Bug, Result, Verdict
 from nomos.results.statistics import describe_rate, spread
 from nomos.results.verdict import confirmation_text, nearest_text, rate_text
@@ -134,12 +135,7 @@ class PropertyView:
 
 def views(results: Sequence[Result]) -> list[PropertyView]:
     """Return what is said of results, by property, model and settings."""
-    groups: dict[tuple[object, ...], list[Result]] = {}
-    for result in results:
-        subject = result.subject
-        key = subject.spec, subject.model, tuple(sorted(subject.settings.items()))
-        groups.setdefault(key, []).append(result)
-    return [view(group) for group in groups.values()]
+    return [view(group) for group in by_subject(results)]
 
 
 def view(results: Sequence[Result]) -> PropertyView:

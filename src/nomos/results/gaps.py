@@ -7,12 +7,12 @@ exceeds what its control finds.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from nomos.results.result import Result
+from nomos.results.statistics import fisher
 
 THRESHOLDS = (1, 2, 3, 5)  # gaps from which on violations are counted
 _MOST_BARS = 8  # of a histogram; more values than that are put together
@@ -81,7 +81,7 @@ def against_chance(results: Sequence[Result]) -> list[ChanceRow]:
     for gap in THRESHOLDS if whole else (None,):
         found = _at_least(ours, gaps, gap)
         control = _at_least(theirs, chance_gaps, gap)
-        chance = _fisher(found, tests, control, control_tests)
+        chance = fisher(found, tests, control, control_tests)
         rows.append(ChanceRow(gap, found, tests, control, control_tests, chance))
     return rows
 
@@ -96,18 +96,3 @@ def _at_least(
     if gap is None or gaps is None:
         return sum(result.counts.violations for result in results)
     return sum(count for value, count in gaps.items() if value >= gap)
-
-
-def _fisher(ours: int, tests: int, theirs: int, control_tests: int) -> float:
-    """Return the chance that at least `ours` of all violations are among our tests."""
-    both = ours + theirs
-    logs = [
-        _log_choose(tests, mine) + _log_choose(control_tests, both - mine)
-        for mine in range(max(ours, both - control_tests), min(both, tests) + 1)
-    ]
-    whole = _log_choose(tests + control_tests, both)
-    return min(1.0, math.fsum(math.exp(log - whole) for log in logs))
-
-
-def _log_choose(n: int, k: int) -> float:
-    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)

@@ -90,6 +90,24 @@ def new_bug_chance(
     return Estimate(share, Interval(low, high, confidence))
 
 
+def fisher(ours: int, tests: int, theirs: int, other_tests: int) -> float:
+    """Return the chance that at least `ours` of all violations are among our tests.
+
+    Fisher's exact test, one-sided: small where our rate is higher than the other one.
+    """
+    both = ours + theirs
+    logs = [
+        _log_choose(tests, mine) + _log_choose(other_tests, both - mine)
+        for mine in range(max(ours, both - other_tests), min(both, tests) + 1)
+    ]
+    whole = _log_choose(tests + other_tests, both)
+    return min(1.0, math.fsum(math.exp(log - whole) for log in logs))
+
+
+def _log_choose(n: int, k: int) -> float:
+    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+
+
 def spread(values: Sequence[float]) -> Spread:
     """Summarise what several seeds gave."""
     if not values:
@@ -111,20 +129,20 @@ def describe_rate(successes: int, trials: int, *, confidence: float = 0.95) -> s
     if successes in (0, trials):
         bound = (1 - confidence) ** (1 / trials)
         if successes:
-            return f"{count}: at least {_percent(bound, rounded=math.floor)} at {level}"
+            return f"{count}: at least {percent(bound, rounded=math.floor)} at {level}"
         # Not 1 - bound, which loses digits when there are many trials.
         rate = -math.expm1(math.log(1 - confidence) / trials)
-        return f"{count}: at most {_percent(rate, rounded=math.ceil)} at {level}"
+        return f"{count}: at most {percent(rate, rounded=math.ceil)} at {level}"
     interval = clopper_pearson(successes, trials, confidence=confidence)
     width = interval.high - interval.low
     rate_text, low, high = (
-        _percent(rate, resolution=width)
+        percent(rate, resolution=width)
         for rate in (successes / trials, interval.low, interval.high)
     )
     return f"{count}: {rate_text} ({low} to {high}, {level})"
 
 
-def _percent(
+def percent(
     rate: float, *, resolution: float = 1.0, rounded: Callable[[float], int] = round
 ) -> str:
     """Write a rate with two significant digits of what is smallest about it."""

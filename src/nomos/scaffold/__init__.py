@@ -31,6 +31,10 @@ from nomos.report.texts import count
 # What the column that a model predicts is often called; it is then no feature.
 _TARGETS = ("label", "labels", "target", "class", "y", "outcome", "risk", "output")
 _ASKED = 200  # rows, of which the model is asked to see its answers
+_VERIFIES = """\
+    # For `nomos verify`: `predict` is what `self.model` says, and nothing else.
+    verifies = {"predict": "model"}
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +127,7 @@ def _domain(model: str, data: Path, folder: Path, reading: Reading) -> str:
         example=next((f.name for f in features if f.name.isidentifier()), "name"),
         features="\n".join(f"        {feature_code(feature)}," for feature in features),
         given="to_frame(rows, self.schema)" if reading.framed else "rows",
+        verifies="" if reading.framed else _VERIFIES,
     )
 
 

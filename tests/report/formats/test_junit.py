@@ -5,6 +5,7 @@ from xml.etree import ElementTree
 import pytest
 
 from nomos.report.formats.junit import junit
+from nomos.results.gate import Gate
 from nomos.results.result import Crash
 
 
@@ -70,23 +71,23 @@ def test_what_holds_and_what_is_clean_has_no_outcome(result):
 
 def test_known_bugs_are_skipped_where_only_new_ones_count(bug, result):
     known = result(bug(0, is_new=False))
-    _root, ((outcome, message),) = outcomes(known, only_new=True)
+    _root, ((outcome, message),) = outcomes(known, gate=Gate("new"))
     assert outcome == "skipped" and message.startswith("known: 1 unique bugs")
     assert outcomes(known)[1][0][0] == "failure"
     assert (
-        outcomes(result(bug(0), bug(1, is_new=False)), only_new=True)[1][0][0]
+        outcomes(result(bug(0), bug(1, is_new=False)), gate=Gate("new"))[1][0][0]
         == "failure"
     )
 
 
 def test_a_new_bug_that_is_not_kept_counts(bug, result):
     one = result(bug(0, is_new=False), unique_bugs=12_001, new_bugs=1)
-    assert outcomes(one, only_new=True)[1][0][0] == "failure"
+    assert outcomes(one, gate=Gate("new"))[1][0][0] == "failure"
 
 
 def test_known_bugs_excuse_no_problem(bug, result):
     one = result(bug(0, is_new=False), crashed=1)
-    assert outcomes(one, only_new=True)[1] == [("error", "1 case crashed")]
+    assert outcomes(one, gate=Gate("new"))[1] == [("error", "1 case crashed")]
 
 
 def test_a_spec_that_could_not_be_run_is_an_error(result):

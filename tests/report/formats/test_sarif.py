@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from nomos.report.formats.sarif import sarif
+from nomos.results.gate import Gate
 
 
 def run_of(*results, **how):
@@ -59,7 +60,7 @@ def test_a_spec_that_could_not_be_run_is_told(result):
 
 def test_new_bugs_come_first_and_known_ones_are_notes(bug, result):
     bugs = [bug(n, is_new=n == 30) for n in range(31)]
-    found = run_of(result(*bugs), only_new=True)["results"]
+    found = run_of(result(*bugs), gate=Gate("new"))["results"]
     assert len(found) == 20
     assert [one["level"] for one in found[:2]] == ["error", "note"]
     assert {one["level"] for one in run_of(result(*bugs))["results"]} == {"error"}

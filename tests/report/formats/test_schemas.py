@@ -18,6 +18,7 @@ import xmlschema
 from casestudies.datasets import Carrier, DataFile, DataMissingError, find
 from nomos.report.formats.junit import junit
 from nomos.report.formats.sarif import sarif
+from nomos.results.gate import Gate
 from nomos.results.result import Crash, Result
 
 pytestmark = pytest.mark.slow  # fetching the schemas, once
@@ -115,7 +116,7 @@ def test_no_result_and_known_bugs_are_valid(
 ) -> None:
     document, root = written()
     assert document["runs"][0]["results"] == [] and root.get("tests") == "0"
-    document, root = written(result(bug(is_new=False)), only_new=True)
+    document, root = written(result(bug(is_new=False)), gate=Gate("new"))
     assert {one["level"] for one in document["runs"][0]["results"]} == {"note"}
     assert root.find(".//skipped") is not None
 

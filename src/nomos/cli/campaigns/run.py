@@ -22,13 +22,14 @@ from nomos.cli.options import (
     load_specs,
     parse_settings,
     run_options,
+    share,
     worker_options,
 )
 from nomos.cli.output import STDOUT, Output, ReportPath, own_stdout
 from nomos.errors import NomosError
 
 if TYPE_CHECKING:
-    from nomos.results.result import Result
+    from nomos.results.gate import Gate
     from nomos.runner.driver import Run
     from nomos.runner.events import Handler
     from nomos.runner.jobs import Job
@@ -98,6 +99,22 @@ _FILES = ("json_file", "html_file", "junit_file", "sarif_file", "events_file")
     "open: also where --verify neither proves nor refutes.",
 )
 @click.option(
+    "--max-rate",
+    type=share,
+    metavar="SHARE",
+    help="Pass where at most this share of cases (2%) is violated: the exact rate where"
+    " every case was tried, else the upper bound (95 %, one-sided) that the sample gives."
+    " Where the sample is too small to tell, the status is 3.",
+)
+@click.option(
+    "--baseline",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Pass where no rate is worse than in FILE, which an earlier run wrote with"
+    " --json: by Fisher's exact test, one-sided, at the level 0.01; and red where a"
+    " property that held is violated. What cannot be compared has status 3.",
+)
+@click.option(
     "--sanity",
     is_flag=True,
     help="Plant faults in the model's answers, and say which of them each spec notices.",
@@ -128,6 +145,7 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     nomos run specs/income.nom --model new.onnx --budget 100000 --jobs 4
     nomos run specs/ --seeds 10 --json results.json
     nomos run specs/ --fail-on new --junit nomos.xml
+    nomos run specs/ --max-rate 2% --baseline last-release.json
     nomos run specs/games.nom --control specs/chance.nom
     nomos run specs/ --sanity
 
@@ -148,7 +166,21 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     how = run_options(options, config.budget)
     if options["sanity"]:
         sys.exit(_sanity(jobs, root, seed, how))
+    options |= {"gate": _gate(config, options), "specs": specs}
     sys.exit(_campaigns(jobs, seed, root, how, options))
+
+
+def _gate(config: Config, options: dict[str, Any]) -> Gate:
+    """Return what campaigns must pass, from the options and [tool.nomos]."""
+    baseline, written = options["baseline"] or config.baseline, options["json_file"]
+    files = [file.resolve() for file in (baseline, written) if isinstance(file, Path)]
+    if len(files) == 2 and files[0] == files[1]:
+        raise click.UsageError("--json would write over the baseline that is compared")
+    return config.gate(
+        *(options["max_rate"], options["baseline"]),
+        fail_on=options["fail_on"],
+        accepted=options["accept_unstable"] or 0.0,
+    )
 
 
 def _campaigns(
@@ -156,6 +188,7 @@ def _campaigns(
 ) -> int:
     """Run campaigns and show them; return the exit status."""
     from nomos.report.console import RunConsole
+    from nomos.results.gate import rulings
     from nomos.runner.stopping import Signals
 
     piped = STDOUT in [options[name] for name in _FILES]
@@ -185,22 +218,26 @@ def _campaigns(
             )
         write_reports(run, root, options, output)
         console.finish(run.results, stored=not options["no_store"])
+        if not spaces.quiet:
+            for ruling in rulings(run.results, options["gate"]):
+                click.echo(ruling.line, nl=bool(ruling.line))
         spaces.tell()
-    return _status(run, options, output)
+    return _status(run, root, options, output)
 
 
-def _status(run: Run, options: dict[str, Any], output: Output) -> int:
+def _status(run: Run, root: Path, options: dict[str, Any], output: Output) -> int:
     """Say what could not be run, and return the exit status of the command."""
+    from nomos.results.gate import missing, rulings
     from nomos.runner.stopping import EXIT_STATUS
 
     for failure in run.failures:
         click.echo(f"error: {failure.job.path}: {failure.error}", err=True)
     statuses = {exit_status(failure.error) for failure in run.failures}
-    unstable = options["accept_unstable"] or 0.0
-    statuses |= {
-        status_of(result, options["fail_on"], unstable) for result in run.results
-    }
-    statuses.add(3 if output.has_failed or not run.results else 0)
+    gone = missing(run.results, options["gate"], root, options["specs"])
+    for spec in gone:
+        click.echo(f"error: {spec} is in the baseline and was not run", err=True)
+    statuses |= {ruling.status for ruling in rulings(run.results, options["gate"])}
+    statuses.add(3 if output.has_failed or gone or not run.results else 0)
     return EXIT_STATUS.get(run.stopped) or max(statuses)
 
 
@@ -226,24 +263,6 @@ def _sanity(jobs: list[Job], root: Path, seed: int, options: Options) -> int:
         if not any(fault.is_noticed for fault in found.faults):
             status = max(status, 1)
     return status
-
-
-def status_of(result: Result, fail_on: str, accepted: float = 0.0) -> int:
-    """Return the exit status of one result: 0 only where everything was judged.
-
-    `accepted` is the share of cases that may not come back when they are run again.
-    """
-    from nomos.results.verdict import is_unstable
-
-    counts = result.counts
-    if result.verdict == "failed" or result.problem or counts.crashed:
-        return 3
-    if result.verdict != "violated":
-        is_open = result.proof is not None and result.proof.verdict == "open"
-        return 1 if is_open and fail_on == "open" else 0
-    if fail_on != "new" or result.has_new_bugs:
-        return 1
-    return 3 if is_unstable(counts, accepted) else 0
 
 
 def _jobs(
@@ -285,10 +304,11 @@ def write_reports(
     run: Run, root: Path, options: dict[str, Any], output: Output
 ) -> None:
     """Write the files that were asked for."""
+    from nomos.results.gate import Gate
     from nomos.results.result import to_data
     from nomos.runner.project.naming import relative
 
-    results, only_new = run.results, options["fail_on"] == "new"
+    results, gate = run.results, options.get("gate") or Gate(options["fail_on"])
     failures = [(relative(str(f.job.path), root), str(f.error)) for f in run.failures]
     if options["json_file"] is not None:
         document = {
@@ -300,12 +320,12 @@ def write_reports(
     if options["junit_file"] is not None:
         from nomos.report.formats.junit import junit
 
-        text = junit(results, failures, only_new=only_new)
+        text = junit(results, failures, gate)
         output.write(options["junit_file"], text)
     if options["sarif_file"] is not None:
         from nomos.report.formats.sarif import sarif
 
-        document = sarif(results, failures, only_new=only_new)
+        document = sarif(results, failures, gate)
         output.write(options["sarif_file"], json.dumps(document, indent=1) + "\n")
     if options["html_file"] is not None:
         from nomos.report.html.page import html

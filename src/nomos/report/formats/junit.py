@@ -9,27 +9,29 @@ from xml.etree import ElementTree
 
 from nomos.report.summary import example, remark_lines
 from nomos.report.view import Failure, view
+from nomos.results.gate import Gate, Ruling, rulings
 from nomos.results.result import Result
 
 # What XML 1.0 cannot hold, however it is escaped.
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_ANY = Gate()
 _LONGEST_TEXT = 20_000  # characters; readers of these files give up on much longer ones
 
 
 def junit(
     results: Sequence[Result],
     failures: Sequence[Failure] = (),
-    *,
-    only_new: bool = False,
+    gate: Gate = _ANY,
 ) -> str:
     """Return the document: violated is a failure, what has no verdict is an error.
 
-    With `only_new`, a property whose bugs are all known is skipped.
+    A property that is violated and that the gate lets pass is skipped.
     """
     groups: dict[str, list[ElementTree.Element]] = {}
-    for result in results:
-        case = _case(result, only_new=only_new)
-        groups.setdefault(_folder(result.subject.spec), []).append(case)
+    for ruling in rulings(results, gate):
+        for result in ruling.results:
+            case = _case(result, ruling, gate)
+            groups.setdefault(_folder(result.subject.spec), []).append(case)
     for path, why in failures:
         groups.setdefault(_folder(path), []).append(_failed_case(path, why))
     suites = ElementTree.Element("testsuites", name="nomos")
@@ -62,26 +64,29 @@ def _add_totals(
     element.set("time", f"{seconds:.3f}")
 
 
-def _case(result: Result, *, only_new: bool) -> ElementTree.Element:
+def _case(result: Result, ruling: Ruling, gate: Gate) -> ElementTree.Element:
     subject, counts = result.subject, result.counts
     name = result.name + (f"[{subject.model}]" if subject.model else "")
     case = _empty_case(subject.spec, f"{name} seed {result.seed}", counts.seconds)
     told = view([result])
     bugs = f"{counts.unique_bugs} unique bugs; {told.rate}"
-    said = "; ".join([bugs, *(remark.text for remark in told.remarks)])
-    is_known = only_new and not result.has_new_bugs
-    if result.verdict == "violated" and not is_known:
+    weighed = [ruling.line] if ruling.said else []
+    said = "; ".join([*weighed, bugs, *(remark.text for remark in told.remarks)])
+    is_known = gate.fail_on == "new" and not result.has_new_bugs
+    excuses = gate.weighs_rates or is_known
+    if result.verdict == "violated" and (ruling.status == 1 or not excuses):
         shown = example([result])
         ids = "\n".join(f"nomos replay {bug.id}" for bug in result.cases_shown[:10])
         remarks = "\n".join(remark_lines(told))
         detail = f"{_cut(shown.plain if shown else '')}\n{ids}\n{remarks}"
         _add_outcome(case, "failure", "violated", said, detail)
-    elif result.problem or result.verdict in ("failed", "open") or counts.unstable:
+    elif ruling.status or result.problem or counts.unstable or result.verdict == "open":
         # Known bugs excuse no problem: what was not judged may hide a new one.
         message = "; ".join(r.text for r in told.remarks if r.is_problem) or said
         _add_outcome(case, "error", "failed", message, "\n".join(remark_lines(told)))
     elif result.verdict == "violated":
-        _add_outcome(case, "skipped", "known", f"known: {said}")
+        kind = "allowed" if weighed else "known"
+        _add_outcome(case, "skipped", kind, f"{kind}: {said}")
     return case
 
 

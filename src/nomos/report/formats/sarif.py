@@ -9,9 +9,11 @@ from urllib.parse import quote
 
 from nomos import __version__
 from nomos.report.view import Failure, view
+from nomos.results.gate import Gate, Ruling, rulings
 from nomos.results.result import Bug, Ensures, Result, Subject
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_ANY = Gate()
 _MOST_BUGS = 20  # of one property; the rest is in the count
 _LONGEST_TEXT = 1000  # characters of a value; code hosts refuse large files
 
@@ -19,10 +21,9 @@ _LONGEST_TEXT = 1000  # characters of a value; code hosts refuse large files
 def sarif(
     results: Sequence[Result],
     failures: Sequence[Failure] = (),
-    *,
-    only_new: bool = False,
+    gate: Gate = _ANY,
 ) -> dict[str, Any]:
-    """Return the document; with `only_new`, known bugs are notes instead of errors."""
+    """Return the document; bugs that the gate lets pass are notes instead of errors."""
     rules = {id: rule for result in results for id, rule in _rules(result)}
     names = list(rules)
     failed = [n for result in results for n in _notifications(result)]
@@ -37,8 +38,9 @@ def sarif(
         },
         "results": [
             item
-            for result in results
-            for item in _results(result, names, only_new=only_new)
+            for ruling in rulings(results, gate)
+            for result in ruling.results
+            for item in _results(result, names, ruling, gate)
         ],
         "invocations": [
             {
@@ -71,9 +73,11 @@ def _broken(subject: Subject, bug: Bug) -> Ensures:
 
 
 def _results(
-    result: Result, rules: list[str], *, only_new: bool
+    result: Result, rules: list[str], ruling: Ruling, gate: Gate
 ) -> list[dict[str, Any]]:
     counts, subject = result.counts, result.subject
+    only_new = gate.fail_on == "new" and not gate.weighs_rates
+    passes = ruling.status == 0
     found = f"{counts.unique_bugs} unique bugs, {view([result]).rate}"
     # New ones first: they must be among those that are listed.
     bugs = sorted(result.cases_shown, key=lambda bug: not bug.is_new)[:_MOST_BUGS]
@@ -81,7 +85,7 @@ def _results(
         {
             "ruleId": (rule := _rule_of(result, _broken(subject, bug))),
             "ruleIndex": rules.index(rule),
-            "level": "note" if only_new and not bug.is_new else "error",
+            "level": "note" if passes or (only_new and not bug.is_new) else "error",
             "message": {
                 "text": f"`{_brief(bug.failed)}` does not hold (bug {bug.id}, model"
                 f" {subject.model or '-'}; {found})"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from nomos.errors import NomosError
+from nomos.results.gate import Gate, make_gate, parse_share
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +19,15 @@ class Config:
     budget: int | None = None  # None: nobody gave one
     seed: int = 0
     models: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    max_rate: float | None = None
+    baseline: Path | None = None
+
+    def gate(
+        self, max_rate: str | float | None, baseline: Path | None, **more: Any
+    ) -> Gate:
+        """Return what campaigns must pass; what is not given is as the project says."""
+        rate = self.max_rate if max_rate is None else max_rate
+        return make_gate(rate, baseline or self.baseline, **more)
 
     def models_for(self, spec: Path, root: Path) -> tuple[str, ...]:
         """Return the models of the nearest folder above a spec; none: the domain's own."""
@@ -42,10 +52,12 @@ def load_config(root: Path) -> Config:
     return _checked(path, table)
 
 
+_KNOWN = ("budget", "seed", "models", "max-rate", "baseline")
+
+
 def _checked(path: Path, table: Any) -> Config:
-    known = {"budget", "seed", "models"}
-    if not isinstance(table, dict) or set(table) - known:
-        names = ", ".join(sorted(known))
+    if not isinstance(table, dict) or set(table) - set(_KNOWN):
+        names = ", ".join(sorted(_KNOWN))
         raise NomosError(f"{path}: [tool.nomos] has the settings {names} and no others")
     budget, seed = table.get("budget"), table.get("seed", 0)
     wrong = budget is not None and (type(budget) is not int or budget < 1)
@@ -55,4 +67,10 @@ def _checked(path: Path, table: Any) -> Config:
     if not isinstance(models, dict):
         raise NomosError(f"{path}: [tool.nomos.models] maps folders to models")
     listed = {n: (m,) if isinstance(m, str) else tuple(m) for n, m in models.items()}
-    return Config(budget, seed, listed)
+    rate, baseline = table.get("max-rate"), table.get("baseline")
+    try:
+        rate = None if rate is None else parse_share(rate)
+    except NomosError as error:
+        raise NomosError(f"{path}: max-rate {error}") from None
+    file = None if baseline is None else path.parent / str(baseline)
+    return Config(budget, seed, listed, rate, file)

@@ -6,6 +6,8 @@ import copy
 from collections.abc import Mapping
 from typing import Any
 
+from nomos.errors import NomosError
+
 # The parameter that takes a direction for each column, by how a class is called.
 _CONSTRAINTS = {
     "HistGradientBoosting": "monotonic_cst",
@@ -53,10 +55,20 @@ def constraint_parameter(estimator: Any) -> str | None:
 
 
 def with_directions(estimator: Any, directions: Mapping[int, int], width: int) -> Any:
-    """Return the estimator with a constraint for each column, 0 for none."""
+    """Return the estimator with a constraint for each column, 0 for none.
+
+    Those that it had stay, where the directions say nothing of the column.
+    """
     last, parameter = last_step(estimator), constraint_parameter(estimator)
     assert parameter is not None
-    given: Any = [directions.get(column, 0) for column in range(width)]
+    own = last.get_params().get(parameter)
+    own = [0] * width if own is None else own
+    if isinstance(own, str | Mapping) or len(own) != width:
+        raise NomosError(
+            f"{parameter} of the {type(last).__name__} is {own!r}, and would be lost:"
+            f" give it as a list of {width} numbers, one for each column"
+        )
+    given: Any = [directions.get(column, int(own[column])) for column in range(width)]
     if type(last).__name__.startswith("XGB"):
         given = tuple(given)
     if type(last).__name__.startswith("GradientBoosting"):

@@ -165,9 +165,9 @@ class Retrainer:
         return ", ".join(names) or "a feature"
 
     def _other_kind(self) -> str:
-        trained = type(with_directions(fresh(self.estimator), {0: 1}, 1)).__name__
         own = type(self.estimator).__name__
-        return "" if trained == own else f", as a {trained}: a {own} has no constraints"
+        is_other = own.startswith("GradientBoosting")
+        return f", as a Hist{own}: a {own} has no constraints" if is_other else ""
 
     def _is_ascending(self) -> bool:
         """Tell whether higher answers are higher classes."""

@@ -1,0 +1,278 @@
+"""What CI lets pass: which results are green, red or not to be told, and why."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+from nomos.errors import NomosError
+from nomos.results.result import Result, from_data
+from nomos.results.statistics import clopper_pearson, fisher, percent
+from nomos.results.verdict import is_unstable
+
+CONFIDENCE = 0.95  # one-sided, of what a sample says of `max_rate`
+LEVEL = 0.01  # a rate is worse than the baseline's below this chance
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """What is asked of campaigns; one that is violated passes only if all of it lets it.
+
+    Attributes:
+        fail_on: `any` violation, `new` bugs only, or `open` proofs too.
+        max_rate: The greatest share of violated cases.
+        baseline: Earlier results, than which the rates may not be worse.
+        accepted: The share of cases that may not come back when they are run again.
+    """
+
+    fail_on: str = "any"
+    max_rate: float | None = None
+    baseline: tuple[Result, ...] | None = None
+    accepted: float = 0.0
+
+    @property
+    def weighs_rates(self) -> bool:
+        """Whether a violation by itself is not red."""
+        return self.max_rate is not None or self.baseline is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """What a gate says of the results of one property and one model.
+
+    `status` is an exit status: 0 passes, 1 does not, 3 cannot be told.
+    """
+
+    results: tuple[Result, ...]
+    status: int
+    said: str = ""  # what was compared
+
+    @property
+    def worst(self) -> Result:
+        """The result to show: the first that is violated, if one is."""
+        violated = (r for r in self.results if r.verdict == "violated")
+        return next(violated, self.results[0])
+
+    @property
+    def line(self) -> str:
+        """The ruling in one line; "" where nothing but the verdict counted."""
+        word = {0: "passes", 1: "does not pass"}.get(self.status, "not decided")
+        return f"{self.results[0].name} {word}: {self.said}" if self.said else ""
+
+
+def make_gate(
+    max_rate: str | float | None, baseline: str | Path | None, **more: Any
+) -> Gate:
+    """Return a gate from a share such as `2%` or 0.02 and the file of a baseline."""
+    rate = None if max_rate is None else parse_share(max_rate)
+    earlier = None if baseline is None else read_baseline(Path(baseline))
+    return Gate(max_rate=rate, baseline=earlier, **more)
+
+
+def parse_share(text: str | float) -> float:
+    """Return a share such as `2%` or 0.02; raises NomosError where it is none."""
+    words = str(text)
+    try:
+        share = float(words.removesuffix("%")) / (100 if words.endswith("%") else 1)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share < 1:
+        raise NomosError(f"{text!r} is no share such as 2%")
+    return share
+
+
+def rulings(results: Sequence[Result], gate: Gate) -> list[Ruling]:
+    """Return what a gate says of each result; of rates, over all seeds together."""
+    groups = by_subject(results) if gate.weighs_rates else [(r,) for r in results]
+    return [_ruling(group, gate) for group in groups]
+
+
+def by_subject(results: Sequence[Result]) -> list[tuple[Result, ...]]:
+    """Return results by property, model and settings: each with all its seeds."""
+    groups: dict[tuple[object, ...], list[Result]] = {}
+    for result in results:
+        subject = result.subject
+        key = subject.spec, subject.model, tuple(sorted(subject.settings.items()))
+        groups.setdefault(key, []).append(result)
+    return [tuple(group) for group in groups.values()]
+
+
+def read_baseline(path: Path) -> tuple[Result, ...]:
+    """Read the results that an earlier run wrote with --json."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        found = tuple(from_data({**run, "bugs": ()}) for run in document["runs"])
+        if document["failures"] or not found:
+            raise NomosError(
+                f"{path} is no baseline: some of its specs could not be run"
+            )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise NomosError(
+            f"{path} is no baseline: {type(error).__name__}: {error}\n"
+            "help: `nomos run --json FILE` writes one"
+        ) from None
+    return found
+
+
+def missing(
+    results: Sequence[Result], gate: Gate, root: Path, asked: Sequence[str]
+) -> list[str]:
+    """Return the specs of the baseline that were asked for and are not there to be run.
+
+    `asked` are files, folders and globs. Whether such a property is worse is open.
+    """
+    run = {result.subject.spec for result in results}
+    places = [str(Path(place).resolve()) for place in asked]
+    old = dict.fromkeys(result.subject.spec for result in gate.baseline or ())
+    return [
+        spec
+        for spec in old
+        for path in [(root / spec).resolve()]
+        if spec not in run
+        and any(path.is_relative_to(p) or fnmatch(str(path), p) for p in places)
+    ]
+
+
+def _ruling(results: tuple[Result, ...], gate: Gate) -> Ruling:
+    status = max(_plain_status(result, gate) for result in results)
+    if status == 3 or not gate.weighs_rates:
+        return Ruling(results, status)
+    if any(r.proof is not None and r.proof.verdict == "violated" for r in results):
+        return Ruling(results, 1, "a proof found a case, which belongs to no rate")
+    if any(is_unstable(result.counts, gate.accepted) for result in results):
+        return Ruling(results, 3, "violations did not come back: the rate is not known")
+    if any(r.recorded.still and not r.counts.violations for r in results):
+        # Either these are rare, or no case of a batch is answered like one alone.
+        return Ruling(
+            results, 3, "recorded bugs came back that the sample does not show"
+        )
+    told = list(_compared(results, gate))
+    if status and gate.fail_on == "new":
+        told.append((1, "there are new bugs"))
+    if gate.fail_on == "open" and any(_is_open(result) for result in results):
+        told.append((1, "a proof is open"))
+    status = max(status for status, _ in told)
+    return Ruling(results, status, "; ".join(said for _, said in told))
+
+
+def _plain_status(result: Result, gate: Gate) -> int:
+    """Return the exit status of one result without rates: 0 only if all was judged."""
+    counts = result.counts
+    if result.verdict == "failed" or result.problem or counts.crashed:
+        return 3
+    if result.verdict != "violated":
+        return int(gate.fail_on == "open" and _is_open(result))
+    if gate.fail_on != "new" or result.has_new_bugs:
+        return 1
+    return 3 if is_unstable(counts, gate.accepted) else 0
+
+
+def _is_open(result: Result) -> bool:
+    return result.proof is not None and result.proof.verdict == "open"
+
+
+@dataclass(frozen=True, slots=True)
+class _Rate:
+    """How many of some cases are violated; what did not come back counts as violated."""
+
+    violated: int
+    cases: int
+    is_exact: bool
+
+    def __str__(self) -> str:
+        known = "exactly " if self.is_exact else ""
+        share = percent(self.violated / self.cases)
+        return f"{known}{self.violated} of {self.cases} ({share})"
+
+
+def _rate(results: Sequence[Result]) -> _Rate | None:
+    """Return the rate over all seeds; None where the cases are no sample of the inputs."""
+    first = results[0]
+    if first.is_complete:  # every seed then has the same cases
+        results = [first]
+    elif any(r.rate is None or r.reason == "a bug was found" for r in results):
+        return None
+    unstable = sum(result.counts.unstable for result in results)
+    violated = sum(result.counts.violations for result in results)
+    cases = unstable + sum(result.counts.judged for result in results)
+    return _Rate(violated + unstable, cases, first.is_complete) if cases else None
+
+
+def _compared(results: Sequence[Result], gate: Gate) -> Iterator[tuple[int, str]]:
+    """Yield the status of each comparison of rates, and what was compared."""
+    rate = _rate(results)
+    if gate.max_rate is not None:
+        if all(r.verdict == "holds" for r in results):
+            yield 0, "it holds, so that the rate is 0"
+        elif rate is None:
+            yield 3, "these cases are no sample of the inputs, and have no rate"
+        else:
+            yield _against_limit(rate, gate.max_rate)
+    if gate.baseline is not None:
+        old = [r for r in gate.baseline if r.subject.spec == results[0].subject.spec]
+        if old:
+            yield _against_baseline(results, rate, old)
+        else:
+            is_red = any(r.verdict == "violated" for r in results)
+            yield int(is_red), "it is not in the baseline"
+
+
+def _against_limit(rate: _Rate, limit: float) -> tuple[int, str]:
+    said = f"{rate}, allowed are {percent(limit)}"
+    if rate.violated > limit * rate.cases:
+        return 1, said
+    if rate.is_exact:
+        return 0, said
+    # A two-sided interval of 90 % leaves 5 % above it.
+    bound = clopper_pearson(
+        rate.violated, rate.cases, confidence=2 * CONFIDENCE - 1
+    ).high
+    said = f"{rate}, at most {percent(bound, rounded=math.ceil)} at {CONFIDENCE:.0%}"
+    said = f"{said}; allowed are {percent(limit)}"
+    if bound <= limit:
+        return 0, said
+    return 3, f"{said}: more cases are needed (--budget)"
+
+
+def _against_baseline(
+    results: Sequence[Result], rate: _Rate | None, old: Sequence[Result]
+) -> tuple[int, str]:
+    """Compare with earlier results of the same spec."""
+    subject = results[0].subject
+    old = [r for r in old if r.subject.settings == subject.settings]
+    if len({r.subject.model for r in old}) > 1:
+        old = [r for r in old if r.subject.model == subject.model]
+    if not old:
+        return 3, "the baseline has other settings or models"
+    if changed := _changed(results[0], old[0]):
+        return 3, f"{changed} changed since the baseline, which must be written anew"
+    if any(_plain_status(r, Gate()) == 3 or is_unstable(r.counts) for r in old):
+        return 3, "the baseline itself was not judged"
+    before = _rate(old)
+    if rate is None or before is None:
+        return 3, "these cases are no sample of the inputs, and have no rate"
+    if rate.violated and all(r.verdict == "holds" for r in old):
+        return 1, f"{rate}, and in the baseline it holds"
+    chance = fisher(rate.violated, rate.cases, before.violated, before.cases)
+    inputs = [r[0].fingerprint.get("inputs") for r in (results, old)]
+    where = ", on other inputs" if all(inputs) and inputs[0] != inputs[1] else ""
+    said = f"{rate}, in the baseline {before}{where} (p = {chance:.2g}"
+    return int(chance < LEVEL), f"{said}, worse below {LEVEL:g})"
+
+
+def _changed(new: Result, old: Result) -> str:
+    """Say what else than the model changed; "" if nothing did that counts."""
+    if new.subject.text != old.subject.text:
+        return "the spec"
+    if (new.search, new.is_complete) != (old.search, old.is_complete):
+        return "the search"
+    return "--dtype" if _dtype(new) != _dtype(old) else ""
+
+
+def _dtype(result: Result) -> str | None:
+    return result.fingerprint.get("dtype")

@@ -1,0 +1,94 @@
+"""`--max-rate` and `--baseline`, as CI uses them: command, project, pytest, Python."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+import nomos as package
+from nomos.cli import cli
+from nomos.errors import NomosError
+from tests.test_pytest_plugin import run_pytest
+
+SAMPLE = ("--search", "random", "--budget", "2000")
+
+
+def nomos(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, ["run", "specs", *SAMPLE, *arguments])
+
+
+@pytest.fixture
+def rate(project: Any) -> float:
+    """Return how often the default model breaks the spec, and keep it as a baseline."""
+    assert nomos("--json", "old.json").exit_code == 1
+    (run,) = json.loads(Path("old.json").read_text())["runs"]
+    return run["violations"] / run["tests"]
+
+
+def test_a_rate_is_red_green_or_not_decided(rate: float) -> None:
+    done = nomos("--max-rate", str(rate + 0.05))
+    assert done.exit_code == 0
+    assert "income passes: " in done.stdout and "allowed are" in done.stdout
+    assert nomos("--max-rate", str(rate / 2)).exit_code == 1
+    done = nomos("--max-rate", str(rate + 0.0001))
+    assert done.exit_code == 3
+    assert "more cases are needed (--budget)" in done.stdout
+
+
+def test_another_seed_is_not_worse_and_a_worse_model_is(rate: float) -> None:
+    done = nomos("--baseline", "old.json", "--seed", "5")
+    assert done.exit_code == 0
+    assert "in the baseline" in done.stdout and "worse below 0.01" in done.stdout
+    assert nomos("--model", "smooth", "--json", "smooth.json").exit_code == 0
+    assert nomos("--baseline", "smooth.json").exit_code == 1
+    assert nomos("--model", "smooth", "--baseline", "old.json").exit_code == 0
+
+
+def test_a_spec_that_is_gone_or_changed_is_not_green(rate: float) -> None:
+    spec = Path("specs/income.nom")
+    spec.write_text(spec.read_text() + "# changed\n")
+    assert nomos("--baseline", "old.json", "--model", "smooth").exit_code == 3
+    spec.rename("specs/other.nom")
+    done = nomos("--baseline", "old.json", "--model", "smooth")
+    assert done.exit_code == 3
+    assert "specs/income.nom is in the baseline and was not run" in done.stderr
+
+
+def test_the_baseline_is_never_written_over(rate: float) -> None:
+    done = nomos("--baseline", "old.json", "--json", "./old.json")
+    assert done.exit_code == 2
+    assert "write over the baseline" in done.stderr
+
+
+def test_the_project_may_name_its_gates(rate: float) -> None:
+    settings = Path("pyproject.toml")
+    settings.write_text(f'[tool.nomos]\nmax-rate = "{100 * rate + 5}%"\n')
+    assert nomos().exit_code == 0
+    assert nomos("--max-rate", "0.1%").exit_code == 1
+    settings.write_text('[tool.nomos]\nbaseline = "old.json"\n')
+    assert nomos("--seed", "5").exit_code == 0
+    Path("old.json").unlink()
+    done = nomos()
+    assert isinstance(done.exception, NomosError)
+    assert "is no baseline" in str(done.exception)
+
+
+def test_pytest_and_python_pass_by_the_same_gates(rate: float, project: Any) -> None:
+    wide = f"{100 * rate + 5}%"
+    gates = [("--nomos-max-rate", wide), ("--nomos-max-rate", "0.1%")]
+    gates.append(("--nomos-baseline", "every.json"))
+    CliRunner().invoke(cli, ["run", "specs", "--json", "every.json"])
+    budget = ("--nomos-budget", "2000")
+    found = [run_pytest(project.folder, "specs", *budget, *gate) for gate in gates]
+    assert [status for status, _ in found] == [0, 1, 0]
+    assert "income does not pass: " in found[1][1]
+
+    spec, how = "specs/income.nom", {"search": "random", "budget": 2000}
+    package.assert_holds(spec, max_rate=wide, **how)
+    package.assert_holds(spec, baseline="old.json", **how)
+    with pytest.raises(AssertionError, match="does not pass"):
+        package.assert_holds(spec, max_rate=0.001, **how)
