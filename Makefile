@@ -30,7 +30,7 @@ $(VENV)/.study: pyproject.toml $(VENV)/.demo
 
 # The browser is Debian's; without it, or without the right to install it, its tests skip.
 $(VENV)/.all: pyproject.toml $(VENV)/.dev $(VENV)/.paper
-	$(PIP) install -e '.[dev,adapters,train,lunar-train,audio,text,browser]'
+	$(PIP) install -e '.[dev,adapters,train,wild,lunar-train,audio,text,browser]'
 	@command -v chromium > /dev/null || { [ "$$(id -u)" = 0 ] && apt-get -qq update && apt-get -qq install -y chromium > /dev/null; } || echo "chromium is not there: the tests of the report page in a browser are skipped"
 	@touch $@
 
@@ -47,7 +47,7 @@ paper: $(VENV)/.paper
 train-study: $(VENV)/.study
 	$(BIN)/python -m casestudies.lunar.guided.study $(STUDY)
 
-# Promises of released libraries: half an hour of CPU. Results that are there are kept:
+# Promises of released libraries: an hour or two. Results that are there are kept:
 # remove casestudies/results/in-the-wild.json to run all of it anew.
 wild: $(VENV)/.all
 	OMP_NUM_THREADS=1 $(BIN)/python -m casestudies.libraries.study

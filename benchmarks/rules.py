@@ -31,7 +31,7 @@ from nomos.groups.features import features_of
 from nomos.groups.grouping import Sampled, key_of, meets
 from nomos.results.analysis import BugGroup, Rule
 from nomos.results.result import Result
-from nomos.runner.campaigns.sampling import Part, Sampling
+from nomos.runner.campaigns.sampling import SampledPart, Sampling
 
 STUDIES = Path(__file__).parent.parent / "casestudies"
 PAIRS = (
@@ -196,7 +196,7 @@ def truth(engine: Engine, property: str, *, k: int, by_outputs: bool) -> Sampled
         failed = np.zeros(cases.count, dtype=np.int64)
         failed[judged.violations.rows] = judged.violations.failed
         rows = np.flatnonzero((judged.verdicts == Verdict.PASSED) | (failed > 0))
-        sampling.take(Part(cases, rows, failed[rows]))
+        sampling.take(SampledPart(cases, rows, failed[rows]))
     return sampling.sampled(10**9)
 
 

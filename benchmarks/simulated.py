@@ -18,7 +18,7 @@ from nomos.engine.judged import Judged, Violations
 from nomos.results.result import Ensures, Subject
 from nomos.runner.campaigns.bugs import RunAlone
 from nomos.runner.campaigns.ranges import Range
-from nomos.runner.executors.crew import Answer, Died, Task
+from nomos.runner.executors.crew import Answer, Crew, Died, Task
 from nomos.runner.executors.worker import About
 
 INPUTS = 100_000
@@ -26,28 +26,19 @@ CHUNK = 8192  # cases
 _AT_ONCE = 8  # answers that the driver finds when it looks
 
 
-class SimulatedCrew:
+class SimulatedCrew(Crew):
     """Workers that answer in any order, find bugs at a rate, die and come back."""
 
-    can_tell_row = False
-
     def __init__(self, size: int, *, bugs: float, deaths: float) -> None:
+        super().__init__()
         self.size = size
         self.seconds = 0.0  # of CPU that the simulation itself took
         self.chunks = self.cases = self.died = 0
         self._deaths = deaths
         self._rng = np.random.default_rng(0)
-        self._todo: list[tuple[int, Task]] = []
-        self._tickets = 0
         self._rows = np.flatnonzero(self._rng.random(CHUNK) < bugs)
         self._verdicts = np.full(CHUNK, Verdict.PASSED, dtype=np.int8)
         self._verdicts[self._rows] = Verdict.VIOLATED
-
-    def submit(self, task: Task) -> int:
-        """Hand in a task; return its ticket."""
-        self._tickets += 1
-        self._todo.append((self._tickets, task))
-        return self._tickets
 
     def wait(self) -> Sequence[Answer]:
         """Answer some of the tasks, whichever are done first."""
@@ -60,13 +51,6 @@ class SimulatedCrew:
             answers.append(self._answer(ticket, task))
         self.seconds += time.process_time() - began
         return answers
-
-    def drop(self) -> None:
-        """Give up all tasks."""
-        self._todo.clear()
-
-    def close(self) -> None:
-        """Nothing is left behind."""
 
     def _answer(self, ticket: int, task: Task) -> Answer:
         match task.method:

@@ -1,12 +1,13 @@
 """Proofs for the tabular case studies: answer, confirmation, CPU seconds and memory.
 
-    python benchmarks/verify.py [FAMILY...] [--limit 60] [--only TEXT] [--z3]
+    python benchmarks/verify.py [FAMILY...] [--limit 60] [--only TEXT] [--rivals]
 
 Families: committed (the case studies' trees and networks), trees, constrained, linear,
 networks, around, lipschitz. Needs the case studies' data and the extras `train`,
-`xgboost` and `lightgbm`, and for --z3 the package z3-solver; models are trained once and
-kept in build/verify. Every property is a process of its own, so that memory is its
-own; CPU seconds do not count loading and comparing the model, which is shown apart.
+`xgboost` and `lightgbm`, and for --rivals the packages z3-solver and dtai-veritas; models
+are trained once and kept in build/verify. Every model is a process of its own: memory is
+the most that it had by the end of a task. CPU seconds are of the task alone, without
+loading and comparing the model.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from typing import Any
 for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(threads, "1")  # before numpy is imported
 
+RIVALS = ("Z3", "Veritas")
 ROOT = Path(__file__).parents[1]
 MODELS = ROOT / "build" / "verify"
 CASES = {"compas": "Compas", "german_credit": "GermanCredit"}
@@ -72,19 +74,23 @@ def main() -> None:
     )
     parser.add_argument("--only", default="", help="tasks whose names hold this text")
     parser.add_argument("--task", help=argparse.SUPPRESS)
-    parser.add_argument("--z3", action="store_true", help="ask Z3 too, as long")
+    parser.add_argument(
+        "--rivals", action="store_true", help="ask Z3 and Veritas too, as long"
+    )
     arguments = parser.parse_args()
     if arguments.task:
-        task = json.loads(arguments.task)
-        print(json.dumps(run_task(*task, arguments.limit, z3=arguments.z3)))
+        limit, rivals = arguments.limit, arguments.rivals
+        for line in run_tasks(json.loads(arguments.task), limit, rivals=rivals):
+            print(json.dumps(line), flush=True)
         return
     wanted = arguments.families or ["committed", *FAMILIES, "around", "lipschitz"]
     print(f"{'task':48}{'answer':>10}{'confirmed':>11}{'CPU s':>8}{'MB':>6}  share")
     lines = []
     for family in wanted:
-        for task in tasks(family):
-            if arguments.only in " ".join(task):
-                lines.append(measure(task, arguments.limit, z3=arguments.z3))
+        chosen = [t for t in tasks(family) if arguments.only in " ".join(t)]
+        for case, model in dict.fromkeys((t[1], t[2]) for t in chosen):
+            own = [task for task in chosen if task[1:3] == [case, model]]
+            lines += measure(own, arguments.limit, rivals=arguments.rivals)
     summary(lines)
 
 
@@ -108,33 +114,60 @@ def tasks(family: str) -> Iterator[list[str]]:
                 yield [family, case, model, spec]
 
 
-def measure(task: list[str], limit: float, *, z3: bool) -> dict[str, Any]:
-    """Run a task in a process of its own, and print its line."""
-    if not task[2].endswith(".onnx"):
-        train(task[1], task[2])
-    command = [
-        sys.executable,
-        __file__,
-        "--limit",
-        str(limit),
-        "--task",
-        json.dumps(task),
-        *(["--z3"] if z3 else []),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
-    name = " ".join(task)
-    if done.returncode:
-        line = {"task": name, "answer": "failed", "confirmed": "", "cpu": 0.0, "mb": 0,
-                "share": done.stderr.strip().splitlines()[-1][:80]}  # fmt: skip
-    else:
-        line = {"task": name, **json.loads(done.stdout.splitlines()[-1])}
-    other = f"; Z3: {line['z3']} in {line['z3 cpu']:.1f} s" if "z3" in line else ""
-    print(
-        f"{name:48}{line['answer']:>10}{line['confirmed']:>11}{line['cpu']:>8.2f}"
-        f"{line['mb']:>6}  {line['share']}{other}",
-        flush=True,
-    )
-    return line
+def measure(
+    chosen: list[list[str]], limit: float, *, rivals: bool
+) -> list[dict[str, Any]]:
+    """Run the tasks of a model in a process of its own, and print their lines."""
+    if not chosen[0][2].endswith(".onnx"):
+        train(chosen[0][1], chosen[0][2])
+    command = [sys.executable, __file__, "--limit", str(limit)]
+    command += ["--task", json.dumps(chosen), *(["--rivals"] if rivals else [])]
+    lines = []
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as run:
+        assert run.stdout is not None
+        for text in run.stdout:
+            line = json.loads(text)
+            beside = "".join(
+                f"; {name}: {line[name]} in {line[f'{name} cpu']:.1f} s"
+                for name in RIVALS
+                if name in line
+            )
+            print(
+                f"{line['task']:48}{line['answer']:>10}{line['confirmed']:>11}"
+                f"{line['cpu']:>8.2f}{line['mb']:>6}  {line['share']}{beside}",
+                flush=True,
+            )
+            lines.append(line)
+    if run.returncode:
+        raise SystemExit(f"the tasks of {' '.join(chosen[0][:3])} ended early")
+    return lines
+
+
+def run_tasks(
+    chosen: list[list[str]], limit: float, *, rivals: bool
+) -> Iterator[dict[str, Any]]:
+    """Prove properties of one model, one after the other."""
+    prover = None
+    for task in chosen:
+        checked, prover = loaded(*task, prover)
+        line = run_task(task[0], checked, prover, limit)
+        if rivals:
+            for name, (answer, seconds) in asked_others(prover, checked, limit):
+                line |= {name: answer, f"{name} cpu": seconds}
+        yield {"task": " ".join(task), **line}
+
+
+def asked_others(
+    prover: Any, checked: Any, limit: float
+) -> Iterator[tuple[str, tuple[str, float]]]:
+    """Yield what others answer to the same question, with the same limit."""
+    from verify_veritas import ask_veritas
+    from verify_z3 import ask_z3
+
+    yield "Z3", ask_z3(prover, checked, limit)
+    said = ask_veritas(prover, checked, limit)
+    if said is not None:
+        yield "Veritas", said
 
 
 def summary(lines: list[dict[str, Any]]) -> None:
@@ -147,22 +180,19 @@ def summary(lines: list[dict[str, Any]]) -> None:
             f"{family}: {len(own)} tasks: {counts}; at most {max(line['cpu'] for line in own):.2f}"
             f" CPU s and {max(line['mb'] for line in own)} MB"
         )
-        said = [line["z3"] for line in own if "z3" in line]
-        if said:
-            counts = ", ".join(f"{said.count(a)} {a}" for a in dict.fromkeys(said))
-            print(
-                f"  Z3: {counts}; at most {max(line['z3 cpu'] for line in own):.2f} CPU s"
-            )
+        for name in RIVALS:
+            said = [line[name] for line in own if name in line]
+            if said:
+                counts = ", ".join(f"{said.count(a)} {a}" for a in dict.fromkeys(said))
+                spent = sum(line[f"{name} cpu"] for line in own if name in line)
+                print(f"  {name}: {counts}; {spent:.0f} CPU s in all")
 
 
-def run_task(
-    family: str, case: str, model: str, spec: str, limit: float, *, z3: bool = False
-) -> dict[str, Any]:
+def run_task(family: str, checked: Any, prover: Any, limit: float) -> dict[str, Any]:
     """Prove one property, and return its line of the table."""
     from nomos.engine.program import Program
     from nomos.verify import NotProvable, ProofOptions
 
-    checked, prover = loaded(family, case, model, spec)
     radius = {"age": 3.0, "juv_fel_count": 1.0, "juv_misd_count": 1.0,
               "juv_other_count": 1.0, "v_decile_score": 1.0, "priors_count": float("inf")}  # fmt: skip
     options = ProofOptions(
@@ -172,30 +202,28 @@ def run_task(
     )
     started = time.process_time()
     try:
-        prover._model("predict")
+        prover.asked(Program(checked, prover.domain), "")  # the model is read once
         started = time.process_time()
         proof = prover.verify(Program(checked, prover.domain), options)
     except NotProvable as error:
-        line = {"answer": "open", "confirmed": "", "mb": 0, "share": str(error)}
+        line = {"answer": "open", "confirmed": "", "share": str(error)}
     else:
         line = {
             "answer": {"holds": "proved", "violated": "refuted"}.get(
                 proof.verdict, "open"
             ),
             "confirmed": "" if proof.witness is None else "yes",
-            "mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
             "share": described(proof),
         }
     line["cpu"] = time.process_time() - started
-    if z3:
-        from verify_z3 import ask_z3
-
-        line["z3"], line["z3 cpu"] = ask_z3(prover, checked, limit)
+    line["mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     return line
 
 
-def loaded(family: str, case: str, model: str, spec: str) -> tuple[Any, Any]:
-    """Return a spec, and what proves properties of a model."""
+def loaded(
+    family: str, case: str, model: str, spec: str, prover: Any = None
+) -> tuple[Any, Any]:
+    """Return a spec, and what proves properties of a model, unless it is there."""
     from nomos.api import load_spec
     from nomos.domain.find import build
     from nomos.models import trusting
@@ -210,6 +238,8 @@ def loaded(family: str, case: str, model: str, spec: str) -> tuple[Any, Any]:
         path.write_text(LIPSCHITZ.format(case=case, bound=bound, oldest=oldest))
         sys.path.append(str(folder))
     checked, imported = load_spec(path).runnable()
+    if prover is not None:
+        return checked, prover
     committed = folder / "models" / model
     file = committed if model.endswith(".onnx") else trained(case, model)
     assert imported.domain is not None
@@ -226,7 +256,7 @@ def described(result: Any) -> str:
     if result.violating is None or not result.cases:
         return str(result.reason)
     low, high = (100 * n / result.cases for n in result.violating)
-    apart = sum(len(near.features) for near in result.nearest.values())
+    apart = sum(len(near.changed) for near in result.nearest.values())
     near = "" if result.witness is None else f"; {apart} from a row"
     if result.is_exact:
         return f"exact: {low:.3g} % of {result.cases:.2e} cases{near}"

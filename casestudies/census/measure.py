@@ -1,24 +1,30 @@
 """Measure how many discriminatory inputs searches find, and how near to people they are.
 
-    python -m casestudies.census.measure [--seed 100] [--calls 200000]
+    python -m casestudies.census.measure [--seed 100] [--calls 100000] [--save FILE]
+    python -m casestudies.census.measure --exact --save FILE
+    python -m casestudies.census.measure --show casestudies/results/census.json
 
 Prints, for each model and protected feature: the share of people of the test part,
-which is exact; the share of all rows that the schema allows, with its interval; and what
-searches find with equal numbers of calls, for each call and for each second of CPU. One
-row at a time means that the search asks the model about a single row, as the published
-programs do; the others ask for a generation at once.
+which is exact; the share of all cases of the schema, with its interval, or exactly for
+the trees once `--exact` has counted them (four minutes); and what searches find with
+equal numbers of calls, for each call and for each second of CPU. One row at a time means
+that the search asks the model about a single row, as the published programs do; the
+others ask for a generation at once.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import time
+from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from casestudies.census.collecting import Collecting
+from casestudies.census import exact
 from casestudies.census.rivals import Aequitas, ExpGA
 from nomos import api
 from nomos.results.result import Result
@@ -27,23 +33,34 @@ from nomos.runner.campaigns.planning import Planned, generations
 from nomos.runner.driver import Driver
 from nomos.runner.jobs import Job, Prepared, Preparing
 from nomos.runner.options import Budget, Options
+from nomos.search.collecting import Collecting
 from nomos.search.guided import Guided
 from nomos.search.making import Making
 from nomos.search.mutation import Mutated, Uniform
 from nomos.search.strategy import Told, generator
+from nomos.verify.structure.read import read_structure
+from nomos.verify.structure.trees import Trees
 
 HERE = Path(__file__).parent
 PROTECTED = ("sex", "race", "age")
-
-
+MODELS = {"nn": "network", "gb": "boosted trees"}
+NUMBERS = range(5)  # the features with many cells, gone through as one array
 SEARCHES: dict[str, Any] = {
-    "guided": Guided,
     "collecting": Collecting,
+    "guided": Guided,
     "mutated": Mutated,
     "uniform": Uniform,
     "after ExpGA, in batches": ExpGA,
     "after Aequitas, in batches": Aequitas,
 }
+COLUMNS = {  # of the distinct inputs, calls, seconds and features off of a search
+    "Distinct inputs for each call of the model": lambda f, c, s, o: f"{f / c:.3f}",
+    "Distinct inputs for each second of CPU": lambda f, c, s, o: f"{f / s:,.0f}",
+    "Features off the nearest person, in the median": lambda f, c, s, o: (
+        "" if o is None else f"{o:g}"
+    ),
+}
+RIVAL = "after ExpGA, one row at a time"
 
 
 def prepared(spec: str, model: str) -> Prepared:
@@ -55,13 +72,14 @@ def prepared(spec: str, model: str) -> Prepared:
 
 def searched(one: Prepared, how: Any, seed: int, calls: int) -> tuple[Result, float]:
     """Search with so many calls; return what was found, and the seconds of CPU."""
+    search: Any = "collecting" if how is Collecting else "guided"
     budget = Budget(cases=10**9, calls=calls)
-    driver = Driver(
-        HERE.parents[1], Options(budget=budget, search="guided", confirm=30)
-    )
+    options = Options(budget=budget, search=search, confirm=30, shrink=False)
+    driver = Driver(HERE.parents[1], options)
 
     def planning(options: Any, about: Any, seed: int, ask: Any, warn: Any) -> Planned:
-        return Planned(generations(options, about, seed, how(ask("material"))))
+        material = ask("material", search == "guided")
+        return Planned(generations(options, about, seed, how(material)))
 
     driver.planning = planning  # type: ignore[method-assign]  # one of ours
     began = time.process_time()
@@ -80,9 +98,7 @@ def one_by_one(one: Prepared, how: Any, seed: int, calls: int) -> tuple[int, flo
     assert schema is not None
     feature = one.subject.property
     column = schema.place(feature)[1].start
-    low, high = (
-        int(side[column]) for side in (making._encoding.low, making._encoding.high)
-    )
+    low, high = int(search.material.low[column]), int(search.material.high[column])
     found: set[bytes] = set()
     asked = number = 0
     began = time.process_time()
@@ -111,57 +127,113 @@ def _share(scores: np.ndarray) -> float:
     return float(grown[1] / grown.sum())
 
 
-def near_people(result: Result) -> str:
-    """Say how many features the finds that were run alone differ from the nearest person."""
+def features_off(result: Result) -> float | None:
+    """Return by how many features the median find that was run alone is off a person."""
     far = [len(bug.nearest[0].changed) for bug in result.bugs if bug.nearest]
-    return f"{np.median(far):.0f}" if far else "-"
+    return float(np.median(far)) if far else None
 
 
-def measure(spec: str, model: str, seed: int, calls: int) -> None:
-    """Print what is found of one property and model."""
+def measure(spec: str, model: str, seed: int, calls: int) -> dict[str, Any]:
+    """Return what is found of one property and model."""
     one = prepared(spec, model)
-    options = Options(search="exhaustive", confirm=10)
     job = Job(Path(one.subject.spec), prepared=one)
-    began = time.process_time()
+    options = Options(search="exhaustive", confirm=10)
     (people,) = Driver(HERE.parents[1], options).run([job], [0]).results
-    counts, spent = people.counts, time.process_time() - began
-    print(
-        f"\n{spec}, {model}: of the people's cases {counts.violations:,} of"
-        f" {counts.judged:,} ({100 * counts.violations / counts.judged:.2f} %, exact,"
-        f" {spent:.1f} s of CPU); {counts.bug_inputs:,} of"
-        f" {len(one.engine.program.source):,} people"
-    )
-    anywhere, _ = searched(one, Uniform, seed, 200_000)
-    c = anywhere.counts
-    share = clopper_pearson(c.violations, c.judged)
-    print(f"of the schema {100 * share.low:.2f} to {100 * share.high:.2f} % (95 %)")
-    print(f"{'':32}{'distinct':>9}{'a call':>9}{'a CPU s':>9}{'features off':>14}")
+    anywhere = searched(one, Uniform, seed, 200_000)[0].counts
+    share = clopper_pearson(anywhere.violations, anywhere.judged)
+    found: dict[str, Any] = {
+        "people": [people.counts.violations, people.counts.judged],
+        "schema": [share.low, share.high],
+        "searches": {},
+    }
     for name, how in SEARCHES.items():
-        result, seconds = searched(one, how, seed, calls)
-        found = result.counts.bug_inputs
-        print(
-            f"{name:32}{found:>9,}{found / calls:>9.3f}{found / seconds:>9,.0f}"
-            f"{near_people(result):>14}",
-            flush=True,
+        result, seconds = searched(prepared(spec, model), how, seed, calls)
+        told = [result.counts.bug_inputs, calls, seconds, features_off(result)]
+        found["searches"][name] = told
+    finds, seconds = one_by_one(prepared(spec, model), ExpGA, seed, calls)
+    found["searches"][RIVAL] = [finds, calls, seconds, None]
+    return found
+
+
+def exact_shares(model: str) -> dict[str, str]:
+    """Return the shares of all cases of the schema, as fractions."""
+    one = prepared("sex", model)
+    schema, network = one.engine.program.schema, one.domain.model  # type: ignore[attr-defined]
+    assert schema is not None
+    encoding = Making(one.engine.program)._encoding
+    trees = read_structure(network, schema.width)
+    assert isinstance(trees, Trees)
+    cells = [
+        exact.cells_of(trees, number, np.arange(low, high + 1, dtype=np.float32))
+        for number, (low, high) in enumerate(
+            zip(encoding.low, encoding.high, strict=True)
         )
-    for name, rival in (("after ExpGA", ExpGA), ("after Aequitas", Aequitas)):
-        found, seconds = one_by_one(one, rival, seed, calls)
-        told = f"{found:>9,}{found / calls:>9.3f}{found / seconds:>9,.0f}"
-        print(f"{name + ', one row at a time':32}{told}", flush=True)
+    ]
+    places = [schema.place(name)[1].start for name in PROTECTED]
+    found = exact.shares(trees, cells, places, NUMBERS, network.predict)
+    return {
+        name: str(found[place]) for name, place in zip(PROTECTED, places, strict=True)
+    }
+
+
+def tables(results: dict[str, Any]) -> Iterator[str]:
+    """Yield lines that say what was measured."""
+    pairs = results.get("pairs", ())
+    if not pairs:
+        yield json.dumps(results)
+        return
+    yield f"seed {results['seed']}, {results['calls']:,} calls for each search\n"
+    yield "| another | model | of the people's cases | of all cases of the schema |"
+    yield "|---|---|--:|--:|"
+    for spec, model, one in pairs:
+        bad, all_ = one["people"]
+        exactly = results.get("exact", {}).get(spec) if model == "gb" else None
+        low, high = (100 * side for side in one["schema"])
+        share = f"{low:.2f} to {high:.2f} % (95 %)"
+        if exactly:
+            over, under = map(int, exactly.split("/"))
+            share = f"{100 * over / under:.6f} %, exact"
+        people = f"{bad:,} of {all_:,} ({100 * bad / all_:.2f} %)"
+        yield f"| {spec} | {MODELS[model]} | {people} | {share} |"
+    names = list(pairs[0][2]["searches"])
+    for title, told in COLUMNS.items():
+        yield f"\n{title}:\n"
+        yield f"| another | model | {' | '.join(names)} |"
+        yield f"|---|---|{'--:|' * len(names)}"
+        for spec, model, one in pairs:
+            cells = [told(*one["searches"][name]) for name in names]
+            yield f"| {spec} | {MODELS[model]} | {' | '.join(cells)} |"
+    yield "\nDistinct inputs for each second of CPU, collecting against ExpGA:\n"
+    for spec, model, one in pairs:
+        (ours, _, spent, _), (theirs, _, seconds, _) = (
+            one["searches"][name] for name in ("collecting", RIVAL)
+        )
+        times = (ours / spent) / (theirs / seconds)
+        yield f"- {spec}, {MODELS[model]}: {times:.1f} times as many"
 
 
 def main() -> None:
-    """Measure both models and all protected features."""
+    """Measure both models and all protected features, or show what was measured."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seed", type=int, default=100)
-    parser.add_argument("--calls", type=int, default=200_000)
-    parser.add_argument("--models", nargs="*", default=["nn", "gb"])
+    parser.add_argument("--calls", type=int, default=100_000)
     parser.add_argument("--specs", nargs="*", default=PROTECTED)
+    parser.add_argument("--exact", action="store_true", help="count cells, search not")
+    parser.add_argument("--save", type=Path, help="add the figures to this file")
+    parser.add_argument("--show", type=Path, help="show such a file, measure nothing")
     given = parser.parse_args()
-    print(f"seed {given.seed}, {given.calls:,} calls for each search")
-    for model in given.models:
-        for spec in given.specs:
-            measure(spec, model, given.seed, given.calls)
+    file = given.show or given.save
+    results = json.loads(file.read_text()) if file and file.exists() else {}
+    if given.exact:
+        results["exact"] = exact_shares("gb")
+    elif not given.show:
+        results |= {"seed": given.seed, "calls": given.calls, "pairs": []}
+        for model, spec in product(MODELS, given.specs):
+            found = measure(spec, model, given.seed, given.calls)
+            results["pairs"].append([spec, model, found])
+    if given.save:
+        given.save.write_text(json.dumps(results, indent=1) + "\n")
+    print("\n".join(tables(results)))
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from nomos.search.mutation import Uniform, words
-from nomos.search.strategy import Material, Proposal, Told, joined
+from nomos.search.strategy import Learns, Material, Proposal, Told, joined
 
 Array = np.ndarray[Any, Any]
 _MOST_KEPT = 1000
@@ -29,7 +29,7 @@ class Aequitas:
 
     material: Material
     size: int = 100
-    learns: bool = True
+    learns: Learns = "margins"
     found: Array | None = None
     weights: Array = field(default_factory=lambda: np.empty(0))
 
@@ -75,7 +75,7 @@ class ExpGA:
 
     material: Material
     size: int = 100
-    learns: bool = True
+    learns: Learns = "margins"
     kept: Array | None = None
     near: Array = field(default_factory=lambda: np.empty(0))
 

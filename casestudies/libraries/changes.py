@@ -76,8 +76,10 @@ class Changes:
 
     def on_threads(self, c: Configuration, count: int) -> Configuration:
         """Train and predict with so many threads."""
-        if library(c) == "lightgbm":
-            return c.having(n_jobs=count, deterministic=True)
+        if library(c) == "lightgbm":  # documented: one of the two belongs to it
+            is_set = "force_col_wise" in c.settings
+            by_row = {} if is_set else {"force_row_wise": True}
+            return c.having(n_jobs=count, deterministic=True, **by_row)
         return c.having(n_jobs=count)
 
     def weighted(self, c: Configuration) -> Configuration:
@@ -145,6 +147,15 @@ class Changes:
         scale = np.where(size > 1000, 1e-6, np.where(size < 0.01, 1e6, 1.0))
         rounded = np.round(values * scale * 2)
         return replace(c, rows=tuple(map(tuple, rounded.tolist())))
+
+    def scaled(self, c: Configuration, factor: float) -> Configuration:
+        """Multiply all features by a number."""
+        rows = np.array(c.rows) * factor
+        return replace(c, rows=tuple(map(tuple, rows.tolist())))
+
+    def heavier(self, c: Configuration, factor: int) -> Configuration:
+        """Multiply all weights by a number."""
+        return replace(c, weights=tuple(factor * weight for weight in c.weights))
 
     def category(self, c: Configuration) -> int:
         """Return the place of the feature that is a category."""

@@ -20,7 +20,14 @@ def through_onnx(c: Configuration, model: Any, rows: Any) -> Array:
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
-    data = _of_catboost(model) if library(c) == "catboost" else _of_sklearn(model, rows)
+    options.log_severity_level = 3  # it warns of shapes that are declared too narrow
+    match library(c):
+        case "catboost":
+            data = _of_catboost(model)
+        case "lightgbm" | "xgboost":
+            data = _of_boosted_trees(c, model)
+        case _:
+            data = _of_sklearn(model, rows)
     session = asked(onnxruntime.InferenceSession, data, options)
     given = {session.get_inputs()[0].name: np.array(rows, np.float32)}
     *_, answers = asked(session.run, None, given)  # of a classifier: label, numbers
@@ -36,6 +43,18 @@ def _of_sklearn(model: Any, rows: Any) -> bytes:
     by_model = {id(model): options} if options else None
     example = np.array(rows[:1], np.float32)
     data: bytes = asked(to_onnx, model, example, options=by_model).SerializeToString()
+    return data
+
+
+def _of_boosted_trees(c: Configuration, model: Any) -> bytes:
+    import onnxmltools
+    from onnxmltools.convert.common.data_types import FloatTensorType
+
+    is_plain = library(c) == "lightgbm" and hasattr(model, "predict_proba")
+    options = {"zipmap": False} if is_plain else {}  # of XGBoost there is none
+    options["initial_types"] = [("X", FloatTensorType([None, c.width]))]
+    convert = getattr(onnxmltools, f"convert_{library(c)}")
+    data: bytes = asked(convert, model, **options).SerializeToString()
     return data
 
 

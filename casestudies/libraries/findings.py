@@ -83,6 +83,17 @@ FINDINGS = (
         _NONE,
     ),
     Finding(
+        "lightgbm-monotone-dart",
+        "monotone",
+        "lightgbm",
+        ("boosting_type=dart",),
+        "LightGBM: `dart` leaves trees with the wrong sign where training ends early",
+        "Trees are negated while they are dropped. Where no further split is found, "
+        "training ends before they are turned back: a dump of the model shows trees with "
+        "a negative shrinkage. No page says that `dart` is excluded from constraints.",
+        _NONE,
+    ),
+    Finding(
         "lightgbm-monotone-quantized",
         "monotone",
         "lightgbm",
@@ -198,8 +209,8 @@ FINDINGS = (
         ("use_quantized_grad",),
         "LightGBM: with quantized gradients, `deterministic=true` depends on the number "
         "of threads",
-        "The sentence names different numbers of threads, and no page excludes quantized "
-        "training.",
+        "The sentence names different numbers of threads, no page excludes quantized "
+        "training, and `force_row_wise` is set, as the page asks for.",
         _NONE,
     ),
     Finding(
@@ -237,8 +248,33 @@ FINDINGS = (
         ("loss=exponential",),
         "skl2onnx: probabilities of converted boosting with the exponential loss",
         "The converter accepts the loss, and the converted probabilities of a row do not "
-        "even sum to one.",
-        _NONE,
+        "even sum to one, as this version of ONNX Runtime computes them.",
+        f"support for the loss was asked for in [#1191]({GITHUB}/onnx/sklearn-onnx/issues/"
+        f"1191); [#1253]({GITHUB}/onnx/sklearn-onnx/issues/1253) mentions that ONNX "
+        "Runtime computes such scores otherwise since 1.26; for these probabilities none "
+        "found",
+    ),
+    Finding(
+        "onnx-isotonic",
+        "converted_is_same",
+        "sklearn.calibration.CalibratedClassifierCV",
+        ("method=isotonic",),
+        "skl2onnx: converted isotonic calibration does not interpolate",
+        "scikit-learn interpolates between the thresholds; the graph takes the nearest of "
+        "them, which changes leading digits.",
+        f"[#200]({GITHUB}/onnx/sklearn-onnx/issues/200), open, and "
+        f"[#1151]({GITHUB}/onnx/sklearn-onnx/issues/1151), closed",
+    ),
+    Finding(
+        "onnx-normalizer-max",
+        "converted_is_same",
+        "pipeline",
+        ("step={'name': 'Normalizer', 'norm': 'max'}",),
+        "skl2onnx: a converted `Normalizer(norm='max')` divides by the largest number",
+        "scikit-learn divides by the largest absolute number, so negative rows come out "
+        "with another sign. The converter writes an operator with another definition.",
+        f"[#793]({GITHUB}/onnx/sklearn-onnx/issues/793), closed; "
+        f"[onnx#8452]({GITHUB}/onnx/onnx/issues/8452), open",
     ),
     Finding(
         "onnx-missing-values",
@@ -247,7 +283,48 @@ FINDINGS = (
         ("missing values",),
         "skl2onnx: converted trees send missing values to another child",
         "scikit-learn's trees take NaN; the converter accepts the model without a word.",
+        f"[#1253]({GITHUB}/onnx/sklearn-onnx/issues/1253), closed after this version",
+    ),
+    Finding(
+        "onnx-lightgbm-zero-as-missing",
+        "converted_is_same",
+        "lightgbm",
+        ("zero_as_missing",),
+        "onnxmltools: converted LightGBM models forget `zero_as_missing`",
+        "The dump of the model says `missing_type: Zero`; the converter knows `None` "
+        "alone, and accepts the model.",
+        "for other tools, such as [tidypredict#288]"
+        f"({GITHUB}/tidymodels/tidypredict/issues/288); for this one none found",
+    ),
+    Finding(
+        "onnx-lightgbm-root",
+        "converted_is_same",
+        "lightgbm",
+        ("reg_sqrt",),
+        "onnxmltools: converted LightGBM models with `reg_sqrt` give the root",
+        "LightGBM squares the sum of the trees; the converter leaves that out, and "
+        "accepts the model.",
         _NONE,
+    ),
+    Finding(
+        "onnx-lightgbm-linear-tree",
+        "converted_is_same",
+        "lightgbm",
+        ("linear_tree",),
+        "onnxmltools: converted LightGBM models with `linear_tree` lose the linear models",
+        "Each leaf becomes its constant; the converter accepts the model without a word.",
+        f"[onnxruntime#25623]({GITHUB}/microsoft/onnxruntime/issues/25623), open",
+    ),
+    Finding(
+        "onnx-xgboost-first-leaf",
+        "converted_is_same",
+        "xgboost.XGBClassifier",
+        (),
+        "onnxmltools: a converted `XGBClassifier` whose first tree has no split adds 0.5",
+        "Where the first tree is a leaf of zero, the probability 0.5 that boosting starts "
+        "from is written as if it were a margin. Balanced classes and few rows suffice.",
+        f"the starting point was wrong before, in [onnxruntime#11892]({GITHUB}/microsoft/"
+        "onnxruntime/issues/11892); for this case none found",
     ),
 )
 

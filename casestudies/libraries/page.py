@@ -9,19 +9,21 @@ import json
 import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from casestudies.libraries.findings import FINDINGS, Finding, finding_of
 from casestudies.libraries.promises import PROMISES, learners_of
+from casestudies.libraries.study import CASES, RESULTS, SEEDS, read, write
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-RESULTS = ROOT / "casestudies" / "results" / "in-the-wild.json"
 PAGE = ROOT / "docs" / "casestudies" / "in-the-wild.md"
 SCRIPTS = HERE / "shown"
 SHOW = "python -m casestudies.libraries.page --show"
+OFTEN = 8  # of the fresh seeds
 CONVERTER = ("converted_is_same", "exported_is_same")
 COLUMNS = {
     "sklearn": "scikit-learn",
@@ -88,29 +90,50 @@ def smallest(study: dict[str, Any], finding: Finding) -> Any:
     )
 
 
-def write_scripts(study: dict[str, Any]) -> None:
-    """Write a script for each finding, run it twice, and keep what it printed."""
+def write_scripts(out: Path) -> None:
+    """Write a script for each finding, run it twice, and keep what it printed.
+
+    Scripts that are there and have printed are not run again.
+    """
     from casestudies.libraries.configurations import from_data
     from casestudies.libraries.scripts import script
 
-    SCRIPTS.mkdir(exist_ok=True)
-    shown = study["shown"] = {}
     for finding in FINDINGS:
-        cause = smallest(study, finding)
-        if cause is None:
-            continue
+        cause = smallest(read(out), finding)
         path = SCRIPTS / f"{finding.name.replace('-', '_')}.py"
-        path.write_text(script(finding.promise, from_data(cause)))
-        shown[finding.name] = [run_script(path) for _ in range(2)]
-        print(finding.name, *shown[finding.name], sep="\n", flush=True)
+        text = "" if cause is None else script(finding.promise, from_data(cause))
+        is_same = path.exists() and path.read_text(encoding="utf-8") == text
+        shown = read(out).get("shown", {})
+        if is_same and finding.name in shown:
+            continue
+        path.unlink(missing_ok=True)
+        printed = []
+        if cause is not None:
+            path.write_text(text, encoding="utf-8")
+            printed = [run_script(path) for _ in range(2)]
+            print(finding.name, *printed, sep="\n", flush=True)
+        study = read(out)  # it may have grown since
+        study["shown"] = {
+            name: texts
+            for name, texts in (shown | {finding.name: printed}).items()
+            if texts
+        }
+        write(study, out)
 
 
 def run_script(path: Path) -> str:
     """Run a script in a process of its own; return what it printed."""
-    command = [sys.executable, str(path)]
-    return subprocess.run(
-        command, stdout=subprocess.PIPE, text=True, timeout=120, check=True
-    ).stdout
+    command = [sys.executable, str(path.resolve())]
+    with tempfile.TemporaryDirectory() as folder:  # it may write a model
+        done = subprocess.run(
+            command,
+            stdout=subprocess.PIPE,
+            text=True,
+            timeout=120,
+            check=True,
+            cwd=folder,
+        )
+    return done.stdout
 
 
 def section(study: dict[str, Any], finding: Finding) -> list[str]:
@@ -134,7 +157,7 @@ def section(study: dict[str, Any], finding: Finding) -> list[str]:
         "",
         f"({_where(source.where)}.) {finding.argument}",
         "",
-        *(f"- {_rate(campaign)}" for campaign in campaigns),
+        *(f"- {_rate(campaign, finding)}" for campaign in campaigns),
         f"- Public report: {finding.report}.",
         "",
         f"<!-- not run: it needs the library; {path} -->",
@@ -154,14 +177,39 @@ def _where(where: str) -> str:
     return f"[page]({where})" if where.startswith("http") else f"docstring in `{where}`"
 
 
-def _rate(campaign: dict[str, Any]) -> str:
-    found = campaign.get("found_again")
+def _rate(campaign: dict[str, Any], finding: Finding) -> str:
     learner = campaign["learner"].rpartition(".")[2]
     text = f"{learner}: {campaign['violations']} of {campaign['judged']} configurations"
-    if found is None:
-        return f"{text}."
+    if len(campaign["causes"]) > 1:
+        text += ", all causes together"
+    found = campaign.get("found_again", {}).get(finding.name)
+    return f"{text}{'; ' + _again(found) if found else ''}."
+
+
+def _again(found: Sequence[int | None]) -> str:
     times = sum(count is not None for count in found)
-    return f"{text}; found again with {times} of {len(found)} fresh seeds."
+    return f"found again with {times} of {len(found)} fresh seeds"
+
+
+def again(study: dict[str, Any], shown: Sequence[Finding]) -> str:
+    """Say how many findings are found from fresh seeds, by the best of their learners."""
+    times = {
+        finding.name: max(
+            sum(count is not None for count in e["found_again"][finding.name])
+            for e in study["campaigns"]
+            if finding.name in e.get("found_again", {})
+        )
+        for finding in shown
+        if any(finding.name in e.get("found_again", {}) for e in study["campaigns"])
+    }
+    often = sum(count >= OFTEN for count in times.values())
+    text = (
+        f"{len(times)} of {len(shown)} were looked for again with {len(SEEDS)} fresh seeds, each"
+        f" until it was found or for {CASES} configurations; {often} were found with"
+        f" {OFTEN} of them or more."
+    )
+    rare = [f"`{name}` with {n}" for name, n in times.items() if n < OFTEN]
+    return f"{text} The others: {', '.join(rare)}." if rare else text
 
 
 def sources() -> list[str]:
@@ -185,11 +233,14 @@ def _names(learners: Sequence[str]) -> str:
 
 def unjudged(study: dict[str, Any]) -> list[str]:
     """Return what was found and is not argued, so that nothing is claimed of it."""
+    found = [(e, cause) for finding, e, cause in causes(study) if finding is None]
+    found += [
+        (e, None) for e in study["campaigns"] if e["violations"] and not e["causes"]
+    ]
     return [
-        f"- {e['promise']}, {e['learner']}: {e['violations']} of {e['judged']}, with"
-        f" `{json.dumps(cause['settings'])}`"
-        for finding, e, cause in causes(study)
-        if finding is None
+        f"- {e['promise']}, {e['learner']}: {e['violations']} of {e['judged']}, "
+        + (f"with `{json.dumps(cause['settings'])}`" if cause else "not shrunk")
+        for e, cause in found
     ]
 
 
@@ -215,6 +266,8 @@ def markdown(study: dict[str, Any]) -> str:
             "```",
             "",
             "## Broken promises",
+            "",
+            again(study, shown),
             "",
             *(line for finding in shown for line in section(study, finding)),
             "## Found, and not judged",
@@ -243,8 +296,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(table(study))
         return
     if given.scripts:
-        write_scripts(study)
-        given.results.write_text(json.dumps(study, indent=1) + "\n")
+        write_scripts(given.results)
+        study = read(given.results)
     from casestudies.paper import write_part
 
     write_part(PAGE, "results", markdown(study))

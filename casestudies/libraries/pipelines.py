@@ -5,14 +5,14 @@ from typing import Any
 
 from casestudies.libraries.configurations import Configuration
 
-_FINAL = {
+FINAL = {
     "DecisionTreeRegressor": "sklearn.tree",
     "LinearRegression": "sklearn.linear_model",
     "KNeighborsRegressor": "sklearn.neighbors",
     "HistGradientBoostingRegressor": "sklearn.ensemble",
     "RandomForestRegressor": "sklearn.ensemble",
 }
-_SETTINGS: dict[str, dict[str, Any]] = {
+SETTINGS: dict[str, dict[str, Any]] = {
     "DecisionTreeRegressor": {"random_state": 0},
     "KNeighborsRegressor": {"n_neighbors": 1},
     "HistGradientBoostingRegressor": {"max_iter": 3, "min_samples_leaf": 1},
@@ -22,8 +22,23 @@ _SETTINGS: dict[str, dict[str, Any]] = {
 
 def pipeline(c: Configuration) -> Any:
     """Return the pipeline of a configuration, not trained yet."""
-    from sklearn import impute, preprocessing
     from sklearn.pipeline import make_pipeline
+
+    return make_pipeline(*_steps(c), _final(c))
+
+
+def by_names(c: Configuration, names: list[str]) -> Any:
+    """Return a pipeline that takes each column of a frame by its name."""
+    from sklearn.compose import ColumnTransformer
+    from sklearn.pipeline import make_pipeline
+
+    step = make_pipeline(*_steps(c)) if _steps(c) else "passthrough"
+    columns = ColumnTransformer([(name, step, [name]) for name in names])
+    return make_pipeline(columns, _final(c))
+
+
+def _steps(c: Configuration) -> list[Any]:
+    from sklearn import impute, preprocessing
 
     steps = []
     if "impute" in c.settings:
@@ -32,6 +47,10 @@ def pipeline(c: Configuration) -> Any:
         settings = dict(c.settings["step"])
         kind = getattr(preprocessing, settings.pop("name"))
         steps.append(kind(**settings))
+    return steps
+
+
+def _final(c: Configuration) -> Any:
     name = c.settings["final"]
-    final = getattr(import_module(_FINAL[name]), name)
-    return make_pipeline(*steps, final(**_SETTINGS.get(name, {})))
+    kind = getattr(import_module(FINAL[name]), name)
+    return kind(**SETTINGS.get(name, {}))

@@ -81,6 +81,30 @@ class Routes:
         given = [learners.answers(c, model, table(c, [row])) for row in rows]
         return np.concatenate(given)
 
+    def backwards(self, c: Configuration, rows: Any) -> Array:
+        """Predict for the rows from the last to the first; answers come in their order."""
+        given = table(c, rows)[::-1]
+        return learners.answers(c, self.trained(c), given)[::-1]
+
+    def renamed(self, c: Configuration, rows: Any) -> Array:
+        """Train with words for the classes."""
+        labels = np.array([f"class {int(label)}" for label in c.target])
+        model = asked(asked(learners.new, c).fit, table(c, c.rows), labels)
+        return learners.answers(c, model, table(c, rows))
+
+    def by_names(self, c: Configuration, rows: Any, shift: int) -> Array:
+        """Predict from a frame whose columns start with another one, then a new one."""
+        from pandas import DataFrame
+
+        from casestudies.libraries.pipelines import by_names
+
+        names = [f"f{place}" for place in range(c.width)]
+        model = asked(by_names, c, names)
+        asked(model.fit, DataFrame(c.rows, columns=names), np.array(c.target))
+        given = DataFrame(rows, columns=names)
+        given = given[names[shift:] + names[:shift]].assign(new=1.0)
+        return np.asarray(asked(model.predict, given), float)
+
     def fitted_again(self, c: Configuration, rows: Any) -> Array:
         """Train one estimator on other data first, then on these, and ask it."""
         model = asked(learners.new, c)

@@ -3,7 +3,8 @@
 Each is made from the smallest configuration that breaks a promise.
 """
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,20 +13,27 @@ from casestudies.libraries import learners
 from casestudies.libraries.changes import Changes
 from casestudies.libraries.configurations import Configuration
 from casestudies.libraries.libraries import Libraries
+from casestudies.libraries.pipelines import FINAL, SETTINGS
 
 LONGEST = 20  # lines
+MODULES = re.compile(
+    r"\b(numpy|onnxruntime|skl2onnx|catboost|lightgbm|xgboost|sklearn\.\w+)\."
+)
 
 
 def script(promise: str, c: Configuration) -> str:
     """Return the text of a script, which prints what is expected and what is seen."""
     lines = SCRIPTS[promise](c)
-    text = "\n".join([f"import {c.learner.rpartition('.')[0]}", "", *lines]) + "\n"
+    modules = sorted(set(MODULES.findall(" ".join(lines))))
+    text = "\n".join([*(f"import {name}" for name in modules), "", *lines]) + "\n"
     assert len(text.splitlines()) <= LONGEST, text
-    return text.replace("nan", 'float("nan")')
+    return re.sub(r"\bnan\b", 'float("nan")', text)
 
 
 def maker(c: Configuration) -> str:
     """Return the text that makes the estimator of a configuration."""
+    if learners.library(c) == "pipeline":
+        return _pipeline(c)
     settings = {**c.settings, **learners.FIXED.get(learners.library(c), {})}
     settings |= {name: c.settings[name] for name in ("n_jobs",) if name in c.settings}
     if "Gradient" in c.learner or "Tree" in c.learner or "Forest" in c.learner:
@@ -36,22 +44,33 @@ def maker(c: Configuration) -> str:
     if learners.library(c) == "xgboost" and categorical is not None:
         types = ["c" if place == categorical else "q" for place in range(c.width)]
         settings |= {"enable_categorical": True, "feature_types": types}
-    given = ", ".join(f"{name}={value!r}" for name, value in settings.items())
-    return f"{c.learner}({given})"
+    return f"{c.learner}({_given(settings)})"
+
+
+def _given(settings: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in settings.items())
+
+
+def _pipeline(c: Configuration) -> str:
+    steps = []
+    if "impute" in c.settings:
+        steps.append(f"sklearn.impute.SimpleImputer({_given(c.settings['impute'])})")
+    if "step" in c.settings:
+        given = dict(c.settings["step"])
+        kind = given.pop("name")
+        steps.append(f"sklearn.preprocessing.{kind}({_given(given)})")
+    name = c.settings["final"]
+    steps.append(f"{FINAL[name]}.{name}({_given(SETTINGS.get(name, {}))})")
+    return f"sklearn.pipeline.make_pipeline({', '.join(steps)})"
 
 
 def data(c: Configuration) -> list[str]:
     """Return the lines of the data."""
     rows = f"{learners.table(c, c.rows).tolist()}"
+    target = f"y = {[_plain(value) for value in c.target]}"
     if "categorical_features" in c.settings:  # of lists, it is no parameter
-        return ["import numpy", f"X = numpy.array({rows})", *_target(c)]
-    return [f"X = {rows}", *_target(c)]
-
-
-def _target(c: Configuration) -> list[str]:
-    return [
-        f"y = {[_plain(value) for value in c.target]}",
-    ]
+        return [f"X = numpy.array({rows})", target]
+    return [f"X = {rows}", target]
 
 
 def asking(c: Configuration) -> str:
@@ -170,17 +189,45 @@ def _converted(c: Configuration) -> list[str]:
     whole = Changes().whole_numbers(c)
     ask = asking(c)
     fits = [
-        "import numpy, onnxruntime, skl2onnx",
         f"model = {maker(whole)}.fit(X, y)",
         "x = numpy.array(X, numpy.float32)",
-        f"options = {{id(model): {{'zipmap': False}}}} if {ask == 'predict_proba'} else None",
-        "onnx = skl2onnx.to_onnx(model, x[:1], options=options).SerializeToString()",
+        *_CONVERTERS.get(learners.library(c), _to_onnx)(whole, ask),
         "session = onnxruntime.InferenceSession(onnx)",
-        'seen = session.run(None, {"X": x})[-1]',
+        "seen = session.run(None, {session.get_inputs()[0].name: x})[-1]",
     ]
-    return _compared(whole, f"model.{ask}(X)", "seen", fits)
+    return _compared(whole, f"model.{ask}(X)", "numpy.array(seen)", fits)
 
 
+def _to_onnx(c: Configuration, ask: str) -> list[str]:
+    options = ", options={id(model): {'zipmap': False}}"
+    given = f"model, x[:1]{options if ask == 'predict_proba' else ''}"
+    return [
+        f"onnx = skl2onnx.to_onnx({given}).SerializeToString()",
+    ]
+
+
+def _by_onnxmltools(c: Configuration, ask: str) -> list[str]:
+    library = learners.library(c)
+    is_plain = library == "lightgbm" and ask == "predict_proba"
+    options = ", zipmap=False" if is_plain else ""
+    return [
+        "from onnxmltools import convert",
+        "from onnxmltools.convert.common.data_types import FloatTensorType",
+        f"types = [('X', FloatTensorType([None, {c.width}]))]",
+        f"made = convert.convert_{library}(model, initial_types=types{options})",
+        "onnx = made.SerializeToString()",
+    ]
+
+
+def _by_catboost(c: Configuration, ask: str) -> list[str]:
+    return ["onnx = 'model.onnx'", "model.save_model(onnx, format='onnx')"]
+
+
+_CONVERTERS = {
+    "lightgbm": _by_onnxmltools,
+    "xgboost": _by_onnxmltools,
+    "catboost": _by_catboost,
+}
 SCRIPTS: dict[str, Callable[[Configuration], list[str]]] = {
     "monotone": _monotone,
     "interaction": _interaction,
@@ -190,8 +237,3 @@ SCRIPTS: dict[str, Callable[[Configuration], list[str]]] = {
     "threads": _threads,
     "converted_is_same": _converted,
 }
-
-
-def seen(promise: str, c: Configuration) -> Any:
-    """Return the text of a script where there is a way to write one, else None."""
-    return script(promise, c) if promise in SCRIPTS else None

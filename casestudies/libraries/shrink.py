@@ -1,11 +1,11 @@
 """Violations made small: the fewest settings that are not the default, the fewest rows.
 
 What a candidate is worth is judged by the spec itself: Nomos runs it on a pool of
-candidates, every one of them, and says which break the promise.
+candidates, one after the other, and says which is the first to break the promise.
 """
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -13,14 +13,20 @@ from typing import Any
 import nomos
 from casestudies.libraries.configurations import ALWAYS_SET, Configuration, save
 
-ROUNDS = 40  # each makes a configuration smaller or ends the shrinking
-CAUSES = 4  # of one promise and learner
+BATCH = 8  # candidates that are judged before looking whether one was found
+ROUNDS = 60  # each makes a configuration smaller or ends the shrinking
+CAUSES = 4  # of one promise and learner, at most: each is shrunk
 
 
-def breaking(spec: Path, candidates: Sequence[Configuration]) -> list[Configuration]:
-    """Return the candidates that break a promise."""
+def breaking(
+    spec: Path, candidates: Sequence[Configuration], **workers: Any
+) -> Configuration | None:
+    """Return the first candidate that breaks a promise, None where all keep it.
+
+    `workers` are options for processes that may die with a candidate.
+    """
     if not candidates:
-        return []
+        return None
     with tempfile.TemporaryDirectory() as folder:
         pool = Path(folder) / "pool.json"
         save(candidates, pool)
@@ -30,39 +36,71 @@ def breaking(spec: Path, candidates: Sequence[Configuration]) -> list[Configurat
             settings={"pool": str(pool)},
             search="exhaustive",
             confirm="all",
+            until_bug=True,
+            batch=BATCH,
             budget=len(candidates),
             store=False,
+            max_crashes=len(candidates),
+            **workers,
         )
-    places = sorted(bug.choices[0] for result in results for bug in result.bugs)
-    return [candidates[place] for place in places]
+    places = [bug.choices[0] for result in results for bug in result.bugs]
+    return candidates[min(places)] if places else None
 
 
-def shrunk(spec: Path, c: Configuration) -> Configuration:
+def shrunk(spec: Path, c: Configuration, **workers: Any) -> Configuration:
     """Return a configuration that breaks a promise with less in it."""
+    steps = _fewer_settings, _fewer_rows, _fewer_columns, _plainer
+    return _smaller(spec, c, steps, workers)
+
+
+def with_fewest_settings(spec: Path, c: Configuration, **workers: Any) -> Configuration:
+    """Return a configuration that breaks a promise with fewer settings, same rows."""
+    return _smaller(spec, c, (_fewer_settings,), workers)
+
+
+def _smaller(
+    spec: Path,
+    c: Configuration,
+    steps: Sequence[Callable[[Configuration], list[Configuration]]],
+    workers: dict[str, Any],
+) -> Configuration:
     for _ in range(ROUNDS):
-        for step in (_fewer_settings, _fewer_rows, _fewer_columns, _plainer):
-            found = breaking(spec, step(c))
-            if found:
-                c = min(found, key=_size)
+        for step in steps:
+            # Where all targets are equal, there is little to learn, and little to see.
+            candidates = [made for made in step(c) if len(set(made.target)) > 1]
+            found = breaking(spec, candidates, **workers)
+            if found is not None:
+                c = found
                 break
         else:
             return c
     return c
 
 
-def causes_of(spec: Path, found: Sequence[Configuration]) -> list[dict[str, Any]]:
+def causes_of(
+    spec: Path, found: Sequence[Configuration], **workers: Any
+) -> list[dict[str, Any]]:
     """Return one small configuration for each cause of violations.
 
     A violation has another cause than a known one if it stays without the settings
     that the known one needs.
     """
-    causes: list[Configuration] = []
+    small: list[Configuration] = []
     for c in found:
-        for known in causes:
+        for known in small:
             c = _without(c, known)
-        if len(causes) < CAUSES and breaking(spec, [c]):
-            causes.append(shrunk(spec, c))
-    return [asdict(cause) for cause in causes]
+        if len(small) < CAUSES and breaking(spec, [c], **workers):
+            small.append(shrunk(spec, c, **workers))
+    causes = {_kind(c): c for c in reversed(small)}
+    return [asdict(cause) for cause in reversed(causes.values())]
+
+
+def _kind(c: Configuration) -> tuple[str, ...]:
+    """Return what small configurations of one cause have in common."""
+    return tuple(
+        f"{name}={value}" if isinstance(value, str) else name
+        for name, value in sorted(c.settings.items())
+    )
 
 
 def _without(c: Configuration, known: Configuration) -> Configuration:

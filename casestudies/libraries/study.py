@@ -10,8 +10,8 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
-from importlib.metadata import version
-from math import ceil
+from dataclasses import asdict
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +20,14 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # on few cores, two threads
 
 import nomos
 from casestudies.libraries.configurations import from_data
+from casestudies.libraries.findings import finding_of
 from casestudies.libraries.promises import PROMISES, learners_of
-from casestudies.libraries.shrink import causes_of
+from casestudies.libraries.shrink import causes_of, with_fewest_settings
 
 HERE = Path(__file__).parent
 RESULTS = HERE.parent / "results" / "in-the-wild.json"
 PACKAGES = ("scikit-learn", "xgboost-cpu", "lightgbm", "catboost", "skl2onnx")
-PACKAGES += ("onnxruntime", "torch", "skops", "numpy", "scipy")
+PACKAGES += ("onnxmltools", "onnxruntime", "torch", "skops", "numpy", "scipy")
 LIBRARIES = {
     "xgboost": ("xgboost",),
     "lightgbm": ("lightgbm",),
@@ -34,25 +35,19 @@ LIBRARIES = {
     "sklearn": ("sklearn", "pipeline"),
     "torch": ("torch",),
 }
-CASES = 200  # configurations that a promise is judged on, all learners together
-FEWEST = 20  # of one learner
-# Constraints hold "whatever else is set": of these, more settings are tried.
-MORE = {"monotone": 60, "interaction": 60}
-CAMPAIGN_S, LIBRARY_S = 60.0, 1800.0  # the longest that each may take
+# Configurations of a learner that a promise is judged on: first fewer of all learners,
+# then more of those that have kept it.
+FIRST, CASES = 50, 200
+RARE = ("monotone", "interaction")  # hold "whatever else is set": all CASES at once
+CAMPAIGN_S, LIBRARY_S = 60.0, 5400.0  # the longest that each may take
 CALL_S = 60.0  # the longest that a library may take for one call
-SHRUNK = 3  # violations of a promise by a learner that causes are looked for in
+LOOKED_AT = 20  # violations of a promise by a learner that causes are looked for in
 SEEDS = range(1, 11)  # with which findings are looked for again
 
 
 def spec_of(promise: str) -> Path:
     """Return the spec of a promise."""
     return HERE / "specs" / f"{promise}.nom"
-
-
-def cases_of(promise: str) -> int:
-    """Return on how many configurations of each learner a promise is judged."""
-    share = ceil(CASES / len(learners_of(promise)))
-    return max(FEWEST, share, MORE.get(promise, 0))
 
 
 def learners_in(library: str) -> list[str]:
@@ -62,7 +57,7 @@ def learners_in(library: str) -> list[str]:
 
 
 def campaign(promise: str, learner: str, seed: int, **options: Any) -> Any:
-    """Run a promise on a learner; None where that was not possible."""
+    """Run a promise on a learner; None where there was no time for any case."""
     results = nomos.run_specs(
         spec_of(promise),
         models=[learner],
@@ -74,14 +69,16 @@ def campaign(promise: str, learner: str, seed: int, **options: Any) -> Any:
     )
     for failure in results.failures:
         print(f"{promise} of {learner}: {failure.error}", file=sys.stderr)
-    return results[0] if len(results) else None
+    is_tried = len(results) and results[0].counts.judged + results[0].counts.discarded
+    return results[0] if is_tried else None
 
 
-def told(result: Any) -> dict[str, Any]:
+def told(result: Any, **workers: Any) -> dict[str, Any]:
     """Return what is kept of a campaign, with the causes of what it found."""
     counts = result.counts
     configurations = [from_data(bug.inputs["c"]) for bug in result.bugs if bug.inputs]
-    causes = causes_of(spec_of(result.name), configurations[:SHRUNK])
+    spec = spec_of(result.name)
+    causes = causes_of(spec, configurations[:LOOKED_AT], **workers)
     return {
         "promise": result.name,
         "learner": result.subject.model,
@@ -103,70 +100,116 @@ def status_of(entry: dict[str, Any]) -> str:
     return "kept" if entry["judged"] else "refused"
 
 
-def run_alone(library: str, out: Path) -> None:
+def run_alone(library: str, out: Path, *task: str) -> None:
     """Study one library in a process of its own: libraries do not share one well.
 
-    Where it dies, what is missing is run once more, each case in a worker that may die.
+    Where it dies, the campaign it died in is run by workers that may die, and it goes on.
     """
-    command = [
-        sys.executable,
-        "-m",
-        "casestudies.libraries.study",
-        "--library",
-        library,
-    ]
-    for more in ([], ["--isolate"]):
-        try:
-            done = subprocess.run(
-                [*command, "--out", str(out), *more], check=False, timeout=LIBRARY_S
-            )
-        except subprocess.TimeoutExpired:
-            print(f"{library}: not finished in {LIBRARY_S:.0f} s", file=sys.stderr)
-            return
-        if done.returncode == 0:
-            return
+    command = [sys.executable, "-m", "casestudies.libraries.study"]
+    command += ["--library", library, "--out", str(out), *task]
+    before = ""
+    while before != repr(read(out)):  # as text, since a missing value is not itself
+        before = repr(read(out))
+        for more in ([], ["--isolate"]):
+            try:
+                done = subprocess.run([*command, *more], check=False, timeout=LIBRARY_S)
+            except subprocess.TimeoutExpired:
+                print(f"{library}: not finished in {LIBRARY_S:.0f} s", file=sys.stderr)
+                return
+            if done.returncode == 0 and not more:
+                return
 
 
-def study_library(library: str, out: Path, *, isolate: bool) -> None:
-    """Run what has no result yet of a library's promises, and write each result."""
-    workers = {"isolate": True, "call_timeout_s": CALL_S} if isolate else {}
-    done = {(e["learner"], e["promise"]) for e in read(out)["campaigns"]}
+def study_library(library: str, out: Path, cases: int, *, isolate: bool) -> None:
+    """Run a library's promises that so many cases are not tried of; with workers, one."""
+    known = {(e["promise"], e["learner"]): e for e in read(out)["campaigns"]}
     for promise in PROMISES:
+        budget = CASES if promise in RARE else cases
         for learner in learners_in(library):
-            if learner not in learners_of(promise) or (learner, promise) in done:
+            entry = known.get((promise, learner), {"budget": 0, "violations": 0})
+            is_enough = entry["budget"] >= budget or entry["violations"]
+            if learner not in learners_of(promise) or is_enough:
                 continue
-            result = campaign(promise, learner, 0, budget=cases_of(promise), **workers)
+            options = workers(isolate)
+            result = campaign(promise, learner, 0, budget=budget, **options)
             if result is not None:
-                keep(told(result), out)
+                keep(told(result, **options) | {"budget": budget}, out)
+            if isolate:
+                return
 
 
 def keep(entry: dict[str, Any], out: Path) -> None:
-    """Add what came of a campaign to the results."""
+    """Write what came of a campaign, in place of a shorter one."""
     print(f"{status_of(entry):8} {entry['promise']:28} {entry['learner']}", flush=True)
     study = read(out)
-    study["campaigns"].append(entry)
-    study["versions"] = {name: version(name) for name in PACKAGES}
+    names = entry["promise"], entry["learner"]
+    others = [e for e in study["campaigns"] if (e["promise"], e["learner"]) != names]
+    study["campaigns"] = [*others, entry]
+    write(study, out)
+
+
+def find_again(library: str, out: Path, *, isolate: bool) -> None:
+    """Look for a library's findings with fresh seeds; with workers, for the next alone."""
+    for entry in read(out)["campaigns"]:
+        found = (finding_of(entry, cause) for cause in entry["causes"])
+        names = {finding.name for finding in found if finding}
+        is_own = entry["learner"].startswith(LIBRARIES[library])
+        if not is_own or not names or "found_again" in entry:
+            continue
+        by_seed = [found_with(seed, entry, names, isolate=isolate) for seed in SEEDS]
+        again = {name: [cases.get(name) for cases in by_seed] for name in sorted(names)}
+        print(entry["promise"], entry["learner"], again, flush=True)
+        study = read(out)
+        for own in study["campaigns"]:
+            if all(own[name] == entry[name] for name in ("promise", "learner")):
+                own["found_again"] = again
+        write(study, out)
+        if isolate:
+            return
+
+
+def found_with(
+    seed: int, entry: dict[str, Any], names: set[str], *, isolate: bool
+) -> dict[str, int]:
+    """Return after how many cases a seed finds each of these findings.
+
+    Stops at the first violation where that is enough to have them all.
+    """
+    found: dict[str, int] = {}
+    spec = spec_of(entry["promise"])
+    for until_bug in (True, False):
+        options = {"budget": CASES, "until_bug": until_bug, **workers(isolate)}
+        result = campaign(entry["promise"], entry["learner"], seed, **options)
+        for bug in result.bugs[:LOOKED_AT] if result else ():
+            if bug.inputs and not names <= found.keys():
+                c = with_fewest_settings(
+                    spec, from_data(bug.inputs["c"]), **workers(isolate)
+                )
+                finding = finding_of(entry, asdict(c))
+                if finding:
+                    found.setdefault(finding.name, bug.case + 1)
+        if names <= found.keys() or result is None or not result.bugs:
+            break
+    return found
+
+
+def workers(isolate: bool) -> dict[str, Any]:
+    """Return the options for processes that may die, if they are needed."""
+    return {"isolate": True, "call_timeout_s": CALL_S} if isolate else {}
+
+
+def write(study: dict[str, Any], out: Path) -> None:
+    """Write the results, and the versions that they are of."""
+    study["versions"] = {name: version_of(name) for name in PACKAGES}
     out.write_text(json.dumps(study, indent=1) + "\n")
 
 
-def find_again(library: str, out: Path) -> None:
-    """Look for a library's findings with fresh seeds, until the first violation."""
-    study = read(out)
-    for entry in study["campaigns"]:
-        is_own = entry["learner"].startswith(LIBRARIES[library])
-        if not is_own or not entry["causes"] or "found_again" in entry:
-            continue
-        names = entry["promise"], entry["learner"]
-        options: dict[str, Any] = {"budget": CASES, "until_bug": True}
-        options |= {
-            "isolate": True,
-            "call_timeout_s": CALL_S,
-        }  # some cases end a process
-        results = [campaign(*names, seed, **options) for seed in SEEDS]
-        counts = [result.counts for result in results]
-        entry["found_again"] = [c.judged if c.violations else None for c in counts]
-        print(*names, entry["found_again"], flush=True)
-        out.write_text(json.dumps(study, indent=1) + "\n")
+def version_of(package: str) -> str:
+    """Return the version of an installed package."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
 
 
 def read(out: Path) -> dict[str, Any]:
@@ -181,15 +224,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--library", choices=LIBRARIES, help="only this, in this process"
     )
+    parser.add_argument("--again", action="store_true", help="only with fresh seeds")
+    parser.add_argument("--cases", type=int, default=CASES)
     parser.add_argument("--isolate", action="store_true", help="in worker processes")
     parser.add_argument("--out", type=Path, default=RESULTS)
     given = parser.parse_args(arguments)
     if given.library:
-        study_library(given.library, given.out, isolate=given.isolate)
-        find_again(given.library, given.out)
+        if given.again:
+            find_again(given.library, given.out, isolate=given.isolate)
+        else:
+            options = given.library, given.out, given.cases
+            study_library(*options, isolate=given.isolate)
     else:
-        for library in LIBRARIES:
-            run_alone(library, given.out)
+        few, more = ["--cases", str(FIRST)], ["--cases", str(CASES)]
+        for task in (few, ["--again"], more, ["--again"]):
+            for library in LIBRARIES:
+                run_alone(library, given.out, *task)
 
 
 if __name__ == "__main__":

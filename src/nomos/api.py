@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # help and mistakes do not wait for numpy
     from nomos.runner.campaigns.proofs import Proofs
     from nomos.runner.driver import Failure, Run
     from nomos.runner.events import Handler
+    from nomos.runner.executors.worker import Worker
     from nomos.runner.jobs import Job
     from nomos.runner.live import Reopened
     from nomos.runner.options import Options
@@ -55,13 +56,6 @@ def is_clean(checked: Checked) -> bool:
     from nomos.diagnostics import Code
 
     return all(d.code is Code.DOMAIN_UNAVAILABLE for d in checked.diagnostics)
-
-
-def is_library(path: Path) -> bool:
-    """Tell whether a file holds params and definitions alone, for specs to use."""
-    from nomos.runner.project import specs
-
-    return specs.is_library(path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,14 +144,12 @@ def spaces(
     limit: int,
 ) -> dict[Path, int | None]:
     """Count the cases that each spec has; None where there are more than `limit`."""
-    from nomos.models.load import is_trusting
-    from nomos.runner.executors.worker import Setting, Worker
     from nomos.runner.jobs import Job
     from nomos.runner.project.naming import project_root
 
     given = [specs] if isinstance(specs, str | Path) else list(specs)
     paths = find_specs([str(spec) for spec in given])
-    worker = Worker(Setting(project_root(paths[0]), trust=is_trusting()))
+    worker = _worker(project_root(paths[0]))
     return {path: worker.space(Job(path, settings or {}), limit) for path in paths}
 
 
@@ -220,12 +212,10 @@ def live_jobs(
     loaded: Iterable[LoadedSpec], settings: Mapping[str, str], root: Path
 ) -> list[Reopened]:
     """Return the running programs of specs, which share what they have in common."""
-    from nomos.models.load import is_trusting
-    from nomos.runner.executors.worker import Setting, Worker
     from nomos.runner.jobs import Job
     from nomos.runner.live import Reopened
 
-    worker = Worker(Setting(root, trust=is_trusting()))
+    worker = _worker(root)
     return [Reopened(worker, Job(one.path, settings, one)) for one in loaded]
 
 
@@ -348,26 +338,26 @@ def open_store(folder: Path | None) -> Store:
     return Store.open(folder, create=False)
 
 
-def reopen(subject: Subject, store: Path) -> tuple[Path, Job]:
-    """Return the root and the job of a recorded subject.
+def live_of(subject: Subject, store: Path) -> Reopened:
+    """Return the running program behind a recorded subject.
 
     A store is data that may come from anywhere. What it names is run only if it is a
     spec of this project, below its root and outside the store, and a model that is a
     file below the root or that the project itself names.
     """
+    from nomos.runner.live import Reopened
     from nomos.runner.project.reopening import reopened_job
 
-    return reopened_job(subject, store)
+    root, job = reopened_job(subject, store)
+    return Reopened(_worker(root), job)
 
 
-def live_of(subject: Subject, store: Path) -> Reopened:
-    """Return the running program behind a recorded subject."""
+def _worker(root: Path) -> Worker:
+    """Return what runs the jobs of a project in this process."""
     from nomos.models.load import is_trusting
     from nomos.runner.executors.worker import Setting, Worker
-    from nomos.runner.live import Reopened
 
-    root, job = reopen(subject, store)
-    return Reopened(Worker(Setting(root, trust=is_trusting())), job)
+    return Worker(Setting(root, trust=is_trusting()))
 
 
 def replay(

@@ -7,11 +7,12 @@ domain works with tensors; without it everything here is numpy.
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeGuard, get_args
+from typing import Any, Literal, TypeGuard, TypeVar, get_args
 
 import numpy as np
 
@@ -21,9 +22,8 @@ Array = np.ndarray[Any, Any]
 Precision = Literal["float32", "bfloat16", "float16"]
 _UNTOLD = 2**33  # bytes that are left, where a device does not tell
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
-_RESIDENT = (
-    4  # inputs stay on a device where they take at most this part of what is free
-)
+_RESIDENT = 4  # inputs stay on a device if they take at most this part of what is free
+_Held = TypeVar("_Held")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,24 +60,24 @@ def is_judging() -> bool:
 
 
 @contextmanager
-def placed(wanted: Placement) -> Iterator[None]:
+def during(variable: ContextVar[_Held], value: _Held) -> Iterator[None]:
+    """Let a variable have a value inside."""
+    before = variable.set(value)
+    try:
+        yield
+    finally:
+        variable.reset(before)
+
+
+def placed(wanted: Placement) -> AbstractContextManager[None]:
     """Load models on a device inside: what `--device` and `--dtype` do."""
     device, is_auto = resolved(wanted.device), wanted.device == "auto"
-    before = _placed.set(replace(wanted, device=device, is_auto=is_auto))
-    try:
-        yield
-    finally:
-        _placed.reset(before)
+    return during(_placed, replace(wanted, device=device, is_auto=is_auto))
 
 
-@contextmanager
-def judging() -> Iterator[None]:
+def judging() -> AbstractContextManager[None]:
     """Let networks answer at float32 inside."""
-    before = _judging.set(True)
-    try:
-        yield
-    finally:
-        _judging.reset(before)
+    return during(_judging, True)
 
 
 def resolved(device: str) -> str:
@@ -133,7 +133,11 @@ def to_tensor(value: Any, device: str) -> Any:
         return value
     if device == "mps" and value.dtype == np.float64:
         value = value.astype(np.float32)  # it has no doubles
-    return torch.tensor(value, device=device)
+    if device == "cpu":
+        return torch.tensor(value)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # an array is read-only: it is copied at once
+        return torch.from_numpy(np.ascontiguousarray(value)).to(device)
 
 
 def places_on(tensor: Any, index: Array) -> Any:

@@ -14,12 +14,11 @@ from nomos import api
 from nomos.diagnostics import Source
 from nomos.domain.domain import Domain, offer_of
 from nomos.domain.find import Imported
-from nomos.domain.functions import batched
+from nomos.domain.functions import batched, check_takes_many
 from nomos.domain.reading.csvfile import quoted
 from nomos.domain.reading.table import Table, read_table
-from nomos.domain.single import check_takes_many
 from nomos.errors import NomosError
-from nomos.lang.checking.check import check_parsed
+from nomos.lang.checking.check import check
 from nomos.lang.checking.declarations import Value
 from nomos.lang.reading.parse import parse
 from nomos.report.notebook import ShownResult
@@ -121,7 +120,7 @@ def run(  # noqa: PLR0913 - keywords, each with a default
             "functions at hand run in this process only: leave out `jobs`, or write a"
             " domain file, which other processes can load"
         )
-    job = _job(_read(spec), _folder(spec), domain, settings)
+    job = _job(*_read(spec), domain, settings)
     run = api.drive([job], [seed], root=Path(), options=options, handlers=handlers)
     if run.stopped:
         raise KeyboardInterrupt
@@ -172,7 +171,7 @@ def _job(
     source = Source(f"{text.name}.nom", text.text)
     parsed = parse(source)
     libraries, offer = read_libraries(parsed.spec, folder), offer_of(domain)
-    checked = check_parsed(source, parsed, text.name, offer, libraries=libraries)
+    checked = check(source, text.name, offer, parsed=parsed, libraries=libraries)
     path = Path(source.name)
     loaded = LoadedSpec(path, checked, Imported(domain, {}, {}))
     loaded.runnable()
@@ -208,18 +207,15 @@ def _check_functions(functions: dict[str, Any]) -> None:
             raise NomosError(f"{name} is a {kind}, and a function is wanted")
 
 
-def _folder(spec: SpecText | str | Path) -> Path:
-    """Return the folder that a spec's `use` is seen from: its own, if it is a file."""
-    is_text = isinstance(spec, SpecText) or _is_text(spec)
-    return Path() if is_text else Path(str(spec)).parent
+def _read(spec: SpecText | str | Path) -> tuple[SpecText, Path]:
+    """Take a spec as it is given: text, or the path of a file.
 
-
-def _read(spec: SpecText | str | Path) -> SpecText:
-    """Take a spec as it is given: text, or the path of a file."""
+    The second result is the folder that its `use` is seen from.
+    """
     if isinstance(spec, SpecText):
-        return spec
+        return spec, Path()
     if _is_text(spec):
-        return SpecText(dedent(str(spec)).strip() + "\n", "property")
+        return SpecText(dedent(str(spec)).strip() + "\n", "property"), Path()
     if not isinstance(cast(Any, spec), str | Path):
         kind = type(spec).__name__
         raise NomosError(f"a spec is a text or the path of a file, not a {kind}")
@@ -227,7 +223,7 @@ def _read(spec: SpecText | str | Path) -> SpecText:
     source, not_text = read_source(path)
     if not_text is not None:
         raise NomosError(f"{path} is not UTF-8 text: {not_text}")
-    return SpecText(source.text, path.stem)
+    return SpecText(source.text, path.stem), path.parent
 
 
 def _domain(

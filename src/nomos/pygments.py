@@ -20,14 +20,10 @@ from pygments.token import (
 )
 
 from nomos.lang.python.block import find_block_end
+from nomos.lang.reading.syntax import KEYWORDS
+from nomos.lang.types import BUILT_IN
 
-_STATEMENTS = ("import", "input", "output", "var", "requires", "ensures")
-_SHARED = ("use", "param", "def")
 _WORDS = ("if", "then", "else", "in", "forall", "exists", "count", "sum")
-_BUILT_IN = (
-    *("abs", "getFeat", "isclose", "label", "len", "max", "min"),
-    *("randInt", "randReal", "round", "setFeat", "strConcat"),
-)
 
 
 def _block(_: Any, match: Any, context: LexerContext) -> Iterator[tuple[int, Any, str]]:
@@ -63,13 +59,13 @@ class NomosLexer(ExtendedRegexLexer):  # type: ignore[misc] # Pygments has no ty
             (r"'(?:\\[^\n]|[^'\\\n])*'", String.Single),
             # A set, not the block.
             (r"(\bin\b)(\s*)(\{)", bygroups(Keyword, Whitespace, Punctuation)),
-            (words((*_STATEMENTS, *_SHARED), suffix=r"\b"), Keyword.Declaration),
+            (words(KEYWORDS, suffix=r"\b"), Keyword.Declaration),
             (words(_WORDS, suffix=r"\b"), Keyword),
             (
                 words(("true", "false", "null", "MAX_INT"), suffix=r"\b"),
                 Keyword.Constant,
             ),
-            (words(_BUILT_IN, suffix=r"(?=\s*\()"), Name.Builtin),
+            (words(BUILT_IN, suffix=r"(?=\s*\()"), Name.Builtin),
             (r"[A-Za-z_]\w*(?=\s*\()", Name.Function),
             (r"(?<=\.)[A-Za-z_]\w*", Name.Attribute),
             (r"[A-Za-z_]\w*", Name),

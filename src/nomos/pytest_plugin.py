@@ -62,11 +62,11 @@ class SpecFile(pytest.File):
 
     def collect(self) -> Iterable[pytest.Item]:
         """Return the tests of this spec; a file of definitions alone has none."""
-        from nomos import api
         from nomos.runner.project.config import load_config
         from nomos.runner.project.naming import project_root, short_names
+        from nomos.runner.project.specs import is_library
 
-        if api.is_library(self.path):
+        if is_library(self.path):
             return
         root, name = project_root(self.path), self.path.stem
         given = self.config.getoption("--nomos-model")

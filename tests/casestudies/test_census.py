@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from casestudies.census.data import FEATURES, LEVELS, encode, load_people
+from casestudies.census.measure import tables
 from casestudies.datasets import DataMissingError
 from nomos import api
 
@@ -67,3 +69,10 @@ def test_the_exact_number_of_peoples_cases(
     )
     assert result.search == "exhaustive"
     assert result.counts.violations == violations
+
+
+def test_the_page_has_the_tables_of_the_results() -> None:
+    root = HERE.parents[1]
+    results = json.loads((root / "casestudies/results/census.json").read_text())
+    page = (root / "docs/casestudies/census.md").read_text()
+    assert [line for line in tables(results) if line.strip() not in page] == []

@@ -1,16 +1,15 @@
-"""Each code has one constructor, one page and at least one case; the pages are right."""
+"""Each code has its words, one page and at least one case; the pages are right."""
 
-import ast
-import inspect
 import re
 from pathlib import Path
 
 import pytest
 
 from nomos import api
-from nomos.diagnostics import Code, Diagnostic, Severity, Source, Span, mistakes
-from nomos.diagnostics.mistakes import meaning, writing
+from nomos.diagnostics import Code, Diagnostic, Severity, Source, Span
 from nomos.diagnostics.pages import all_pages, page, title
+from nomos.lang.checking.check import check
+from nomos.lang.types import FeatureType, Function, Offer, Type
 from nomos.lang.writing.format import format_spec
 
 ROOT = Path(__file__).parents[2]
@@ -20,36 +19,14 @@ EXAMPLE = re.compile(
 CODES = list(Code)
 
 
-def constructors() -> dict[str, object]:
-    return {
-        name: value
-        for module in (meaning, writing)
-        for name, value in inspect.getmembers(module, inspect.isfunction)
-        if value.__module__ == module.__name__ and not name.startswith("_")
-    }
-
-
 def examples(code: Code) -> dict[str, str]:
     return dict(EXAMPLE.findall(page(code)))
 
 
-def test_each_code_has_one_constructor_and_each_constructor_a_code() -> None:
-    expected = {code.value.replace("-", "_") for code in Code}
-    assert set(constructors()) == expected == set(mistakes.__all__)
-
-
-def test_a_constructor_makes_its_own_code() -> None:
-    made = {
-        function.name: node.value.attr
-        for module in (meaning, writing)
-        for function in ast.parse(inspect.getsource(module)).body
-        if isinstance(function, ast.FunctionDef)
-        for node in ast.walk(function)
-        if isinstance(node, ast.keyword)
-        and node.arg == "code"
-        and isinstance(node.value, ast.Attribute)
-    }
-    assert made == {code.value.replace("-", "_"): code.name for code in Code}
+def test_a_member_is_called_as_its_code() -> None:
+    assert [code.name.lower().replace("_", "-") for code in Code] == [
+        code.value for code in Code
+    ]
 
 
 @pytest.mark.parametrize("code", CODES, ids=lambda code: code.value)
@@ -122,67 +99,74 @@ def test_the_right_example_has_the_canonical_layout(code: Code) -> None:
 
 
 HERE = Span(0, 1)
-EXAMPLES = [
-    mistakes.undeclared_name(HERE, "x11", ["x1", "d1"]),
-    mistakes.undeclared_name(HERE, "qqq", ["x1", "d1"]),
-    mistakes.undeclared_name(HERE, "v1", [], later_line=7),
-    mistakes.undeclared_name(HERE, "True", [], help="write `true`"),
-    mistakes.unknown_feature(HERE, "a", [f"feature_{i}" for i in range(20)]),
-    mistakes.unknown_function(HERE, "qqq", ["predict"]),
-    mistakes.invalid_number(HERE, "9" * 100, "it is too long"),
-    mistakes.output_not_assigned(HERE, "d1", True),
-    mistakes.output_not_assigned(HERE, "d1", False),
-    mistakes.single_equals(HERE, True),
-    mistakes.single_equals(HERE, False),
-    mistakes.wrong_argument_count(HERE, "label", "1 argument", 2),
-    mistakes.wrong_argument_count(HERE, "randInt", "2 arguments", 1),
-    mistakes.leaves_block(HERE, "return"),
-    mistakes.leaves_block(HERE, "global"),
-    mistakes.not_utf8(HERE, "byte 3: invalid start byte"),
-]
 
 
-@pytest.mark.parametrize("diagnostic", EXAMPLES, ids=lambda d: d.code.value)
-def test_wordings_are_short_lower_case_and_without_a_full_stop(
-    diagnostic: Diagnostic,
-) -> None:
-    texts = [diagnostic.message, *diagnostic.notes, diagnostic.help or "write it"]
-    for text in texts:
+@pytest.mark.parametrize("code", CODES, ids=lambda code: code.value)
+def test_wordings_are_short_lower_case_and_without_a_full_stop(code: Code) -> None:
+    for text in filter(None, (code.message, code.help, code.note)):
         assert not text.endswith(".")
-        assert text[0] == "`" or text[0].islower()
+        assert text[0] in "`{" or text[0].islower()
         assert len(text) < 220
 
 
+def test_help_and_note_take_the_place_of_the_usual_ones() -> None:
+    usual = Code.DECLARED_TWICE.at(HERE, name="x1", line=7)
+    assert usual.message == "`x1` is declared twice"
+    assert (usual.notes, usual.help) == (
+        ("first declared on line 7",),
+        "give one of them another name",
+    )
+    other = Code.DECLARED_TWICE.at(HERE, name="x1", line=7, help="{", note="}")
+    assert (other.notes, other.help) == (("}",), "{")
+
+
+ANALYSED = """input x1;
+output d1;
+{{ d1 = {block} }}
+ensures {test};
+"""
+
+
+def first(test: str, block: str = "predict(x1)") -> Diagnostic:
+    source = Source("a.nom", ANALYSED.format(test=test, block=block))
+    features = tuple(FeatureType(f"f{i}", Type.INT) for i in range(20))
+    functions = {"predict": Function("predict", 1, 1)}
+    return check(source, "a", Offer(functions, features)).diagnostics[0]
+
+
 def test_the_nearest_name_is_suggested_and_else_a_remedy() -> None:
-    near, far, later, literal, *_ = EXAMPLES
-    assert near.help == "did you mean `x1`?"
-    assert far.help == "declare it with `input`, `var` or `output`"
-    assert later.notes == ("it is declared further down, on line 7",)
-    assert later.help == "move its declaration up"
-    assert literal.help == "write `true`"
+    assert first("d1 < x11").help == "did you mean `x1`?"
+    assert first("d1 < qqq").help == "declare it with `input`, `var` or `output`"
+    assert first("d1 < True").help == "write `true`"
+    assert first("pedict(x1) < d1").help == "did you mean `predict`?"
+    assert first("qqq(x1) < d1").help == "add a method of that name to the domain"
 
 
 def test_a_feature_by_number_gets_the_numbers_that_there_are() -> None:
-    assert mistakes.unknown_feature(HERE, "-1", ["a", "b"]).help == (
-        "features are numbered from 0 to 1"
-    )
+    assert first("d1 < getFeat(x1, -1)").help == "features are numbered from 0 to 19"
 
 
 def test_long_lists_and_long_numbers_are_cut() -> None:
-    features = mistakes.unknown_feature(HERE, "a", [f"f{i}" for i in range(20)])
-    assert features.notes[0].endswith("f11, … (20 in all)")
-    number = mistakes.invalid_number(HERE, "9" * 100, "it is too long")
-    assert number.message == f"`{'9' * 21}...` is no number: it is too long"
+    assert first("d1 < x1.a").notes[0].endswith("f11, … (20 in all)")
+    number = first(f"d1 < {'9' * 400}").message
+    assert number.startswith(f"`{'9' * 21}...` is no number: ")
+
+
+def test_a_count_agrees_with_its_verb() -> None:
+    message = "`predict` takes 1 argument, but 2 are given"
+    assert first("predict(x1, x1) < d1").message == message
+    message = "`randInt` takes 2 arguments, but 1 is given"
+    assert first("d1 < 1", "randInt(x1)").message == message
+
+
+def test_what_may_leave_a_block_depends_on_what_it_is() -> None:
+    assert first("d1 < 1", "1; return").help.startswith("assign the outputs and let")
+    assert first("d1 < 1", "1; global x").help.startswith("remove it")
 
 
 def test_warnings_can_be_told_from_errors() -> None:
-    warnings = {
-        d.code
-        for d in (mistakes.unused_output(HERE, "d1"),)
-        if d.severity is Severity.WARNING
-    }
-    assert warnings == {Code.UNUSED_OUTPUT}
-    assert mistakes.missing_input(HERE).severity is Severity.ERROR
+    assert Code.UNUSED_OUTPUT.at(HERE, name="d1").severity is Severity.WARNING
+    assert Code.MISSING_INPUT.at(HERE).severity is Severity.ERROR
 
 
 def test_the_reference_in_the_docs_is_what_the_command_prints() -> None:

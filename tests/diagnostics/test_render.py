@@ -1,7 +1,8 @@
 import json
 from textwrap import dedent
 
-from nomos.diagnostics import Code, Diagnostic, Severity, Source, Span, mistakes
+from nomos.diagnostics import Code, Diagnostic, Severity, Source, Span
+from nomos.diagnostics.diagnostic import domain_unavailable
 from nomos.diagnostics.render import render, to_json
 
 RISK = Source("risk.nom", "input x1;\nrequires x1.piors <= 3;\n")
@@ -9,7 +10,9 @@ PIORS = Span(22, 27)
 
 
 def unknown_feature() -> Diagnostic:
-    return mistakes.unknown_feature(PIORS, "piors", ["age", "priors"])
+    return Code.UNKNOWN_FEATURE.at(
+        PIORS, name="piors", known="age, priors", help="did you mean `priors`?"
+    )
 
 
 def test_the_picture_has_the_place_the_line_carets_notes_and_help() -> None:
@@ -24,10 +27,8 @@ def test_the_picture_has_the_place_the_line_carets_notes_and_help() -> None:
 
 
 def test_warnings_and_infos_are_called_so() -> None:
-    warning = mistakes.unused_output(Span(6, 8), "x1")
-    info = mistakes.domain_unavailable(
-        Span(6, 8), "compas", "there is none", asked=True
-    )
+    warning = Code.UNUSED_OUTPUT.at(Span(6, 8), name="x1")
+    info = domain_unavailable(Span(6, 8), "compas", "there is none", asked=True)
     assert render(warning, RISK).startswith("warning[unused-output]: ")
     assert render(info, RISK).startswith("info[domain-unavailable]: ")
 
@@ -53,7 +54,7 @@ def test_each_severity_has_a_colour_of_its_own() -> None:
 
 
 def at(span: Span, text: str, name: str = "a.nom") -> list[str]:
-    return render(mistakes.missing_block(span), Source(name, text)).split("\n")
+    return render(Code.MISSING_BLOCK.at(span), Source(name, text)).split("\n")
 
 
 def test_the_gutter_is_as_wide_as_the_line_number() -> None:
@@ -116,12 +117,12 @@ def test_json_has_the_same_content() -> None:
 
 
 def test_the_range_counts_utf_16_units_as_editors_do() -> None:
-    content = to_json(mistakes.missing_block(Span(2, 4)), Source("a.nom", "😀 ab"))
+    content = to_json(Code.MISSING_BLOCK.at(Span(2, 4)), Source("a.nom", "😀 ab"))
     assert content["column"] == 3
     assert content["range"]["start"] == {"line": 0, "character": 3}
     assert content["range"]["end"] == {"line": 0, "character": 5}
 
 
 def test_a_range_can_end_on_a_later_line() -> None:
-    content = to_json(mistakes.missing_block(Span(1, 5)), Source("a.nom", "ab\ncde"))
+    content = to_json(Code.MISSING_BLOCK.at(Span(1, 5)), Source("a.nom", "ab\ncde"))
     assert content["range"]["end"] == {"line": 1, "character": 2}

@@ -19,7 +19,7 @@ from nomos.domain import Category, Flag, Integer, OneHot, Ordinal, Real
 from nomos.domain.domain import offer_of
 from nomos.engine.alone import Alone, Case, Outcome, Verdict
 from nomos.engine.cases import RandomCases
-from nomos.engine.choices import CaseDraws, RandomCase, Stream
+from nomos.engine.choices import CaseDraws, Stream
 from nomos.engine.compile import compile_harness
 from nomos.engine.engine import Engine, Limits, Way
 from nomos.engine.program import Program
@@ -208,7 +208,7 @@ def told_alone(program: Program, count: int, seed: int = 0) -> Tale:
     alone, stream = Alone(program), Stream(seed, program.spec.name)
     cases, discards = [], Counter()
     for number in range(count):
-        outcome = alone.run(RandomCase(stream, number))
+        outcome = alone.run(RandomCases(stream, number, 1).alone(0))
         spent = outcome.accepted and outcome.verdict is not Verdict.DISCARDED
         choices, why = None, ""
         if outcome.verdict in (Verdict.VIOLATED, Verdict.CRASHED):
@@ -241,7 +241,9 @@ class Recorder:
 
         alone = Alone(self.program, run_case)
         stream = Stream(0, self.program.spec.name)
-        draws = [RandomCase(stream, number) for number in range(self.count)]
+        draws = [
+            RandomCases(stream, number, 1).alone(0) for number in range(self.count)
+        ]
         self.outcomes = [alone.run(case) for case in draws]
 
 

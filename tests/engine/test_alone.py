@@ -8,7 +8,8 @@ import pytest
 
 from nomos import Discard, Domain, ModelError, batched
 from nomos.engine.alone import Alone, Outcome, Verdict
-from nomos.engine.choices import RandomCase, ReplayedCase, Stream
+from nomos.engine.cases import RandomCases
+from nomos.engine.choices import ReplayedCase, Stream
 
 
 class Numbers(Domain):
@@ -150,7 +151,9 @@ def test_the_spec_may_take_the_names_of_what_runs_it(make: Callable[..., Any]) -
         """
     text = text.replace("var locals := getFeat((case, case), 0);", "var locals := 3;")
     alone = Alone(make(text, Numbers))
-    verdicts = {alone.run(RandomCase(Stream(0, "p"), n)).verdict for n in range(60)}
+    verdicts = {
+        alone.run(RandomCases(Stream(0, "p"), n, 1).alone(0)).verdict for n in range(60)
+    }
     assert verdicts == {Verdict.PASSED, Verdict.VIOLATED}
 
 
@@ -206,6 +209,8 @@ def test_a_domain_may_have_the_names_of_the_languages_own(
 
 def test_the_values_of_a_violated_case_are_plain(make: Callable[..., Any]) -> None:
     alone = Alone(make(COLLIDING, Colliding()))
-    outcomes = [alone.run(RandomCase(Stream(0, "p"), n)) for n in range(60)]
+    outcomes = [
+        alone.run(RandomCases(Stream(0, "p"), n, 1).alone(0)) for n in range(60)
+    ]
     values = next(o.values for o in outcomes if o.verdict is Verdict.VIOLATED)
     assert list(values) == ["x1", "x2", "bool_", "d1", "d2"]

@@ -88,7 +88,7 @@ def test_verdicts_are_those_of_running_alone(tmp_path: Path, ensures: str) -> No
     cases = RandomCases(Stream(3, "a"), 0, 800)
     limits = Limits(2**62, 2**62)
     found = decided.run(cases, limits)
-    alone = decided.run_rows(cases, limits)
+    alone = decided.run(cases, limits, one_by_one=True)
     assert np.array_equal(found.verdicts, alone.verdicts)
     assert np.array_equal(found.calls, alone.calls)
     assert np.array_equal(found.violations.choices, alone.violations.choices)

@@ -13,6 +13,7 @@ from nomos.engine.alone import Verdict
 from nomos.engine.cases import ListedCases, RandomCases
 from nomos.engine.choices import ReplayedCase, Stream
 from nomos.engine.engine import Engine, Limits, Way
+from nomos.engine.watch import watch
 from tests.engine.judging import discards, violated
 
 MUCH = 10**9
@@ -255,9 +256,23 @@ def test_large_records_are_run_in_parts(
         spec("refuse(x.n)", "d != 77").replace("x.n", "getFeat(x, 0)"), Scores()
     )
     stopped = judge(discarding, "columns", 700, tests=150)
-    assert int(stopped.accepted.sum()) < 150
+    assert int(stopped.accepted.sum()) == 150
     complete = judge(discarding, "rows", 700).verdicts.tolist()
     assert stopped.verdicts.tolist() == complete[: len(stopped.verdicts)]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_cases_run_one_by_one_are_told_by_their_rows_in_all_parts(
+    make: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, way: Way
+) -> None:
+    program = make(spec("predict(x)", "d != 77"), Scores())
+    monkeypatch.setattr(part_size, "_MOST_BYTES", 8 * 100)
+    marks: list[int] = []
+    monkeypatch.setattr(watch, "mark", marks.append)
+    cases = RandomCases(Stream(0, "spec"), 0, 250)
+    one_by_one = way != "rows"
+    Engine(program, way).run(cases, Limits(MUCH, MUCH), one_by_one=one_by_one)
+    assert marks == list(range(250))
 
 
 def test_listed_cases_are_run_as_they_are(make: Callable[..., Any]) -> None:

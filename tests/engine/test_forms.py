@@ -10,9 +10,9 @@ import pytest
 from nomos import Domain, batched
 from nomos.engine.alone import Alone, Verdict
 from nomos.engine.cases import ListedCases, RandomCases
-from nomos.engine.choices import EndlessRange, RandomCase, ReplayedCase, Stream
+from nomos.engine.choices import EndlessRange, ReplayedCase, Stream
 from nomos.engine.engine import Engine, Limits
-from nomos.engine.space import listed_cases, space_within
+from nomos.engine.space import listed_cases
 from nomos.lang.checking.params import bind_params
 
 BATCHES = {7: 35, 512: 520}
@@ -41,7 +41,7 @@ class Numbers(Domain):
 
 
 def outcome(program, number: int = 0):
-    return Alone(program).run(RandomCase(Stream(0, "spec"), number))
+    return Alone(program).run(RandomCases(Stream(0, "spec"), number, 1).alone(0))
 
 
 def spec(ensures: str, *, opening: str = "", block: str = "d1 = predict(x1)") -> str:
@@ -167,14 +167,15 @@ def test_recorded_real_draws_are_replayed_in_columns(make) -> None:
 def test_real_draws_fill_their_range_and_cannot_be_listed(make) -> None:
     program = make(REAL, Numbers)
     draws = [
-        RandomCase(Stream(0, "spec"), number).real(-2, 3) for number in range(2000)
+        RandomCases(Stream(0, "spec"), number, 1).alone(0).real(-2, 3)
+        for number in range(2000)
     ]
     assert -2 <= min(draws) < -1.9
     assert 2.9 < max(draws) <= 3
     assert abs(np.mean(draws) - 0.5) < 0.1
     with pytest.raises(EndlessRange, match="randReal"):
         list(listed_cases(program))
-    assert space_within(program, 10**9) is None
+    assert Engine(program).space_within(10**9) is None
 
 
 def test_a_list_of_inputs_has_all_its_cases_listed(make) -> None:

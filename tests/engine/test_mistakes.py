@@ -11,7 +11,7 @@ from nomos import Domain, Schema, batched
 from nomos.domain import Integer, OneHot
 from nomos.engine.alone import Alone, Outcome, Verdict
 from nomos.engine.cases import RandomCases
-from nomos.engine.choices import RandomCase, ReplayedCase, Stream
+from nomos.engine.choices import ReplayedCase, Stream
 from nomos.engine.engine import Engine, Limits
 from tests.engine.judging import violated
 
@@ -120,7 +120,7 @@ def spec(
 
 def outcomes(make: Callable[..., Any], text: str, count: int = 200) -> list[Outcome]:
     alone = Alone(make(text, People()))
-    return [alone.run(RandomCase(Stream(0, "p"), n)) for n in range(count)]
+    return [alone.run(RandomCases(Stream(0, "p"), n, 1).alone(0)) for n in range(count)]
 
 
 def test_several_requires_and_ensures_are_conjunctions(

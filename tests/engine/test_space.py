@@ -13,7 +13,7 @@ from nomos.engine.alone import Alone, Case, Verdict
 from nomos.engine.cases import ListedCases
 from nomos.engine.choices import EndlessRange, Odometer
 from nomos.engine.engine import Engine, Limits, Way
-from nomos.engine.space import listed_cases, space_within
+from nomos.engine.space import listed_cases
 
 MUCH = 10**9
 
@@ -105,9 +105,9 @@ def test_a_case_that_is_a_function_is_listed_by_running_it(
 
 def test_a_space_is_listed_where_it_is_small_enough(make: Callable[..., Any]) -> None:
     program = make(spec("var v := randInt(1, 3);"), Few())
-    assert space_within(program, 15) == 15
-    assert space_within(program, 14) is None
-    assert space_within(program, 4) is None
+    assert Engine(program).space_within(15) == 15
+    assert Engine(program).space_within(14) is None
+    assert Engine(program).space_within(4) is None
 
 
 ENDLESS = {
@@ -143,7 +143,7 @@ def test_what_cannot_be_listed_is_said(
     program = make(text, Few())
     with pytest.raises(EndlessRange, match=words):
         list(listed_cases(program))
-    assert space_within(program, 10**6) is None
+    assert Engine(program).space_within(10**6) is None
 
 
 def test_a_draw_in_ensures_cannot_be_listed(make: Callable[..., Any]) -> None:

@@ -16,6 +16,7 @@ from nomos.diagnostics import Severity, Source
 from nomos.diagnostics.render import render, to_json
 from nomos.errors import SpecError
 from nomos.lang.checking.check import check
+from nomos.lang.nodes import shape
 from nomos.lang.reading import syntax
 from nomos.lang.reading.parse import parse
 from nomos.lang.writing.format import format_spec
@@ -213,7 +214,7 @@ def block_lines(text: str) -> list[str]:
 def shapes(text: str) -> list[object]:
     """Return what the statements outside the block say."""
     statements = syntax.statements(parse(Source("fuzz.nom", text)).spec)
-    return [syntax.shape(s) for s in statements if not isinstance(s, syntax.Block)]
+    return [shape(s) for s in statements if not isinstance(s, syntax.Block)]
 
 
 def survive(text: str, offer) -> bool:

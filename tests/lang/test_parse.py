@@ -4,6 +4,7 @@ import pytest
 
 from nomos.diagnostics import Source, Span
 from nomos.lang.checking.check import check
+from nomos.lang.nodes import children
 from nomos.lang.reading import syntax
 from nomos.lang.reading.parse import parse
 from nomos.lang.writing.format import format_expr
@@ -157,7 +158,7 @@ def test_every_node_knows_its_place() -> None:
     assert source.slice(ensures.span) == "ensures a + f(b) < 1;"
     assert source.slice(comparison.span) == "a + f(b) < 1"
     assert source.slice(comparison.left.span) == "a + f(b)"
-    assert [source.slice(n.span) for n in syntax.children(comparison.left)] == [
+    assert [source.slice(n.span) for n in children(comparison.left)] == [
         "a",
         "f(b)",
     ]

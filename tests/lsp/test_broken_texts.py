@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from pygls.workspace import PositionCodec
 
-from nomos.lsp import navigation, outline
-from nomos.lsp.completion import complete
 from nomos.lsp.document import read_document
 from nomos.lsp.domains import Imports, import_apart
-from nomos.lsp.fixes import fixes_of
-from nomos.lsp.hover import hover
 from nomos.lsp.places import Places
+from nomos.lsp.requests import navigation, outline
+from nomos.lsp.requests.completion import complete
+from nomos.lsp.requests.fixes import fixes_of
+from nomos.lsp.requests.hover import hover
 from nomos.pygments import NomosLexer
 from tests.lsp.conftest import STEADY, write_project
 

@@ -7,7 +7,7 @@ import pytest
 from nomos.diagnostics import Code, Source
 from nomos.lang.checking.check import check
 from nomos.lang.types import FeatureType, Function, Offer, Type
-from nomos.lsp.fixes import Fix, fixes_of
+from nomos.lsp.requests.fixes import Fix, fixes_of
 
 SPEC = """\
 # About people.

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from nomos import ModelError
-from nomos.models.formats.torch_archive import screened_export
+from nomos.models.screening.torch_archive import screened_export
 
 LEAF = {"type": None, "context": None, "children_spec": []}
 TENSOR = {"sizes": [{"as_expr": {"expr_str": "Symbol('s0', integer=True)"}}]}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nomos.models.formats.ubjson import check_ubjson
+from nomos.models.screening.ubjson import check_ubjson
 
 
 def name(text: str) -> bytes:

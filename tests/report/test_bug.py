@@ -87,6 +87,18 @@ def test_images_stand_side_by_side_with_their_difference():
     assert "outputs  d = 3" in text
 
 
+def test_a_domain_may_show_pixels_and_is_asked_for_no_number():
+    class Pictures:
+        def show(self, record):
+            return record.reshape(12, 12)
+
+    values = {"x1": np.zeros(144), "x2": np.ones(144), "v": 2, "d": np.int64(3)}
+    text = picture(values, ("d",), Pictures(), colour=False).plain
+    assert text.split()[:2] == ["x1", "x2"]
+    assert "v = 2" in text
+    assert "d = 3" in text
+
+
 def test_sounds_are_shown_as_spectrograms():
     class Sounds:
         def show(self, record):

@@ -136,14 +136,17 @@ def test_gaps_become_bars_as_long_as_they_are_many(bug, result):
     one = view(
         [result(bug(), gaps={0.04: 30, 0.79: 10}), result(bug(), gaps={0.04: 30})]
     )
-    assert [(bar.label, bar.count) for bar in one.bars] == [("0.04", 60), ("0.79", 10)]
+    assert [(bar.label, bar.words) for bar in one.bars] == [
+        ("0.04", "60"),
+        ("0.79", "10"),
+    ]
     assert [bar.share for bar in one.bars] == [1, pytest.approx(1 / 6)]
 
 
 def test_many_gaps_are_put_together_in_ranges(bug, result):
     gaps = {n / 7: 1 for n in range(1, 200)}
     bars = view([result(bug(), gaps=gaps)]).bars
-    assert len(bars) == 8 and sum(bar.count for bar in bars) == 199
+    assert len(bars) == 8 and sum(int(bar.words) for bar in bars) == 199
     assert " to " in bars[0].label
 
 

@@ -183,7 +183,7 @@ def test_what_crashes_alone_counts_as_a_crash_in_its_place() -> None:
     told = [event.crash for event in events if isinstance(event, Crashed)]
     assert [(crash.case, crash.error) for crash in told] == [(0, "alone"), (1, "no")]
     take(one, "vpp", confirm=crash_alone)  # the same violation once more
-    assert (one.crashed, one.stop) == (3, "too many cases crashed")
+    assert (one.totals.crashed, one.stop) == (3, "too many cases crashed")
     assert one.next_range() is None
 
 

@@ -30,6 +30,17 @@ class Net:
         return self.scores(rows).argmax(axis=1)
 
 
+def tree():
+    """A tree that learned the network's answers; it says nothing of how sure it is."""
+    from sklearn.tree import DecisionTreeClassifier
+
+    rng = np.random.default_rng(3)
+    rows = rng.random((800, 9)) * np.array([72, 1000, 1, 2, 3, 2, 2, 2, 2])
+    rows = np.column_stack([18 + rows[:, 0], *rows[:, 1:].T])
+    tree = DecisionTreeClassifier(max_depth=5, random_state=0)
+    return tree.fit(rows, Net().predict(rows))
+
+
 class Loans(Domain):
     """People who ask for a loan: young ones, with small loans."""
 
@@ -44,8 +55,8 @@ class Loans(Domain):
     )
     verifies = {"predict": "model"}
 
-    def __init__(self, fault: str = "", at: str = "") -> None:
-        self.model = Net()
+    def __init__(self, fault: str = "", at: str = "", kind: str = "") -> None:
+        self.model = tree() if kind else Net()
         self.fault, self.at = fault, at
 
     def inputs(self):

@@ -12,8 +12,10 @@ from tests.runner.driving import drive, outcome, run
 from tests.runner.test_resuming import comparable, run_stored
 
 SEARCHES: dict[str, dict[str, Any]] = {
-    "guided": {"search": "guided"},
-    "mutated": {"inputs": "mutated"},
+    "guided": {"search": "guided", "shrink": False},
+    "mutated": {"inputs": "mutated", "shrink": False},
+    "collecting": {"search": "collecting", "shrink": False},
+    "cuts": {"search": "guided", "shrink": False, "settings": {"kind": "tree"}},
 }
 SPECS = ("income", "pairs", "loops")
 
@@ -56,10 +58,11 @@ def test_killed_again_and_again_it_comes_to_the_same(
     search: str,
     crashes: bool,
 ) -> None:
-    loans = loans if search == "guided" else loans.with_stem("pairs")
+    loans = loans if search == "guided" else loans.with_stem("pairs")  # it has some
     monkeypatch.setattr("nomos.runner.campaigns.recording._CHECKPOINT_S", 0.0)
     options = {**SEARCHES[search], "cases": 5000, "crashes": 5000}
-    options["settings"] = {"fault": "raise"} if crashes else {}
+    fault = {"fault": "raise"} if crashes else {}
+    options["settings"] = options.get("settings", {}) | fault
     whole = run_stored(loans, tmp_path / "whole", **options)
     assert whole is not None
     assert whole.results[0].counts.unique_bugs > 0
@@ -77,6 +80,12 @@ def test_killed_again_and_again_it_comes_to_the_same(
     ):
         assert second.rows(1) == first.rows(1)
         assert second.bugs() == first.bugs()
+
+
+def test_cuts_are_what_a_tree_is_searched_by(loans: Path) -> None:
+    done, _, warnings = drive([loans], **SEARCHES["cuts"], cases=300)
+    assert done.results[0].search == "guided"
+    assert "inputs are made between cuts" in warnings[0]
 
 
 def test_a_seed_has_its_own_cases(loans: Path) -> None:

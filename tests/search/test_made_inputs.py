@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from nomos.cli import cli
 from nomos.domain.encoding import Encoding
 from nomos.errors import NomosError
-from nomos.results.result import from_data, to_data
+from nomos.results.result import Nearest, from_data, to_data
 from nomos.results.verdict import rate_text
 from nomos.runner.executors.worker import Setting, Worker
 from nomos.runner.jobs import Job
@@ -28,7 +28,7 @@ def making(path: Path) -> Making:
     return Making(worker.prepared(Job(path)).engine.program)
 
 
-@pytest.mark.parametrize("name", ["uniform", "mutated", "guided"])
+@pytest.mark.parametrize("name", ["uniform", "mutated", "guided", "collecting"])
 def test_made_rows_are_rows_of_the_schema(loans: Path, name: str) -> None:
     made = making(loans)
     schema = made._encoding.schema
@@ -48,10 +48,9 @@ def test_encoding_goes_there_and_back(loans: Path) -> None:
 def test_the_nearest_row_has_the_fewest_features_changed(loans: Path) -> None:
     made = making(loans)
     row = made._program.source[7].copy()
-    assert made._encoding.nearest(row) == (7, ())
+    assert made._real.nearest(row) == Nearest(7, ())
     row[0], row[5:8] = 90, [0, 1, 0] if row[5] else [1, 0, 0]
-    place, changed = made._encoding.nearest(row)
-    assert (place, changed) == (7, ("age", "town"))
+    assert made._real.nearest(row) == Nearest(7, ("age", "town"))
 
 
 def test_guided_finds_what_mutation_and_the_data_do_not(loans: Path) -> None:
@@ -91,6 +90,27 @@ def test_a_made_bug_is_stored_with_its_records_and_run_again(
     with Store.open(tmp_path / ".nomos") as store:
         again, _, _ = drive([loans], search="random", cases=10, store=store)
     assert again.results[0].recorded.still > 0
+
+
+def test_a_made_bug_is_made_smaller(loans: Path, tmp_path: Path) -> None:
+    with Store.open(tmp_path / ".nomos") as store:
+        drive([loans], search="guided", cases=2000, store=store)
+        found = [(r.bug, r.bug.shrunk) for r in store.bugs() if r.bug.shrunk]
+    off = [len(bug.nearest[0].changed) for bug, _ in found]
+    smaller = [small.features_off for _, small in found if small is not None]
+    assert sum(smaller) < sum(off)
+    assert min(smaller) >= 2  # nobody who is so old has so large a loan
+    ran = CliRunner().invoke(cli, ["replay", found[0][0].id, "--shrunk"])
+    assert ran.exit_code == 1, ran.output
+
+
+def test_collecting_finds_more_than_mutation(loans: Path) -> None:
+    path = loans.with_stem("pairs")
+    some, many = (
+        run(path, cases=5000, shrink=False, **options)[0].counts.bug_inputs
+        for options in ({"inputs": "mutated"}, {"search": "collecting"})
+    )
+    assert many > 2 * some
 
 
 def test_changed_records_make_another_bug(loans: Path) -> None:
@@ -147,6 +167,7 @@ def test_what_cannot_be_made_is_told(
     [
         {"search": "exhaustive", "inputs": "mutated"},
         {"search": "guided", "inputs": "data"},
+        {"search": "collecting", "inputs": "data"},
     ],
 )
 def test_options_that_exclude_each_other(loans: Path, options: Any) -> None:

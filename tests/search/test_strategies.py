@@ -60,13 +60,13 @@ def test_of_equally_near_cases_those_near_the_data_are_kept() -> None:
     assert search._distance(search.kept).max() <= 1  # type: ignore[arg-type]  # there are some
 
 
-def test_a_search_goes_on_from_its_state() -> None:
+@pytest.mark.parametrize("name", ["guided", "collecting"])
+def test_a_search_goes_on_from_its_state(name: str) -> None:
     known = material(cuts=(np.zeros(1), np.zeros(1), np.array([0.0, 500.0])))
-    search = Guided(known)
+    search, other = strategy(name, known), strategy(name, known)
     for number in range(5):
         cases = search.propose(generator(0, "a", number))
         search.learn(cases, told(cases))
-    other = Guided(known)
     other.restore(json.loads(json.dumps(search.state())))
     first, second = (s.propose(generator(0, "a", 5)) for s in (search, other))
     assert np.array_equal(first.values, second.values)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from nomos import Domain, Schema, batched
+from nomos import Domain, Schema, batched, transformations
 from nomos.domain import Flag, Integer, OneHot
 from nomos.engine.alone import Verdict
 from nomos.engine.choices import from_pattern, pattern
@@ -188,3 +188,43 @@ def test_a_text_with_a_label_stays_as_it_is() -> None:
     domain.labels = lambda self: [0, 0]  # type: ignore[attr-defined]
     text = "input x; output d; { d = predict(x) } ensures d == label(x);"
     assert Shrinker(engine_of(domain, text)).shrink((0,), 0) is None
+
+
+class Pictures(Domain):
+    """Dark pictures with a bright point, which the model looks for."""
+
+    def inputs(self) -> np.ndarray:
+        pictures = np.full((3, 7, 7), 20, dtype=np.uint8)
+        pictures[:, 3, 3] = 250
+        return pictures
+
+    @batched
+    def predict(self, pictures: np.ndarray) -> np.ndarray:
+        return (pictures[:, 3, 3] >= 100).astype(int)
+
+    @batched
+    def blur(self, pictures: np.ndarray, pixels: np.ndarray) -> Any:
+        return transformations.blurred(pictures, pixels)
+
+    @batched
+    def noise(self, pictures: np.ndarray, percent: Any, which: Any) -> Any:
+        return transformations.noisy(pictures, percent, which)
+
+
+@pytest.mark.parametrize(
+    ("change", "found", "least"),
+    [
+        ("blur(x, randReal(0.0, 3.0))", (0, pattern(2.7182818)), pattern(0.7)),
+        ("noise(x, randInt(1, 100), randInt(0, 9999))", (0, 95, 21), 76),
+    ],
+)
+def test_the_strength_of_a_blur_or_noise_becomes_the_least(
+    change: str, found: tuple[int, ...], least: int
+) -> None:
+    text = f"input x; var y := {change}; output a; output b;"
+    text += "{ a = predict(x)\n  b = predict(y)\n } ensures a == b;"
+    engine = engine_of(Pictures, text)
+    shrunk = Shrinker(engine).shrink(found, 0)
+    assert shrunk is not None
+    assert shrunk.draws[0] == least
+    assert replay_shrunk(engine, shrunk).verdict is Verdict.VIOLATED

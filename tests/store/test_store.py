@@ -49,7 +49,7 @@ def make_bug(*choices: int, subject: Subject = SUBJECT, **changes: Any) -> Bug:
 
 def row(bug: Bug, how: int = 0) -> Row:
     """Return a bug as a campaign keeps it."""
-    return Row(bug.case, bug.choices, bug.seen, how, 1, bug.gap, bug)
+    return Row(bug, how)
 
 
 def add(store: Store, campaign: int, *bugs: Bug, **more: Any) -> None:
@@ -98,10 +98,11 @@ def test_bugs_come_back_as_they_were_written(store: Store) -> None:
         make_bug(6, records=((1.5, 20.0),), nearest=(Nearest(3, ("age",)),)),
     ]
     made = row(bugs[3])
-    rows = [made, row(bugs[0]), row(bugs[1], how=1), replace(row(bugs[2]), mask=0b101)]
-    gone = Row(99, (9, 9), 2, 2, 1, None, None)  # a violation that did not come back
+    rows = [made, row(bugs[0]), row(bugs[1], how=1), row(bugs[2])]
+    # A violation that did not come back.
+    gone = Row(Bug("", 99, (9, 9), "", (0,), seen=2, confirmed="batch"), 2)
     store.checkpoint(id, RESULT, {}, new=[*rows, gone])
-    assert store.rows(id) == sorted([*rows, gone], key=lambda one: one.case)
+    assert store.rows(id) == sorted([*rows, gone], key=lambda one: one.bug.case)
     found = sorted(store.bugs(), key=lambda record: record.bug.choices)
     assert [record.bug for record in found] == bugs
     assert list(found[0].bug.inputs["x1"]) == ["priors", "age"]  # in the record's order
@@ -174,8 +175,8 @@ def test_a_bug_that_two_campaigns_met_is_listed_once_and_counted_for_each(
     assert listed == [((2,), first), ((1,), second)]
     assert store.count_bugs() == store.count_bugs(property="felony_inc") == 2
     assert store.bug(make_bug(1).id).seed == 43
-    assert [one.seen for one in store.rows(first)] == [9, 1]
-    assert [one.seen for one in store.rows(second)] == [2]
+    assert [one.bug.seen for one in store.rows(first)] == [9, 1]
+    assert [one.bug.seen for one in store.rows(second)] == [2]
     assert [r.bug.choices for r in store.bugs(before=second)] == [(2,)]
 
 
@@ -221,7 +222,7 @@ def test_only_a_known_bug_can_be_marked(store: Store) -> None:
 
 def test_violations_that_did_not_come_back_are_no_bugs(store: Store) -> None:
     id = store.begin(RESULT)
-    gone = [Row(n, (n,), 1, how, 1, None, None) for n, how in enumerate((2, 3))]
+    gone = [Row(Bug("", n, (n,), "", (0,)), how) for n, how in enumerate((2, 3))]
     store.checkpoint(id, RESULT, {}, new=gone)
     assert len(store.rows(id)) == 2
     assert store.bugs() == []
@@ -355,7 +356,7 @@ def test_a_process_killed_in_the_middle_of_writing_leaves_what_it_committed(
     with Store.open(tmp_path) as store:
         found = store.unfinished(SUBJECT, 42, 5000, "random")
         assert found is not None and found.state == {"next_case": 3}
-        assert [(r.choices, r.seen) for r in store.rows(found.id)] == [
+        assert [(r.bug.choices, r.bug.seen) for r in store.rows(found.id)] == [
             ((1,), 2),
             ((2,), 1),
         ]

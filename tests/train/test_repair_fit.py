@@ -59,6 +59,8 @@ def test_a_repair_ends_with_a_proof_where_the_domain_names_its_model(
     assert proved == {"income": "holds", "debts": "holds"}
     assert proof_lines(result)[0].startswith("income: proved: 0 of ")
     assert repair_data(result)["proofs"]["debts"]["scope"] == "schema"
+    kept = repair(people.specs("debts", "poorer"), boosting(people), rounds=1)
+    assert (kept.chosen, kept.proofs) == (0, {})  # the first model is not repaired
 
 
 @pytest.mark.parametrize(

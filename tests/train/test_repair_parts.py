@@ -12,6 +12,7 @@ from nomos import Domain, Schema, batched
 from nomos.diagnostics import Source
 from nomos.domain import Integer
 from nomos.domain.domain import offer_of
+from nomos.domain.find import Imported
 from nomos.engine.engine import Engine
 from nomos.engine.program import Program
 from nomos.errors import DomainError, StoreError
@@ -19,18 +20,19 @@ from nomos.lang.checking.check import check
 from nomos.train.repairing.cases.answers import (
     Labels,
     Number,
-    Threshold,
     find_answering,
 )
-from nomos.train.repairing.cases.constraints import (
-    Independent,
-    Monotone,
-    find_constraint,
-)
+from nomos.train.repairing.cases.constraints import Constraint, find_constraint
 from nomos.train.repairing.cases.drawn import TrainingCases, Untrainable, draw_cases
 from nomos.train.repairing.cases.labels import holds, satisfying
 from nomos.train.repairing.judging.data import read_records, split
-from nomos.train.repairing.judging.evaluate import Evaluation, Share, SwappableModel
+from nomos.train.repairing.judging.evaluate import (
+    Bench,
+    Evaluation,
+    Property,
+    Share,
+    SwappableModel,
+)
 from nomos.train.repairing.judging.overlap import check_apart
 from nomos.train.repairing.judging.records import Records
 from nomos.train.repairing.rounds.checkpoint import Checkpoint
@@ -132,13 +134,13 @@ def test_a_block_that_asks_now_more_and_now_less_has_no_meaning() -> None:
 @pytest.mark.parametrize(
     ("ensures", "changed", "expected"),
     [
-        ("d1 <= d2", "x1[a := x1.a + randInt(1, 9)]", Monotone(0, 1)),
-        ("d2 >= d1", "x1[a := x1.a + randInt(0, 9)]", Monotone(0, 1)),
-        ("d1 >= d2", "x1[a := x1.a + randInt(1, 9)]", Monotone(0, -1)),
-        ("d1 <= d2", "x1[b := x1.b - randInt(1, 9)]", Monotone(1, -1)),
-        ("d1 ==> d2", "x1[b := x1.b + 1]", Monotone(1, 1)),
+        ("d1 <= d2", "x1[a := x1.a + randInt(1, 9)]", Constraint((0,), 1)),
+        ("d2 >= d1", "x1[a := x1.a + randInt(0, 9)]", Constraint((0,), 1)),
+        ("d1 >= d2", "x1[a := x1.a + randInt(1, 9)]", Constraint((0,), -1)),
+        ("d1 <= d2", "x1[b := x1.b - randInt(1, 9)]", Constraint((1,), -1)),
+        ("d1 ==> d2", "x1[b := x1.b + 1]", Constraint((1,), 1)),
         ("d1 < d2", "x1[a := x1.a + 1]", None),
-        ("d1 == d2", "x1[a := x1.a + 1]", Independent((0,))),
+        ("d1 == d2", "x1[a := x1.a + 1]", Constraint((0,), 0)),
         ("d1 == d2", "x1[a := x1.a + 1][b := 5]", None),
         ("d1 != d2", "x1[a := x1.a + 1]", None),
         ("d1 <= d2 + 1", "x1[a := x1.a + 1]", None),
@@ -147,7 +149,7 @@ def test_a_block_that_asks_now_more_and_now_less_has_no_meaning() -> None:
     ],
 )
 def test_constraints_are_told_from_other_specs(
-    ensures: str, changed: str, expected: Monotone | Independent | None
+    ensures: str, changed: str, expected: Constraint | None
 ) -> None:
     assert find_constraint(drawn(ensures, changed)) == expected
 
@@ -195,7 +197,7 @@ def test_how_answers_follow_from_outputs_is_seen() -> None:
     assert find_answering("f", scores, scores[:, 2]) == Number(2)
     one = np.array([[0.1], [0.9], [0.3], [0.7]])
     above = find_answering("f", one, [0, 1, 0, 1])
-    assert isinstance(above, Threshold)
+    assert isinstance(above, Labels)
     assert above.at == pytest.approx(0.5)
     with pytest.raises(Untrainable, match="how `f` answers cannot be seen"):
         find_answering("f", scores, [0, 1, 2, 1])
@@ -327,7 +329,7 @@ def test_what_stood_in_the_way_is_said() -> None:
 
 
 def test_a_checkpoint_gives_back_what_was_saved(tmp_path: Path) -> None:
-    checkpoint = Checkpoint(tmp_path / "repair")
+    checkpoint = Checkpoint(tmp_path / "repair" / "key.zip")
     assert checkpoint.load() == RoundProgress()
     one = Round(0, evaluation(80, a=5), {"a": 2.0})
     two = Round(1, evaluation(81, a=0), {"a": 4.0}, noise=0.5)
@@ -335,8 +337,11 @@ def test_a_checkpoint_gives_back_what_was_saved(tmp_path: Path) -> None:
     progress = RoundProgress([one, two], 1, b"second", b"second", "done")
     checkpoint.save(progress)
     assert checkpoint.load() == progress
-    assert len(list(checkpoint.folder.iterdir())) == 3
-    (checkpoint.folder / "rounds.json").write_text("{")
+    assert {p.name for p in checkpoint.path.parent.iterdir()} == {
+        "key.zip",
+        ".gitignore",
+    }
+    checkpoint.path.write_text("{")
     with pytest.raises(StoreError, match="holds no repair to go on with"):
         checkpoint.load()
     checkpoint.clear()
@@ -347,3 +352,38 @@ def test_no_two_purposes_share_a_seed() -> None:
     seeds = [seed_of(s, *what) for s in (0, 1) for what in (("judge",), ("look",))]
     seeds += [seed_of(0, "train", number) for number in range(20)]
     assert len(set(seeds)) == len(seeds)
+
+
+class Recognised:
+    """A model that answers one case in three otherwise, for a few records that it knows."""
+
+    def __init__(self, *known: int) -> None:
+        self.known = known
+
+    def predict(self, rows: Any) -> Any:
+        return np.isin(rows[:, 0], self.known) & (rows[:, 1] % 3 == 0)
+
+
+def test_a_fall_that_two_records_make_up_is_no_repair() -> None:
+    text = (
+        "input x1;\nvar x2 := x1[b := randInt(0, 9999)];\noutput d1;\n"
+        "output d2;\n{\n  d1 = grade(x1)\n  d2 = grade(x2)\n}\nensures d1 == d2;\n"
+    )
+    checked = check(Source("s.nom", text), "s", offer_of(Numbers))
+    assert checked.spec is not None
+    imported = Imported(Numbers, {}, {})
+    domain = Numbers()
+    swappable = domain.model = SwappableModel(None)
+    records = Records(domain.inputs(), domain.labels())
+    bench = Bench([Property(checked.spec, imported, "s.nom")], domain, records)
+
+    def evaluated(*known: int) -> Evaluation:
+        swappable.model = Recognised(*known)
+        return bench.evaluate("grade", seed=3, budget=5000)
+
+    before, few = evaluated(1, 2, 3, 4, 5, 6, 8), evaluated(1, 2, 3, 4, 5)
+    assert before.rates["s"].count > few.rates["s"].count + 20
+    goal = Goal(times=10, points=100)
+    assert verdict_on(before, few, goal, 1) == "not repaired"
+    assert verdict_on(evaluated(*range(40)), few, goal, 1) == "improved"
+    assert verdict_on(evaluated(*range(40)), evaluated(), goal, 1) == "repaired"

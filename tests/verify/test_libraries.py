@@ -116,7 +116,6 @@ def test_boosters_from_files(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_onnx_files_of_trees_and_networks(tmp_path: Path) -> None:
-    convert = library("skl2onnx", extra="train").to_onnx
     from sklearn import ensemble, neural_network, pipeline, preprocessing
 
     scaler = preprocessing.StandardScaler()
@@ -130,12 +129,35 @@ def test_onnx_files_of_trees_and_networks(tmp_path: Path) -> None:
         "three network": pipeline.make_pipeline(scaler, network),
     }
     for name, model in models.items():
-        with quiet():
-            model.fit(ROWS, TARGETS[name.split()[0]])
-            data = convert(model, ROWS[:1]).SerializeToString()
-        path = tmp_path / f"{name}.onnx"
-        path.write_bytes(data)
-        assert agrees(load_model(str(path))), name
+        assert agrees(converted(model, name.split()[0], tmp_path)), name
+
+
+def converted(model: Any, target: str, folder: Path) -> Any:
+    """Return a model that is trained, written as ONNX, and loaded."""
+    convert = library("skl2onnx", extra="train").to_onnx
+    with quiet():
+        model.fit(ROWS, TARGETS[target])
+        data = convert(model, ROWS[:1]).SerializeToString()
+    path = folder / f"{type(model).__name__} {target}.onnx"
+    path.write_bytes(data)
+    return load_model(str(path))
+
+
+@pytest.mark.slow
+def test_onnx_files_of_linear_models(tmp_path: Path) -> None:
+    from sklearn import linear_model, preprocessing
+    from sklearn.pipeline import make_pipeline
+
+    logistic, lasso = linear_model.LogisticRegression(), linear_model.Lasso(alpha=0.1)
+    models = [
+        (make_pipeline(preprocessing.StandardScaler(), logistic), "three"),
+        (make_pipeline(preprocessing.MinMaxScaler(), logistic), "two"),
+        (logistic, "two"),
+        (linear_model.LinearRegression(), "number"),
+        (make_pipeline(preprocessing.StandardScaler(), lasso), "number"),
+    ]
+    for model, target in models:
+        assert agrees(converted(model, target, tmp_path)), (model, target)
 
 
 @pytest.mark.slow

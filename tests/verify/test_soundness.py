@@ -180,7 +180,7 @@ MUTANTS = {
         "",
     ),
     "`or` for `and` in an ensures": (
-        "question.conditions",
+        "question.linear",
         'if (word == "&&") == wanted:',
         'if (word == "&&") != wanted:',
     ),
@@ -201,7 +201,7 @@ MUTANTS = {
     ),
     "a range without its end": (
         "engines.regions",
-        "one, two = state[:, :1] * self.slope, state[:, 1:] * self.slope",
+        "one, two = state[:, :1] * self.slope, (state[:, 1:] + self.step) * self.slope",
         "one, two = state[:, :1] * self.slope, state[:, :1] * self.slope",
     ),
     "a table without its largest value": (

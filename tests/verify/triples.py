@@ -26,8 +26,7 @@ from nomos.engine.alone import Alone, Verdict
 from nomos.engine.choices import Odometer
 from nomos.engine.program import Program
 from nomos.lang import core
-from nomos.lang.checking.check import check_parsed
-from nomos.lang.reading.parse import parse
+from nomos.lang.checking.check import check
 
 Array = np.ndarray[Any, Any]
 MOST_RECORDS = 240
@@ -89,7 +88,7 @@ def domain_of(
 def spec_of(text: str, domain: Domain) -> core.Spec:
     """Check a spec for a domain."""
     source = Source("small.nom", text)
-    checked = check_parsed(source, parse(source), "small", offer_of(type(domain)))
+    checked = check(source, "small", offer_of(type(domain)))
     assert checked.spec is not None, [d.message for d in checked.diagnostics]
     return checked.spec
 

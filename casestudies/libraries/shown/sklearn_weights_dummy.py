@@ -1,6 +1,6 @@
 import sklearn.dummy
 
-X = [[0.0], [1.0]]
+X = [[1.0], [0.0]]
 y = [0, 1]
 w = [1, 1]
 weighted = sklearn.dummy.DummyRegressor(strategy='median').fit(X, y, sample_weight=w)

@@ -1,7 +1,7 @@
 import sklearn.naive_bayes
 
-X = [[1.0, -160000.0], [3.0, 1190000.0], [0.0, 1360000.0]]
-y = [0, 0, 1]
+X = [[3.0], [2.0], [0.0]]
+y = [0, 1, 1]
 w = [1, 2, 1]
 weighted = sklearn.naive_bayes.GaussianNB(var_smoothing=0.01).fit(X, y, sample_weight=w)
 copied = sklearn.naive_bayes.GaussianNB(var_smoothing=0.01).fit(

@@ -1,8 +1,8 @@
 import sklearn.naive_bayes
 
-X = [[2.0, 3.0, -530000.0], [2.0, 0.0, 840000.0], [0.0, 2.0, -560000.0], [1.0, 1.0, 150000.0], [1.0, 4.0, 490000.0]]
-y = [1, 0, 0, 0, 1]
-w = [1, 0, 1, 1, 1]
+X = [[1.0], [0.0], [1.0]]
+y = [1, 1, 0]
+w = [1, 0, 1]
 present = sklearn.naive_bayes.GaussianNB().fit(X, y, sample_weight=w)
 absent = sklearn.naive_bayes.GaussianNB().fit(
     [x for x, n in zip(X, w) if n],

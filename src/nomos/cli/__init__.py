@@ -11,55 +11,30 @@ import click
 
 from nomos import __version__
 
-# The first lines of the commands' help, here so that `--help` loads none of them.
-_COMMANDS = {
-    "init": "Write a first domain and specs for a model and a table.",
-    "check": "Report every mistake in specs; runs nothing.",
-    "fmt": "Give specs one canonical layout.",
-    "report": "Make a page from the stored campaigns.",
-    "compile": "Write the standalone Python harness of a spec.",
-    "run": "Test a model against specs.",
-    "verify": "Prove properties for every input that the schema allows.",
-    "compare": "Run the same cases on an old and a new model.",
-    "repair": "Train a model on the cases in which it breaks specs.",
-    "train-guided": "Fine-tune a policy from the states in which it breaks a spec.",
-    "bugs": "List the bugs that campaigns found.",
-    "show": "Show one bug.",
-    "replay": "Run one bug again, alone.",
-    "fuzz-states": "Grow a pool of states of a game to draw inputs from.",
-    "explain": "Explain a diagnostic code.",
+# By the module of each: the first line of its help, so that `--help` loads none of them.
+_HELP = {
+    "specs.init": "Write a first domain and specs for a model and a table.",
+    "specs.check": "Report every mistake in specs; runs nothing.",
+    "specs.fmt": "Give specs one canonical layout.",
+    "stored.report": "Make a page from the stored campaigns.",
+    "specs.compile": "Write the standalone Python harness of a spec.",
+    "campaigns.run": "Test a model against specs.",
+    "campaigns.verify": "Prove properties for every input that the schema allows.",
+    "campaigns.compare": "Run the same cases on an old and a new model.",
+    "campaigns.repair": "Train a model on the cases in which it breaks specs.",
+    "campaigns.train_guided": "Fine-tune a policy from the states in which it breaks a spec.",
+    "stored.bugs": "List the bugs that campaigns found.",
+    "stored.show": "Show one bug.",
+    "stored.replay": "Run one bug again, alone.",
+    "campaigns.fuzz_states": "Grow a pool of states of a game to draw inputs from.",
+    "specs.explain": "Explain a diagnostic code.",
     "lsp": "Answer an editor, by the language server protocol.",
     "doctor": "Say what is installed and what is there.",
 }
-# The folder of each; one without is beside this file.
-_FOLDERS = {
-    "check": "specs",
-    "fmt": "specs",
-    "compile": "specs",
-    "explain": "specs",
-    "init": "specs",
-    "run": "campaigns",
-    "compare": "campaigns",
-    "repair": "campaigns",
-    "fuzz-states": "campaigns",
-    "verify": "campaigns",
-    "train-guided": "campaigns",
-    "bugs": "stored",
-    "show": "stored",
-    "replay": "stored",
-    "report": "stored",
-}
+_MODULES = {name.rpartition(".")[2].replace("_", "-"): name for name in _HELP}
 # Those that load a model; each takes --trust.
-_LOADING = {
-    "init",
-    "report",
-    "run",
-    "verify",
-    "compare",
-    "show",
-    "replay",
-    "fuzz-states",
-}
+_LOADING = {"init", "report", "run", "verify", "compare", "show", "replay"}
+_LOADING |= {"fuzz-states"}
 
 
 def _trust(ctx: click.Context, _: click.Parameter, given: bool) -> None:
@@ -83,14 +58,12 @@ class _Commands(click.Group):
     """The commands by name, each in a module of its name as `command`."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(_COMMANDS)
+        return list(_MODULES)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _COMMANDS:
+        if cmd_name not in _MODULES:
             return None
-        folder = f"{_FOLDERS[cmd_name]}." if cmd_name in _FOLDERS else ""
-        name = f"nomos.cli.{folder}{cmd_name.replace('-', '_')}"
-        module = importlib.import_module(name)
+        module = importlib.import_module(f"nomos.cli.{_MODULES[cmd_name]}")
         command: click.Command = module.command
         if cmd_name in _LOADING and _TRUST not in command.params:
             command.params.append(_TRUST)
@@ -107,15 +80,15 @@ class _Commands(click.Group):
         self, ctx: click.Context, formatter: click.HelpFormatter
     ) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(list(_COMMANDS.items()))
+            formatter.write_dl(list(zip(_MODULES, _HELP.values(), strict=True)))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and not args[0].startswith("-") and args[0] not in _COMMANDS:
+        if args and not args[0].startswith("-") and args[0] not in _MODULES:
             from difflib import get_close_matches
 
-            nearest = get_close_matches(args[0], _COMMANDS, n=1)
+            nearest = get_close_matches(args[0], _MODULES, n=1)
             hint = f" Did you mean `{nearest[0]}`?" if nearest else ""
             ctx.fail(f"No such command '{args[0]}'.{hint}")
         return super().resolve_command(ctx, args)

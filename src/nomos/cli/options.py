@@ -17,25 +17,190 @@ if TYPE_CHECKING:
     from nomos.runner.project.specs import LoadedSpec
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
+_Decorator = Callable[[Any], Any]
 
 
-def store_option(command: _Command) -> _Command:
-    """Add --store for commands that read an existing store."""
-    return click.option(
+def option(names: str, help: str, type: Any = None, **more: Any) -> _Decorator:
+    """Return an option, whose default is shown where it has one."""
+    more.setdefault("show_default", more.get("default", "") != "")
+    return click.option(*names.split(), help=help, type=type, **more)
+
+
+def flag(names: str, help: str) -> _Decorator:
+    """Return an option that is given or not."""
+    return click.option(*names.split(), help=help, is_flag=True)
+
+
+def _together(*options: _Decorator) -> _Decorator:
+    """Return what adds options to a command, in their order."""
+
+    def add(command: _Command) -> _Command:
+        for one in reversed(options):
+            command = one(command)
+        return command
+
+    return add
+
+
+def share(words: str) -> float:
+    """Read a share such as `1%` or `0.01`."""
+    try:
+        found = float(words.removesuffix("%")) / (100 if "%" in words else 1)
+    except ValueError:
+        found = -1.0
+    if not 0 <= found < 1:
+        raise click.BadParameter(f"{words!r} is no share such as 1%")
+    return found
+
+
+def _confirmed(words: str) -> str:
+    """Read `all`, or how many violations are run alone."""
+    if words == "all" or (words.isdigit() and int(words) > 0):
+        return words
+    raise click.BadParameter(f"{words!r} is neither `all` nor a number from 1 on")
+
+
+FOLDER = click.Path(file_okay=False, path_type=Path)
+FILE = click.Path(dir_okay=False, path_type=Path)
+PRESENT_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+COUNT, AMOUNT = click.IntRange(1), click.FloatRange(0)
+SECONDS = click.FloatRange(0, min_open=True)
+quiet_option = flag("--quiet -q", "Print nothing but errors.")
+store_option = option("--store", "The store.  [default: the nearest .nomos]", FOLDER)
+# For commands that run campaigns.
+keeping_options = _together(
+    option(
         "--store",
-        type=click.Path(file_okay=False, path_type=Path),
-        help="The store.  [default: the nearest .nomos]",
-    )(command)
-
-
-def keeping_options(command: _Command) -> _Command:
-    """Add --store and --no-store for commands that run campaigns."""
-    command = click.option("--no-store", is_flag=True, help="Keep nothing.")(command)
-    return click.option(
-        "--store",
-        type=click.Path(file_okay=False, path_type=Path),
-        help="Where campaigns and bugs are kept.  [default: .nomos at the project's root]",
-    )(command)
+        "Where campaigns and bugs are kept.  [default: .nomos at the project's root]",
+        FOLDER,
+    ),
+    flag("--no-store", "Keep nothing."),
+)
+# `parse_settings` reads it.
+settings_option = option(
+    "--set settings",
+    "Another setting of the domain's constructor.",
+    multiple=True,
+    metavar="NAME=VALUE",
+)
+# Which cases are run, and how.
+campaign_options = _together(
+    settings_option,
+    option(
+        "--budget",
+        "Cases that get past `requires`.  [default: 5000, or [tool.nomos]]",
+        COUNT,
+    ),
+    option("--time seconds", "Stop after so many seconds.", SECONDS, metavar="S"),
+    option("--calls", "Stop after so many calls of the model.", COUNT),
+    option("--seed", "Same seed, same cases.  [default: 0, or [tool.nomos]]", int),
+    option(
+        "--search",
+        "auto: every case where the budget covers them all (without --budget:"
+        " 100,000), else at random."
+        " guided: made inputs, towards what the model's scores say is near a violation."
+        " collecting: made inputs around violations, as many different ones as can be had.",
+        click.Choice(["auto", "random", "exhaustive", "guided", "collecting"]),
+        default="auto",
+    ),
+    option(
+        "--way",
+        "Force one way of running cases; the verdicts are the same.",
+        click.Choice(["columns", "lanes", "rows"]),
+    ),
+    option(
+        "--batch", "The most cases to run at once; the verdicts are the same.", COUNT
+    ),
+    option(
+        "--confirm",
+        "How many violations are run again alone; the others in batches."
+        "  [default: 100]",
+        _confirmed,
+        metavar="all|N",
+    ),
+    option("--max-crashes", "Give up after so many crashed cases.", COUNT, default=100),
+    quiet_option,
+)
+# What is told of the bugs together.
+explaining_options = _together(
+    option(
+        "--groups/--no-groups",
+        "Put bugs into groups, with rules that say where they are.",
+        default=True,
+    ),
+    option(
+        "--shrink/--no-shrink",
+        "Make the bugs that stand for groups smaller.",
+        default=True,
+    ),
+)
+# Where cases run.
+worker_options = _together(
+    option(
+        "--device",
+        "Where networks run, and where functions of tensors have their tensors."
+        "  [default: cpu]",
+        metavar="cpu|cuda|cuda:N|mps|auto",
+    ),
+    option(
+        "--dtype",
+        "The precision of networks of torch; float32 is the judge of bugs."
+        "  [default: as in their files]",
+        click.Choice(["float32", "bfloat16", "float16"]),
+    ),
+    option(
+        "--accept-unstable",
+        "Accept that so many cases (1%) are violated in a batch and not when run"
+        " again.  [default: none]",
+        share,
+        metavar="SHARE",
+    ),
+    option(
+        "--jobs -j",
+        "Worker processes. The results are the same for every number.",
+        COUNT,
+        default=1,
+    ),
+    flag(
+        "--isolate",
+        "Run the model in a process of its own: a crash costs its case only.",
+    ),
+    option(
+        "--call-timeout call_timeout_s",
+        "End a call of the model that takes longer; its case has crashed.",
+        SECONDS,
+        metavar="S",
+    ),
+    option(
+        "--memory-limit memory_limit_mb",
+        "End a worker that takes more; the case at fault has crashed.",
+        COUNT,
+        metavar="MB",
+    ),
+    option(
+        "--engine",
+        "Where workers run: on this machine, or on Ray (extra `ray`).",
+        click.Choice(["processes", "ray"]),
+        default="processes",
+    ),
+    option("--ray-address", "Of a Ray cluster that is there.", metavar="ADDRESS"),
+    *(
+        option(
+            f"--worker-{kind}s {kind}s",
+            f"{kind.upper()}s that Ray keeps for each worker.  [default: {default}]",
+            AMOUNT,
+            default=float(default),
+            show_default=False,
+        )
+        for kind, default in (("cpu", 1), ("gpu", 0))
+    ),
+)
+_SHARED = (
+    *("budget", "calls", "search", "way", "batch", "confirm", "max_crashes"),
+    *("until_bug", "resume", "jobs", "isolate", "call_timeout_s", "memory_limit_mb"),
+    *("engine", "ray_address", "cpus", "gpus", "groups", "shrink"),
+    *("device", "dtype", "accept_unstable"),
+)
 
 
 def keeping_store(
@@ -45,229 +210,6 @@ def keeping_store(
     if options["no_store"]:
         return None
     return api.keeping_store(root, warn, options["store"])
-
-
-def settings_option(command: _Command) -> _Command:
-    """Add --set; `parse_settings` reads it."""
-    return click.option(
-        "--set",
-        "settings",
-        multiple=True,
-        metavar="NAME=VALUE",
-        help="Another setting of the domain's constructor.",
-    )(command)
-
-
-def _with(options: Sequence[Callable[[Any], Any]], command: _Command) -> _Command:
-    """Add options to a command, in their order."""
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
-class _Share(click.ParamType[Any]):
-    """A share such as `1%` or `0.01`."""
-
-    name = "share"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> Any:
-        words = str(value)
-        try:
-            share = float(words.removesuffix("%")) / (100 if "%" in words else 1)
-        except ValueError:
-            share = -1.0
-        if not 0 <= share < 1:
-            return self.fail(f"{value!r} is no share such as 1%")
-        return share
-
-
-class _Confirm(click.ParamType[Any]):
-    """`all`, or how many violations are run alone."""
-
-    name = "all|N"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> Any:
-        if value == "all" or (str(value).isdigit() and int(value) > 0):
-            return value
-        return self.fail(f"{value!r} is neither `all` nor a number from 1 on")
-
-
-_CAMPAIGN = (
-    settings_option,
-    click.option(
-        "--budget",
-        type=click.IntRange(1),
-        help="Cases that get past `requires`.  [default: 5000, or [tool.nomos]]",
-    ),
-    click.option(
-        "--time",
-        "seconds",
-        type=click.FloatRange(0, min_open=True),
-        metavar="S",
-        help="Stop after so many seconds.",
-    ),
-    click.option(
-        "--calls",
-        type=click.IntRange(1),
-        help="Stop after so many calls of the model.",
-    ),
-    click.option(
-        "--seed",
-        type=int,
-        help="Same seed, same cases.  [default: 0, or [tool.nomos]]",
-    ),
-    click.option(
-        "--search",
-        type=click.Choice(["auto", "random", "exhaustive", "guided"]),
-        default="auto",
-        show_default=True,
-        help="auto: every case where the budget covers them all (without --budget:"
-        " 100,000), else at random."
-        " guided: made inputs, towards what the model's scores say is near a violation.",
-    ),
-    click.option(
-        "--way",
-        type=click.Choice(["columns", "lanes", "rows"]),
-        help="Force one way of running cases; the verdicts are the same.",
-    ),
-    click.option(
-        "--batch",
-        type=click.IntRange(1),
-        help="The most cases to run at once; the verdicts are the same.",
-    ),
-    click.option(
-        "--confirm",
-        type=_Confirm(),
-        metavar="all|N",
-        help="How many violations are run again alone; the others in batches."
-        "  [default: 100]",
-    ),
-    click.option(
-        "--max-crashes",
-        default=100,
-        show_default=True,
-        type=click.IntRange(1),
-        help="Give up after so many crashed cases.",
-    ),
-    click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors."),
-)
-
-
-def campaign_options(command: _Command) -> _Command:
-    """Add the options that say which cases are run, and how."""
-    return _with(_CAMPAIGN, command)
-
-
-_EXPLAINING = (
-    click.option(
-        "--groups/--no-groups",
-        default=True,
-        show_default=True,
-        help="Put bugs into groups, with rules that say where they are.",
-    ),
-    click.option(
-        "--shrink/--no-shrink",
-        default=True,
-        show_default=True,
-        help="Make the bugs that stand for groups smaller.",
-    ),
-)
-
-
-def explaining_options(command: _Command) -> _Command:
-    """Add the options that say what is told of the bugs together."""
-    return _with(_EXPLAINING, command)
-
-
-_WORKERS = (
-    click.option(
-        "--device",
-        metavar="cpu|cuda|cuda:N|mps|auto",
-        help="Where networks run, and where functions of tensors have their tensors."
-        "  [default: cpu]",
-    ),
-    click.option(
-        "--dtype",
-        type=click.Choice(["float32", "bfloat16", "float16"]),
-        help="The precision of networks of torch; float32 is the judge of bugs."
-        "  [default: as in their files]",
-    ),
-    click.option(
-        "--accept-unstable",
-        type=_Share(),
-        metavar="SHARE",
-        help="Accept that so many cases (1%) are violated in a batch and not when run"
-        " again.  [default: none]",
-    ),
-    click.option(
-        "--jobs",
-        "-j",
-        default=1,
-        show_default=True,
-        type=click.IntRange(1),
-        help="Worker processes. The results are the same for every number.",
-    ),
-    click.option(
-        "--isolate",
-        is_flag=True,
-        help="Run the model in a process of its own: a crash costs its case only.",
-    ),
-    click.option(
-        "--call-timeout",
-        "call_timeout_s",
-        type=click.FloatRange(0, min_open=True),
-        metavar="S",
-        help="End a call of the model that takes longer; its case has crashed.",
-    ),
-    click.option(
-        "--memory-limit",
-        "memory_limit_mb",
-        type=click.IntRange(1),
-        metavar="MB",
-        help="End a worker that takes more; the case at fault has crashed.",
-    ),
-    click.option(
-        "--engine",
-        type=click.Choice(["processes", "ray"]),
-        default="processes",
-        show_default=True,
-        help="Where workers run: on this machine, or on Ray (extra `ray`).",
-    ),
-    click.option(
-        "--ray-address", metavar="ADDRESS", help="Of a Ray cluster that is there."
-    ),
-    click.option(
-        "--worker-cpus",
-        "cpus",
-        default=1.0,
-        type=click.FloatRange(0),
-        help="CPUs that Ray keeps for each worker.  [default: 1]",
-    ),
-    click.option(
-        "--worker-gpus",
-        "gpus",
-        default=0.0,
-        type=click.FloatRange(0),
-        help="GPUs that Ray keeps for each worker.  [default: 0]",
-    ),
-)
-
-
-def worker_options(command: _Command) -> _Command:
-    """Add the options that say where cases run."""
-    return _with(_WORKERS, command)
-
-
-_SHARED = (
-    *("budget", "calls", "search", "way", "batch", "confirm", "max_crashes"),
-    *("until_bug", "resume", "jobs", "isolate", "call_timeout_s", "memory_limit_mb"),
-    *("engine", "ray_address", "cpus", "gpus", "groups", "shrink"),
-    *("device", "dtype", "accept_unstable"),
-)
 
 
 def run_options(options: dict[str, Any], default_budget: int | None) -> Options:

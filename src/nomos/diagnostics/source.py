@@ -46,8 +46,12 @@ class Source:
 
     def locate(self, offset: int) -> tuple[int, int]:
         """Return the line and column of an offset, both counted from 1."""
-        line = bisect_right(self.line_starts, offset)
+        line = self.line_at(offset)
         return line, offset - self.line_starts[line - 1] + 1
+
+    def line_at(self, offset: int) -> int:
+        """Return the line of an offset, counted from 1."""
+        return bisect_right(self.line_starts, offset)
 
     def line(self, number: int) -> str:
         """Return a line, counted from 1, without its end."""

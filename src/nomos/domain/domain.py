@@ -19,10 +19,9 @@ class DeviceOfRun:
     """Gives a domain the device of the run in which it is first asked for."""
 
     def __get__(self, domain: Any, kind: Any = None) -> str:
-        device = placement().device
-        return (
-            device if domain is None else domain.__dict__.setdefault("device", device)
-        )
+        own = {} if domain is None else domain.__dict__
+        device: str = own.setdefault("device", placement().device)
+        return device
 
 
 class Domain:
@@ -65,16 +64,14 @@ def offer_of(domain: type[Domain]) -> Offer:
     """Return what a domain offers, from its class alone: nothing is run."""
     functions = {}
     for name, member in members(domain):
-        if isinstance(member, staticmethod):
-            functions[name] = signature(name, member.__func__, bound=False)
-        elif isinstance(member, classmethod):
-            functions[name] = signature(name, member.__func__)
-        elif isinstance(member, batched):
-            functions[name] = signature(name, member.method, batch=True)
-        else:  # only what `def` makes is handed the domain
-            functions[name] = signature(name, member, bound=inspect.isfunction(member))
-    for name, member in members(domain):
-        functions[name] = replace(functions[name], k=_calls_of(domain, name, member))
+        batch = isinstance(member, batched)
+        of_class = isinstance(member, staticmethod | classmethod)
+        plain = member.method if batch else member.__func__ if of_class else member
+        # Only what `def` makes is handed the domain, or its class.
+        is_handed = batch or isinstance(member, classmethod)
+        bound = is_handed or inspect.isfunction(member)
+        told = signature(name, plain, bound=bound, batch=batch)
+        functions[name] = replace(told, k=_calls_of(domain, name, member))
     return Offer(
         functions=functions,
         features=None if domain.schema is None else domain.schema.types,
@@ -150,10 +147,7 @@ def signature(
     draws = bool(getattr(function, "draws", False))
     try:
         told = inspect.signature(function)
-    except (
-        TypeError,
-        ValueError,
-    ):  # some functions written in C do not say what they take
+    except (TypeError, ValueError):  # some functions in C do not say what they take
         return Function(name, 0, None, Type.UNKNOWN, draws, batch)
     parameters = list(told.parameters.values())[int(bound) :]
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -166,11 +160,8 @@ def signature(
 
 
 def _type(annotation: Any) -> Type:
-    word = (
-        annotation
-        if isinstance(annotation, str)
-        else getattr(annotation, "__name__", "")
-    )
+    is_text = isinstance(annotation, str)
+    word = annotation if is_text else getattr(annotation, "__name__", "")
     return _TYPES.get(word, Type.UNKNOWN)
 
 

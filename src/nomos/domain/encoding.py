@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 
 from nomos.domain.schema import (
-    Category,
     Feature,
     Flag,
     Integer,
+    Levelled,
     OneHot,
-    Ordinal,
     Real,
     Schema,
 )
@@ -47,9 +46,7 @@ class Encoding:
         match feature:
             case Flag():
                 return 0.0, 1.0
-            case Ordinal(levels=levels) | Category(levels=levels):
-                return 0.0, len(levels) - 1.0
-            case OneHot(levels=levels):
+            case Levelled(levels=levels):
                 return 0.0, len(levels) - 1.0
             case Integer(low=low, high=high) | Real(low=low, high=high):
                 if np.isfinite(low) and np.isfinite(high):
@@ -85,18 +82,3 @@ class Encoding:
             else:
                 rows[:, columns.start] = own
         return rows
-
-    def nearest(self, row: Array) -> tuple[int, tuple[str, ...]]:
-        """Return the row of the data with the fewest features that differ, and these.
-
-        Of several such rows it is the one whose numbers are nearest, by their ranges.
-        """
-        own = self.encode(self.decode(self.encode(row[None])))[0]
-        differ = self.data != own
-        count = np.count_nonzero(differ, axis=1)
-        fewest = np.flatnonzero(count == count.min())
-        width = np.where(self.high > self.low, self.high - self.low, 1.0)
-        far = (np.abs(self.data[fewest] - own) / width).sum(axis=1)
-        place = int(fewest[far.argmin()])
-        changed = (n for n, d in zip(self.names, differ[place], strict=True) if d)
-        return place, tuple(changed)

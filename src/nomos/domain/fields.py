@@ -15,14 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from nomos.device import is_tensor
+from nomos.device import Array, is_tensor
 
-Array = np.ndarray[Any, Any]
 _WORDS = 4  # of 64 bits, for each value of the counter
 _SHORT = 64  # words of a case, up to which cases are drawn together in numpy
-_BLOCK = (
-    2**14
-)  # numbers that are turned into normal ones at once: they stay in the cache
+_BLOCK = 2**14  # numbers that become normal ones at once: they stay in the cache
 _MASK = 0xFFFFFFFF
 _UNIT = 2.0**-24  # reals of 32 bits have 24 that count
 
@@ -88,7 +85,9 @@ class Draws(Sequence[np.random.Generator]):
         size = high - low + 1
         if not 1 <= size <= 2**31:
             raise ValueError(f"there are not 1 to 2**31 integers from {low} to {high}")
-        drawn = (_wide(self._halves(count)[:, :count]) * size >> 32) + low
+        halves = self._halves(count)[:, :count]
+        wide = halves.long() & _MASK if is_tensor(halves) else halves.astype(np.int64)
+        drawn = (wide * size >> 32) + low
         return drawn.reshape(len(self), *shape)
 
     def normal(
@@ -209,12 +208,8 @@ def philox(counter: Any, seed: Any, number: int) -> tuple[Any, Any, Any, Any]:
         low, high = _product(words[0], _MULTIPLIERS[0])
         low_2, high_2 = _product(words[2], _MULTIPLIERS[1])
         words = [high_2 ^ words[1] ^ key, low_2, high ^ words[3] ^ other, low]
-        key, other = key + _STEPS[0], _wrapped(other + _STEPS[1])
+        key, other = key + _STEPS[0], _signed((other + _STEPS[1]) & (2**64 - 1))
     return words[0], words[1], words[2], words[3]
-
-
-def _wrapped(number: int) -> int:
-    return _signed(number & (2**64 - 1))
 
 
 def _product(word: Any, factor: int) -> tuple[Any, Any]:
@@ -225,13 +220,6 @@ def _product(word: Any, factor: int) -> tuple[Any, Any]:
     middle = (b * d >> 32 & _MASK) + (ad & _MASK) + (bc & _MASK)
     upper = a * c + (ad >> 32 & _MASK) + (bc >> 32 & _MASK) + (middle >> 32)
     return word * _signed(factor), upper
-
-
-def _wide(halves: Any) -> Any:
-    """Return words of 32 bits as 64-bit integers."""
-    if is_tensor(halves):
-        return halves.long() & _MASK
-    return halves.astype(np.int64)
 
 
 def _shares(halves: Any) -> Any:

@@ -7,7 +7,7 @@ import sys
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
@@ -89,12 +89,7 @@ class Imported:
         """What the imports offer to the checker."""
         offer = Offer() if self.domain is None else offer_of(self.domain)
         plain = {n: signature(n, f, bound=False) for n, f in self.functions.items()}
-        return Offer(
-            functions={**plain, **offer.functions},
-            features=offer.features,
-            input_type=offer.input_type,
-            has_labels=offer.has_labels,
-        )
+        return replace(offer, functions={**plain, **offer.functions})
 
 
 def load_imports(names: Sequence[str], spec: Path) -> Imported:
@@ -105,11 +100,12 @@ def load_imports(names: Sequence[str], spec: Path) -> Imported:
     for module in modules.values():
         own = _domains(module)
         domains += own
-        if not own:
+        if not own:  # functions of Python, of C and of numpy
             functions |= {
                 name: value
                 for name, value in vars(module).items()
-                if _is_function(value) and not name.startswith("_")
+                if (inspect.isroutine(value) or type(value).__name__ == "ufunc")
+                and not name.startswith("_")
             }
     if len(domains) > 1:
         classes = ", ".join(domain.__name__ for domain in domains)
@@ -119,20 +115,10 @@ def load_imports(names: Sequence[str], spec: Path) -> Imported:
     return Imported(domains[0] if domains else None, functions, modules)
 
 
-def _is_function(value: Any) -> bool:
-    """Tell whether something is a function, of Python, of C or of numpy."""
-    return inspect.isroutine(value) or type(value).__name__ == "ufunc"
-
-
 def _domains(module: ModuleType) -> list[type[Domain]]:
     """Return the domains of a file: its own, else those that it imports."""
-    found: list[type[Domain]] = [
-        value
-        for value in dict.fromkeys(
-            v for v in vars(module).values() if inspect.isclass(v)
-        )
-        if issubclass(value, Domain) and value is not Domain
-    ]
+    classes = dict.fromkeys(filter(inspect.isclass, vars(module).values()))
+    found = [c for c in classes if issubclass(c, Domain) and c is not Domain]
     own = [c for c in found if c.__module__ == module.__name__] or found
     # A class that another one here builds on is not the domain itself.
     return [c for c in own if not any(c is not d and issubclass(d, c) for d in own)]
@@ -199,9 +185,8 @@ def _convert(name: str, text: str, wanted: Any) -> Any:
         try:
             if kind is bool:
                 return _TRUTHS[text.lower()]
-            if kind in (int, float) or (
-                inspect.isclass(kind) and issubclass(kind, Path)
-            ):
+            is_path = inspect.isclass(kind) and issubclass(kind, Path)
+            if kind in (int, float) or is_path:
                 return kind(text)
             if typing.get_origin(kind) is typing.Literal:
                 return {str(word): word for word in typing.get_args(kind)}[text]

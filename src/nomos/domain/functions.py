@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from greenlet import getcurrent
 
-from nomos.device import is_tensor, to_host, to_tensor
+from nomos.device import during, is_tensor, to_host, to_tensor
 from nomos.domain.fields import Draws
 from nomos.domain.records import Column, items, numbers, to_column
 from nomos.domain.values import owned
@@ -49,14 +49,9 @@ def count_calls(calls: int = 1) -> None:
         counted.calls += calls
 
 
-@contextmanager
-def listening(counted: Listener | None) -> Iterator[None]:
+def listening(counted: Listener | None) -> AbstractContextManager[None]:
     """Count the calls that are made inside."""
-    before = _listening.set(counted)
-    try:
-        yield
-    finally:
-        _listening.reset(before)
+    return during(_listening, counted)
 
 
 class batched:  # noqa: N801 - a decorator, used as one
@@ -201,3 +196,24 @@ def total(method: _Marked) -> _Marked:
     """
     method.total = True
     return method
+
+
+def check_takes_many(
+    function: Callable[..., Any], columns: tuple[Any, ...], name: str
+) -> None:
+    """Raise ModelError if a function that failed for many answers for a record alone.
+
+    To be called where it has never answered for many, so that no answer of a function
+    that does take many can be mistaken.
+    """
+    try:
+        # The first item of a column, the first row of a frame.
+        answer = function(*(getattr(c, "iloc", c)[0] for c in columns))
+    except Exception:  # then something else is wrong with it
+        return
+    if answer is not None and np.ndim(answer) == 0:
+        raise ModelError(
+            f"`{name}` answers for one record, and it is given many at once: "
+            "`model.predict`, or a function such as "
+            "`lambda rows: [answer(row) for row in rows]`, answers for each of them"
+        )

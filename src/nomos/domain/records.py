@@ -29,7 +29,7 @@ def get_feature(record: Any, key: Any, schema: Schema | None) -> Any:
         return plain(record[key])
     if isinstance(record, Mapping):
         return plain(record[_name_in(record, key)])
-    names = _field_names(record)
+    names = field_names(record)
     if names is not None:
         return plain(getattr(record, key if isinstance(key, str) else names[key]))
     return plain(record[key])
@@ -48,7 +48,7 @@ def set_feature(record: Any, key: Any, value: Any, schema: Schema | None) -> Any
         return changed
     if isinstance(record, Mapping):
         return {**record, _name_in(record, key): value}
-    names = _field_names(record)
+    names = field_names(record)
     if names is not None:
         name = key if isinstance(key, str) else names[key]
         if name not in names:
@@ -77,7 +77,8 @@ def _name_in(record: Mapping[Any, Any], key: Any) -> Any:
     return list(record)[key]
 
 
-def _field_names(record: Any) -> Sequence[str] | None:
+def field_names(record: Any) -> Sequence[str] | None:
+    """Return the names of a record's fields, None where it has none."""
     if dataclasses.is_dataclass(record):
         return [field.name for field in dataclasses.fields(record)]
     return getattr(record, "_fields", None)

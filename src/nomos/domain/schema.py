@@ -51,7 +51,10 @@ class Feature:
 
     def write(self, value: Any) -> Any:
         """Return what the columns hold for a value: a number, or one per column."""
-        return _number(self, value)
+        number = plain(value)
+        if isinstance(number, bool | int | float):
+            return number
+        raise TypeError(f"feature `{self.name}` takes a number, not {value!r}")
 
     def write_many(self, values: Array | list[Any]) -> Array:
         """Return what the columns of many rows hold, shape (rows, width)."""
@@ -69,13 +72,6 @@ class Feature:
 
 def _is_numbers(values: Array) -> bool:
     return values.ndim == 1 and values.dtype.kind in "ifb"
-
-
-def _number(feature: Feature, value: Any) -> float | int:
-    number = plain(value)
-    if isinstance(number, bool | int | float):
-        return number
-    raise TypeError(f"feature `{feature.name}` takes a number, not {value!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +134,8 @@ class Flag(Feature):
 
 
 @dataclass(frozen=True, slots=True)
-class Ordinal(Feature):
-    """One of several levels, lowest first; a spec sees and sets its position."""
+class Levelled(Feature):
+    """One of several levels, held as its position."""
 
     levels: tuple[str, ...]
 
@@ -149,23 +145,33 @@ class Ordinal(Feature):
             yield f"`{self.name}` holds other values than 0 to {len(self.levels) - 1}"
 
 
-def _position(feature: Category | OneHot, value: Any) -> int:
-    if isinstance(value, str) and value in feature.levels:
-        return feature.levels.index(value)
-    known = ", ".join(feature.levels)
-    raise ValueError(f"feature `{feature.name}` has no level {value!r}; it has {known}")
+@dataclass(frozen=True, slots=True)
+class Ordinal(Levelled):
+    """One of several levels, lowest first; a spec sees and sets its position."""
 
 
 @dataclass(frozen=True, slots=True)
-class Category(Feature):
-    """One of several names, held as its position."""
-
-    levels: tuple[str, ...]
+class Named(Levelled):
+    """One of several levels, which a spec sees and sets by its name."""
 
     @property
     def type(self) -> Type:
         """The type that a spec sees."""
         return Type.STRING
+
+    def position(self, value: Any) -> int:
+        """Return the position of a level."""
+        if isinstance(value, str) and value in self.levels:
+            return self.levels.index(value)
+        known = ", ".join(self.levels)
+        raise ValueError(
+            f"feature `{self.name}` has no level {value!r}; it has {known}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Category(Named):
+    """One of several names, held as its position."""
 
     def read(self, columns: Array) -> str:
         """Return the value held by one row's columns."""
@@ -177,33 +183,21 @@ class Category(Feature):
 
     def write(self, value: Any) -> int:
         """Return what the columns hold for a value."""
-        return _position(self, value)
+        return self.position(value)
 
     def write_many(self, values: Array | list[Any]) -> Array:
         """Return what the columns of many rows hold, shape (rows, width)."""
-        return np.array([_position(self, value) for value in values])[:, None]
-
-    def problems(self, columns: Array) -> Iterator[str]:
-        """Yield what is wrong with the data of this feature."""
-        if not np.isin(columns, range(len(self.levels))).all():
-            yield f"`{self.name}` holds other values than 0 to {len(self.levels) - 1}"
+        return np.array([self.position(value) for value in values])[:, None]
 
 
 @dataclass(frozen=True, slots=True)
-class OneHot(Feature):
+class OneHot(Named):
     """One of several names, held as one column for each; set as a whole."""
-
-    levels: tuple[str, ...]
 
     @property
     def width(self) -> int:
         """How many columns it takes."""
         return len(self.levels)
-
-    @property
-    def type(self) -> Type:
-        """The type that a spec sees."""
-        return Type.STRING
 
     def read(self, columns: Array) -> str:
         """Return the value held by one row's columns."""
@@ -216,13 +210,12 @@ class OneHot(Feature):
 
     def write(self, value: Any) -> Array:
         """Return what the columns hold for a value."""
-        row: Array = np.eye(len(self.levels))[_position(self, value)]
+        row: Array = self.write_many([value])[0]
         return row
 
     def write_many(self, values: Array | list[Any]) -> Array:
         """Return what the columns of many rows hold, shape (rows, width)."""
-        positions = [_position(self, value) for value in values]
-        rows: Array = np.eye(len(self.levels))[positions]
+        rows: Array = np.eye(len(self.levels))[[self.position(v) for v in values]]
         return rows
 
     def problems(self, columns: Array) -> Iterator[str]:

@@ -8,17 +8,16 @@ each kind, and nothing of domains.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Number
 from typing import Any
 
 import numpy as np
 
-from nomos.domain.records import get_feature
-from nomos.domain.schema import Schema
+from nomos.domain.records import field_names, get_feature
+from nomos.domain.schema import Array, Schema
 
-Array = np.ndarray[Any, Any]
 _SMALLEST_PICTURE = 8  # pixels a side; smaller arrays are numbers to read
 
 
@@ -84,22 +83,21 @@ def shown(
 ) -> Shown | None:
     """Return how a record is shown; None for what is no record but a plain value."""
     own = getattr(domain, "show", None)
-    if own is not None:
+    if own is not None and not isinstance(record, Number | np.generic):
         given = own(record)
         if isinstance(given, Shown):
             return given
+        record = given if isinstance(given, np.ndarray) else record
     if isinstance(record, np.ndarray):
         return _array(record, schema)
     if isinstance(record, str):
         return Words(record)
     if isinstance(record, Mapping):
         return Fields({str(name): value for name, value in record.items()})
-    if dataclasses.is_dataclass(record) and not isinstance(record, type):
-        names = [field.name for field in dataclasses.fields(record)]
-        return Fields({name: getattr(record, name) for name in names})
-    if hasattr(record, "_fields"):
-        return Fields({name: getattr(record, name) for name in record._fields})
-    return None
+    names = None if isinstance(record, type) else field_names(record)
+    if names is None:
+        return None
+    return Fields({name: getattr(record, name) for name in names})
 
 
 def looks(
@@ -117,10 +115,7 @@ def _array(record: Array, schema: Schema | None) -> Shown | None:
     if schema is not None and record.shape == (schema.width,):
         features = schema.features
         return Fields({f.name: get_feature(record, f.name, schema) for f in features})
-    if record.ndim == 3 and record.shape[0] in (
-        1,
-        3,
-    ):  # channels first, as torch has it
+    if record.ndim == 3 and record.shape[0] in (1, 3):  # channels first, as in torch
         record = np.moveaxis(record, 0, 2)
     if record.ndim == 3 and record.shape[2] == 1:
         record = record[:, :, 0]

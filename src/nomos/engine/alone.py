@@ -13,7 +13,6 @@ import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
-from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -34,7 +33,6 @@ from nomos.engine.program import (
     item_at,
 )
 from nomos.errors import OF_THE_CASE, Discard, ModelError
-from nomos.lang import core
 
 
 class Verdict(IntEnum):
@@ -110,24 +108,18 @@ class Case(Running):
     def outcome(self, error: BaseException | None) -> Outcome:
         """Return the verdict, given how the case ended."""
         listen(None)
-        choices, accepted = tuple(self.draws.choices), self.accepted
-        match error:
-            case None | Discard() if self.failures:  # a discard comes too late
-                return self._violated(choices)
-            case None:
-                verdict, why = Verdict.PASSED, ""
-            case Discard():
-                verdict = Verdict.DISCARDED
-                why = reason(error, self.program.spec.source)
-            case _:
-                why = f"{type(error).__name__}: {_text(error)}".strip().removesuffix(
-                    ":"
-                )
-                shown = format_traceback(error, self.program.spec.source.name)
-                return Outcome(
-                    Verdict.CRASHED, choices, accepted, why, {}, shown, self.calls
-                )
-        return Outcome(verdict, choices, accepted, why, {}, "", self.calls)
+        choices = tuple(self.draws.choices)
+        # A discard after an `ensures` has failed comes too late; a crash does not.
+        if self.failures and (error is None or isinstance(error, Discard)):
+            return self._violated(choices)
+        verdict, why, shown = Verdict.PASSED, "", ""
+        if isinstance(error, Discard):
+            verdict, why = Verdict.DISCARDED, reason(error, self.program.spec.source)
+        elif error is not None:
+            why = f"{type(error).__name__}: {_text(error)}".strip().removesuffix(":")
+            shown = format_traceback(error, self.program.spec.source.name)
+            verdict = Verdict.CRASHED
+        return Outcome(verdict, choices, self.accepted, why, {}, shown, self.calls)
 
     def _violated(self, choices: tuple[int, ...]) -> Outcome:
         ensures = self.program.spec.ensures
@@ -190,7 +182,10 @@ class Alone:
         emitter = Emitter(program.spec, names)
         body = emitter.body() if function is None else []
         self._sides = {
-            ensures.text: self._compiled(ensures.test, emitter)
+            ensures.text: tuple(
+                compile(ast.Expression(emitter.expression(side)), "<gap>", "eval")
+                for side in sides(ensures.test) or ()
+            )
             for ensures in program.spec.ensures
         }
         names |= {alias: names[name] for name, alias in emitter.aliases.items()}
@@ -199,13 +194,6 @@ class Alone:
             source = program.spec.source.name
             function = function_of([emitter.case], body, source, names)
         self._function: Callable[[Case], None] = function
-
-    def _compiled(self, test: core.Expr, emitter: Emitter) -> tuple[CodeType, ...]:
-        """Return code for the two sides of a comparison; none where it is none."""
-        return tuple(
-            compile(ast.Expression(emitter.expression(side)), "<gap>", "eval")
-            for side in sides(test) or ()
-        )
 
     def _gap(self, outcome: Outcome) -> float:
         """Return by how much the first `ensures` that fails is missed."""
@@ -228,35 +216,31 @@ class Alone:
     def run(self, draws: CaseDraws) -> Outcome:
         """Run the case of these draws; only an answer that breaks its contract raises."""
         case = Case(self.program, draws)
-        self._running[:] = [case]
-        try:
-            with np.errstate(all="ignore"):
-                self._function(case)
-        except ModelError:
-            raise
-        except OF_THE_CASE as error:
-            outcome = case.outcome(error)
-        else:
-            outcome = case.outcome(None)
-        finally:
-            listen(None)
+        error = self._run(case)
+        if isinstance(error, ModelError):
+            raise error
+        outcome = case.outcome(error)
         if outcome.verdict is Verdict.VIOLATED:
             outcome = replace(outcome, gap=self._gap(outcome))
         return outcome
 
     def draw(self, draws: CaseDraws) -> None:
         """Run a case up to its block, for its draws; what it raises is told by `run`."""
-        case = _DrawnCase(self.program, draws)
+        error = self._run(_DrawnCase(self.program, draws))
+        if isinstance(error, EndlessRange):
+            raise error
+
+    def _run(self, case: Case) -> BaseException | None:
+        """Run a case; return the error that ended it."""
         self._running[:] = [case]
         try:
             with np.errstate(all="ignore"):
                 self._function(case)
-        except EndlessRange:
-            raise
-        except OF_THE_CASE:  # accepted, discarded or crashed: the draws are made
-            return
+        except OF_THE_CASE as error:
+            return error
         finally:
             listen(None)
+        return None
 
 
 class _Accepted(Exception):

@@ -6,86 +6,151 @@ these, and its other draws come from words that the search may have made as well
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from nomos.engine.choices import CaseDraws, RandomCase, ReplayedCase, Stream
-from nomos.engine.vectorized.drawing import ColumnDraws, RandomDraws, ReplayedDraws
+from nomos.device import Array
+from nomos.engine.choices import (
+    ENDLESS,
+    CaseDraws,
+    Kind,
+    Stream,
+    choice_of,
+    choices_of,
+    known_choice,
+)
 
-Array = np.ndarray[Any, Any]
+LONGEST_RANGE = 2**24  # numbers; cases that draw from more are not listed
 _MIXING = np.uint64(0x9E3779B97F4A7C15)
+Positions = Array | int  # how many draws cases have made
 
 
-class Cases(Protocol):
-    """Consecutive cases: their draws all at once, or one case's alone."""
+class Cases(ABC):
+    """Consecutive cases, and what they draw: all at once, or one case alone."""
 
-    @property
-    def count(self) -> int:
-        """How many cases there are."""
-        ...
+    count: int
 
+    @abstractmethod
     def part(self, first: int, count: int) -> Cases:
         """Return some of the cases."""
-        ...
 
-    def draws(self) -> ColumnDraws:
-        """Return the draws of all cases."""
-        ...
+    @abstractmethod
+    def draw(
+        self, rows: Array | None, at: Positions, kind: Kind, low: Any, high: Any
+    ) -> tuple[Array, Array | None]:
+        """Return the choices of cases, given by their rows; None: of all of them.
+
+        The second result marks those that must wait for a choice.
+        """
+
+    @abstractmethod
+    def choice(self, row: int, position: int, kind: Kind, low: Any, high: Any) -> int:
+        """Return the choice of one case; the bounds are right."""
 
     def alone(self, row: int) -> CaseDraws:
         """Return the draws of one case."""
-        ...
+        return CaseDraws(partial(self.choice, row))
 
 
-@dataclass(frozen=True, slots=True)
-class RandomCases:
+class RandomCases(Cases):
     """`count` cases of a campaign from case number `first` on."""
 
-    stream: Stream
-    first: int
-    count: int
+    def __init__(self, stream: Stream, first: int, count: int) -> None:
+        self.stream = stream
+        self.first = first
+        self.count = count
+        self._words: dict[int, Array] = {}
 
     def part(self, first: int, count: int) -> RandomCases:
         """Return some of the cases."""
         return RandomCases(self.stream, self.first + first, count)
 
-    def draws(self) -> ColumnDraws:
-        """Return the draws of all cases."""
-        return RandomDraws(self.stream, self.first, self.count)
+    def words(self, position: int) -> Array:
+        """Return the words of all cases at a position."""
+        if position not in self._words:
+            words = self.stream.words(position, self.first, self.count)
+            self._words[position] = words
+        return self._words[position]
 
-    def alone(self, row: int) -> CaseDraws:
-        """Return the draws of one case."""
-        return RandomCase(self.stream, self.first + row)
+    def choice(self, row: int, position: int, kind: Kind, low: Any, high: Any) -> int:
+        """Return the choice of one case; the bounds are right."""
+        return choice_of(int(self.words(position)[row]), kind, low, high)
+
+    def draw(
+        self, rows: Array | None, at: Positions, kind: Kind, low: Any, high: Any
+    ) -> tuple[Array, Array | None]:
+        """Return the choices of cases; none has to wait."""
+        return choices_of(self._gather(rows, at), kind, low, high), None
+
+    def _gather(self, rows: Array | None, at: Positions) -> Array:
+        if isinstance(at, int):
+            words = self.words(at)
+            return words if rows is None else words[rows]
+        assert rows is not None
+        gathered = np.empty(len(rows), dtype=np.uint64)
+        for position in np.unique(at).tolist():
+            here = at == position
+            gathered[here] = self.words(position)[rows[here]]
+        return gathered
 
 
-@dataclass(frozen=True, slots=True)
-class ListedCases:
-    """Cases whose choices are known: one row each, of which the first `lengths` count."""
+class ListedCases(Cases):
+    """Cases whose choices are known: one row each, of which the first `lengths` count.
 
-    known: Array
-    lengths: Array | None = None
+    One that draws more than it knows has to wait; `low` and `high` then say what it
+    could have drawn, and `endless` what cannot be listed. With `checks`, so has one
+    whose choice is not in the range that it draws from: a run alone says so.
+    """
 
-    @property
-    def count(self) -> int:
-        """How many cases there are."""
-        return len(self.known)
+    def __init__(
+        self, known: Array, lengths: Array | None = None, *, checks: bool = True
+    ) -> None:
+        self.count = len(known)
+        self.known = known
+        self.checks = checks
+        if lengths is None:
+            lengths = np.full(self.count, known.shape[1], dtype=np.int64)
+        self.lengths = lengths
+        self.low = np.zeros(self.count, dtype=np.int64)
+        self.high = np.full(self.count, -1, dtype=np.int64)
+        self.endless = ""
 
     def part(self, first: int, count: int) -> ListedCases:
         """Return some of the cases."""
         chosen = slice(first, first + count)
-        lengths = None if self.lengths is None else self.lengths[chosen]
-        return ListedCases(self.known[chosen], lengths)
+        return ListedCases(self.known[chosen], self.lengths[chosen])
 
-    def draws(self) -> ColumnDraws:
-        """Return the draws of all cases."""
-        return ReplayedDraws(self.known, self.lengths, checks=True)
+    def choice(self, row: int, position: int, kind: Kind, low: Any, high: Any) -> int:
+        """Return the known choice of one case."""
+        known = self.known[row, : self.lengths[row]].tolist()
+        return known_choice(known, position, kind, low, high)
 
-    def alone(self, row: int) -> CaseDraws:
-        """Return the draws of one case."""
-        length = None if self.lengths is None else int(self.lengths[row])
-        return ReplayedCase(tuple(self.known[row, :length].tolist()))
+    def draw(
+        self, rows: Array | None, at: Positions, kind: Kind, low: Any, high: Any
+    ) -> tuple[Array, Array | None]:
+        """Return the known choices, and which cases have none left, or none that fits."""
+        if rows is None:
+            rows = np.arange(self.count)
+        at = np.broadcast_to(at, rows.shape)
+        waiting: Array = at >= self.lengths[rows]
+        if waiting.any():
+            if kind in ENDLESS:
+                self.endless = ENDLESS[kind]
+                low = np.zeros(len(rows), dtype=np.int64)
+                high = low + LONGEST_RANGE
+            self.low[rows[waiting]] = low[waiting]
+            self.high[rows[waiting]] = high[waiting]
+            values: Array = low.astype(np.int64)
+            values[~waiting] = self.known[rows[~waiting], at[~waiting]]
+        else:
+            values = self.known[rows, at]
+        if self.checks and kind == "integer":
+            waiting |= (values < low) | (values > high)
+        return values, waiting if waiting.any() else None
 
 
 Records = tuple[tuple[float, ...], ...]  # one for each input of a case
@@ -133,85 +198,43 @@ class MadeInputs:
         return len(self.words)
 
 
-@dataclass(frozen=True, slots=True)
-class MadeCases:
+class MadeCases(RandomCases):
     """`count` cases of a search, from `start` on; the first of all has the number `first`.
 
     They are run by a program whose source is the made rows.
     """
 
-    stream: Stream
-    first: int
-    made: MadeInputs
-    start: int
-    count: int
+    def __init__(
+        self, stream: Stream, first: int, made: MadeInputs, start: int, count: int
+    ) -> None:
+        super().__init__(stream, first + start, count)
+        self.made = made
+        self.start = start
 
     def part(self, first: int, count: int) -> MadeCases:
         """Return some of the cases."""
-        return MadeCases(self.stream, self.first, self.made, self.start + first, count)
-
-    def draws(self) -> ColumnDraws:
-        """Return the draws of all cases."""
-        return MadeDraws(self)
-
-    def alone(self, row: int) -> CaseDraws:
-        """Return the draws of one case."""
-        return MadeCase(self, row)
-
-    def place(self, row: int, position: int) -> int:
-        """Return where among the made rows the inputs of a case are."""
-        return (self.start + row) * self.made.inputs + position
-
-
-class MadeDraws(RandomDraws):
-    """The draws of consecutive cases of a search."""
-
-    def __init__(self, cases: MadeCases) -> None:
-        super().__init__(cases.stream, cases.first + cases.start, cases.count)
-        self.cases = cases
+        begin, start = self.first - self.start, self.start + first
+        return MadeCases(self.stream, begin, self.made, start, count)
 
     def words(self, position: int) -> Array:
-        """Return the words of all cases of the chunk at a position."""
-        made, start = self.cases.made, self.cases.start
-        own = position - made.inputs
-        if own >= made.words.shape[1]:
+        """Return the words of all cases at a position."""
+        own = position - self.made.inputs
+        if own >= self.made.words.shape[1]:
             return super().words(position)
-        words: Array = made.words[start : start + self.count, own]
+        words: Array = self.made.words[self.start : self.start + self.count, own]
         return words
 
-    def integers(
-        self, rows: Array | None, positions: Array | int, low: Array, high: Array
+    def choice(self, row: int, position: int, kind: Kind, low: Any, high: Any) -> int:
+        """Return the choice of one case; the inputs are the made ones."""
+        if position < self.made.inputs:
+            return (self.start + row) * self.made.inputs + position
+        return super().choice(row, position, kind, low, high)
+
+    def draw(
+        self, rows: Array | None, at: Positions, kind: Kind, low: Any, high: Any
     ) -> tuple[Array, Array | None]:
-        """Draw from low..high, both included; the inputs are the made ones."""
-        if isinstance(positions, int) and positions < self.cases.made.inputs:
+        """Return the choices of cases; the inputs are the made ones."""
+        if isinstance(at, int) and at < self.made.inputs:
             numbers = np.arange(self.count) if rows is None else rows
-            first = self.cases.place(0, positions)
-            return numbers * self.cases.made.inputs + first, None
-        return super().integers(rows, positions, low, high)
-
-
-class MadeCase(RandomCase):
-    """The draws of one case of a search."""
-
-    def __init__(self, cases: MadeCases, row: int) -> None:
-        super().__init__(_OneRow(cases, row), row)
-        self.cases = cases
-
-    def integer(self, low: int, high: int) -> int:
-        """Draw from low..high, both included; the inputs are the made ones."""
-        position = len(self.choices)
-        if position >= self.cases.made.inputs:
-            return super().integer(low, high)
-        self.choices.append(self.cases.place(self.number, position))
-        return self.choices[-1]
-
-
-class _OneRow(Stream):
-    """The words of one case of a search."""
-
-    def __init__(self, cases: MadeCases, row: int) -> None:
-        self._draws = MadeDraws(cases.part(row, 1))
-
-    def word(self, position: int, case: int) -> int:
-        """Return one word."""
-        return int(self._draws.words(position)[0])
+            return (self.start + numbers) * self.made.inputs + at, None
+        return super().draw(rows, at, kind, low, high)

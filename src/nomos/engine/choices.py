@@ -9,20 +9,23 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from hashlib import blake2b
 from numbers import Real
 from operator import index
-from typing import Any, Protocol
+from typing import Any, Literal
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.errors import Discard
 
-Array = np.ndarray[Any, Any]
+Kind = Literal["integer", "real", "seed"]
+# What has more values than can be tried one by one.
+ENDLESS = {"real": "randReal", "seed": "a function that draws by itself"}
 _WORDS_PER_COUNTER = 4  # Philox gives four words for each value of its counter
 _LARGEST = 2**63 - 1
-_BLOCK = 1024  # cases whose words are made together when cases run one by one
 _LOW_HALF = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
 
@@ -41,7 +44,6 @@ class Stream:
     def __init__(self, seed: int, name: str) -> None:
         digest = blake2b(f"{seed}:{name}".encode(), digest_size=8).digest()
         self._key = int.from_bytes(digest, "little")
-        self._blocks: dict[int, tuple[int, Array]] = {}
 
     def words(self, position: int, first: int, count: int) -> Array:
         """Return the words at a position of `count` cases from `first` on."""
@@ -51,15 +53,6 @@ class Stream:
             bits.advance(first // _WORDS_PER_COUNTER)
         words: Array = bits.random_raw(count + skipped)[skipped:]
         return words
-
-    def word(self, position: int, case: int) -> int:
-        """Return one word."""
-        number, offset = divmod(case, _BLOCK)
-        block = self._blocks.get(position)
-        if block is None or block[0] != number:
-            block = number, self.words(position, number * _BLOCK, _BLOCK)
-            self._blocks[position] = block
-        return int(block[1][offset])
 
 
 def bounds(low: Any, high: Any) -> tuple[int, int]:
@@ -142,121 +135,88 @@ def from_pattern(bits: int) -> float:
     return float(value)
 
 
-def seed_of(word: int) -> int:
-    """Return the recorded seed of a function that draws by itself (63 bits)."""
-    return word >> 1
+def choice_of(word: int, kind: Kind, low: Any, high: Any) -> int:
+    """Return the choice that a word stands for; a seed has 63 bits."""
+    if kind == "integer":
+        return bounded(word, low, high)
+    return pattern(real(word, low, high)) if kind == "real" else word >> 1
 
 
-class CaseDraws(Protocol):
-    """The draws of one case, recorded as they are made."""
-
-    choices: list[int]
-
-    def integer(self, low: int, high: int) -> int:
-        """Draw from low..high, both included."""
-        ...
-
-    def real(self, low: float, high: float) -> float:
-        """Draw a real number from low to high."""
-        ...
-
-    def seed(self) -> int:
-        """Draw the seed of a function that draws by itself."""
-        ...
+def choices_of(words: Array, kind: Kind, low: Any, high: Any) -> Array:
+    """Return the choices that words stand for; the same as `choice_of` gives."""
+    if kind == "integer":
+        return bounded_many(words, low, high)
+    if kind == "real":
+        return real_many(words, low, high).view(np.int64)
+    seeds: Array = (words >> np.uint64(1)).astype(np.int64)
+    return seeds
 
 
-class RandomCase:
-    """The draws of one case of a campaign."""
+def known_choice(
+    known: Sequence[int], position: int, kind: Kind, low: Any, high: Any
+) -> int:
+    """Return a recorded choice, if it can still be drawn."""
+    if position >= len(known):
+        raise LookupError("the recorded case made fewer draws: the spec has changed")
+    value = known[position]
+    if kind == "integer" and not low <= value <= high:
+        raise LookupError(f"the recorded {value} is not in {low}..{high} any more")
+    if kind == "real" and not low <= (real := from_pattern(value)) <= high:
+        raise LookupError(
+            f"the recorded {real!r} is not from {low!r} to {high!r} any more"
+        )
+    return value
 
-    def __init__(self, stream: Stream, number: int) -> None:
-        self.stream = stream
-        self.number = number
+
+class CaseDraws:
+    """The draws of one case, recorded as they are made.
+
+    `choose` gives the choice at a position, for a kind of draw and its bounds.
+    """
+
+    def __init__(self, choose: Callable[[int, Kind, Any, Any], int]) -> None:
         self.choices: list[int] = []
+        self._choose = choose
 
     def integer(self, low: int, high: int) -> int:
         """Draw from low..high, both included."""
-        low, high = bounds(low, high)
-        value = bounded(self.stream.word(len(self.choices), self.number), low, high)
-        self.choices.append(value)
-        return value
+        return self._draw("integer", *bounds(low, high))
 
     def real(self, low: float, high: float) -> float:
         """Draw a real number from low to high."""
-        low, high = real_bounds(low, high)
-        value = real(self.stream.word(len(self.choices), self.number), low, high)
-        self.choices.append(pattern(value))
-        return value
+        return from_pattern(self._draw("real", *real_bounds(low, high)))
 
     def seed(self) -> int:
         """Draw the seed of a function that draws by itself."""
-        seed = seed_of(self.stream.word(len(self.choices), self.number))
-        self.choices.append(seed)
-        return seed
+        return self._draw("seed")
+
+    def _draw(self, kind: Kind, low: Any = None, high: Any = None) -> int:
+        choice = self._choose(len(self.choices), kind, low, high)
+        self.choices.append(choice)
+        return choice
 
 
-class ReplayedCase:
+class ReplayedCase(CaseDraws):
     """The draws of a case whose choices are known."""
 
-    def __init__(self, choices: tuple[int, ...]) -> None:
-        self.recorded = choices
-        self.choices: list[int] = []
-
-    def _next(self) -> int:
-        if len(self.choices) >= len(self.recorded):
-            raise LookupError(
-                "the recorded case made fewer draws: the spec has changed"
-            )
-        value = self.recorded[len(self.choices)]
-        self.choices.append(value)
-        return value
-
-    def integer(self, low: int, high: int) -> int:
-        """Return the recorded integer."""
-        low, high = bounds(low, high)
-        value = self._next()
-        if not low <= value <= high:
-            raise LookupError(f"the recorded {value} is not in {low}..{high} any more")
-        return value
-
-    def real(self, low: float, high: float) -> float:
-        """Return the recorded real number."""
-        low, high = real_bounds(low, high)
-        value = from_pattern(self._next())
-        if not low <= value <= high:
-            raise LookupError(
-                f"the recorded {value!r} is not from {low!r} to {high!r} any more"
-            )
-        return value
-
-    def seed(self) -> int:
-        """Return the recorded seed."""
-        return self._next()
+    def __init__(self, choices: Sequence[int]) -> None:
+        super().__init__(partial(known_choice, choices))
 
 
-class Odometer:
+class Odometer(CaseDraws):
     """All cases that begin with some choices, one after the other, in their order."""
 
     def __init__(self, first: Sequence[int] = ()) -> None:
+        super().__init__(self._shown)
         # The value and the end of each draw.
         self._wheels: list[tuple[int, int]] = [(value, value) for value in first]
-        self.choices: list[int] = []
 
-    def integer(self, low: int, high: int) -> int:
-        """Return the value on the next wheel."""
-        low, high = bounds(low, high)
-        if len(self.choices) == len(self._wheels):
+    def _shown(self, position: int, kind: Kind, low: int, high: int) -> int:
+        if kind in ENDLESS:
+            raise EndlessRange(ENDLESS[kind])
+        if position == len(self._wheels):
             self._wheels.append((low, high))
-        value = self._wheels[len(self.choices)][0]
-        self.choices.append(value)
-        return value
-
-    def real(self, low: float, high: float) -> float:
-        """Refuse: there are too many real numbers."""
-        raise EndlessRange("randReal")
-
-    def seed(self) -> int:
-        """Refuse: there are too many seeds."""
-        raise EndlessRange("a function that draws by itself")
+        return self._wheels[position][0]
 
     def turn(self) -> bool:
         """Go on to the next case; False when all have been seen."""

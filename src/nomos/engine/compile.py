@@ -38,12 +38,6 @@ def compile_harness(spec: core.Spec, path: str, offered: Mapping[str, Function])
     lets = (*spec.variables, *spec.later_variables)
     values = (*spec.inputs, *(let.name for let in lets), *spec.outputs)
     harness, function = emitter.unused("harness"), emitter.unused("run_case")
-    frame = _FRAME.format(harness=harness, function=function, case=emitter.case)
-    module = ast.parse(frame)
-    opening, naming, definition = module.body[1:4]
-    assert isinstance(opening, ast.Assign)
-    assert isinstance(naming, ast.Assign)
-    assert isinstance(definition, ast.FunctionDef)
     told = {
         "imports": spec.imports,
         "inputs": spec.inputs,
@@ -51,19 +45,20 @@ def compile_harness(spec: core.Spec, path: str, offered: Mapping[str, Function])
         "ensures": tuple(ensures.text for ensures in spec.ensures),
         "listable": listable,
     }
-    opening.value = ast.Call(
-        ast.Name("Harness"),
-        [_constant(path), ast.Name("__file__")],
-        [ast.keyword(name, _constant(value)) for name, value in told.items()],
+    frame = _FRAME.format(
+        harness=harness,
+        function=function,
+        case=emitter.case,
+        path=repr(path),
+        told=", ".join(f"{name}={value!r}" for name, value in told.items()),
+        aliases="".join(f"{alias}, " for alias in functions),
+        names=", ".join(map(repr, functions.values())),
     )
-    naming.targets = [ast.Tuple([ast.Name(alias, ast.Store()) for alias in functions])]
-    naming.value = ast.Call(
-        ast.Attribute(ast.Name(harness), "functions"),
-        [_constant(name) for name in functions.values()],
-        [],
-    )
+    module = ast.parse(frame)
     if not functions:
-        module.body.remove(naming)
+        del module.body[2]
+    definition = module.body[-2]
+    assert isinstance(definition, ast.FunctionDef)
     definition.body = body
     ast.fix_missing_locations(module)
     text = _COMMENT.sub(r"\n\1\3", _unparse(module))
@@ -73,8 +68,8 @@ def compile_harness(spec: core.Spec, path: str, offered: Mapping[str, Function])
 
 _FRAME = """
 from nomos.runner.standalone import Harness
-{harness} = Harness()
-functions = {harness}.functions()
+{harness} = Harness({path}, __file__, {told})
+({aliases}) = {harness}.functions({names})
 def {function}({case}):
     pass
 {harness}.run({function})
@@ -89,10 +84,6 @@ def _unparse(module: ast.Module) -> str:
         return ast.unparse(module)
     finally:
         sys.setrecursionlimit(limit)
-
-
-def _constant(value: object) -> ast.expr:
-    return ast.parse(repr(value), mode="eval").body
 
 
 def _functions(

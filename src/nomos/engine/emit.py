@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Callable, Collection, Sequence
+from functools import cache
 from typing import Any, TypeVar, assert_never
 
 from nomos.diagnostics.source import Source, Span
@@ -16,20 +17,6 @@ from nomos.lang import core
 from nomos.lang.python.flow import bound_names
 from nomos.lang.types import BUILT_IN, Type
 
-_ARITHMETIC: dict[str, type[ast.operator]] = {
-    "+": ast.Add,
-    "-": ast.Sub,
-    "*": ast.Mult,
-    "/": ast.Div,
-    "%": ast.Mod,
-}
-_COMPARE: dict[str, type[ast.cmpop]] = {
-    "==": ast.Eq,
-    "<": ast.Lt,
-    "<=": ast.LtE,
-    ">": ast.Gt,
-    ">=": ast.GtE,
-}
 _Node = TypeVar("_Node", bound=ast.stmt | ast.expr)
 _PLAINLY_EQUAL = frozenset({Type.INT, Type.BOOL, Type.STRING})
 TEST_GENERATOR, PRECONDITION = "# test generator", "# precondition"
@@ -92,36 +79,22 @@ class Emitter:
 
     def _end_of_block(self) -> ast.stmt:
         """Return the statement that makes plain values of the outputs."""
-        outputs = self.spec.outputs
-        call = self._ours("outputs", *(ast.Name(o, ast.Load()) for o in outputs))
-        targets: list[ast.expr] = [ast.Name(o, ast.Store()) for o in outputs]
-        made: ast.stmt = ast.Expr(call)
-        if targets:
-            one = len(targets) == 1
-            made = ast.Assign(
-                [targets[0] if one else ast.Tuple(targets, ast.Store())], call
-            )
+        names = ", ".join(self.spec.outputs)
+        call = f"{self.case}.outputs({names})"
+        made: ast.stmt = _parsed(f"{names} = {call}" if names else call)
         # An output that is missing is missing at the end of the block.
         block = self.spec.code.statements
         return ast.copy_location(made, block[-1]) if block else made
 
     def _inputs(self) -> list[ast.stmt]:
         """Return the draws of the inputs, in their order."""
-        draws: dict[str, ast.expr] = {}
+        draws, draw = {}, f"{self.case}.input()"
         for name in self.spec.inputs:
             base = name.partition("[")[0]
-            draw = self._ours("input")
-            if base == name:
-                draws[name] = draw
-            elif base not in draws:
-                size = self._range(len(self.spec.lists[base]))
-                items = ast.comprehension(ast.Name("_", ast.Store()), size, [], 0)
-                draws[base] = ast.ListComp(draw, [items])
-        return [_assign(name, value) for name, value in draws.items()]
-
-    def _range(self, *bounds: int | ast.expr) -> ast.expr:
-        parts = [ast.Constant(b) if isinstance(b, int) else b for b in bounds]
-        return self._ours("range", *parts)
+            size = len(self.spec.lists.get(base, ()))
+            several = f"[{draw} for _ in {self.case}.range({size})]"
+            draws[base] = draw if base == name else several
+        return [_parsed(f"{name} = {value}") for name, value in draws.items()]
 
     def let(self, let: core.Let) -> ast.stmt:
         """Return the assignment of a var."""
@@ -154,20 +127,20 @@ class Emitter:
     def _loops(self, expr: core.Quantifier) -> list[tuple[str, ast.expr]]:
         """Return the names of the indices, each with what it goes over."""
         first, *second = expr.indices
-        loops = [(first, self._range(expr.size))]
-        for index in second:
-            after = ast.BinOp(ast.Name(first, ast.Load()), ast.Add(), ast.Constant(1))
-            loops.append((index, self._range(after, expr.size)))
-        return loops
+        bounds = [f"{expr.size}", *(f"{first} + 1, {expr.size}" for _ in second)]
+        return [
+            (index, _parsed(f"{self.case}.range({bound})").value)
+            for index, bound in zip(expr.indices, bounds, strict=True)
+        ]
 
     def _values(self, indices: Sequence[str]) -> ast.expr:
         """Return the values of the case by their names, where a `forall` fails too."""
         spec = self.spec
         before = (*spec.inputs, *(let.name for let in spec.variables))
         names = (*before, *spec.outputs, *(let.name for let in spec.later_variables))
-        names = (*names, *indices)
-        values: list[ast.expr] = [_variable(name) for name in names]
-        return ast.Dict([ast.Constant(name) for name in names], values)
+        pairs = [f"{name!r}: {name}" for name in (*names, *indices)]
+        values: ast.expr = _parsed("{" + ", ".join(pairs) + "}").value
+        return values
 
     def _ours(self, method: str, *arguments: ast.expr) -> ast.Call:
         case = ast.Name(self.case, ast.Load())
@@ -239,7 +212,7 @@ class Emitter:
         spine = core.spine(expr)
         result = self.expression(spine[-1].left)
         for node in reversed(spine):
-            sign = _ARITHMETIC[node.operator]()
+            sign = _operator(node.operator)
             result = ast.BinOp(result, sign, self.expression(node.right))
         return result
 
@@ -258,7 +231,7 @@ class Emitter:
             return self._ours("differ", left, right)
         if expr.operator == "==" and not compares_plainly(expr):
             return self._ours("equal", left, right)
-        return ast.Compare(left, [_COMPARE[expr.operator]()], [right])
+        return ast.Compare(left, [_operator(expr.operator)], [right])
 
     def _logic(self, expr: core.Logic) -> ast.expr:
         left, right = self._truth(expr.left), self._truth(expr.right)
@@ -298,11 +271,24 @@ def lists_of(spec: core.Spec) -> list[ast.stmt]:
 
 def _variable(name: str) -> ast.expr:
     """Return the use of a name, `xs[0]` being an item of `xs`."""
-    base, bracket, rest = name.partition("[")
-    value = ast.Name(base, ast.Load())
-    if not bracket:
-        return value
-    return ast.Subscript(value, ast.Constant(int(rest[:-1])), ast.Load())
+    value: ast.expr = _parsed(name).value
+    return value
+
+
+@cache
+def _operator(sign: str) -> Any:
+    """Return an operator, which is written as in Python."""
+    value = _parsed(f"a {sign} b").value
+    return value.ops[0] if isinstance(value, ast.Compare) else value.op
+
+
+def _parsed(text: str) -> Any:
+    """Return a statement from its text, without its places: they are the spec's."""
+    (statement,) = ast.parse(text).body
+    for node in ast.walk(statement):
+        for name in node._attributes:
+            delattr(node, name)
+    return statement
 
 
 def compares_plainly(expr: core.Compare) -> bool:
@@ -337,13 +323,8 @@ def _marker(comment: str) -> ast.stmt:
 
 
 def _parameters(names: Sequence[str]) -> ast.arguments:
-    return ast.arguments(
-        posonlyargs=[],
-        args=[ast.arg(name) for name in names],
-        kwonlyargs=[],
-        kw_defaults=[],
-        defaults=[],
-    )
+    own = [ast.arg(name) for name in names]
+    return ast.arguments([], own, None, [], [], None, [])
 
 
 def function_of(

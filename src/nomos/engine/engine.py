@@ -10,13 +10,17 @@ from typing import Any, Literal
 
 import numpy as np
 
-from nomos.device import free_bytes, is_out_of_memory
+from nomos.device import Array, free_bytes, is_out_of_memory
 from nomos.domain.records import Column
 from nomos.engine.alone import Alone, Case, Outcome, Verdict
 from nomos.engine.answers.asking import Answers
 from nomos.engine.cases import Cases, ListedCases, MadeCases, Records
-from nomos.engine.choices import ReplayedCase
-from nomos.engine.collecting import (
+from nomos.engine.choices import EndlessRange, ReplayedCase
+from nomos.engine.coroutines.hub import no_collection
+from nomos.engine.coroutines.lanes import Lanes
+from nomos.engine.judged import (
+    Judged,
+    Violations,
     add_resolved,
     collect,
     is_test,
@@ -24,26 +28,18 @@ from nomos.engine.collecting import (
     put_together,
     unjudged,
 )
-from nomos.engine.coroutines.hub import no_collection
-from nomos.engine.coroutines.lanes import Lanes
-from nomos.engine.judged import Judged, Violations
 from nomos.engine.part_size import PartSize
 from nomos.engine.program import Program
-from nomos.engine.space import (
-    estimated_space,
-    listed_by_running,
-    listed_cases,
-    space_within,
-)
+from nomos.engine.space import input_count, listed_by_running, listed_cases
 from nomos.engine.vectorized.chunk import Chunk, Fate
 from nomos.engine.vectorized.columns import Columns
 from nomos.engine.vectorized.distinct import Distinct, keys_of
 from nomos.engine.watch import watch
 
-Array = np.ndarray[Any, Any]
 Way = Literal["columns", "lanes", "rows"]
 _ALL = 2**62  # tests and crashes: no limit
 _MOST_REMEMBERED = 1_000_000  # violations that are known to come back, or not to
+_TRIED_INPUTS, _MOST_COUNTED = 64, 100_000  # where the size of a space is estimated
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +48,16 @@ class Limits:
 
     tests: int
     crashes: int
+
+    def after(self, judged: Judged) -> Limits:
+        """Return what is left of them behind some cases."""
+        tests = self.tests - int(judged.accepted.sum())
+        return Limits(tests, self.crashes - len(judged.crashes))
+
+    @property
+    def are_reached(self) -> bool:
+        """Whether nothing is left."""
+        return self.tests < 1 or self.crashes < 1
 
 
 class Engine:
@@ -70,7 +76,8 @@ class Engine:
         self.way: Way = way or ("columns" if straight else "lanes")
         self.is_compiled = case is not None
         self.alone = Alone(program, case)
-        self._lanes = Lanes(program) if self.way == "lanes" else None
+        in_columns = straight and self.way != "lanes"
+        self._lanes = None if in_columns else Lanes(program)
         self._asks_all = False
         self._size = PartSize(program.record_bytes, free_bytes(program.device))
         self.forget()
@@ -80,8 +87,6 @@ class Engine:
         other = copy.copy(self)
         other.program = self.program.with_inputs(rows, labels)
         other.alone = self.alone.of(other.program)
-        if self._lanes is not None:
-            other._lanes = self._lanes.of(other.program)
         other.forget()
         return other
 
@@ -100,11 +105,34 @@ class Engine:
 
     def space_within(self, limit: int) -> int | None:
         """Return how many cases there are, None where there are more than `limit`."""
-        return space_within(self.program, limit, self.listed)
+        if input_count(self.program) > limit:
+            return None
+        count = 0
+        try:
+            for cases in self.listed():
+                count += len(cases)
+                if count > limit:
+                    return None
+        except EndlessRange:
+            return None
+        return count
 
     def estimated_space(self) -> int | None:
-        """Return about how many cases there are; None where they cannot be listed."""
-        return estimated_space(self.program, self.listed)
+        """Return about how many cases there are, from those of a few ways to draw inputs.
+
+        None where they cannot be listed.
+        """
+        ways = input_count(self.program)
+        counted = tried = 0
+        try:
+            for number in range(_TRIED_INPUTS):
+                counted += sum(map(len, self.listed(ways * number // _TRIED_INPUTS, 1)))
+                tried += 1
+                if counted > _MOST_COUNTED:
+                    break
+        except EndlessRange:
+            return None
+        return round(counted / tried * ways)
 
     def replay(self, choices: tuple[int, ...], records: Records = ()) -> Outcome:
         """Run the case of these choices alone, with its own records where it has some."""
@@ -130,28 +158,10 @@ class Engine:
 
         With `asks_all`, the model is also asked for answers that decide nothing.
         """
-        parts: list[Judged] = []
-        size = batch or max(1, cases.count)
         other = self.with_inputs(cases.made.rows)
         other._asks_all = asks_all
-        at = 0
-        while at < cases.count:
-            part = cases.part(at, min(size, cases.count - at))
-            if one_by_one:
-                parts.append(other.run_rows(part, limits, at))
-            else:
-                parts.append(other.run(part, limits))
-            at += len(parts[-1])
-            limits = Limits(
-                limits.tests - int(parts[-1].accepted.sum()),
-                limits.crashes - len(parts[-1].crashes),
-            )
-            if limits.tests < 1 or limits.crashes < 1:
-                break
-        whole = put_together(parts) if parts else unjudged(0)
-        whole.moved = sum(part.moved for part in parts)
-        whole.seconds = sum(part.seconds for part in parts)
-        return marked(whole, cases)
+        judged = other.run(cases, limits, batch=batch, one_by_one=one_by_one)
+        return marked(judged, cases)
 
     def values(
         self, cases: Cases, rows: Array | None = None, *, with_outputs: bool = False
@@ -163,7 +173,7 @@ class Engine:
         left out.
         """
         program = self.program
-        chunk = Chunk(program, cases.draws(), cases.count)
+        chunk = Chunk(program, cases)
         columns = Columns(chunk, Answers(0))
         names = [*program.spec.inputs, *(let.name for let in program.spec.variables)]
         with np.errstate(all="ignore"), no_collection():
@@ -172,10 +182,7 @@ class Engine:
                 chunk.keep(np.flatnonzero(np.isin(chunk.rows, rows)))
             if with_outputs and not columns.is_empty:
                 names += program.spec.outputs
-                if program.spec.code.straight is None:
-                    (self._lanes or Lanes(program)).run(columns, Answers(0))
-                else:
-                    columns.block()
+                self._block(columns, Answers(0))
             nowhere = np.empty(0, dtype=np.int64)
             if columns.is_empty:
                 return chunk.rows, nowhere, {}
@@ -186,29 +193,39 @@ class Engine:
             values = {name: columns.column(name) for name in names}
             return chunk.rows, nowhere if first is None else first, values
 
-    def run(self, cases: Cases, limits: Limits, *, repeat: bool = True) -> Judged:
+    def run(
+        self,
+        cases: Cases,
+        limits: Limits,
+        *,
+        repeat: bool = True,
+        batch: int | None = None,
+        one_by_one: bool = False,
+        before: int = 0,
+    ) -> Judged:
         """Judge cases in order until so many tests were made or so many crashed.
 
-        It may stop earlier, where blocks discard cases: never later. With `repeat`,
-        violated cases are run again in a batch of their own.
+        With `repeat`, violated cases are run again in a batch of their own. No more than
+        `batch` cases run at once. With `one_by_one`, each runs alone, and it is said
+        which is under way, `before` cases behind it.
         """
         began = time.perf_counter()
         asked, moved = self.answers.asked_again, self.answers.moved
         parts: list[Judged] = []
-        tests = crashes = 0
         first = 0
-        while first < cases.count:
-            left = Limits(limits.tests - tests, limits.crashes - crashes)
-            size, judged = self._run_next(cases, first, left)
-            parts.append(judged)
-            first += size
-            tests += int(judged.accepted.sum())
-            crashes += len(judged.crashes)
-            reached = tests >= limits.tests or crashes >= limits.crashes
-            if reached or len(judged) < size:
-                break
-        whole = put_together(parts) if parts else unjudged(0)
-        if repeat and len(whole.violations):
+
+        def judge(part: Cases) -> Judged:
+            if one_by_one or self.way == "rows":
+                return self._run_rows(part, limits, before + first)
+            return self._run_part(part, limits)
+
+        while first < cases.count and not limits.are_reached:
+            most = min(batch or _ALL, cases.count - first)
+            parts.append(self._run_next(cases, first, most, judge))
+            first += len(parts[-1])
+            limits = limits.after(parts[-1])
+        whole = put_together(parts)
+        if repeat and not one_by_one and len(whole.violations):
             whole.violations.came_back = self._repeat(whole.violations)
         whole.asked_again = self.answers.asked_again - asked
         whole.moved = self.answers.moved - moved
@@ -229,27 +246,24 @@ class Engine:
     def _violated_again(self, violations: Violations) -> Array:
         cases = ListedCases(violations.choices, violations.lengths)
         remembered, self.answers = self.answers, Answers(0)
-        again = np.zeros(len(violations), dtype=bool)
         try:
-            first = 0
-            while first < cases.count:
-                size, judged = self._run_next(cases, first, Limits(_ALL, _ALL))
-                violated = judged.verdicts == Verdict.VIOLATED
-                again[first : first + len(violated)] = violated
-                first += size
+            judged = self.run(cases, Limits(_ALL, _ALL), repeat=False)
         finally:
             self.answers = remembered
+        again: Array = judged.verdicts == Verdict.VIOLATED
         return again
 
-    def _run_next(self, cases: Cases, first: int, limits: Limits) -> tuple[int, Judged]:
-        """Judge the cases from `first` on that fit; return how many these are."""
+    def _run_next(
+        self, cases: Cases, first: int, most: int, judge: Callable[[Cases], Judged]
+    ) -> Judged:
+        """Judge as many cases from `first` on as fit."""
         while True:
-            size = min(self._size.count, cases.count - first)
+            size = min(self._size.count, most)
             part = cases if size == cases.count else cases.part(first, size)
             began, sent = time.perf_counter(), self.answers.rows_sent
             try:
                 with no_collection():  # till the chunk's objects are gone by themselves
-                    judged = self._run_part(part, limits)
+                    judged = judge(part)
             except Exception as error:
                 if size == 1 or not is_out_of_memory(error):
                     raise
@@ -257,25 +271,24 @@ class Engine:
                 if size == self._size.count:
                     rows = self.answers.rows_sent - sent  # fewer once answers are known
                     self._size.took(rows, time.perf_counter() - began)
-                return size, judged
+                return judged
             self._size.halve()  # when what the part held is gone
 
     def _run_part(self, cases: Cases, limits: Limits) -> Judged:
-        if self.way == "rows":
-            return self.run_rows(cases, limits)
-        chunk = Chunk(self.program, cases.draws(), cases.count)
+        chunk = Chunk(self.program, cases)
         columns = Columns(chunk, self.answers, asks_all=self._asks_all)
         resolved: dict[int, Outcome] = {}
         with np.errstate(all="ignore"):
             columns.generate()
             end = self._resolve(chunk, cases, resolved, cases.count, limits)
             end = _cut(chunk, resolved, end, limits.tests)
-            self._block(columns)
+            if not columns.is_empty:
+                self._block(columns, self.answers)
+                columns.judge()
         end = self._resolve(chunk, cases, resolved, end, limits)
         return collect(columns, resolved, end)
 
-    def run_rows(self, cases: Cases, limits: Limits, before: int = 0) -> Judged:
-        """Judge cases one by one, saying which is under way, `before` cases behind it."""
+    def _run_rows(self, cases: Cases, limits: Limits, before: int) -> Judged:
         outcomes: dict[int, Outcome] = {}
         tests = crashes = 0
         for row in range(cases.count):
@@ -289,15 +302,12 @@ class Engine:
         add_resolved(judged, outcomes, [])
         return judged
 
-    def _block(self, columns: Columns) -> None:
-        """Run the block and judge its cases."""
-        if not len(columns.chunk.rows):
-            return
-        if self._lanes is not None:
-            self._lanes.run(columns, self.answers)
-        else:
+    def _block(self, columns: Columns, answers: Answers) -> None:
+        """Run the block for the cases still here."""
+        if self._lanes is None:
             columns.block()
-        columns.judge()
+        else:
+            self._lanes.run(columns, answers)
 
     def _resolve(
         self,

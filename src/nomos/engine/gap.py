@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from nomos.device import to_host
+from nomos.device import Array, to_host
 from nomos.lang import core
 
-Array = np.ndarray[Any, Any]
 _PLAIN = core.Constant | core.Variable | core.GetFeature | core.Arithmetic | core.Negate
 
 

@@ -1,17 +1,21 @@
-"""What became of a chunk of cases, as data that workers can send."""
+"""What became of a chunk of cases, as data that workers can send.
+
+The verdicts of columns, of cases run alone and of chunks that follow are put together.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from nomos.engine.cases import KnownCase
-from nomos.engine.vectorized.chunk import padded
-
-Array = np.ndarray[Any, Any]
+from nomos.device import Array
+from nomos.engine.alone import Outcome, Verdict
+from nomos.engine.cases import KnownCase, MadeCases, marks_of
+from nomos.engine.vectorized.chunk import Fate, padded
+from nomos.engine.vectorized.columns import Columns
 
 
 @dataclass(slots=True)
@@ -45,26 +49,19 @@ class Violations:
         gaps: Sequence[float],
     ) -> Violations:
         """Return the violations of these rows, each with its choices."""
-        count = len(rows)
         return cls(
             np.array(rows, dtype=np.int64),
             *padded(choices),
             np.array(failed, dtype=np.int64),
             np.array(gaps, dtype=np.float64),
-            np.ones(count, dtype=bool),
+            np.ones(len(rows), dtype=bool),
         )
 
     def take(self, index: Array) -> Violations:
         """Return some of the violations."""
-        return Violations(
-            self.rows[index],
-            self.choices[index],
-            self.lengths[index],
-            self.failed[index],
-            self.gaps[index],
-            self.came_back[index],
-            None if self.records is None else self.records[index],
-        )
+        columns: list[Any] = [getattr(self, name) for name in self.__slots__]
+        columns = [None if one is None else one[index] for one in columns]
+        return Violations(*columns)
 
     def choices_of(self, number: int) -> tuple[int, ...]:
         """Return the choices of one case."""
@@ -83,25 +80,15 @@ def joined(parts: Sequence[Violations]) -> Violations:
     if len(parts) == 1:
         return parts[0]
     width = max(part.choices.shape[1] for part in parts)
-    wide = [
-        np.pad(part.choices, ((0, 0), (0, width - part.choices.shape[1])))
-        for part in parts
-    ]
-    together = Violations(
-        np.concatenate([part.rows for part in parts]),
-        np.concatenate(wide),
-        np.concatenate([part.lengths for part in parts]),
-        np.concatenate([part.failed for part in parts]),
-        np.concatenate([part.gaps for part in parts]),
-        np.concatenate([part.came_back for part in parts]),
-        _joined_records(parts),
-    )
+    columns: list[Any] = []
+    for name in Violations.__slots__:
+        own = [getattr(part, name) for part in parts]
+        if name == "choices":
+            own = [np.pad(one, ((0, 0), (0, width - one.shape[1]))) for one in own]
+        there = [one for one in own if one is not None]
+        columns.append(np.concatenate(there) if there else None)
+    together = Violations(*columns)
     return together.take(np.argsort(together.rows, kind="stable"))
-
-
-def _joined_records(parts: Sequence[Violations]) -> Array | None:
-    made = [part.records for part in parts if part.records is not None]
-    return np.concatenate(made) if made else None
 
 
 def no_violations() -> Violations:
@@ -143,3 +130,118 @@ class Judged:
 
     def __len__(self) -> int:
         return len(self.verdicts)
+
+
+def is_test(outcome: Outcome) -> bool:
+    """Tell whether a case spends budget."""
+    return outcome.accepted and outcome.verdict is not Verdict.DISCARDED
+
+
+def unjudged(count: int) -> Judged:
+    """Return cases of which nothing is known yet."""
+    return Judged(
+        np.full(count, Verdict.DISCARDED, dtype=np.int8),
+        np.zeros(count, dtype=bool),
+        np.zeros(count, dtype=np.int32),
+        np.full(count, -1, dtype=np.int32),
+    )
+
+
+def collect(columns: Columns, resolved: dict[int, Outcome], end: int) -> Judged:
+    """Put together what the chunk and the runs alone came to."""
+    chunk = columns.chunk
+    judged = unjudged(end)
+    judged.calls[:] = chunk.calls[:end]
+    count = int(np.searchsorted(chunk.rows, end))  # of the cases before the end
+    rows = chunk.rows[:count]
+    judged.verdicts[rows] = Verdict.PASSED
+    judged.accepted[rows] = True
+    violated = np.flatnonzero(columns.failed[:count])
+    if len(violated):
+        judged.verdicts[rows[violated]] = Verdict.VIOLATED
+        judged.violations = Violations(
+            rows[violated],
+            *chunk.choices_of(violated),
+            columns.failed[violated],
+            columns.gaps[violated],
+            np.ones(len(violated), dtype=bool),
+        )
+    for gone, fates, reasons in chunk.left:
+        out = (gone < end) & (fates == Fate.DISCARDED)
+        judged.why[gone[out]] = reasons[out]
+    resolved = {row: outcome for row, outcome in resolved.items() if row < end}
+    add_resolved(judged, resolved, chunk.reasons)
+    return judged
+
+
+def add_resolved(
+    judged: Judged, resolved: dict[int, Outcome], reasons: list[str]
+) -> None:
+    """Take in the outcomes of cases that were run alone."""
+    reasons = list(reasons)
+    crashes, violated = [], []
+    for row, outcome in sorted(resolved.items()):
+        judged.verdicts[row] = outcome.verdict
+        judged.accepted[row] = is_test(outcome)
+        judged.calls[row] = outcome.calls
+        judged.why[row] = -1
+        if outcome.verdict is Verdict.VIOLATED:
+            violated.append(row)
+        elif outcome.verdict is Verdict.CRASHED:
+            crash = CrashedCase(row, outcome.choices, outcome.why, outcome.traceback)
+            crashes.append(crash)
+        elif outcome.verdict is Verdict.DISCARDED:
+            if outcome.why not in reasons:
+                reasons.append(outcome.why)
+            judged.why[row] = reasons.index(outcome.why)
+    judged.crashes, judged.reasons = tuple(crashes), tuple(reasons)
+    if violated:
+        outcomes = [resolved[row] for row in violated]
+        found = Violations.of(
+            violated,
+            [outcome.choices for outcome in outcomes],
+            [outcome.failed for outcome in outcomes],
+            [outcome.gap for outcome in outcomes],
+        )
+        judged.violations = joined([judged.violations, found])
+
+
+def marked(judged: Judged, cases: MadeCases) -> Judged:
+    """Let made records stand by their marks in the choices, and go with violations."""
+    made, found = cases.made, judged.violations
+    records = made.rows.reshape(len(made), made.inputs, -1)[cases.start :]
+    if len(found):
+        found.records = records[found.rows]
+        marks = marks_of(found.records.reshape(-1, records.shape[2]))
+        found.choices[:, : made.inputs] = marks.reshape(-1, made.inputs)
+    judged.crashes = tuple(
+        replace(
+            crash,
+            choices=(
+                *marks_of(records[crash.row]).tolist(),
+                *crash.choices[made.inputs :],
+            ),
+        )
+        for crash in judged.crashes
+    )
+    return judged
+
+
+def put_together(parts: list[Judged]) -> Judged:
+    """Put together the verdicts on cases that follow each other."""
+    if len(parts) == 1:
+        return parts[0]
+    whole = unjudged(sum(map(len, parts)))
+    first = 0
+    for part in parts:
+        here = slice(first, first + len(part))
+        for name in ("verdicts", "accepted", "calls", "why"):
+            getattr(whole, name)[here] = getattr(part, name)
+        whole.why[here][part.why >= 0] += len(whole.reasons)
+        whole.reasons += part.reasons
+        whole.crashes += tuple(replace(c, row=c.row + first) for c in part.crashes)
+        part.violations.rows = part.violations.rows + first
+        first += len(part)
+    found = [part.violations for part in parts]
+    whole.violations = joined([no_violations(), *found])
+    return whole

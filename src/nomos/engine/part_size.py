@@ -9,7 +9,7 @@ _MOST_BYTES = 2**25
 _FEWEST = 64
 _FIRST_BYTES = 2**29  # of the records of a part on a device; it grows while that pays
 _COPIES = 16  # of a record: changed ones, draws, and what a network makes of it
-_FASTER = 1.05  # what a larger part must win to be worth its memory
+_FASTER = 1.01  # what a larger part must win to be worth its memory
 _TRIES = 3  # of a size: the first part of a size pays for memory and plans
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import builtins
 import copy
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 
+from nomos.diagnostics.source import Source
 from nomos.domain.domain import Domain, has_models, may_ask, members
 from nomos.domain.fields import Draws, generator
 from nomos.domain.functions import BoundBatched, Counted, count_calls
@@ -25,13 +26,11 @@ from nomos.domain.records import (
 from nomos.domain.schema import Schema
 from nomos.domain.values import answer, is_value, plain
 from nomos.engine.choices import CaseDraws
-from nomos.engine.vectorized.rows import SourceRows
+from nomos.engine.vectorized.rows import SourceRows, frozen
 from nomos.errors import DomainError
 from nomos.lang import core
 from nomos.lang.types import BUILT_IN, MAX_INT
 
-Array = np.ndarray[Any, Any]
-_PYTHONS = ("abs", "len", "max", "min", "round")  # built in, and the same in Python
 Function = Callable[..., Any]
 
 
@@ -84,7 +83,7 @@ class Program:
     ) -> None:
         self.spec = spec
         self.domain = domain
-        own = _functions(domain)
+        own = {name: getattr(domain, name) for name, _ in members(type(domain))}
         self.functions = {**(functions or {}), **own}
         # Where no function is batched, each that the block calls stands for the model.
         self.plain_models: frozenset[str] = frozenset()
@@ -92,8 +91,6 @@ class Program:
             self.plain_models = frozenset(own.keys() - BUILT_IN.keys())
         self.modules = dict(modules or {})
         self.schema: Schema | None = domain.schema
-        lets = (*spec.variables, *spec.later_variables)
-        self.names = (*spec.inputs, *(let.name for let in lets), *spec.outputs)
         source = source_of(domain)
         self._draw_from(source, labels_of(domain, len(source)))
         self._asks: dict[str, bool] = {}
@@ -101,13 +98,10 @@ class Program:
             self._check_labels_told_apart()
 
     def _draw_from(self, source: Any, labels: Sequence[Any] | None) -> None:
-        if isinstance(source, np.ndarray):
-            source = source.view()
-            source.flags.writeable = False
-        self.source: Any = source  # a sequence, often an array
+        self.source: Any = frozen(source)  # a sequence, often an array
         self.rows: SourceRows | None = None  # the source, where it is an array of rows
         if isinstance(source, np.ndarray) and source.ndim > 1:
-            self.rows = SourceRows(source, self.schema)
+            self.rows = SourceRows(self.source, self.schema)
         self.labels: Sequence[Any] | None = labels
         self._is_value: dict[int, bool] = {}
 
@@ -143,7 +137,7 @@ class Program:
     @cached_property
     def can_remember(self) -> bool:
         """Whether an item alone determines what functions say of it, whenever asked."""
-        if draws(self.function("getFeat")) or draws(self.function("setFeat")):
+        if any(draws(self.functions.get(name)) for name in ("getFeat", "setFeat")):
             return False
         if isinstance(self.source, np.ndarray):
             return True
@@ -161,10 +155,6 @@ class Program:
     def label_column(self) -> Column:
         """The labels of all items."""
         return to_column([self.label_at(place) for place in range(len(self.source))])
-
-    def function(self, name: str) -> Function | None:
-        """Return a function of the domain or of a plain import, None if unknown."""
-        return self.functions.get(name)
 
     def draws(self, name: str) -> bool:
         """Tell whether a function of this name draws."""
@@ -203,11 +193,9 @@ class Program:
             "MAX_INT": MAX_INT,
             "getFeat": lambda record, key: get_feature(record, key, self.schema),
             "setFeat": lambda r, key, value: set_feature(r, key, value, self.schema),
-            "strConcat": concatenate,
             "randInt": lambda low, high: current().draws.integer(low, high),
             "randReal": lambda low, high: current().draws.real(low, high),
-            "isclose": isclose,
-            **{name: getattr(builtins, name) for name in _PYTHONS},
+            **BUILT_INS,
             "label": lambda record: current().label(record),
         }
         for name, function in self.functions.items():
@@ -228,24 +216,29 @@ class Program:
         seen: dict[int, int] = {}
         for place, item in enumerate(self.source):
             first = seen.setdefault(id(item), place)
-            if first != place and not _same_label(
-                self.label_at(first), self.label_at(place)
-            ):
+            if first == place:
+                continue
+            one, other = self.label_at(first), self.label_at(place)
+            # Unlike in a spec, NaN is the same as NaN.
+            same = equal(one, other) or (_is_nan(one) and _is_nan(other))
+            if not same:
                 raise DomainError(
                     f"{type(self.domain).__name__}.inputs() gives one object at {first}"
                     f" and at {place}, with different labels: {item!r}"
                 )
 
 
+def blank_spec(**parts: Any) -> core.Spec:
+    """Return a spec that says nothing but these parts: a program needs one."""
+    code = core.Code((), None, frozenset())
+    blank = core.Spec("", "", Source("", ""), (), (), (), (), (), code, (), (), None)
+    return replace(blank, **parts)
+
+
 def draws(function: Function | None) -> bool:
     """Tell whether a function is handed a generator."""
     marked = function.function if isinstance(function, BoundBatched) else function
     return bool(getattr(marked, "draws", False))
-
-
-def _functions(domain: Domain) -> dict[str, Function]:
-    """Return what of a domain a spec can call: the public methods of its class."""
-    return {name: getattr(domain, name) for name, _ in members(type(domain))}
 
 
 def _bound(name: str, function: Function, current: Current, is_model: bool) -> Function:
@@ -277,11 +270,7 @@ def isolated(item: Any) -> Any:
     """Return an item that a case can be handed without reaching another case."""
     if is_value(item):
         return item
-    if isinstance(item, np.ndarray):
-        item = item.view()
-        item.flags.writeable = False
-        return item
-    return copy.deepcopy(item)
+    return frozen(item) if isinstance(item, np.ndarray) else copy.deepcopy(item)
 
 
 def concatenate(first: Any, second: Any) -> str:
@@ -303,11 +292,6 @@ def differ(left: Any, right: Any) -> bool:
     if equal(left, right):
         return False
     return not (_is_nan(left) or _is_nan(right))
-
-
-def _same_label(left: Any, right: Any) -> bool:
-    """Tell whether labels are one label; unlike in a spec, NaN is the same as NaN."""
-    return equal(left, right) or (_is_nan(left) and _is_nan(right))
 
 
 def isclose(left: Any, right: Any, rel: float = 1e-9, abs: float = 0.0) -> bool:
@@ -340,3 +324,15 @@ def add_up(values: Iterable[Any]) -> Any:
 
 def _is_nan(value: Any) -> bool:
     return isinstance(value, float | np.floating) and bool(value != value)
+
+
+# The functions of the language that need nothing but their arguments.
+BUILT_INS: dict[str, Function] = {
+    "strConcat": concatenate,
+    "isclose": isclose,
+    "abs": abs,
+    "len": len,
+    "max": max,
+    "min": min,
+    "round": round,
+}

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from itertools import groupby
-from typing import Any
+from itertools import chain, groupby
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.engine.answers.asking import Answers
+from nomos.engine.cases import LONGEST_RANGE, ListedCases
 from nomos.engine.choices import CaseDraws, EndlessRange, Odometer
 from nomos.engine.program import Program
 from nomos.engine.vectorized.chunk import Chunk, Fate
 from nomos.engine.vectorized.columns import Columns
-from nomos.engine.vectorized.drawing import LONGEST_RANGE, ReplayedDraws
 from nomos.lang import core
 
-Array = np.ndarray[Any, Any]
 _CHUNK = 8192
-_TRIED_INPUTS, _MOST_COUNTED = 64, 100_000  # where the size of a space is estimated
 
 
 def input_count(program: Program) -> int:
@@ -38,13 +36,19 @@ def listed_cases(
     """
     if draws_late(program.spec, program.draws):
         raise EndlessRange("a draw inside the block, or after it")
+    for numbers in _ways(program, begin, count):
+        yield from _expand(program, numbers)
+
+
+def _ways(program: Program, begin: int, count: int | None) -> Iterator[Array]:
+    """Yield the choices of `count` ways to draw the inputs, from number `begin` on."""
     size, inputs = len(program.source), len(program.spec.inputs)
     total = input_count(program)
     total = total if count is None else min(total, begin + count)
     for first in range(begin, total, _CHUNK):
         numbers = np.arange(first, min(total, first + _CHUNK), dtype=np.int64)
         digits = [numbers // size ** (inputs - 1 - i) % size for i in range(inputs)]
-        yield from _expand(program, np.stack(digits, axis=1))
+        yield np.stack(digits, axis=1)
 
 
 def draws_late(spec: core.Spec, draws: Callable[[str], bool]) -> bool:
@@ -71,8 +75,8 @@ def draws_late(spec: core.Spec, draws: Callable[[str], bool]) -> bool:
 
 def _expand(program: Program, known: Array) -> Iterator[Array]:
     """Add the next choice to cases that wait for one; yield those that need no more."""
-    draws = ReplayedDraws(known)
-    chunk = Chunk(program, draws, len(known))
+    draws = ListedCases(known, checks=False)
+    chunk = Chunk(program, draws)
     with np.errstate(all="ignore"):
         Columns(chunk, Answers(len(program.source))).generate()
     waits = np.zeros(len(known), dtype=bool)
@@ -102,12 +106,8 @@ def listed_by_running(
 
     `draw` runs a case up to its block with the draws that it is given.
     """
-    size, inputs = len(program.source), len(program.spec.inputs)
-    total = input_count(program)
-    total = total if count is None else min(total, begin + count)
-    for number in range(begin, total):
-        first = [number // size ** (inputs - 1 - i) % size for i in range(inputs)]
-        odometer, more = Odometer(first), True
+    for first in chain.from_iterable(_ways(program, begin, count)):
+        odometer, more = Odometer(first.tolist()), True
         found: list[list[int]] = []
         while more:
             draw(odometer)
@@ -118,40 +118,3 @@ def listed_by_running(
             cases = list(group)
             for start in range(0, len(cases), _CHUNK):
                 yield np.array(cases[start : start + _CHUNK], dtype=np.int64)
-
-
-def space_within(
-    program: Program, limit: int, listed: Callable[[], Iterator[Array]] | None = None
-) -> int | None:
-    """Return how many cases there are, None where there are more than `limit`."""
-    if input_count(program) > limit:
-        return None
-    count = 0
-    try:
-        for cases in (listed or (lambda: listed_cases(program)))():
-            count += len(cases)
-            if count > limit:
-                return None
-    except EndlessRange:
-        return None
-    return count
-
-
-def estimated_space(
-    program: Program, listed: Callable[[int, int], Iterator[Array]]
-) -> int | None:
-    """Return about how many cases there are, from those of a few ways to draw inputs.
-
-    None where they cannot be listed.
-    """
-    ways = input_count(program)
-    counted = tried = 0
-    try:
-        for number in range(_TRIED_INPUTS):
-            counted += sum(map(len, listed(ways * number // _TRIED_INPUTS, 1)))
-            tried += 1
-            if counted > _MOST_COUNTED:
-                break
-    except EndlessRange:
-        return None
-    return round(counted / tried * ways)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
+from nomos.domain.domain import Domain
+from nomos.domain.functions import BoundBatched
 from nomos.domain.records import Column
 from nomos.engine.program import Program
 from nomos.errors import OF_THE_CASE
@@ -79,11 +81,7 @@ def _confidence(program: Program, function: str, rows: Array) -> Array | None:
 
     A domain may have `scores`; else the model that stands for the function is asked.
     """
-    domain: Any = program.domain
-    scores = getattr(domain, "scores", None)
-    if scores is None and function in domain.verifies:
-        model = getattr(domain, domain.verifies[function], None)
-        scores = getattr(model, "scores", None)
+    scores, _ = asker_of(program.domain, function)
     if scores is None:
         return None
     try:
@@ -92,9 +90,31 @@ def _confidence(program: Program, function: str, rows: Array) -> Array | None:
         return None
     if given.ndim != 2 or given.shape[1] < 2 or not np.isfinite(given).all():
         return None
-    if given.min() < 0 or given.max() > 1:
-        powers = np.exp(given - given.max(axis=1, keepdims=True))
-        given = powers / powers.sum(axis=1, keepdims=True)
-    ends = np.sort(given, axis=1)
+    ends = np.sort(shares_of(given), axis=1)
     ahead: Array = np.round(ends[:, -1] - ends[:, -2], 2)
     return ahead
+
+
+def asker_of(
+    domain: Domain, function: str
+) -> tuple[Callable[[Array], Any] | None, Callable[[], Array | None] | None]:
+    """Return what gives scores, and what tells their classes."""
+    own = getattr(domain, "scores", None)
+    if isinstance(own, BoundBatched):
+        return own.many, None
+    if callable(own):
+        return own, None
+    model = getattr(domain, domain.verifies.get(function, ""), None)
+    if model is None or not callable(getattr(model, "scores", None)):
+        return None, None
+    return model.scores, lambda: getattr(model, "classes", None)
+
+
+def shares_of(scores: Array) -> Array:
+    """Return scores as probabilities; those that are such already as they are."""
+    sums = scores.sum(axis=1)
+    if scores.min() >= 0 and scores.max() <= 1 and np.allclose(sums, 1, atol=1e-3):
+        return scores
+    grown = np.exp(scores - scores.max(axis=1, keepdims=True))
+    shares: Array = grown / grown.sum(axis=1, keepdims=True)
+    return shares

@@ -6,19 +6,21 @@ What the checker lets through, later stages take as it is: they are total.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from nomos.diagnostics.source import Source, Span
+from nomos.diagnostics.source import Source
+from nomos.lang import nodes
+from nomos.lang.nodes import children as children
+from nomos.lang.nodes import shape as shape
+from nomos.lang.nodes import walk as walk
 from nomos.lang.types import Type
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class Node(nodes.PlacedNode):
     """An expression with its type and its place."""
 
-    span: Span = field(kw_only=True, compare=False, repr=False)
     type: Type = field(kw_only=True, compare=False, repr=False, default=Type.UNKNOWN)
 
 
@@ -275,50 +277,12 @@ def item_name(name: str, index: int) -> str:
     return f"{name}[{index}]"
 
 
-def children(expr: Expr) -> tuple[Expr, ...]:
-    """Return the expressions directly inside another, in order of evaluation."""
-    match expr:
-        case GetFeature(record=record, key=key):
-            return (record, key)
-        case SetFeature(record=record, key=key, value=value):
-            return (record, key, value)
-        case RandInt(low=low, high=high) | RandReal(low=low, high=high):
-            return (low, high)
-        case Label(index=index):
-            return () if index is None else (index,)
-        case Conditional(test=test, yes=yes, no=no):
-            return (test, yes, no)
-        case Index(items=items, index=index):
-            return (items, index)
-        case Quantifier(body=body):
-            return (body,)
-        case Apply(arguments=arguments, body=body):
-            return (*arguments, body)
-        case Call(arguments=arguments):
-            return arguments
-        case Not(operand=operand) | Negate(operand=operand):
-            return (operand,)
-        case Arithmetic() | Compare() | Logic():
-            return (expr.left, expr.right)
-        case _:
-            return ()
-
-
 def spine(expr: Arithmetic) -> list[Arithmetic]:
     """Return a chain of arithmetic from its last operator to its first."""
     found = [expr]
     while isinstance(found[-1].left, Arithmetic):
         found.append(found[-1].left)
     return found
-
-
-def walk(expr: Expr) -> Iterator[Expr]:
-    """Yield an expression and all inside it."""
-    todo = [expr]
-    while todo:
-        node = todo.pop()
-        yield node
-        todo.extend(reversed(children(node)))
 
 
 def bound_names(expr: Expr) -> frozenset[str]:
@@ -331,18 +295,3 @@ def bound_names(expr: Expr) -> frozenset[str]:
             case _:
                 pass
     return frozenset(found)
-
-
-def shape(expr: Expr) -> tuple[object, ...]:
-    """Return what an expression says, without its places, as one flat tuple."""
-    return tuple(
-        (type(node), *(_own(getattr(node, f.name)) for f in fields(node) if f.compare))
-        for node in walk(expr)
-    )
-
-
-def _own(value: object) -> object:
-    """Return what a field of a node says by itself; expressions have their own entry."""
-    if isinstance(value, tuple):
-        return tuple(_own(part) for part in value)
-    return type(value) if isinstance(value, Node) else repr(value)

@@ -8,19 +8,19 @@ Its answer is one line of JSON on standard output. What the domain prints goes n
 from __future__ import annotations
 
 import ast
+import contextlib
 import inspect
 import json
 import os
 import sys
 import threading
-from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from nomos.domain.domain import Domain, members
 from nomos.domain.find import Imported, find_file, load_imports
-from nomos.domain.functions import batched
 from nomos.domain.own_modules import is_installed
 from nomos.domain.schema import Category, Feature, Flag, Integer, OneHot, Ordinal, Real
 from nomos.errors import DomainError
@@ -29,84 +29,98 @@ from nomos.lang.types import Function, Offer
 _NOMOS = str(Path(__file__).parents[1])
 
 
-def describe(names: Sequence[str], spec: Path) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class PythonFunction:
+    """A function of a domain as its Python file has it; `line` counts from 1."""
+
+    name: str
+    parameters: Sequence[str]
+    doc: str
+    file: str
+    line: int
+
+    @property
+    def signature(self) -> str:
+        """How a spec calls it."""
+        return f"{self.name}({', '.join(self.parameters)})"
+
+
+@dataclass(frozen=True, slots=True)
+class PythonFeature:
+    """A feature of a domain's records; `range` says its values, in words."""
+
+    name: str
+    range: str
+    levels: Sequence[str]
+    file: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Imports:
+    """What the imports of a spec are; `error` says why nothing is known of them."""
+
+    offer: Offer | None = None
+    functions: Mapping[str, PythonFunction] = field(default_factory=dict)
+    features: Mapping[str, PythonFeature] = field(default_factory=dict)
+    modules: Mapping[str, str] = field(default_factory=dict)
+    about: str = ""
+    error: str = ""
+    files: Sequence[str] = ()
+
+
+NOT_YET = Imports()  # they are being learned, or there are none
+
+
+def describe(names: Sequence[str], spec: Path) -> Imports:
     """Return what the imports of a spec offer, or why they cannot be had."""
     try:
-        imported = load_imports(names, spec)
-        answer = _describe(imported)
+        answer = _describe(load_imports(names, spec))
     except DomainError as error:
-        answer = {"error": str(error)}
-    return {**answer, "files": _own_files(names, spec)}
+        answer = Imports(error=str(error))
+    return replace(answer, files=_own_files(names, spec))
 
 
 def _own_files(names: Sequence[str], spec: Path) -> list[str]:
     """Return the files that decide what the answer is: all but installed ones."""
     files = {getattr(module, "__file__", None) for module in sys.modules.values()}
     own = {f for f in files if isinstance(f, str) and f.endswith(".py")}
-    for name in names:
-        try:
-            own.add(str(find_file(name, spec)))
-        except DomainError:  # it is not there
-            continue
+    own |= {str(file) for file in files_of(names, spec)}
     return sorted(f for f in own if not (is_installed(f) or f.startswith(_NOMOS)))
 
 
-def _describe(imported: Imported) -> dict[str, Any]:
+def files_of(names: Sequence[str], spec: Path) -> list[Path]:
+    """Return the files that the imports of a spec name, those that are there."""
+    found = []
+    for name in names:
+        with contextlib.suppress(DomainError):
+            found.append(find_file(name, spec))
+    return found
+
+
+def _describe(imported: Imported) -> Imports:
     domain, offer = imported.domain, imported.offer
-    functions = {name: _plain(function) for name, function in members_of(domain)}
-    functions = {**imported.functions, **functions}
-    return {
-        "offer": _offer_data(offer),
-        "functions": [
-            _function_data(offer.functions[name], function)
-            for name, function in functions.items()
-        ],
-        "features": [] if domain is None else _features_data(domain),
-        "modules": {
-            name: str(module.__file__) for name, module in imported.modules.items()
-        },
-        "about": "" if domain is None else inspect.getdoc(domain) or "",
-    }
+    own = [] if domain is None else members(domain)
+    plain = {n: inspect.unwrap(getattr(each, "__func__", each)) for n, each in own}
+    functions = {**imported.functions, **plain}
+    return Imports(
+        offer,
+        {n: _function(offer.functions[n], each) for n, each in functions.items()},
+        {} if domain is None else _features(domain),
+        {name: str(module.__file__) for name, module in imported.modules.items()},
+        "" if domain is None else inspect.getdoc(domain) or "",
+    )
 
 
-def members_of(domain: type[Domain] | None) -> list[tuple[str, Any]]:
-    """Return the functions of a domain, if there is one."""
-    return [] if domain is None else list(members(domain))
-
-
-def _plain(member: Any) -> Callable[..., Any]:
-    """Return the Python function behind a member of a domain."""
-    if isinstance(member, batched):
-        member = member.method
-    function: Callable[..., Any] = inspect.unwrap(getattr(member, "__func__", member))
-    return function
-
-
-def _offer_data(offer: Offer) -> dict[str, Any]:
-    functions = [
-        {**asdict(function), "returns": function.returns.name}
-        for function in offer.functions.values()
-    ]
-    features = offer.features
-    return {
-        "functions": functions,
-        "features": None
-        if features is None
-        else [[feature.name, feature.type.name] for feature in features],
-        "input_type": offer.input_type.name,
-        "has_labels": offer.has_labels,
-    }
-
-
-def _function_data(offered: Function, function: Callable[..., Any]) -> dict[str, Any]:
-    file, line = _place(function)
-    return {
-        "name": offered.name,
-        "parameters": _parameters(offered, function),
-        "doc": inspect.getdoc(function) or "",
-        "file": file,
-        "line": line,
-    }
+def _function(offered: Function, function: Callable[..., Any]) -> PythonFunction:
+    code = getattr(function, "__code__", None)
+    return PythonFunction(
+        offered.name,
+        _parameters(offered, function),
+        inspect.getdoc(function) or "",
+        "" if code is None else code.co_filename,
+        0 if code is None else code.co_firstlineno,
+    )
 
 
 def _parameters(offered: Function, function: Callable[..., Any]) -> list[str]:
@@ -121,28 +135,20 @@ def _parameters(offered: Function, function: Callable[..., Any]) -> list[str]:
     return names[max(0, len(names) - most) :] if offered.most is not None else names
 
 
-def _place(function: Any) -> tuple[str, int]:
-    """Return the file of a function and its line, counted from 1; "" for none."""
-    code = getattr(function, "__code__", None)
-    if code is None:
-        return "", 0
-    return code.co_filename, code.co_firstlineno
-
-
-def _features_data(domain: type[Domain]) -> list[dict[str, Any]]:
+def _features(domain: type[Domain]) -> dict[str, PythonFeature]:
     if domain.schema is None:
-        return []
+        return {}
     file, lines = _names_in_file(domain)
-    return [
-        {
-            "name": feature.name,
-            "range": range_of(feature),
-            "levels": list(getattr(feature, "levels", ())),
-            "file": file,
-            "line": lines.get(feature.name, lines[""]),
-        }
+    return {
+        feature.name: PythonFeature(
+            feature.name,
+            range_of(feature),
+            getattr(feature, "levels", ()),
+            file,
+            lines.get(feature.name, lines[""]),
+        )
         for feature in domain.schema.features
-    ]
+    }
 
 
 def _names_in_file(domain: type[Domain]) -> tuple[str, dict[str, int]]:
@@ -198,8 +204,10 @@ def main() -> None:
     try:
         answer = describe(names, Path(spec))
     except BaseException as error:  # whatever it is: there must be an answer
-        answer = {"error": f"{type(error).__name__}: {error}", "files": []}
-    data = (json.dumps(answer) + "\n").encode()
+        answer = Imports(error=f"{type(error).__name__}: {error}")
+    # Of the offer's types, their names are told.
+    told = json.dumps(asdict(answer), default=lambda type_: type_.name)
+    data = f"{told}\n".encode()
     while data:
         data = data[os.write(answers, data) :]
     os._exit(0)  # threads that the domain began would keep the process alive

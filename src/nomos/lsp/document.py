@@ -6,16 +6,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
-from nomos.diagnostics import Diagnostic, Source, Span, mistakes
+from nomos.diagnostics import Diagnostic, Source, Span
+from nomos.diagnostics.diagnostic import domain_unavailable
 from nomos.lang import core
-from nomos.lang.checking.check import check_parsed
-from nomos.lang.checking.declarations import Library, read_library
+from nomos.lang.checking.check import check
+from nomos.lang.checking.declarations import Library
 from nomos.lang.reading import syntax
-from nomos.lang.reading.parse import parse
+from nomos.lang.reading.parse import parse, read_library
 from nomos.lang.reading.tree import Parsed, find_block
-from nomos.lsp.domains import Imports
+from nomos.lsp.describing import NOT_YET, Imports
 from nomos.lsp.occurrences import Names, Role, find_names
 from nomos.runner.project.specs import read_libraries
 
@@ -31,14 +31,18 @@ class Document:
     source: Source
     parsed: Parsed
     libraries: Mapping[str, Library]
-    imports: Imports | None
+    imports: Imports
     diagnostics: tuple[Diagnostic, ...]
     spec: core.Spec | None
 
     @cached_property
     def names(self) -> Names:
         """Where its names stand."""
-        return find_names(self.source, self.parsed.spec, self._brought)
+        brought = {
+            name: Role.PARAM if isinstance(node, syntax.Param) else Role.DEFINITION
+            for name, (_, _, node) in self.used.items()
+        }
+        return find_names(self.source, self.parsed.spec, brought)
 
     @cached_property
     def used(self) -> Mapping[str, tuple[str, Source, syntax.Param | syntax.Def]]:
@@ -54,13 +58,6 @@ class Document:
         return found
 
     @property
-    def _brought(self) -> dict[str, Role]:
-        return {
-            name: Role.PARAM if isinstance(node, syntax.Param) else Role.DEFINITION
-            for name, (_, _, node) in self.used.items()
-        }
-
-    @property
     def block(self) -> Span | None:
         """The stretch of the Python code, open at its end where no `}` closes it."""
         if self.parsed.spec.block is not None:
@@ -70,13 +67,9 @@ class Document:
 
     def statement_of(self, name: str) -> syntax.Statement | None:
         """Return the statement of this text that declares a name."""
-        for statement in syntax.statements(self.parsed.spec):
-            if (
-                isinstance(statement, syntax.Declaration)
-                and statement.name.name == name
-            ):
-                return statement
-        return None
+        statements = syntax.statements(self.parsed.spec)
+        declared = (s for s in statements if isinstance(s, syntax.Declaration))
+        return next((s for s in declared if s.name.name == name), None)
 
 
 def read_document(
@@ -90,13 +83,13 @@ def read_document(
     parsed = parse(source)
     libraries = _libraries(parsed.spec, path.parent, open_text)
     names = [declaration.name.name for declaration in parsed.spec.imports]
-    imports = imports_of(path, names) if names else None
-    offer = None if imports is None else imports.offer
-    checked = check_parsed(source, parsed, path.stem, offer, libraries=libraries)
+    imports = (imports_of(path, names) if names else None) or NOT_YET
+    offer = imports.offer
+    checked = check(source, path.stem, offer, parsed=parsed, libraries=libraries)
     diagnostics = checked.diagnostics
-    if imports is not None and imports.error:
+    if imports.error:
         at = parsed.spec.imports[0].name.span
-        diagnostics += (mistakes.domain_unavailable(at, names[0], imports.error),)
+        diagnostics += (domain_unavailable(at, names[0], imports.error),)
     return Document(path, source, parsed, libraries, imports, diagnostics, checked.spec)
 
 
@@ -114,8 +107,7 @@ def _libraries(
 
 def type_of(document: Document, name: str) -> str:
     """Say the type of a var where the spec is right, else ""."""
-    spec = document.spec
-    lets: tuple[Any, ...] = ()
-    if spec is not None:
-        lets = (*spec.variables, *spec.later_variables)
+    if document.spec is None:
+        return ""
+    lets = (*document.spec.variables, *document.spec.later_variables)
     return next((let.value.type.value for let in lets if let.name == name), "")

@@ -8,96 +8,36 @@ import json
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nomos.domain.find import find_file, find_root
-from nomos.errors import DomainError
+from nomos.domain.find import find_root
 from nomos.lang.types import FeatureType, Function, Offer, Type
+from nomos.lsp.describing import Imports, PythonFeature, PythonFunction, files_of
 
 _LONGEST_ANSWER = 64 * 2**20  # bytes
 _AT_ONCE = 2  # processes that import at the same time
 Stamp = tuple[object, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class PythonFunction:
-    """A function of a domain as its Python file has it; `line` counts from 1."""
-
-    name: str
-    parameters: tuple[str, ...]
-    doc: str
-    file: str
-    line: int
-
-    @property
-    def signature(self) -> str:
-        """How a spec calls it."""
-        return f"{self.name}({', '.join(self.parameters)})"
-
-
-@dataclass(frozen=True, slots=True)
-class PythonFeature:
-    """A feature of a domain's records; `range` says its values, in words."""
-
-    name: str
-    range: str
-    levels: tuple[str, ...]
-    file: str
-    line: int
-
-
-@dataclass(frozen=True, slots=True)
-class Imports:
-    """What the imports of a spec are; `error` says why nothing is known of them."""
-
-    offer: Offer | None = None
-    functions: Mapping[str, PythonFunction] = field(default_factory=dict)
-    features: Mapping[str, PythonFeature] = field(default_factory=dict)
-    modules: Mapping[str, str] = field(default_factory=dict)
-    about: str = ""
-    error: str = ""
-    files: tuple[str, ...] = ()
-
-
 def read_answer(data: Mapping[str, Any]) -> Imports:
     """Return what a process answered."""
-    files = tuple(data["files"])
-    if "error" in data:
-        return Imports(error=data["error"], files=files)
-    functions = [
-        PythonFunction(**{**item, "parameters": tuple(item["parameters"])})
-        for item in data["functions"]
-    ]
-    features = [
-        PythonFeature(**{**item, "levels": tuple(item["levels"])})
-        for item in data["features"]
-    ]
-    return Imports(
-        _read_offer(data["offer"]),
-        {function.name: function for function in functions},
-        {feature.name: feature for feature in features},
-        data["modules"],
-        data["about"],
-        files=files,
-    )
+    told = {**data, "offer": data["offer"] and _read_offer(data["offer"])}
+    for part, kind in (("functions", PythonFunction), ("features", PythonFeature)):
+        told[part] = {name: kind(**item) for name, item in data[part].items()}
+    return Imports(**told)
 
 
 def _read_offer(data: Mapping[str, Any]) -> Offer:
-    functions = [
-        Function(**{**item, "returns": Type[item["returns"]]})
-        for item in data["functions"]
-    ]
+    functions = {
+        name: Function(**{**item, "returns": Type[item["returns"]]})
+        for name, item in data["functions"].items()
+    }
     features = data["features"]
-    return Offer(
-        {function.name: function for function in functions},
-        None
-        if features is None
-        else tuple(FeatureType(name, Type[type_]) for name, type_ in features),
-        Type[data["input_type"]],
-        data["has_labels"],
-    )
+    if features is not None:
+        features = tuple(FeatureType(f["name"], Type[f["type"]]) for f in features)
+    return Offer(functions, features, Type[data["input_type"]], data["has_labels"])
 
 
 @dataclass(slots=True)
@@ -143,20 +83,15 @@ class Domains:
 def _stamp(key: tuple[Path, tuple[str, ...]], imports: Imports | None) -> Stamp:
     """Return what changes when the files of some imports do."""
     folder, names = key
-    found: list[Path | None] = []
-    for name in names:
-        try:
-            found.append(find_file(name, folder / "spec.nom"))
-        except DomainError:
-            found.append(None)
-    own = [path for path in found if path is not None]
+    own = files_of(names, folder / "spec.nom")
     known = [] if imports is None else [Path(file) for file in imports.files]
     if imports is not None and imports.error:  # a file that is missing may be made
         known += [folder for folder in (folder, find_root(folder)) if folder]
-    return tuple((path, _changed(path)) for path in own), *map(_changed, known)
+    return tuple((path, changed(path)) for path in own), *map(changed, known)
 
 
-def _changed(path: Path) -> tuple[int, int]:
+def changed(path: Path) -> tuple[int, int]:
+    """Return what changes when a file does."""
     try:
         found = path.stat()
     except OSError:
@@ -178,7 +113,7 @@ async def import_apart(folder: Path, names: Sequence[str], timeout_s: float) -> 
         start_new_session=True,
     )
     assert process.stdout is not None
-    files = _files_of(folder, names)
+    files = [str(file) for file in files_of(names, folder / "spec.nom")]
     try:
         line = await asyncio.wait_for(process.stdout.readline(), timeout_s)
         return read_answer(json.loads(line))
@@ -190,14 +125,6 @@ async def import_apart(folder: Path, names: Sequence[str], timeout_s: float) -> 
         return Imports(error=reason, files=files)
     finally:
         await _end(process)
-
-
-def _files_of(folder: Path, names: Sequence[str]) -> tuple[str, ...]:
-    files = []
-    for name in names:
-        with contextlib.suppress(DomainError):
-            files.append(str(find_file(name, folder / "spec.nom")))
-    return tuple(files)
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from enum import Enum
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from nomos.diagnostics import Source, Span
 from nomos.lang.checking.names import (
@@ -14,25 +14,10 @@ from nomos.lang.checking.names import (
     names_from_outside,
     walk_own_scope,
 )
+from nomos.lang.checking.scope import Role as Role
+from nomos.lang.nodes import children
 from nomos.lang.python.block import PythonCode
 from nomos.lang.reading import syntax
-
-
-class Role(Enum):
-    """What a name stands for; the value is how an editor calls it."""
-
-    IMPORT = "an import"
-    INPUT = "an input"
-    VAR = "a var"
-    OUTPUT = "an output"
-    PARAM = "a param"
-    DEFINITION = "a definition"
-    PARAMETER = "a parameter of a definition"
-    INDEX = "an index"
-    PROPERTY = "the name of an `ensures`"
-    FUNCTION = "a function"
-    FEATURE = "a feature"
-
 
 DECLARED = {
     syntax.Import: Role.IMPORT,
@@ -58,11 +43,7 @@ class Occurrence:
 
     def means(self, other: Occurrence) -> bool:
         """Tell whether two occurrences are of the same thing."""
-        return (self.name, self.role, self.scope) == (
-            other.name,
-            other.role,
-            other.scope,
-        )
+        return replace(self, span=other.span, declares=other.declares) == other
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,19 +77,11 @@ class _Finder:
     found: list[Occurrence] = field(default_factory=list)
     unsure: set[str] = field(default_factory=set)
 
-    def add(
-        self,
-        name: str,
-        span: Span,
-        role: Role,
-        *,
-        declares: bool = False,
-        scope: int = -1,
-    ) -> None:
-        if self.source.slice(span) != name:
+    def add(self, name: str, span: Span, role: Role, **more: Any) -> None:
+        if self.source.slice(span) == name:
+            self.found.append(Occurrence(name, span, role, **more))
+        else:
             self.unsure.add(name)
-            return
-        self.found.append(Occurrence(name, span, role, declares, scope))
 
 
 def find_names(source: Source, spec: syntax.Spec, brought: Mapping[str, Role]) -> Names:
@@ -146,7 +119,7 @@ def _in_statement(finder: _Finder, statement: syntax.Statement) -> None:
         name = statement.name
         role = DECLARED[type(statement)]
         finder.add(name.name, name.span, role, declares=True)
-    for expr in syntax.expressions(statement):
+    for expr in children(statement):
         _in_expression(finder, expr, local)
 
 
@@ -171,7 +144,7 @@ def _in_expression(
                     finder.add(i.name, i.span, Role.INDEX, declares=True, scope=start)
             case _:
                 pass
-        todo += [(child, known) for child in syntax.children(node)]
+        todo += [(child, known) for child in children(node)]
 
 
 def _value(

@@ -20,13 +20,13 @@ from nomos.diagnostics import Source
 from nomos.errors import NomosError, SpecError
 from nomos.lang.reading.parse import parse
 from nomos.lang.writing.format import format_spec
-from nomos.lsp import navigation, outline
-from nomos.lsp.completion import complete
 from nomos.lsp.document import Document
-from nomos.lsp.fixes import Fix, fixes_of
-from nomos.lsp.hover import hover
 from nomos.lsp.places import Places
-from nomos.lsp.results import bugs_text, rates, verdict_line
+from nomos.lsp.requests import navigation, outline
+from nomos.lsp.requests.completion import complete
+from nomos.lsp.requests.fixes import Fix, fixes_of
+from nomos.lsp.requests.hover import hover
+from nomos.lsp.requests.results import bugs_text, rates, verdict_line
 from nomos.lsp.session import Session, path_of
 from nomos.runner.project.naming import project_root
 
@@ -56,6 +56,7 @@ class _Requests:
         )
         triggers = types.CompletionOptions(trigger_characters=[".", "[", '"', "{"])
         fixes = types.CodeActionOptions([types.CodeActionKind.QuickFix])
+        renames = types.RenameOptions(prepare_provider=True)
         for name, handler, options in (
             (types.TEXT_DOCUMENT_DID_OPEN, self.changed, None),
             (types.TEXT_DOCUMENT_DID_CHANGE, self.changed, None),
@@ -66,11 +67,7 @@ class _Requests:
             (types.TEXT_DOCUMENT_DEFINITION, self.definition, None),
             (types.TEXT_DOCUMENT_REFERENCES, self.references, None),
             (types.TEXT_DOCUMENT_PREPARE_RENAME, self.prepare_rename, None),
-            (
-                types.TEXT_DOCUMENT_RENAME,
-                self.rename,
-                types.RenameOptions(prepare_provider=True),
-            ),
+            (types.TEXT_DOCUMENT_RENAME, self.rename, renames),
             (types.TEXT_DOCUMENT_DOCUMENT_SYMBOL, self.symbols, None),
             (types.TEXT_DOCUMENT_FORMATTING, self.format, None),
             (types.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, self.tokens, legend),
@@ -171,9 +168,8 @@ class _Requests:
         document, places = self._asked(params)
         start = places.offset(params.range.start)
         end = places.offset(params.range.end)
-        uri = params.text_document.uri
         return [
-            _action(fix, uri, places, _same(params, diagnostic.code.value))
+            _action(fix, params, places, diagnostic.code.value)
             for diagnostic in document.diagnostics
             if diagnostic.at.start <= end and start <= diagnostic.at.end
             for fix in fixes_of(diagnostic, document.source)
@@ -250,18 +246,15 @@ def _plain(method: Callable[[Any], Awaitable[Any]]) -> Callable[[Any], Awaitable
     return handle
 
 
-def _same(params: types.CodeActionParams, code: str) -> list[types.Diagnostic]:
-    return [d for d in params.context.diagnostics if d.code == code]
-
-
 def _action(
-    fix: Fix, uri: str, places: Places, mends: list[types.Diagnostic]
+    fix: Fix, params: types.CodeActionParams, places: Places, code: str
 ) -> types.CodeAction:
     edits = [places.edit(span, text) for span, text in fix.edits]
+    uri = params.text_document.uri
     return types.CodeAction(
         title=fix.title,
         kind=types.CodeActionKind.QuickFix,
-        diagnostics=mends,
+        diagnostics=[d for d in params.context.diagnostics if d.code == code],
         edit=types.WorkspaceEdit({uri: edits}),
         is_preferred=fix.is_sure,
     )

@@ -12,9 +12,9 @@ from pygls.uris import from_fs_path, to_fs_path
 
 from nomos.diagnostics import Diagnostic, Severity
 from nomos.lsp.document import Document, read_document
-from nomos.lsp.domains import Domains, Imports
+from nomos.lsp.domains import Domains, Stamp
 from nomos.lsp.places import Places
-from nomos.lsp.results import LastResults, Stamp, store_stamp
+from nomos.lsp.requests.results import LastResults, store_stamp
 
 PAUSE_S = 0.01  # without a key before a text is checked
 LOOK_EVERY_S = 1.0  # at files that may have changed on the disk
@@ -101,9 +101,8 @@ class Session:
         text = self.server.workspace.get_text_document(uri)
         known = self._documents.get(uri)
         if known is None or known[0] != text.version:
-            read = read_document(
-                path_of(uri), text.source, self._open_text, self._imports
-            )
+            path, imports_of = path_of(uri), self.domains.get
+            read = read_document(path, text.source, self._open_text, imports_of)
             known = self._documents[uri] = text.version, read
         return known[1]
 
@@ -123,9 +122,6 @@ class Session:
             return None
         text: str = self.server.workspace.get_text_document(uri).source
         return text
-
-    def _imports(self, path: Path, names: list[str]) -> Imports | None:
-        return self.domains.get(path, names)
 
     def places(self, document: Document) -> Places:
         """Return how places in a document are told to the editor."""

@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -20,9 +20,7 @@ from nomos.errors import ModelError
 from nomos.models.extras import reason
 
 Array = np.ndarray[Any, Any]
-_PROBED = (
-    8  # rows tried alone, to tell a bad row from rows that are all of a wrong kind
-)
+_PROBED = 8  # rows tried alone: is one of them bad, or are all of a wrong kind?
 _MOST_KEPT = 8  # batches whose scores are kept
 
 
@@ -30,7 +28,7 @@ class NoScores(ModelError):
     """The model has labels and no scores."""
 
 
-class Adapter(ABC):
+class Adapter:
     """A model that is asked for labels, and for scores where it has them.
 
     Attributes:
@@ -49,6 +47,21 @@ class Adapter(ABC):
         self.name = name
         self._answered: set[Any] = set()
         self._kept: dict[bytes, Array] | None = None  # scores by rows, for a moment
+
+    def _only(self, given: Sequence[Any], what: str) -> Any:
+        """Return the only one of a model's inputs, or of its outputs."""
+        if len(given) != 1:
+            raise ModelError(
+                f"{self.name} has {len(given)} {what}, and one is expected"
+            )
+        return given[0]
+
+    def _take_shape(self, shape: Sequence[Any]) -> None:
+        """Note how many rows, and numbers in a row, the shape of an input says."""
+        sizes = [size if isinstance(size, int) else None for size in shape]
+        self.batch = (sizes[0] or None) if sizes else None
+        if len(sizes) == 2:
+            self.width = sizes[1]
 
     def keep_scores(self) -> None:
         """Keep the scores that come with labels, for who asks for them right after."""
@@ -78,9 +91,10 @@ class Adapter(ABC):
         scores: Array = answer if is_tensor(answer) else np.asarray(answer)
         return scores
 
-    @abstractmethod
     def _labels(self, rows: Any) -> Any:
-        """Return the labels of rows that the library can take."""
+        """Return the labels of rows that the library can take: those that score best."""
+        assert self.classes is not None
+        return self.classes[self._scores(rows).argmax(axis=1)]
 
     def _scores(self, rows: Any) -> Any:
         raise NoScores(f"{self.name} gives no scores")
@@ -141,7 +155,7 @@ class Adapter(ABC):
         return np.concatenate(parts)[: len(rows)]
 
 
-class OutputModel(Adapter):
+class OutputModel(Adapter, ABC):
     """A model of one output, whose shape says what it means.
 
     Whole numbers and words are labels. A matrix of reals has a column of scores for each
@@ -162,7 +176,7 @@ class OutputModel(Adapter):
         return self._to_scores(self._output(rows))
 
     def _to_labels(self, output: Array) -> Array:
-        output = _flat(output)
+        output = flat(output)
         if not _is_real(output) or output.ndim == 1:
             return output
         if output.ndim > 2:
@@ -174,7 +188,7 @@ class OutputModel(Adapter):
         return places if self.classes is None else self.classes[places]
 
     def _to_scores(self, output: Array) -> Array:
-        output = _flat(output)
+        output = flat(output)
         if not _is_real(output) or output.ndim == 1:
             raise NoScores(f"{self.name} gives one answer for each row and no scores")
         return output
@@ -195,7 +209,7 @@ def _is_real(output: Any) -> bool:
     return bool(output.dtype.kind == "f")
 
 
-def _flat(output: Array) -> Array:
+def flat(output: Array) -> Array:
     """Drop the second dimension of a column."""
     return output[:, 0] if output.ndim == 2 and output.shape[1] == 1 else output
 

@@ -1,9 +1,11 @@
-"""Import an optional library, or say how to get it; say why a file is not trusted."""
+"""Import an optional library, or say how to get it; say what is wrong with a file."""
 
 from __future__ import annotations
 
 import importlib
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,17 @@ def need(module: str, *, extra: str, what: str) -> Any:
         raise ModelError(
             f"{what} need {top}: pip install 'nomos-ml[{extra}]'"
         ) from None
+
+
+@contextmanager
+def told_as(what: str) -> Iterator[None]:
+    """Raise ModelError for whatever a library, or code in a trusted file, raises."""
+    try:
+        yield
+    except ModelError:
+        raise
+    except (Exception, SystemExit) as error:  # libraries have many types of their own
+        raise ModelError(f"{what}: {reason(error)}") from error
 
 
 def distrust(path: Path, why: str) -> ModelError:

@@ -4,37 +4,21 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
-from nomos.device import Placement, Precision, placed, placement
+from nomos.device import Placement, Precision, during, placed, placement
 from nomos.errors import ModelError
-from nomos.models.extras import reason
-from nomos.models.function import FunctionModel, import_named
-from nomos.models.recognise import Format, recognise
+from nomos.models.adapter import Adapter
+from nomos.models.extras import reason, told_as
+from nomos.models.recognise import recognise
 
 _NAMED = re.compile(r"([A-Za-z_][\w.]*):([A-Za-z_][\w.]*)", re.ASCII)
 _URL = re.compile(r"https?://", re.IGNORECASE)
-# Each loader has its library's import inside, so that one format needs one library.
-_LOADERS = {
-    Format.ONNX: "onnx:load_onnx",
-    Format.SKOPS: "sklearn:load_skops",
-    Format.PICKLE: "pickled:load_pickle",
-    Format.TORCH_EXPORT: "torch:load_exported",
-    Format.TORCHSCRIPT: "torch:load_script",
-    Format.TORCH_PICKLE: "torch:load_saved",
-    Format.KERAS: "keras:load_keras",
-    Format.XGBOOST: "xgboost:load_xgboost",
-    Format.LIGHTGBM: "lightgbm:load_lightgbm",
-    Format.CATBOOST: "catboost:load_catboost",
-    Format.HUGGING_FACE: "huggingface:load_pipeline",
-    Format.MLFLOW: "mlflow:load_mlflow",
-    Format.SB3: "sb3:load_policy",
-}
 _trusted: ContextVar[bool] = ContextVar("trusted", default=False)
 _stand_in: ContextVar[tuple[str, Callable[[], Any]] | None] = ContextVar(
     "stand_in", default=None
@@ -58,24 +42,14 @@ def is_trusting() -> bool:
     return _trusted.get()
 
 
-@contextmanager
-def trusting() -> Iterator[None]:
+def trusting() -> AbstractContextManager[None]:
     """Load models with trust inside: what `--trust` does to the domains it runs."""
-    before = _trusted.set(True)
-    try:
-        yield
-    finally:
-        _trusted.reset(before)
+    return during(_trusted, True)
 
 
-@contextmanager
-def standing_in(source: str, give: Callable[[], Any]) -> Iterator[None]:
+def standing_in(source: str, give: Callable[[], Any]) -> AbstractContextManager[None]:
     """Let `load_model(source)` give another model inside: a domain gets what is tried."""
-    before = _stand_in.set((source, give))
-    try:
-        yield
-    finally:
-        _stand_in.reset(before)
+    return during(_stand_in, (source, give))
 
 
 def load_model(
@@ -106,7 +80,7 @@ def load_model(
         with placed(wanted):
             return load_model(source, trust=trust)
     if not isinstance(source, str | Path):
-        return _object(source, getattr(source, "__name__", type(source).__name__))
+        return load_object(source, getattr(source, "__name__", type(source).__name__))
     text, path = str(source), Path(source)
     if (other := _stand_in.get()) is not None and _is_same(other[0], text):
         return other[1]()
@@ -122,10 +96,10 @@ def load_model(
         from nomos.models.formats.torch import load_weights
 
         build = import_named(*named.groups())
-        with _told(text):
+        with told_as(f"{text} cannot be loaded"):
             return load_weights(Path(file), build, trust=trust)
     if named := _NAMED.fullmatch(text):
-        return _object(import_named(*named.groups()), text)
+        return load_object(import_named(*named.groups()), text)
     return load_file(path, trust=trust)
 
 
@@ -138,8 +112,8 @@ def _is_same(one: str, other: str) -> bool:
 
 def load_file(path: Path, *, trust: bool) -> Any:
     """Load a model's file or folder by its content."""
-    with _told(str(path)):
-        module, _, function = _LOADERS[recognise(path)].partition(":")
+    with told_as(f"{path} cannot be loaded"):
+        module, _, function = recognise(path).value[1].partition(":")
         if placement().is_rounded and module != "torch":
             raise ModelError(
                 f"{path} runs at the precision of its file: --dtype is for torch alone"
@@ -150,17 +124,6 @@ def load_file(path: Path, *, trust: bool) -> Any:
         return load(path, trust=trust)
 
 
-@contextmanager
-def _told(source: str) -> Iterator[None]:
-    """Raise ModelError for whatever a library, or code in a trusted file, raises."""
-    try:
-        yield
-    except ModelError:
-        raise
-    except (Exception, SystemExit) as error:
-        raise ModelError(f"{source} cannot be loaded: {reason(error)}") from error
-
-
 def _exists(path: Path) -> bool:
     try:
         return path.exists()
@@ -168,8 +131,8 @@ def _exists(path: Path) -> bool:
         return False
 
 
-def _object(source: Any, name: str) -> Any:
-    """Wrap a module of torch, a function, or an object with `predict`."""
+def load_object(source: Any, name: str) -> Any:
+    """Return the adapter of a module of torch, a function, or an object with `predict`."""
     torch: Any = sys.modules.get("torch")
     if torch is not None and isinstance(source, torch.nn.Module):
         from nomos.models.formats.torch import TorchModel
@@ -182,3 +145,39 @@ def _object(source: Any, name: str) -> Any:
 
         return EstimatorModel(source, name)
     raise ModelError(f"the model {name} is neither a function nor has it `predict`")
+
+
+class FunctionModel(Adapter):
+    """Any function that takes rows and returns labels; it gets the rows as they are."""
+
+    def __init__(self, function: Callable[[Any], Any], *, name: str = "") -> None:
+        super().__init__(name or getattr(function, "__name__", "the function"))
+        self.function = function
+
+    def _rows(self, rows: Any) -> Any:
+        return rows
+
+    def _labels(self, rows: Any) -> Any:
+        return self.function(rows)
+
+
+def import_named(module: str, name: str) -> Any:
+    """Import what `module:name` names, from the current folder too."""
+    here = str(Path.cwd())
+    if here not in sys.path:  # where the command `nomos` is run, as with `python -m`
+        sys.path.append(here)
+    try:
+        found: Any = import_module(module)
+    except ImportError as error:
+        raise ModelError(f"{module}:{name} cannot be imported: {error}") from error
+    except (Exception, SystemExit) as error:  # the module is the user's
+        raise ModelError(
+            f"{module}:{name} cannot be imported: {reason(error)}"
+        ) from error
+    for part in name.split("."):
+        if not hasattr(found, part):
+            raise ModelError(
+                f"{module}:{name} cannot be imported: {module} has no {name}"
+            )
+        found = getattr(found, part)
+    return found

@@ -7,28 +7,33 @@ ending decides only between formats that leave no mark of their own.
 from __future__ import annotations
 
 import zipfile
+from collections.abc import Iterator
 from enum import Enum
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from nomos.errors import ModelError
 
 
 class Format(Enum):
-    """The formats that can be loaded, by the name that messages use."""
+    """The formats that can be loaded: what messages call them, and who loads them.
 
-    ONNX = "ONNX model"
-    SKOPS = "skops file"
-    PICKLE = "pickle"
-    TORCH_EXPORT = "torch.export file"
-    TORCHSCRIPT = "TorchScript file"
-    TORCH_PICKLE = "file of torch.save"
-    KERAS = "Keras model"
-    XGBOOST = "XGBoost model"
-    LIGHTGBM = "LightGBM model"
-    CATBOOST = "CatBoost model"
-    HUGGING_FACE = "Hugging Face folder"
-    MLFLOW = "MLflow folder"
-    SB3 = "Stable-Baselines3 policy"
+    Each loader has its library's import inside, so that one format needs one library.
+    """
+
+    ONNX = "ONNX model", "onnx:load_onnx"
+    SKOPS = "skops file", "sklearn:load_skops"
+    PICKLE = "pickle", "pickled:load_pickle"
+    TORCH_EXPORT = "torch.export file", "torch:load_exported"
+    TORCHSCRIPT = "TorchScript file", "torch:load_script"
+    TORCH_PICKLE = "file of torch.save", "torch:load_saved"
+    KERAS = "Keras model", "keras:load_keras"
+    XGBOOST = "XGBoost model", "xgboost:load_xgboost"
+    LIGHTGBM = "LightGBM model", "lightgbm:load_lightgbm"
+    CATBOOST = "CatBoost model", "catboost:load_catboost"
+    HUGGING_FACE = "Hugging Face folder", "huggingface:load_pipeline"
+    MLFLOW = "MLflow folder", "mlflow:load_mlflow"
+    SB3 = "Stable-Baselines3 policy", "sb3:load_policy"
 
 
 _TORCH_BEFORE_ZIP = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19."
@@ -115,7 +120,7 @@ def _unknown(path: Path, head: bytes, ending: str) -> str:
     promised = {**_NAMED_ONLY, **_ENDINGS}.get(ending)
     if promised is not None:
         kind = "a text file" if _is_text(head) else "something else"
-        return f"{path} is no {promised.value}: it is {kind}, or damaged"
+        return f"{path} is no {promised.value[0]}: it is {kind}, or damaged"
     return f"{path} is no model that can be loaded; known are: {_KNOWN}"
 
 
@@ -169,6 +174,17 @@ def open_archive(path: Path) -> zipfile.ZipFile:
         archive.close()
         raise ModelError(f"{path} is refused: it {problem}")
     return archive
+
+
+def json_objects(content: Any) -> Iterator[dict[str, Any]]:
+    """Yield all objects of JSON, however deep inside they are."""
+    pending = [content]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, dict):
+            yield part
+        children = part.values() if isinstance(part, dict) else part
+        pending += [child for child in children if isinstance(child, dict | list)]
 
 
 def read_members(path: Path) -> dict[str, bytes]:

@@ -114,6 +114,12 @@ def card_of(
     return make_card(recorded(bug, subject.text))
 
 
+def shown_card(result: Result, bug: Bug) -> Card:
+    """Return the card that a reader sees first: of the smaller case, where there is one."""
+    small = smaller_card(result, bug, draw=True)
+    return small or card_of(result, bug, draw=True)
+
+
 def smaller_card(result: Result, bug: Bug, *, draw: bool = False) -> Card | None:
     """Return the card of the smaller case that was found for a bug; None without one."""
     small = bug.shrunk
@@ -212,17 +218,12 @@ def make_card(case: CardCase) -> Card:
     return Card(
         tuple(shown_tables),
         tuple(others),
-        tuple(_marked(texts, written)),
+        tuple(zip(texts, cells(list(texts.values()), written), strict=True)),
         tuple(_plain(plain, written)),
         tuple(_plain(outputs, written)),
         drawn,
         case.problem,
     )
-
-
-def _marked(texts: Mapping[str, str], written: Written) -> list[tuple[str, Cell]]:
-    shown_cells = cells(list(texts.values()), written) if texts else []
-    return list(zip(texts, shown_cells, strict=True))
 
 
 def _plain(values: Mapping[str, Any], written: Written) -> list[tuple[str, Cell]]:

@@ -23,7 +23,8 @@ _PIPE_WIDTH = 120  # of tables where no terminal says how wide it is
 _NARROW = 80  # columns, in which a bar leaves no room for the rest
 
 
-def _console() -> Console:
+def make_console() -> Console:
+    """Return a console; a pipe has a width of its own."""
     console = Console(highlight=False)
     return (
         console if console.is_terminal else Console(highlight=False, width=_PIPE_WIDTH)
@@ -34,7 +35,7 @@ class RunConsole:
     """Shows campaigns while they run, and what they came to."""
 
     def __init__(self, *, quiet: bool = False, console: Console | None = None) -> None:
-        self.console = console or _console()
+        self.console = console or make_console()
         self.quiet = quiet
         self.live = not quiet and self.console.is_terminal
         wide = self.console.width >= _NARROW

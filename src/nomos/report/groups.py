@@ -13,12 +13,12 @@ SPREAD_OUT = "no rule: spread out"
 
 
 @dataclass(frozen=True, slots=True)
-class RateBar:
-    """A part of a feature's range, and how many of the cases there violate."""
+class BarView:
+    """A bar of a histogram, with what stands beside it."""
 
     label: str
     words: str
-    share: float  # of the largest rate
+    share: float  # of the longest bar
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class GroupView:
     by_answer: str
     bugs: tuple[tuple[str, str], ...]  # what they stand for, and their ids
     feature: str
-    bars: tuple[RateBar, ...]
+    bars: tuple[BarView, ...]
 
     @property
     def lines(self) -> list[str]:
@@ -77,7 +77,7 @@ def _view(group: BugGroup, grouped: int, several_ensures: bool) -> GroupView:
         bugs=tuple((" and ".join(words), id) for id, words in ids.items()),
         feature=group.feature,
         bars=tuple(
-            RateBar(
+            BarView(
                 bar.label,
                 f"{bar.violations:,} of {bar.cases:,}",
                 bar.violations / bar.cases / most if bar.cases and most else 0.0,

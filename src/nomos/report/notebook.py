@@ -10,7 +10,7 @@ from typing import Any
 
 from nomos.errors import NomosError
 from nomos.report.bug import card_text
-from nomos.report.cards import card_of, smaller_card
+from nomos.report.cards import shown_card
 from nomos.report.summary import by_clearness, remark_lines
 from nomos.report.texts import count
 from nomos.report.view import view
@@ -31,8 +31,7 @@ class ShownResult(Result):
         lines = [f"{self.name}: {verdict}; {told.rate}"]
         lines += remark_lines(told, problems_only=True)
         for bug in self.clearest()[:1]:
-            card = smaller_card(self, bug, draw=True) or card_of(self, bug, draw=True)
-            shown = card_text(card).plain
+            shown = card_text(shown_card(self, bug)).plain
             lines += [f"`{bug.failed}` does not hold:", shown.rstrip()]
         return "\n".join(lines)
 
@@ -42,10 +41,7 @@ class ShownResult(Result):
         from nomos.report.html.templating import environment
 
         bugs = _clearest(self)
-        cards = [
-            (bug, smaller_card(self, bug, draw=True) or card_of(self, bug, draw=True))
-            for bug in bugs
-        ]
+        cards = [(bug, shown_card(self, bug)) for bug in bugs]
         left = self.counts.unique_bugs - len(bugs)
         return (
             environment()

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from nomos.report.bug import WIDTH, card_text
-from nomos.report.cards import Card, card_of, smaller_card
+from nomos.report.cards import card_of, shown_card
 from nomos.report.groups import shrunk_words
 from nomos.report.view import PropertyView, view, views
 from nomos.results.bug_list import with_values
@@ -134,7 +134,7 @@ def remark_lines(
         widest = max(len(bar.label) for bar in one.bars)
         for bar in one.bars:
             drawn = "█" * max(1, round(_BAR * bar.share))
-            said.append(f"  {bar.label:>{widest}} {drawn} {bar.count:,}")
+            said.append(f"  {bar.label:>{widest}} {drawn} {bar.words}")
     if one.chance is not None:
         said.append(f"{prefix}beside chance ({one.chance.control}):")
         for what, ours, theirs, p in one.chance.rows:
@@ -156,10 +156,9 @@ def example(
     text.append(f"   `{bug.failed}` does not hold\n")
     if result.subject.description:
         text.append(f"  {result.subject.description}\n", style="italic")
-    small = smaller_card(result, bug, draw=True)
-    card: Card = small or card_of(result, bug, draw=True)
+    card = shown_card(result, bug)
     text.append(card_text(card, colour=colour, width=width))
-    if small is not None and bug.shrunk is not None:
+    if bug.shrunk is not None:
         words = f"made smaller, {shrunk_words(bug.shrunk)}"
         text.append(f"  ({words}; nomos show {bug.id} has it as it was found)\n", "dim")
     return text

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from nomos.report.groups import GroupView, cost_words, group_views
+from nomos.report.groups import BarView, GroupView, cost_words, group_views
 from nomos.report.numbers import Written
 from nomos.report.texts import count, percent
-from nomos.results.gaps import ChanceRow, against_chance, gaps_together, histogram
+from nomos.results.gaps import against_chance, gaps_together, histogram
 from nomos.results.result import Bug, Result, Verdict
 from nomos.results.statistics import describe_rate, spread
 from nomos.results.verdict import confirmation_text, nearest_text, rate_text
@@ -43,15 +43,6 @@ class Remark:
     text: str
     detail: str = ""
     is_problem: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class BarView:
-    """A bar of a histogram."""
-
-    label: str
-    count: int
-    share: float  # of the longest bar
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +152,7 @@ def view(results: Sequence[Result]) -> PropertyView:
     verdict = min((result.verdict for result in results), key=_WORST_FIRST.index)
     k = max(c.k for c in counts) or first.subject.k
     new = sum(c.new_bugs for c in counts)
+    seeds = sorted({result.seed for result in results})
     return PropertyView(
         results=tuple(results),
         verdict=verdict,
@@ -173,7 +165,7 @@ def view(results: Sequence[Result]) -> PropertyView:
         new_bugs=f"{new:,} new" if new < sum(c.unique_bugs for c in counts) else "",
         cases=f"{tests:,}" + (f" and {discarded:,} discarded" if discarded else ""),
         speed=f"{tests / seconds:,.0f}" if seconds and tests else "-",
-        seeds=_seeds(results),
+        seeds=str(seeds[0]) if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}",
         remarks=tuple(remarks(results)),
         ensures=tuple(_ensures(results)),
         bars=tuple(_bars(results)),
@@ -206,11 +198,6 @@ def _over_seeds(bugs: Sequence[int]) -> str:
     if found.deviation is None:
         return f"{bugs[0]:,}"
     return f"{found.mean:,.1f} ± {found.deviation:,.1f}"
-
-
-def _seeds(results: Sequence[Result]) -> str:
-    seeds = sorted({result.seed for result in results})
-    return str(seeds[0]) if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
 
 
 def remarks(results: Sequence[Result]) -> Iterable[Remark]:
@@ -276,24 +263,23 @@ def _bars(results: Sequence[Result]) -> Iterable[BarView]:
         label = written.text(bar.low)
         if bar.low != bar.high:
             label += f" to {written.text(bar.high)}"
-        yield BarView(label, bar.count, bar.count / most)
+        yield BarView(label, f"{bar.count:,}", bar.count / most)
 
 
 def _chance(results: Sequence[Result]) -> ChanceView | None:
     controls = [r.control.name for r in results if r.control is not None]
     if not controls:
         return None
-    rows = tuple(_chance_row(row) for row in against_chance(results))
-    return ChanceView(controls[0], rows)
-
-
-def _chance_row(row: ChanceRow) -> tuple[str, str, str, str]:
-    return (
-        "any gap" if row.gap is None else f"gap of {row.gap} or more",
-        f"{row.violations} of {row.tests}",
-        f"{row.control_violations} of {row.control_tests}",
-        f"{row.chance:.2g}",
+    rows = tuple(
+        (
+            "any gap" if row.gap is None else f"gap of {row.gap} or more",
+            f"{row.violations} of {row.tests}",
+            f"{row.control_violations} of {row.control_tests}",
+            f"{row.chance:.2g}",
+        )
+        for row in against_chance(results)
     )
+    return ChanceView(controls[0], rows)
 
 
 def next_bug_words(result: Result) -> str:

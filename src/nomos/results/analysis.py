@@ -135,33 +135,3 @@ class Shrunk:
     def features_off(self) -> int:
         """How many features of its records are not those of a row of the inputs."""
         return sum(len(record.changes) for record in self.records)
-
-
-def analysis_from_data(data: Mapping[str, Any] | None) -> Analysis | None:
-    """Return what was said of bugs from plain data."""
-    if data is None:
-        return None
-    return Analysis(**{**data, "groups": tuple(map(_group, data["groups"]))})
-
-
-def shrunk_from_data(data: Mapping[str, Any] | None) -> Shrunk | None:
-    """Return a bug made smaller from plain data."""
-    if data is None:
-        return None
-    records = tuple(ShrunkRecord(**record) for record in data["records"])
-    return Shrunk(**{**data, "records": records, "draws": tuple(data["draws"])})
-
-
-def _group(data: Mapping[str, Any]) -> BugGroup:
-    rules = {name: _rule(data[name]) for name in ("region", "by_answer")}
-    return BugGroup(
-        **{**data, **rules, "bars": tuple(RegionBar(**bar) for bar in data["bars"])}
-    )
-
-
-def _rule(data: Mapping[str, Any] | None) -> Rule | None:
-    if data is None:
-        return None
-    conditions = tuple(RuleCondition(**each) for each in data["conditions"])
-    precision = Interval(**data["precision"])
-    return Rule(**{**data, "conditions": conditions, "precision": precision})

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from nomos.domain.records import get_feature
 from nomos.domain.schema import Schema
 from nomos.results.result import Bug
 
@@ -23,13 +22,15 @@ def describe(value: Any, schema: Schema | None = None) -> Any:
     """Return a value as data made of dicts, lists, strings, numbers and None."""
     if type(value) in _PLAIN:  # most are, and bugs have many of them
         return value
+    if type(value) is float and math.isfinite(value):
+        return value
     if isinstance(value, np.ndarray):
         return _array(value, schema)
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
-    if value is None or isinstance(value, bool | int | str):
+    if isinstance(value, int | str):
         return value
     if isinstance(value, Mapping):
         return {str(key): describe(inner) for key, inner in value.items()}
@@ -72,10 +73,8 @@ def distances(bug: Bug) -> list[str]:
 
 def _array(value: np.ndarray[Any, Any], schema: Schema | None) -> Any:
     if schema is not None and value.shape == (schema.width,):
-        return {
-            feature.name: describe(get_feature(value, feature.name, schema))
-            for feature in schema.features
-        }
+        places = map(schema.place, range(len(schema.features)))
+        return {f.name: describe(f.read(value[columns])) for f, columns in places}
     if value.size <= _LARGEST_ARRAY:
         return describe(value.tolist())
     digest = sha256(np.ascontiguousarray(value).tobytes()).hexdigest()

@@ -10,12 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from nomos.results.analysis import (
-    Analysis,
-    Shrunk,
-    analysis_from_data,
-    shrunk_from_data,
-)
+from nomos.results.analysis import Analysis, Shrunk
+from nomos.results.reading import read
 from nomos.results.statistics import Estimate, Interval
 
 if TYPE_CHECKING:
@@ -120,9 +116,19 @@ class Bug:
     nearest: tuple[Nearest, ...] = ()
 
     @property
+    def mask(self) -> int:
+        """A bit for each `ensures` that does not hold."""
+        return sum(1 << number for number in self.failures)
+
+    @property
     def is_of_a_proof(self) -> bool:
         """Whether a proof found it: it is no case of a campaign."""
         return self.case < 0
+
+
+def failures_of(mask: int) -> tuple[int, ...]:
+    """Return the numbers of the `ensures` that a mask has a bit for."""
+    return tuple(n for n in range(mask.bit_length()) if mask >> n & 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,6 +294,10 @@ def count_words(counts: Counts) -> str:
     return " ".join(f"{name}={count}" for name, count in shown.items())
 
 
+# What data hold under other names, and what earlier versions did not write.
+_NOT_IN_ALL = {"subject", "counts", "live", "rounded", "analysis", "proof"}
+
+
 def to_data(result: Result) -> dict[str, Any]:
     """Return a result as plain data, in the form that `--json` writes and a store keeps."""
     plain = replace(result, live=None, control=None, bugs=tuple(result.bugs))
@@ -304,87 +314,11 @@ def to_data(result: Result) -> dict[str, Any]:
 
 def from_data(data: Mapping[str, Any]) -> Result:
     """Return the result that `to_data` wrote; raises KeyError or TypeError if it is none."""
-    given = {"rounded": 0, **data}  # earlier versions did not count these
-    counts = Counts(**{name: given[name] for name in Counts.__dataclass_fields__})
-    given = {name: data[name] for name in Subject.__dataclass_fields__ if name in data}
-    given["k"] = data["text_k"]
-    texts = tuple(Ensures(**item) for item in data["properties"])
-    given |= {"ensures": texts, "outputs": _tuple(data["outputs"])}
-    subject = Subject(**given)
-    interval, chance = data["rate"], data["next_bug"]
-    return Result(
-        subject=subject,
-        seed=data["seed"],
-        budget=data["budget"],
-        search=data["search"],
-        engine=data["engine"],
-        counts=counts,
-        verdict=data["verdict"],
-        reason=data["reason"],
-        problem=data["problem"],
-        scope=data["scope"],
-        is_complete=data["is_complete"],
-        space=data["space"],
-        rate=_interval(interval),
-        next_bug=None
-        if chance is None
-        else Estimate(chance["value"], Interval(**chance["interval"])),
-        ensures=tuple(
-            EnsuresCounts(**{**item, "rate": _interval(item["rate"])})
-            for item in data["ensures"]
-        ),
-        gaps=None if data["gaps"] is None else dict(data["gaps"]),
-        bugs=tuple(bug_from_data(bug) for bug in data["bugs"]),
-        analysis=analysis_from_data(data.get("analysis")),
-        crashes=tuple(_crash(crash) for crash in data["crashes"]),
-        recorded=_recorded(data["recorded"]),
-        fingerprint=data["fingerprint"],
-        control=None if data["control"] is None else from_data(data["control"]),
-        proof=proof_from_data(data["proof"]) if data.get("proof") else None,
-    )
-
-
-def bug_from_data(data: Mapping[str, Any]) -> Bug:
-    """Return a bug from plain data."""
-    tuples = {name: _tuple(data[name]) for name in ("choices", "failures")}
-    read = {
-        "records": tuple(map(_tuple, data.get("records", ()))),
-        "nearest": tuple(map(nearest_from_data, data.get("nearest", ()))),
-        "shrunk": shrunk_from_data(data.get("shrunk")),
-    }
-    return Bug(**{**data, **tuples, **read})
-
-
-def nearest_from_data(data: Mapping[str, Any]) -> Nearest:
-    """Return from plain data how far a record is from the data."""
-    return Nearest(data["row"], _tuple(data["changed"]))
-
-
-def proof_from_data(data: Mapping[str, Any]) -> Proof:
-    """Return a proof from plain data."""
-    violating, witness = data["violating"], data["witness"]
-    near = {name: nearest_from_data(one) for name, one in data["nearest"].items()}
-    read = {
-        "violating": None if violating is None else (violating[0], violating[1]),
-        "witness": None if witness is None else bug_from_data(witness),
-        "nearest": near,
-        "assumptions": _tuple(data["assumptions"]),
-        "rows": tuple(Certificate(**row) for row in data["rows"]),
-    }
-    return Proof(**{**data, **read})
-
-
-def _recorded(data: Mapping[str, Any]) -> Recorded:
-    return Recorded(**{**data, "fixed": _tuple(data["fixed"])})
-
-
-def _crash(data: Mapping[str, Any]) -> Crash:
-    return Crash(**{**data, "choices": _tuple(data["choices"])})
-
-
-def _tuple(values: Any) -> tuple[Any, ...]:
-    return tuple(values)
-
-
-def _interval(data: Any) -> Interval | None:
-    return None if data is None else Interval(**data)
+    names = {*Counts.__slots__, *Result.__slots__} - _NOT_IN_ALL
+    if missing := names - data.keys():
+        raise KeyError(*missing)
+    subject = {**data, "k": data["text_k"], "ensures": data["properties"]}
+    whole = {**data, "subject": subject, "counts": data, "control": None}
+    result: Result = read(Result, whole)
+    control = data["control"]
+    return replace(result, control=None if control is None else from_data(control))

@@ -8,7 +8,7 @@ do not, and the numbers then describe the sample only.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
+from statistics import NormalDist, fmean, stdev
 
 # Nodes and weights for integrals over (0, inf) of what decays like exp(-v), by the
 # trapezoid rule after v = exp(w - exp(-w)). This step and range leave an error of
@@ -94,12 +94,8 @@ def spread(values: Sequence[float]) -> Spread:
     """Summarise what several seeds gave."""
     if not values:
         raise ValueError("no values")
-    mean = math.fsum(values) / len(values)
-    deviation = None
-    if len(values) > 1:
-        squares = math.fsum((value - mean) ** 2 for value in values)
-        deviation = math.sqrt(squares / (len(values) - 1))
-    return Spread(mean, deviation, min(values), max(values))
+    deviation = stdev(values) if len(values) > 1 else None
+    return Spread(fmean(values), deviation, min(values), max(values))
 
 
 def describe_rate(successes: int, trials: int, *, confidence: float = 0.95) -> str:

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import product
+from itertools import count, product
 from pathlib import Path
 from typing import Any
 
@@ -57,23 +57,14 @@ class Run:
 
 
 @dataclass(slots=True)
-class _Entry:
-    """A range under way, and what became of it."""
-
-    asked: Range
-    ticket: int | None = None
-    answer: Answer | None = None
-
-
-@dataclass(slots=True)
 class _Active:
-    """A campaign under way."""
+    """A campaign under way; `ranges` are those handed out, with their tickets."""
 
     number: int
     job: Job
     campaign: Campaign
     recording: Recording | None
-    entries: list[_Entry] = field(default_factory=list)
+    ranges: list[tuple[Range, int]] = field(default_factory=list)
 
 
 class Driver:
@@ -103,6 +94,7 @@ class Driver:
         self._crew: Crew = crew or InlineCrew(self._inline)
         self._makes_crew = crew is None and not options.workers.is_inline
         self._answers: dict[int, Answer] = {}
+        self._deaths = count(1)
         self._signals = signals or Signals()
         self._retried: set[tuple[str, str, str]] = set()
 
@@ -133,8 +125,7 @@ class Driver:
                 if not active:
                     break
                 if not self._can_merge(active):
-                    with self._signals.raised():
-                        self._collect(self._crew.wait())
+                    self._wait()
                 self._merge_all(active, finished)
             except TimeUp:
                 self._crew.drop()
@@ -155,7 +146,7 @@ class Driver:
     ) -> None:
         """Hand out ranges until the workers have enough to do."""
         most = self._crew.size * _AHEAD if self._crew.size > 1 else 1
-        while sum(len(one.entries) for one in active) < most:
+        while sum(len(one.ranges) for one in active) < most:
             if any(self._plan(one) for one in active):
                 continue
             if not todo or (active and self._crew.size == 1):
@@ -179,13 +170,13 @@ class Driver:
         asked = one.campaign.next_range()
         if asked is None:
             return False
-        one.entries.append(self._submit(one, asked))
+        one.ranges.append(self._submit(one, asked))
         return True
 
-    def _submit(self, one: _Active, asked: Range) -> _Entry:
+    def _submit(self, one: _Active, asked: Range) -> tuple[Range, int]:
         campaign = one.number, one.campaign.seed
         task = Task("judge", (self._sent(one.job), campaign, asked))
-        return _Entry(asked, self._crew.submit(task))
+        return asked, self._crew.submit(task)
 
     # Beginning a campaign.
 
@@ -216,7 +207,7 @@ class Driver:
                 campaign.subject,
                 seed,
                 self.options.budget.cases,
-                campaign.search,
+                campaign.plan.search,
                 about.engine,
                 space,
                 planned.about_space,
@@ -245,20 +236,20 @@ class Driver:
 
     def _wait_for(self, ticket: int) -> Answer:
         while ticket not in self._answers:
-            with self._signals.raised():
-                answers = self._crew.wait()
-            self._answers |= {answer.ticket: answer for answer in answers}
+            self._wait()
         return self._answers.pop(ticket)
+
+    def _wait(self) -> None:
+        with self._signals.raised():
+            answers = self._crew.wait()
+        self._answers |= {answer.ticket: answer for answer in answers}
 
     # Merging.
 
     def _can_merge(self, active: Sequence[_Active]) -> bool:
         """Tell whether what comes next is there: it came while another was confirmed."""
-        first = [entry for one in active for entry in one.entries[:1]]
-        return any(entry.ticket in self._answers for entry in first)
-
-    def _collect(self, answers: Sequence[Answer]) -> None:
-        self._answers |= {answer.ticket: answer for answer in answers}
+        first = [ticket for one in active for _, ticket in one.ranges[:1]]
+        return any(ticket in self._answers for ticket in first)
 
     def _merge_all(self, active: list[_Active], finished: dict[int, Result]) -> None:
         for one in list(active):
@@ -271,16 +262,14 @@ class Driver:
     def _merge(self, one: _Active) -> None:
         """Take in what has come of a campaign, in the order of its cases."""
         campaign = one.campaign
-        while one.entries and not campaign.stop:
-            entry = one.entries[0]
-            if entry.ticket is not None and entry.ticket in self._answers:
-                entry.answer = self._answers.pop(entry.ticket)
-            if entry.answer is None:
+        while one.ranges and not campaign.stop:
+            asked, ticket = one.ranges[0]
+            if ticket not in self._answers:
                 return
-            one.entries.pop(0)
-            answer = entry.answer
+            one.ranges.pop(0)
+            answer = self._answers.pop(ticket)
             if answer.died is not None:
-                one.entries[:0] = self._split(one, entry.asked, answer.died)
+                one.ranges[:0] = self._split(one, asked, answer.died)
             elif isinstance(answer.error, NomosError):
                 campaign.stop, campaign.problem = "the model failed", str(answer.error)
             elif answer.error is not None:
@@ -289,25 +278,31 @@ class Driver:
                 parts: list[Judged] = answer.value
                 with campaign.whole_step():
                     confirm = partial(self._confirm, one.job)
-                    events = campaign.take(entry.asked, parts, confirm)
+                    events = campaign.take(asked, parts, confirm)
                 for event in events:
                     self._tell(event)
                 if one.recording is not None:
                     one.recording.progress()
 
-    def _split(self, one: _Active, asked: Range, died: Died) -> list[_Entry]:
+    def _split(self, one: _Active, asked: Range, died: Died) -> list[tuple[Range, int]]:
         """Return what replaces a range whose worker died: smaller ranges, or a crash."""
         if died.row is not None:
             before, behind = asked.around(died.row)
             case = replace(before, start=before.stop or 0, stop=behind.start)
-            crash = _Entry(case, answer=Answer(0, [died.judged()]))
-            return [self._submit(one, before), crash, self._submit(one, behind)]
+            first, last = self._submit(one, before), self._submit(one, behind)
+            return [first, self._crashed(case, died), last]
         if self._crew.can_tell_row and not asked.one_by_one:
             return [self._submit(one, replace(asked, one_by_one=True))]
         halves = asked.halves()
         if halves is None:
-            return [_Entry(asked, answer=Answer(0, [died.judged()]))]
+            return [self._crashed(asked, died)]
         return [self._submit(one, half) for half in halves]
+
+    def _crashed(self, case: Range, died: Died) -> tuple[Range, int]:
+        """Return a case that is judged: its worker died of it."""
+        ticket = -next(self._deaths)  # no worker's
+        self._answers[ticket] = Answer(ticket, [died.judged()])
+        return case, ticket
 
     def _confirm(self, job: Job, cases: Sequence[KnownCase]) -> list[RunAlone]:
         """Run cases alone; one that kills its worker has crashed."""
@@ -335,11 +330,9 @@ class Driver:
         ]
         active[:] = [one for one in active if one not in late]
         for one in active:
-            one.entries = [
-                e
-                if e.answer or e.ticket in self._answers
-                else self._submit(one, e.asked)
-                for e in one.entries
+            one.ranges = [
+                (asked, ticket) if ticket in self._answers else self._submit(one, asked)
+                for asked, ticket in one.ranges
             ]
         self._give_up(late, finished, LATE)
         self._watch_time(active)
@@ -355,8 +348,8 @@ class Driver:
         active.clear()
 
     def _finish(self, one: _Active) -> Result:
-        for entry in one.entries:  # judged for nothing: the campaign ended before them
-            self._answers.pop(entry.ticket or 0, None)
+        for _, ticket in one.ranges:  # judged for nothing: the campaign ended before
+            self._answers.pop(ticket, None)
         result = self._explained(one, one.campaign.result())
         if one.recording is not None:
             one.recording.finish(result)
@@ -375,7 +368,8 @@ class Driver:
                 Stop,
                 Exception,
             ) as error:  # whatever it is, the result is worth more
-                self.warn(f"{result.name}: its bugs are not grouped: {error}")
+                why = str(error) or "the time is over"
+                self.warn(f"{result.name}: its bugs are not grouped: {why}")
         return result
 
     def _sent(self, job: Job) -> Job:

@@ -52,15 +52,13 @@ class Prepared:
         return self.engine.replay(bug.choices, bug.records).values or None
 
 
+@dataclass(slots=True)
 class Preparing:
     """Builds domains, each once for its settings, and engines for specs."""
 
-    def __init__(self, root: Path, way: Way | None = None) -> None:
-        self.root = root
-        self.way = way
-        self._domains: dict[
-            tuple[type[Domain], tuple[tuple[str, str], ...]], Domain
-        ] = {}
+    root: Path
+    way: Way | None = None
+    _domains: dict[Any, Domain] = field(default_factory=dict)
 
     def prepare(self, loaded: LoadedSpec, settings: Mapping[str, str]) -> Prepared:
         """Build the domain and compile the spec; `settings` may name the model."""

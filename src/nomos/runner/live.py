@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
+from nomos.diagnostics import Span
 from nomos.domain.domain import Domain
+from nomos.engine.engine import Engine
+from nomos.engine.program import Program
+from nomos.lang import core
 from nomos.results.result import Bug
 from nomos.runner.executors.worker import Worker
 from nomos.runner.jobs import Job, Prepared
-from nomos.runner.outputs import OutputsOf
 from nomos.shrinking.shrink import replay_shrunk
 
 
@@ -19,7 +24,6 @@ class Reopened:
     def __init__(self, worker: Worker, job: Job) -> None:
         self._worker = worker
         self._job = job
-        self._outputs: OutputsOf | None = None
 
     @property
     def prepared(self) -> Prepared:
@@ -43,6 +47,15 @@ class Reopened:
 
     def outputs(self, bug: Bug) -> Mapping[str, Any]:
         """Return what the model says in a bug's case, whether it is violated or not."""
-        if self._outputs is None:
-            self._outputs = OutputsOf(self.prepared)
-        return self._outputs.outputs(bug.choices, bug.records)
+        values = self._telling.replay(bug.choices, bug.records).values
+        outputs = self.prepared.subject.outputs
+        return {name: values[name] for name in outputs if name in values}
+
+    @cached_property
+    def _telling(self) -> Engine:
+        # The values of a case are told where it is violated, so here every one is.
+        never = core.Condition(core.Constant(False, span=Span(0, 0)), "false", line=0)
+        program = self.prepared.engine.program
+        spec = replace(program.spec, ensures=(never,))
+        again = Program(spec, program.domain, program.functions, program.modules)
+        return Engine(again, "rows")

@@ -9,7 +9,8 @@ from nomos.device import Placement
 from nomos.engine.engine import Way
 from nomos.errors import NomosError
 
-Search = Literal["auto", "random", "exhaustive", "guided"]
+Search = Literal["auto", "random", "exhaustive", "guided", "collecting"]
+_MAKING = ("guided", "collecting")  # searches whose inputs are made
 Inputs = Literal["data", "mutated"]
 DEFAULT_CASES = 5000
 EVERY_CASE_UP_TO = 100_000  # that `auto` tries, where no budget was given
@@ -98,13 +99,13 @@ class Options:
                 "`search` exhaustive tries the cases of the data: mutated inputs have"
                 " no end, so use random or guided"
             )
-        if self.search == "guided" and self.inputs == "data":
+        if self.search in _MAKING and self.inputs == "data":
             raise NomosError(
-                "`search` guided makes its own inputs from the data: use random or"
+                f"`search` {self.search} makes its own inputs from the data: use random or"
                 " exhaustive for the data alone"
             )
 
     @property
     def makes_inputs(self) -> bool:
         """Whether inputs are made from the data, not drawn from them."""
-        return self.search == "guided" or self.inputs == "mutated"
+        return self.search in _MAKING or self.inputs == "mutated"

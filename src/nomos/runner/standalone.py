@@ -18,7 +18,7 @@ from nomos.diagnostics.source import Source
 from nomos.domain.find import build, load_imports
 from nomos.engine.alone import Case
 from nomos.engine.engine import Engine
-from nomos.engine.program import Program
+from nomos.engine.program import Program, blank_spec
 from nomos.errors import DomainError, NomosError
 from nomos.lang import core
 from nomos.models import trusting
@@ -131,19 +131,12 @@ def _stub(
 ) -> core.Spec:
     """Return what the runtime asks of a spec; the rest is in the compiled program."""
     unknown = core.Constant(None, span=Span(0, 0))
-    return core.Spec(
+    return blank_spec(
         name=property,
-        description="",
         source=Source(file, ""),
-        imports=(),
         inputs=inputs,
-        variables=(),
-        requires=(),
         outputs=tuple(name for name in values if name not in inputs),
-        code=core.Code((), None, frozenset()),
-        later_variables=(),
         ensures=tuple(core.Condition(unknown, text, line=0) for text in ensures),
-        k=None,
     )
 
 

@@ -11,7 +11,6 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import FrameType
 from typing import Any, NoReturn, Self
 
 from nomos.errors import Stop
@@ -39,8 +38,8 @@ class Signals:
             self._depth += 1  # whoever came first catches them already
             return self
         if threading.current_thread() is threading.main_thread():
-            self._catch(signal.SIGINT, self._interrupt)
-            self._catch(signal.SIGTERM, self._terminate)
+            self._catch(signal.SIGINT, lambda *_: self._note(INTERRUPTED))
+            self._catch(signal.SIGTERM, lambda *_: self._note(TERMINATED))
             if hasattr(signal, "SIGALRM"):
                 self._catch(signal.SIGALRM, self._ring)
         return self
@@ -59,18 +58,12 @@ class Signals:
         before = signal.signal(number, handler)
         self._before[number] = signal.SIG_DFL if before is None else before
 
-    def _interrupt(self, number: int, frame: FrameType | None) -> None:
-        self._note(INTERRUPTED)
-
-    def _terminate(self, number: int, frame: FrameType | None) -> None:
-        self._note(TERMINATED)
-
     def _note(self, what: str) -> None:
         self.received = self.received or what
         if self._can_raise:
             raise Stop(what)
 
-    def _ring(self, number: int, frame: FrameType | None) -> None:
+    def _ring(self, *_: object) -> None:
         self._time_is_up = True
         if self._can_raise:
             raise TimeUp
@@ -78,7 +71,7 @@ class Signals:
     def set_alarm(self, seconds: float | None) -> None:
         """End what runs after so many seconds; None: let it run."""
         self._time_is_up = False
-        if signal.SIGALRM in self._before if hasattr(signal, "SIGALRM") else False:
+        if getattr(signal, "SIGALRM", None) in self._before:
             signal.setitimer(signal.ITIMER_REAL, seconds or 0)
 
     @contextmanager

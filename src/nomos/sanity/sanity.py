@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,8 +20,8 @@ from nomos.engine.vectorized.chunk import padded
 from nomos.errors import NomosError
 from nomos.groups.features import raw_features
 from nomos.results.result import Result
-from nomos.runner.driver import Driver
-from nomos.runner.jobs import Job, Prepared
+from nomos.runner.driver import run_prepared
+from nomos.runner.jobs import Prepared
 from nomos.runner.options import Options
 from nomos.sanity.faults import MOST_LABELS, Answered, Fault, faults_of
 
@@ -78,9 +77,7 @@ class SanityCheck:
 
 def check_sanity(prepared: Prepared, seed: int, options: Options) -> SanityCheck:
     """Run a spec with the model as it is, and with each fault planted in its answers."""
-    options = replace(
-        options, groups=False, shrink=False, confirm=1, resume=False, accept=False
-    )
+    options = replace(options, confirm=1, resume=False, accept=False)
     called = _called(prepared.engine.program)
     if not called:
         name = prepared.subject.property
@@ -100,11 +97,7 @@ def check_sanity(prepared: Prepared, seed: int, options: Options) -> SanityCheck
 
 
 def _run(prepared: Prepared, seed: int, options: Options) -> Result:
-    job = Job(Path(prepared.subject.spec), prepared=prepared)
-    run = Driver(Path(), options).run([job], [seed])
-    if run.stopped or not run.results:
-        raise KeyboardInterrupt
-    result = run.results[0]
+    result = run_prepared(prepared, seed, options)
     if result.verdict == "failed":
         raise NomosError(f"{result.name}: {result.problem}")
     return result

@@ -82,17 +82,10 @@ class Genetic:
         """Return what was learned, as data that JSON can hold."""
         if self.kept is None:
             return None
-        kept = self.kept
-        columns = kept.values, kept.words, kept.origins, self.near
-        return [column.tolist() for column in columns]
+        return [self.kept.state(), self.near.tolist()]
 
     def restore(self, state: Any) -> None:
         """Go on from what a strategy of the same kind had learned."""
         if state is not None:
-            values, words, origins, near = state
-            self.kept = Proposal(
-                np.array(values, dtype=np.float64).reshape(-1, self.material.features),
-                np.array(words, dtype=np.uint64).reshape(len(values), -1),
-                np.array(origins, dtype=np.int64).reshape(len(values), -1),
-            )
-            self.near = np.array(near, dtype=np.float64)
+            kept, near = state
+            self.kept, self.near = Proposal.of(kept), np.array(near, dtype=np.float64)

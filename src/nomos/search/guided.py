@@ -7,9 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from nomos.search.collecting import Collecting
 from nomos.search.genetic import Genetic
 from nomos.search.mutation import Mutated, Uniform, real_rows, words
-from nomos.search.strategy import Material, Proposal, Strategy, Told, joined
+from nomos.search.strategy import (
+    Learns,
+    Material,
+    Proposal,
+    Strategy,
+    Told,
+    joined,
+)
 
 Array = np.ndarray[Any, Any]
 _SIZE = 100  # cases of a generation
@@ -51,7 +59,7 @@ class Guided:
 
     material: Material
     size: int = _SIZE
-    learns: bool = True
+    learns: Learns = "margins"
     parts: list[Mutated | Genetic] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -90,6 +98,8 @@ def strategy(name: str, material: Material) -> Strategy:
     """Return a strategy by its name; without anything to be guided by, it mutates."""
     if name == "uniform":
         return Uniform(material)
+    if name == "collecting":
+        return Collecting(material)
     if name == "mutated" or (material.unguided and material.cuts is None):
         return Mutated(material)
     return Guided(material)

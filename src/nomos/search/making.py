@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,9 @@ import numpy as np
 from nomos.engine.cases import MadeCases, MadeInputs, Records
 from nomos.engine.program import Program
 from nomos.errors import OF_THE_CASE, NomosError
+from nomos.results.real_rows import RealRows
 from nomos.results.result import Nearest
+from nomos.search.margins import Margins
 from nomos.search.material import encoding_of, margins_of, material_of
 from nomos.search.strategy import Material, Proposal
 
@@ -22,17 +25,27 @@ class Making:
     def __init__(self, program: Program) -> None:
         self._program = program
         self._encoding = encoding_of(program)
-        self._margins, self._unguided = margins_of(program)
-        for attribute in program.domain.verifies.values():
+        self._real = RealRows(self._program.source, self._encoding.schema)
+
+    @cached_property
+    def _margins(self) -> tuple[Margins | None, str]:
+        """What tells how near cases come; or why nothing does."""
+        for attribute in self._program.domain.verifies.values():
             keep = getattr(
-                getattr(program.domain, attribute, None), "keep_scores", None
+                getattr(self._program.domain, attribute, None), "keep_scores", None
             )
             if keep is not None:
                 keep()
+        return margins_of(self._program)
 
-    def material(self) -> Material:
-        """Return what a search has to know."""
-        return material_of(self._program, self._encoding, self._unguided)
+    def keep_scores(self) -> None:
+        """Let models keep the scores that come with answers: `signals` asks for them."""
+        _ = self._margins
+
+    def material(self, is_guided: bool = True) -> Material:
+        """Return what a search has to know; most of it where it is guided."""
+        unguided = self._margins[1] if is_guided else "nobody asked"
+        return material_of(self._program, self._encoding, unguided, is_guided)
 
     def inputs(self, cases: Proposal) -> MadeInputs:
         """Return the records of the cases that a search proposes."""
@@ -43,14 +56,15 @@ class Making:
 
     def signals(self, cases: MadeCases) -> Array | None:
         """Return how near cases come to a violation; None where the model fails."""
-        if self._margins is None:
+        margins, _ = self._margins
+        if margins is None:
             return None
         try:
-            return self._margins.of(cases)
+            return margins.of(cases)
         except (NomosError, *OF_THE_CASE):
             return None  # the verdicts say what is wrong
 
     def nearest(self, records: Records) -> tuple[Nearest, ...]:
         """Return how far records are from the data."""
         rows = np.array(records, dtype=self._encoding.dtype)
-        return tuple(Nearest(*self._encoding.nearest(row)) for row in rows)
+        return tuple(self._real.nearest(row) for row in rows)

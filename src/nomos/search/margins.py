@@ -54,7 +54,7 @@ class Margins:
     def of(self, cases: MadeCases) -> Array:
         """Return margin and trend of each case; NaN where it was discarded."""
         program = self._program.with_inputs(cases.made.rows)
-        chunk = Chunk(program, cases.draws(), cases.count)
+        chunk = Chunk(program, cases)
         columns = Columns(chunk, Answers(0))
         signals = np.full((2, cases.count), np.nan)
         with np.errstate(all="ignore"):
@@ -173,22 +173,22 @@ class _Judge:
                 ]
                 if all(s.dtype.kind in "biuf" and s.ndim < 2 for s in sides):
                     left, right = (side.astype(np.float64) for side in sides)
-                    apart = _apart(expr.operator, left, right)
-                    return np.broadcast_to(apart, self.count)
+                    held = apart(expr.operator, left, right)
+                    return np.broadcast_to(held, self.count)
             case _:
                 pass
         return np.where(self.evaluator.truth(expr, None, scope), 1.0, -1.0)
 
 
-def _apart(operator: str, left: Array, right: Array) -> Array:
-    """Return by how much a comparison of numbers holds."""
-    more: Array = right - left
+def apart(operator: str, left: Any, right: Any) -> Any:
+    """Return by how much a comparison of numbers, in arrays or tensors, holds."""
+    more = right - left
     match operator:
         case "<=" | "<":
             return more
         case ">=" | ">":
             return -more
         case "==":
-            return -np.abs(more)
+            return -abs(more)
         case _:
-            return np.abs(more)
+            return abs(more)

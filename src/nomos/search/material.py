@@ -9,10 +9,10 @@ from nomos.domain.encoding import Array, Encoding
 from nomos.domain.schema import Category, OneHot, Real
 from nomos.engine.program import Program
 from nomos.errors import NomosError
-from nomos.lang import core
 from nomos.search.margins import Margins
 from nomos.search.scoring import Unscored
 from nomos.search.strategy import Material
+from nomos.shrinking.trying import uses_labels
 from nomos.verify.question.space import whole
 from nomos.verify.question.symbolic import NotProvable
 from nomos.verify.structure.read import read_structure
@@ -27,20 +27,12 @@ def encoding_of(program: Program) -> Encoding:
             f"inputs can be made from those of {name} only if it has a schema: it says"
             " which values are allowed"
         )
-    if _asks_for_labels(program.spec):
+    if uses_labels(program.spec):
         raise NomosError(
             f"{program.spec.name} asks for the label of an input, and an input that is"
             " made has none"
         )
     return Encoding(program.schema, program.source)
-
-
-def _asks_for_labels(spec: core.Spec) -> bool:
-    lets = (*spec.variables, *spec.later_variables, *(spec.code.straight or ()))
-    tests = (*spec.requires, *spec.ensures)
-    expressions = [let.value for let in lets] + [one.test for one in tests]
-    nodes = (node for expr in expressions for node in core.walk(expr))
-    return any(isinstance(node, core.Label) for node in nodes)
 
 
 def margins_of(program: Program) -> tuple[Margins | None, str]:
@@ -51,10 +43,12 @@ def margins_of(program: Program) -> tuple[Margins | None, str]:
         return None, str(error)
 
 
-def material_of(program: Program, encoding: Encoding, unguided: str) -> Material:
+def material_of(
+    program: Program, encoding: Encoding, unguided: str, with_cuts: bool
+) -> Material:
     """Return what a search has to know."""
     inputs = len(program.spec.inputs)
-    cuts = _cuts(program.domain, encoding)
+    cuts = _cuts(program.domain, encoding) if with_cuts else None
     return Material(
         low=np.tile(encoding.low, inputs),
         high=np.tile(encoding.high, inputs),

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nomos.search.strategy import WORDS, Material, Proposal, Told
+from nomos.search.strategy import WORDS, Learns, Material, Proposal, Told
 
 Array = np.ndarray[Any, Any]
 _TIMES = (1, 1, 1, 2, 2, 3)  # how many features are changed, each as likely
@@ -77,7 +77,7 @@ class Mutated:
 
     material: Material
     size: int = 1024
-    learns: bool = False
+    learns: Learns = "nothing"
 
     def propose(self, rng: np.random.Generator) -> Proposal:
         """Return the next generation."""

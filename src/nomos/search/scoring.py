@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from nomos.domain.domain import Domain
 from nomos.domain.functions import BoundBatched
 from nomos.domain.records import items
 from nomos.engine.program import Program
 from nomos.errors import ModelError, NomosError
+from nomos.groups.answers import asker_of, shares_of
 
 Array = np.ndarray[Any, Any]
 _PROBED = 4  # rows on which a model is tried
@@ -55,7 +55,7 @@ def scorer(program: Program, function: str) -> Scorer:
     if bound is None:
         raise Unscored(f"`{function}` is not batched")
     probe = np.array(program.source[:_PROBED])
-    ask, classes = _asker(domain, function)
+    ask, classes = asker_of(domain, function)
     if ask is None:
         return _numbers(bound, probe)
     try:
@@ -72,27 +72,12 @@ def scorer(program: Program, function: str) -> Scorer:
         if given.ndim != 2 or given.shape[1] < 2:
             raise Unscored(f"the scores of `{function}` have shape {given.shape}")
         known = np.arange(given.shape[1]) if labels is None else labels
-        shares = _shares(given)
+        shares = shares_of(given)
         sure = np.log(shares + _SMALLEST) if shares is given else given
         return Scores(known, sure, shares)
 
     scores(probe)
     return scores
-
-
-def _asker(
-    domain: Domain, function: str
-) -> tuple[Callable[[Array], Any] | None, Callable[[], Array | None] | None]:
-    """Return what gives scores, and what tells their classes."""
-    own = getattr(domain, "scores", None)
-    if isinstance(own, BoundBatched):
-        return own.many, None
-    if callable(own):
-        return own, None
-    model = getattr(domain, domain.verifies.get(function, ""), None)
-    if model is None or not callable(getattr(model, "scores", None)):
-        return None, None
-    return model.scores, lambda: getattr(model, "classes", None)
 
 
 def _numbers(bound: BoundBatched, probe: Array) -> Scorer:
@@ -108,13 +93,3 @@ def _numbers(bound: BoundBatched, probe: Array) -> Scorer:
 
     numbers(probe)
     return numbers
-
-
-def _shares(scores: Array) -> Array:
-    """Return scores as probabilities; those that are such already as they are."""
-    sums = scores.sum(axis=1)
-    if scores.min() >= 0 and scores.max() <= 1 and np.allclose(sums, 1, atol=1e-3):
-        return scores
-    grown = np.exp(scores - scores.max(axis=1, keepdims=True))
-    shares: Array = grown / grown.sum(axis=1, keepdims=True)
-    return shares

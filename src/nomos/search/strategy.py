@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
 Array = np.ndarray[Any, Any]
+Learns = Literal["nothing", "verdicts", "margins"]  # of a generation
 WORDS = 4  # draws of a case, behind its inputs, that a search may change
 
 
@@ -59,6 +60,22 @@ class Proposal:
         """Return some of the cases."""
         return Proposal(self.values[index], self.words[index], self.origins[index])
 
+    def state(self) -> list[Any]:
+        """Return the cases as data that JSON can hold."""
+        columns = self.values, self.words, self.origins
+        return [column.tolist() for column in columns]
+
+    @staticmethod
+    def of(state: list[Any]) -> Proposal:
+        """Return the cases of which `state` told."""
+        values, words, origins = state
+        count = len(words)
+        return Proposal(
+            np.array(values, dtype=np.float64).reshape(count, -1),
+            np.array(words, dtype=np.uint64).reshape(count, -1),
+            np.array(origins, dtype=np.int64).reshape(count, -1),
+        )
+
 
 def joined(parts: list[Proposal]) -> Proposal:
     """Put cases together."""
@@ -87,8 +104,8 @@ class Told:
 class Strategy(Protocol):
     """A way to search."""
 
-    size: int  # cases of a generation
-    learns: bool  # the next generation waits for what became of this one
+    size: int  # cases of a generation, at least; always as many if nothing is learned
+    learns: Learns  # if anything, the next generation waits for it
 
     def propose(self, rng: np.random.Generator) -> Proposal:
         """Return the next generation."""

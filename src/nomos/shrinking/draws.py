@@ -5,17 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from nomos.engine.choices import from_pattern, pattern
-from nomos.shrinking.numbers import (
-    integers,
-    integers_between,
-    nearest_to_zero,
-    reals,
-    reals_between,
-    rounder,
-)
-from nomos.shrinking.trying import DrawnRange, OwnCase, Tester
+from nomos.shrinking.numbers import nearest_to_zero, rounder
+from nomos.shrinking.trying import DrawnRange, OwnCase, Tester, brought_near
 
-_ROUNDS = 5  # how often one draw is made smaller in a row
 _PASSES = 2  # over all draws: a smaller one may let another be smaller
 
 
@@ -34,36 +26,17 @@ def smaller_draws(tester: Tester, case: OwnCase) -> OwnCase:
 def _smaller(
     tester: Tester, case: OwnCase, position: int, drawn: DrawnRange
 ) -> OwnCase:
-    """Bring one draw near to 0: it lies between a floor that is too small and itself."""
+    """Bring one draw near to 0."""
     if drawn.kind == "seed":
         return case
-    target = nearest_to_zero(drawn.low, drawn.high)
-    floor: float | None = None
-    for _ in range(_ROUNDS):
-        numbers = _numbers(_value(case, position, drawn), floor, target, drawn)
-        if not numbers or tester.left < 1:
-            break
-        cases = [_with(case, position, _choice(number, drawn)) for number in numbers]
-        found = tester.first(cases)
-        if found is None:
-            floor = numbers[-1]
-        elif found == 0 and floor is None:
-            return cases[0]
-        else:
-            case = cases[found]
-            floor = numbers[found - 1] if found else floor
-    return case
-
-
-def _numbers(
-    value: float, floor: float | None, target: float, drawn: DrawnRange
-) -> list[float]:
-    """Return what to try in place of a draw, the smallest first."""
-    if drawn.kind == "integer":
-        if floor is None:
-            return list(integers(int(value), int(target)))
-        return list(integers_between(int(floor), int(value)))
-    return reals(value, target) if floor is None else reals_between(floor, value)
+    return brought_near(
+        tester,
+        case,
+        lambda case: _value(case, position, drawn),
+        lambda case, number: _with(case, position, _choice(number, drawn)),
+        nearest_to_zero(drawn.low, drawn.high),
+        is_whole=drawn.kind == "integer",
+    )
 
 
 def rounder_draws(tester: Tester, case: OwnCase) -> OwnCase:

@@ -15,6 +15,17 @@ def nearest_to_zero(low: float, high: float) -> float:
     return min(max(0, low), high)
 
 
+def numbers_to_try(
+    value: float, floor: float | None, target: float, is_whole: bool
+) -> list[float]:
+    """Return what to try in place of a number, the nearest to the target first."""
+    if not is_whole:
+        return reals(value, target) if floor is None else reals_between(floor, value)
+    if floor is None:
+        return [float(n) for n in integers(int(value), int(target))]
+    return [float(n) for n in integers_between(int(floor), int(value))]
+
+
 def integers(value: int, target: int) -> list[int]:
     """Return whole numbers from a target to a value, the nearest to the target first."""
     apart = abs(value - target)

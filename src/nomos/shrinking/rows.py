@@ -6,66 +6,22 @@ the property. Where none does, it becomes a real row with a few features changed
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from itertools import combinations, islice
 from typing import Any
 
 import numpy as np
 
-from nomos.domain.schema import Category, Flag, OneHot, Schema
-from nomos.shrinking.numbers import (
-    integers,
-    integers_between,
-    reals,
-    reals_between,
-)
-from nomos.shrinking.trying import OwnCase, Tester
+from nomos.domain.schema import Category, Flag, OneHot
+from nomos.results.real_rows import RealRows
+from nomos.shrinking.trying import OwnCase, Tester, brought_near
 
 Array = np.ndarray[Any, Any]
 _NEAREST = 50  # real rows that are tried as they are
 _BASES = 3  # real rows that a row is brought near to
 _ANCHORS = 30  # real rows for each set of features that must be kept
 _SETS = 12
-_ROUNDS = 5  # how often one number is brought nearer in a row
 _CHANGED = 10.0  # how much more a feature counts that made a case violate
-
-
-class RealRows:
-    """The rows of a source, compared feature by feature."""
-
-    def __init__(self, source: Array, schema: Schema) -> None:
-        self.rows = source
-        self.schema = schema
-        self.slices = [schema.place(f.name)[1] for f in schema.features]
-        numbers = source.astype(np.float64)
-        spans = [float(np.ptp(numbers[:, s])) or 1.0 for s in self.slices]
-        self._scales = np.array(spans)
-
-    def off(self, record: Array, rows: Array | None = None) -> Array:
-        """Return in which features each row differs from a record."""
-        some = self.rows if rows is None else rows
-        apart = [(some[:, s] != record[s]).any(axis=1) for s in self.slices]
-        return np.stack(apart, axis=1)
-
-    def far(self, record: Array) -> Array:
-        """Return how far each row is from a record, for each feature: 0 to 1."""
-        numbers, mine = self.rows.astype(np.float64), record.astype(np.float64)
-        apart = [np.abs(numbers[:, s] - mine[s]).max(axis=1) for s in self.slices]
-        far: Array = np.stack(apart, axis=1) / self._scales
-        return far
-
-    def nearest(self, record: Array) -> Array:
-        """Return the rows by their number of other features, then by how far they are."""
-        apart = self.off(record).sum(axis=1) + self.far(record).mean(axis=1)
-        return np.argsort(apart, kind="stable")
-
-    def mixed(self, record: Array, row: int, kept: Iterable[int]) -> Array:
-        """Return a real row with some features of a record."""
-        made: Array = self.rows[row].copy()
-        for number in kept:
-            made[self.slices[number]] = record[self.slices[number]]
-        return made
 
 
 def nearer_rows(tester: Tester, case: OwnCase, real: RealRows) -> OwnCase:
@@ -108,7 +64,7 @@ class _Nearer:
 
     def nearer(self, case: OwnCase) -> OwnCase:
         """Return the case with a real row, or with as few changes of one as are found."""
-        real, near = self.real, self.real.nearest(self._record(case))[:_NEAREST]
+        real, near = self.real, self.real.order(self._record(case))[:_NEAREST]
         rows = [self._with(case, real.rows[row], int(row)) for row in near.tolist()]
         found = self.tester.first(rows)
         if found is not None:
@@ -182,30 +138,18 @@ class _Nearer:
         """Bring one number of the record nearer to that of its row."""
         row = case.rows[self.number]
         target = float(self.real.rows[row][at])
-        floor: float | None = None
-        for _ in range(_ROUNDS):
-            record = self._record(case)
-            numbers = _between(float(record[at]), floor, target)
-            if not numbers or self.tester.left < 1:
-                break
-            cases = []
-            for number in numbers:
-                made = record.copy()
-                made[at] = number
-                cases.append(self._with(case, made, row))
-            found = self.tester.first(cases)
-            if found is None:
-                floor = numbers[-1]
-            else:
-                case = cases[found]
-                floor = numbers[found - 1] if found else (floor or target)
-        return case
 
+        def put(case: OwnCase, number: float) -> OwnCase:
+            made = self._record(case).copy()
+            made[at] = number
+            return self._with(case, made, row)
 
-def _between(value: float, floor: float | None, target: float) -> list[float]:
-    """Return numbers between a row's and a record's, the nearest to the row's first."""
-    if value.is_integer() and target.is_integer():
-        if floor is None:
-            return [float(n) for n in integers(int(value), int(target))[1:]]
-        return [float(n) for n in integers_between(int(floor), int(value))]
-    return reals(value, target)[1:] if floor is None else reals_between(floor, value)
+        return brought_near(
+            self.tester,
+            case,
+            lambda case: float(self._record(case)[at]),
+            put,
+            target,
+            is_whole=target.is_integer() and float(self._record(case)[at]).is_integer(),
+            is_new=False,
+        )

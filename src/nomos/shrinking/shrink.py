@@ -13,8 +13,9 @@ from nomos.engine.alone import Outcome
 from nomos.engine.engine import Engine
 from nomos.results.analysis import Shrunk
 from nomos.results.describe import described
+from nomos.results.real_rows import RealRows
 from nomos.shrinking.draws import rounder_draws, smaller_draws
-from nomos.shrinking.rows import RealRows, nearer_rows
+from nomos.shrinking.rows import nearer_rows
 from nomos.shrinking.texts import shorter_texts
 from nomos.shrinking.trying import OwnCase, Tester, on_records, rebuilt
 
@@ -87,7 +88,7 @@ class Shrinker:
         for number in range(1, len(case.records)):
             off = real.off(np.asarray(case.records[0])).sum(axis=1)
             mine = real.off(np.asarray(case.records[0]), case.records[number][None])
-            near = real.nearest(np.asarray(case.records[0]))[:_NEAREST_PARTNERS]
+            near = real.order(np.asarray(case.records[0]))[:_NEAREST_PARTNERS]
             fewer = [row for row in near.tolist() if off[row] < mine.sum()]
             cases = [
                 replace(

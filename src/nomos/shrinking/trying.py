@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -20,8 +20,10 @@ from nomos.engine.vectorized.chunk import padded
 from nomos.engine.watch import WHOLE_CHUNK, watch
 from nomos.lang import core
 from nomos.results.analysis import ShrunkRecord
+from nomos.shrinking.numbers import numbers_to_try
 
 Array = np.ndarray[Any, Any]
+_ROUNDS = 5  # how often one number is brought nearer in a row
 _MOST_ALONE = 3  # cases of a batch that are run alone, where the first do not come back
 
 
@@ -162,6 +164,38 @@ class Tester:
             if isinstance(value, str | int | float)
             and value != get_feature(before, name, schema)
         }
+
+
+def brought_near(  # noqa: PLR0913 - keywords
+    tester: Tester,
+    case: OwnCase,
+    get: Callable[[OwnCase], float],
+    put: Callable[[OwnCase, float], OwnCase],
+    target: float,
+    *,
+    is_whole: bool,
+    is_new: bool = True,
+) -> OwnCase:
+    """Bring a number of a case near to a target, which is no news without `is_new`.
+
+    It lies between a floor that is too near to the target and itself.
+    """
+    floor: float | None = None
+    for _ in range(_ROUNDS):
+        numbers = numbers_to_try(get(case), floor, target, is_whole)
+        numbers = numbers if is_new or floor is not None else numbers[1:]
+        if not numbers or tester.left < 1:
+            break
+        cases = [put(case, number) for number in numbers]
+        found = tester.first(cases)
+        if found is None:
+            floor = numbers[-1]
+            continue
+        case = cases[found]
+        if found == 0 and floor is None and is_new:
+            break
+        floor = numbers[found - 1] if found else target if floor is None else floor
+    return case
 
 
 def on_records(engine: Engine, cases: Sequence[OwnCase]) -> Engine:

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from nomos.files import write_whole
 
 FILE_FORMAT = 1
+_KEPT = ("seed", "origin", "trial_count", "fruitless_count")  # of a pool, in its file
 
 Row = NDArray[np.float64]
 Observation = NDArray[Any]
@@ -160,22 +161,16 @@ class StatePool:
 
     def save(self, path: Path) -> None:
         """Write the pool so that growing it can go on from the file."""
+        about = {
+            "format": FILE_FORMAT,
+            "settings": asdict(self.settings),
+            "generator": self.rng.bit_generator.state,
+            **{name: getattr(self, name) for name in _KEPT},
+        }
         arrays = {
             "states": self.states,
             "observations": self.observations,
-            "about": np.array(
-                json.dumps(
-                    {
-                        "format": FILE_FORMAT,
-                        "settings": asdict(self.settings),
-                        "seed": self.seed,
-                        "origin": self.origin,
-                        "trial_count": self.trial_count,
-                        "fruitless_count": self.fruitless_count,
-                        "generator": self.rng.bit_generator.state,
-                    }
-                )
-            ),
+            "about": np.array(json.dumps(about)),
         }
         packed = io.BytesIO()
         np.savez_compressed(packed, allow_pickle=False, **arrays)
@@ -192,14 +187,10 @@ def load_pool(path: Path) -> StatePool:
         raise ValueError(f"{path} is not a pool of states: {error}") from error
     if about["format"] != FILE_FORMAT:
         raise ValueError(f"{path} has format {about['format']}, not {FILE_FORMAT}")
-    pool = StatePool(
-        settings=FuzzSettings(**about["settings"]),
-        seed=about["seed"],
-        origin=about["origin"],
-    )
+    pool = StatePool(settings=FuzzSettings(**about["settings"]))
     pool.rng.bit_generator.state = about["generator"]
-    pool.trial_count = about["trial_count"]
-    pool.fruitless_count = about["fruitless_count"]
+    for name in _KEPT:
+        setattr(pool, name, about[name])
     pool._states.extend(states)
     pool._observations.extend(observations)
     pool._squares.extend(np.square(observations).sum(axis=1, keepdims=True))

@@ -19,13 +19,13 @@ from urllib.parse import quote
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.errors import StoreError
 from nomos.files import write_whole
 from nomos.results.identity import bug_id, canonical_json
 from nomos.results.result import Bug, Subject
 from nomos.store.database import explained
 
-Array = np.ndarray[Any, Any]
 SCHEMA = 2
 # Enough to notice that a bug is back, few enough to read in a review.
 CASES_PER_MODEL = 20

@@ -7,9 +7,10 @@ import sqlite3
 from dataclasses import asdict, dataclass
 from typing import Literal
 
-from nomos.results.analysis import shrunk_from_data
+from nomos.results.analysis import Shrunk
 from nomos.results.identity import canonical_json
-from nomos.results.result import Bug, Subject, nearest_from_data
+from nomos.results.reading import read
+from nomos.results.result import Bug, Nearest, Subject, failures_of
 
 Status = Literal["open", "fixed"]
 CAME_BACK = 2  # violations whose `how` is below this are bugs
@@ -28,81 +29,62 @@ class BugRecord:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A violation of a campaign as it is kept; `how` is `runner.violations.How`."""
+    """A violation of a campaign as it is kept; `how` is `runner.violations.How`.
 
-    case: int
-    choices: tuple[int, ...]
-    seen: int
+    One that did not come back is no bug, and has no name.
+    """
+
+    bug: Bug
     how: int
-    mask: int  # a bit for each `ensures` that does not hold
-    gap: float | None
-    bug: Bug | None  # None where it did not come back
+
+    @property
+    def is_bug(self) -> bool:
+        """Whether it came back."""
+        return self.how < CAME_BACK
 
 
 def encoded(campaign: int, row: Row) -> tuple[object, ...]:
     """Return a violation as the columns of the table of bugs."""
     bug = row.bug
+    made = {"records": bug.records, "nearest": [asdict(one) for one in bug.nearest]}
     return (
         campaign,
-        canonical_json(row.choices),
-        "" if bug is None else bug.id,
-        row.case,
-        "{}" if bug is None else json.dumps(dict(bug.inputs)),
-        "{}" if bug is None else json.dumps(dict(bug.outputs)),
-        "" if bug is None else bug.failed,
-        row.seen,
-        *(row.how, row.mask, row.gap),
-        bug is None or bug.is_new,
-        "{}" if bug is None or not bug.records else _made(bug),
+        canonical_json(bug.choices),
+        bug.id if row.is_bug else "",
+        bug.case,
+        json.dumps(dict(bug.inputs)),
+        json.dumps(dict(bug.outputs)),
+        bug.failed if row.is_bug else "",
+        bug.seen,
+        *(row.how, bug.mask, bug.gap),
+        bug.is_new,
+        json.dumps(made) if bug.records else "{}",
     )
-
-
-def shrunk_text(bug: Bug) -> str:
-    """Return a bug's smaller case as JSON."""
-    assert bug.shrunk is not None
-    return json.dumps(asdict(bug.shrunk))
-
-
-def _made(bug: Bug) -> str:
-    nearest = [asdict(one) for one in bug.nearest]
-    return json.dumps({"records": bug.records, "nearest": nearest})
 
 
 def decoded(row: sqlite3.Row) -> Row:
     """Return a violation from its columns."""
-    record = record_of(row)
-    bug, how = record.bug, row["how"]
-    is_bug = how < CAME_BACK
-    return Row(
-        bug.case,
-        bug.choices,
-        bug.seen,
-        how,
-        row["mask"],
-        bug.gap,
-        bug if is_bug else None,
-    )
+    return Row(record_of(row).bug, row["how"])
 
 
 def record_of(row: sqlite3.Row) -> BugRecord:
     """Return a bug, and what it is a bug of, from its columns."""
-    mask = int(row["mask"])
     made = json.loads(row["made"])
     bug = Bug(
         id=row["id"],
         case=int(row["number"]),
         choices=_choices(row["choices"]),
         failed=row["failed"],
-        failures=tuple(n for n in range(mask.bit_length()) if mask >> n & 1),
+        failures=failures_of(row["mask"]),
         gap=row["gap"],
         seen=int(row["seen"]),
         confirmed="batch" if row["how"] else "alone",
         is_new=bool(row["is_new"]),
         inputs=dict(json.loads(row["inputs"])),
         outputs=dict(json.loads(row["outputs"])),
-        shrunk=shrunk_from_data(json.loads(row["shrunk"] or "null")),
+        shrunk=read(Shrunk | None, json.loads(row["shrunk"] or "null")),
         records=tuple(map(tuple, made.get("records", ()))),
-        nearest=tuple(map(nearest_from_data, made.get("nearest", ()))),
+        nearest=read(tuple[Nearest, ...], made.get("nearest", ())),
     )
     subject = Subject(
         spec=row["spec"],

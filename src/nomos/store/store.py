@@ -11,7 +11,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from pathlib import Path
@@ -30,7 +30,6 @@ from nomos.store.rows import (
     decoded,
     encoded,
     record_of,
-    shrunk_text,
 )
 
 FOLDER = ".nomos"
@@ -133,7 +132,7 @@ class Store:
                 # A later campaign may have been faster to write the same bug.
                 "UPDATE bugs SET latest = 0 WHERE id = ?1 AND latest"
                 " AND campaign < (SELECT max(campaign) FROM bugs WHERE id = ?1)",
-                ((row.bug.id,) for row in new if row.bug is not None),
+                ((row.bug.id,) for row in new if row.is_bug),
             )
             self._connection.executemany(
                 "UPDATE bugs SET seen = ? WHERE campaign = ? AND number = ?",
@@ -141,7 +140,10 @@ class Store:
             )
             self._connection.executemany(
                 "UPDATE bugs SET shrunk = ? WHERE campaign = ? AND number = ?",
-                ((shrunk_text(bug), campaign, bug.case) for bug in shrunk),
+                (
+                    (json.dumps(asdict(bug)["shrunk"]), campaign, bug.case)
+                    for bug in shrunk
+                ),
             )
             cursor = self._connection.execute(
                 "UPDATE campaigns SET result = ?, state = ?, verdict = ?,"
@@ -235,7 +237,9 @@ class Store:
         limit: int = 1_000_000,
     ) -> list[BugRecord]:
         """Return bugs, each as the last campaign that met it did, in the order found."""
-        where, values = _conditions(spec, property, model, status, before)
+        where, values = _conditions(
+            before, spec=spec, property=property, model=model, status=status
+        )
         query = f"{_BUGS} WHERE {where} {_ORDER} LIMIT ?"
         with explained(self.path):
             rows = self._connection.execute(query, (*values, limit)).fetchall()
@@ -245,7 +249,7 @@ class Store:
         self, *, property: str | None = None, status: Status | None = None
     ) -> int:
         """Return how many bugs there are."""
-        where, values = _conditions(None, property, None, status, None)
+        where, values = _conditions(property=property, status=status)
         join = "" if property is None else " JOIN campaigns ON campaigns.id = campaign"
         query = f"SELECT count(*) FROM bugs{join} WHERE {where}"
         with explained(self.path):
@@ -291,14 +295,9 @@ class Store:
 
 
 def _conditions(
-    spec: str | None,
-    property: str | None,
-    model: str | None,
-    status: Status | None,
-    before: int | None,
+    before: int | None = None, **columns: str | None
 ) -> tuple[str, list[object]]:
-    asked = {"spec": spec, "property": property, "model": model, "status": status}
-    given = {column: value for column, value in asked.items() if value is not None}
+    given = {name: value for name, value in columns.items() if value is not None}
     where = [f"latest AND how < {CAME_BACK}", *(f"{column} = ?" for column in given)]
     values: list[object] = list(given.values())
     if before is not None:

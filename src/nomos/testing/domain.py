@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from nomos.diagnostics.source import Source
 from nomos.domain.domain import Domain, members, offer_of
 from nomos.domain.fields import generator
 from nomos.domain.functions import BoundBatched
@@ -22,9 +21,8 @@ from nomos.domain.records import items
 from nomos.domain.values import plain
 from nomos.engine.answers.asking import Answers, call_batch
 from nomos.engine.coroutines.hub import Hub, Lane
-from nomos.engine.program import Program, draws, equal, isolated
+from nomos.engine.program import Program, blank_spec, draws, equal, isolated
 from nomos.errors import ModelError, NomosError
-from nomos.lang import core
 from nomos.lang.types import Function
 from nomos.results.describe import describe
 
@@ -64,7 +62,7 @@ def domain_problems(
 ) -> list[str]:
     """Return what is wrong with a domain."""
     try:
-        program = Program(_empty_spec(), domain)
+        program = Program(blank_spec(), domain)
     except (NomosError, TypeError) as error:
         return [str(error)]
     known = offer_of(type(domain)).functions
@@ -90,7 +88,7 @@ def _data_problems(program: Program, places: list[int]) -> Iterator[str]:
     if program.schema is not None and program.rows is not None:
         for problem in program.schema.problems(program.rows.rows):
             yield f"the schema is not true of the data: {problem}"
-    again = Program(_empty_spec(), program.domain)
+    again = Program(blank_spec(), program.domain)
     if len(again.source) != len(program.source):
         yield "inputs() gives another number of inputs when asked again"
         return
@@ -231,21 +229,3 @@ def _same(first: Any, second: Any, *, exact: bool = False) -> bool:
 def _shown(value: Any, program: Program | None = None) -> str:
     text = repr(describe(value, None if program is None else program.schema))
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
-
-
-def _empty_spec() -> core.Spec:
-    """Return a spec that says nothing: a program needs one."""
-    return core.Spec(
-        name="",
-        description="",
-        source=Source("", ""),
-        imports=(),
-        inputs=(),
-        variables=(),
-        requires=(),
-        outputs=(),
-        code=core.Code((), None, frozenset()),
-        later_variables=(),
-        ensures=(),
-        k=None,
-    )

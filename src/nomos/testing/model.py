@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.errors import ModelError
 from nomos.models import NoScores
 
-Array = np.ndarray[Any, Any]
 # Numbers computed for one row and for many, or in float32 and float64, differ a little.
 _CLOSE = {"rtol": 1e-3, "atol": 1e-4}
 _TIE = 1e-6  # scores that are closer than this may be told apart either way

@@ -27,20 +27,16 @@ __all__ = [
 
 # Loaded when first asked for: repair needs nothing of games, and the other way round.
 _HOMES = {
-    "TuningBudget": "nomos.train.guiding.fine_tune",
-    "FineTuned": "nomos.train.guiding.fine_tune",
-    "GuidedTraining": "nomos.train.guiding.training",
-    "RepairListener": "nomos.train.repairing.repair",
-    "RepairPlan": "nomos.train.repairing.repair",
-    "PolicyTest": "nomos.train.guiding.policy_tests",
-    "Repair": "nomos.train.repairing.repair",
-    "Schedule": "nomos.train.guiding.starts",
-    "fine_tune": "nomos.train.guiding.fine_tune",
-    "repair": "nomos.train.repairing.repair",
+    "guiding.fine_tune": ("FineTuned", "TuningBudget", "fine_tune"),
+    "guiding.policy_tests": ("PolicyTest",),
+    "guiding.starts": ("Schedule",),
+    "guiding.training": ("GuidedTraining",),
+    "repairing.repair": ("Repair", "RepairListener", "RepairPlan", "repair"),
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(importlib.import_module(_HOMES[name]), name)
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(importlib.import_module(f"{__name__}.{home}"), name)
     raise AttributeError(f"module 'nomos.train' has no attribute {name!r}")

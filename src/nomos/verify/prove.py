@@ -17,10 +17,11 @@ from nomos.engine.program import Program
 from nomos.errors import NomosError
 from nomos.lang import core
 from nomos.results.describe import described
+from nomos.results.real_rows import RealRows
 from nomos.results.result import Bug, Certificate, Nearest, Proof, Scope
 from nomos.verify.engines.search import Deadline, Findings
 from nomos.verify.engines.settle import settle
-from nomos.verify.nearest import moved, neighbours
+from nomos.verify.nearest import moved
 from nomos.verify.question.cases import AskedCases, one_case, size_of
 from nomos.verify.question.formulas import Array
 from nomos.verify.question.space import Space, around, whole, within
@@ -44,18 +45,18 @@ class ProofOptions:
         radius: Prove around each row of the data: how far a feature may be from it.
         rows: Around how many rows, evenly chosen; None: all.
         seconds: When to give up, for each property or each row.
-        counting: How long to count violations after the first was found.
+        counting: CPU seconds to count violations in, after the first was found.
     """
 
     within: str = ""
     radius: Mapping[str, float] | None = None
     rows: int | None = None
     seconds: float = 60.0
-    counting: float = 1.0
+    counting: float = 0.3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Model:
+class ComparedModel:
     """A domain's function, and the structure that was compared with it."""
 
     structure: Trees | Layers
@@ -71,20 +72,13 @@ class Prover:
         self.data = data_rows(domain)
         assert domain.schema is not None
         self.space = whole(domain.schema)
-        self._models: dict[str, _Model] = {}
+        self._models: dict[str, ComparedModel] = {}
 
     def verify(self, program: Program, options: ProofOptions | None = None) -> Proof:
         """Prove one property; raises NotProvable for what no proof covers."""
         options = options or ProofOptions()
         started = time.monotonic()
-        assert self.domain.schema is not None
-        own = {"getFeat", "setFeat"} & set(dir(type(self.domain)))
-        if own:
-            raise NotProvable(f"the domain has a `{own.pop()}` of its own")
-        asked = question(program.spec, self.domain.schema, self.domain.verifies)
-        model = self._model(asked.function)
-        space = within(self.space, options.within) if options.within else self.space
-        check_exact(space, self.data.dtype)
+        asked, model, space = self.asked(program, options.within)
         attempt = _Attempt(asked, model, self.data, Engine(program), options)
         if options.radius is not None:
             proof = attempt.around(space, options.radius)
@@ -92,7 +86,21 @@ class Prover:
             proof = attempt.verify(space)
         return replace(proof, seconds=time.monotonic() - started)
 
-    def _model(self, function: str) -> _Model:
+    def asked(
+        self, program: Program, part: str
+    ) -> tuple[Question, ComparedModel, Space]:
+        """Return what a spec asks, of which model, and for which inputs."""
+        assert self.domain.schema is not None
+        own = {"getFeat", "setFeat"} & set(dir(type(self.domain)))
+        if own:
+            raise NotProvable(f"the domain has a `{own.pop()}` of its own")
+        asked = question(program.spec, self.domain.schema, self.domain.verifies)
+        model = self._model(asked.function)
+        space = within(self.space, part) if part else self.space
+        check_exact(space, self.data.dtype)
+        return asked, model, space
+
+    def _model(self, function: str) -> ComparedModel:
         if function not in self._models:
             attribute = self.domain.verifies[function]
             model = getattr(self.domain, attribute, None)
@@ -106,7 +114,7 @@ class Prover:
                 structure = replace(structure, roundoff=SINGLE, link=link)
             ask = asker(self.domain, function)
             compared = compare(structure, ask, self.space, self.data, function)
-            self._models[function] = _Model(structure, ask, compared)
+            self._models[function] = ComparedModel(structure, ask, compared)
         return self._models[function]
 
 
@@ -134,7 +142,7 @@ class _Attempt:
     """One property, one model: what is tried on a space."""
 
     question: Question
-    model: _Model
+    model: ComparedModel
     data: Array
     engine: Engine
     options: ProofOptions
@@ -146,7 +154,7 @@ class _Attempt:
         limits = Deadline(self.options.seconds, counting)
         cases = AskedCases(self.question, space, self.data.dtype, self.model.ask)
         sampled = self._sampled(cases, limits)
-        total, method = self._settled(space, limits)
+        total, method = self._settled(cases, limits)
         proof = Proof(
             verdict="open",
             scope="within" if self.options.within else "schema",
@@ -173,14 +181,13 @@ class _Attempt:
             return replace(proof, verdict="holds")
         return replace(proof, reason="the time is up")
 
-    def _settled(self, space: Space, limits: Deadline) -> tuple[Findings, str]:
+    def _settled(self, cases: AskedCases, limits: Deadline) -> tuple[Findings, str]:
         """Settle the parts of a question; returns what was found in all, and how."""
         total = Findings(0)
         methods: dict[str, None] = {}
-        for part in split(self.question, space, self.data.dtype):
-            found, method = settle(
-                part, space, self.data, self.model.structure, self.model.ask, limits
-            )
+        for part in split(self.question, cases.space, cases.dtype):
+            own = replace(cases, question=part)
+            found, method = settle(own, self.data, self.model.structure, limits)
             methods[method] = None
             total.total += found.total
             total.good += found.good
@@ -215,7 +222,7 @@ class _Attempt:
         for atoms in drawn:
             bad = np.flatnonzero(cases.broken(atoms, size_of(atoms)))
             if len(bad):
-                limits.found_at = time.monotonic()
+                limits.begin_counting()
                 return one_case(atoms, int(bad[0]))
         return None
 
@@ -232,7 +239,8 @@ class _Attempt:
     ) -> tuple[Bug, dict[str, Nearest]]:
         """Move a violation towards the data, and run it alone on the real model."""
         for case in (moved(cases, example, self.data), example):
-            rows = tuple(self._row(cases, case, name) for name in self.question.inputs)
+            records = {n: cases.record(case, n) for n in self.question.inputs}
+            rows = tuple(tuple(record.tolist()) for record in records.values())
             draws = tuple(case[draw.atom] for draw in self.question.draws)
             choices = (*range(len(rows)), *draws)
             outcome = self.engine.replay(choices, rows)
@@ -248,17 +256,9 @@ class _Attempt:
                     outputs=outputs,
                     records=rows,
                 )
-                return witness, neighbours(cases, case, self.data)
+                real = RealRows(self.data, schema)
+                return witness, {n: real.nearest(r) for n, r in records.items()}
         raise NotProvable("a violation that was found is none when it is run alone")
-
-    def _row(
-        self, cases: AskedCases, case: dict[str, Any], name: str
-    ) -> tuple[float, ...]:
-        values = {
-            feature: np.array([case[f"{name}.{feature}"]])
-            for feature in cases.space.ranges
-        }
-        return tuple(cases.space.rows(values, 1, self.data.dtype)[0].tolist())
 
 
 def _together(found: Mapping[int, Proof]) -> Proof:

@@ -9,6 +9,8 @@ import numpy as np
 from nomos.domain.domain import Domain
 from nomos.domain.functions import BoundBatched
 from nomos.domain.records import items
+from nomos.errors import OF_THE_CASE, NomosError
+from nomos.models.extras import reason
 from nomos.verify.question.formulas import Array
 from nomos.verify.question.space import Space
 from nomos.verify.question.symbolic import NotProvable
@@ -24,10 +26,17 @@ def asker(domain: Domain, function: str) -> Any:
 
     def ask(rows: Array) -> Array:
         rows.flags.writeable = False
-        if isinstance(bound, BoundBatched):
-            given = items(bound.many(rows))
-        else:
-            given = [bound(row) for row in rows]
+        try:
+            if isinstance(bound, BoundBatched):
+                given = items(bound.many(rows))
+            else:
+                given = [bound(row) for row in rows]
+        except NomosError:
+            raise
+        except OF_THE_CASE as error:
+            raise NotProvable(
+                f"`{function}` fails on records of the schema: {reason(error)}"
+            ) from error
         answer = np.asarray(given)
         if answer.ndim != 1 or answer.dtype.kind not in "biufU":
             raise NotProvable(f"`{function}` gives no label or number for each record")
@@ -71,14 +80,19 @@ def compare(
     rng = np.random.default_rng(0)
     drawn = space.rows(space.sample(rng, SCHEMA_ROWS), SCHEMA_ROWS, data.dtype)
     rows = np.concatenate([data, drawn])
-    scores = model.scores(rows)
+    try:
+        scores = model.scores(rows)
+    except (ValueError, IndexError) as error:
+        raise NotProvable(
+            f"the model does not take the rows of the schema: {reason(error)}"
+        ) from error
     said, own = ask(rows), answers(scores, model.decision, model.classes)
-    error = _error(model, rows)
+    rounding = _error(model, rows)
     if model.decision == "value":
         size = np.abs(scores[:, 0]) + 1
-        differ = np.abs(said.astype(float) - own) > 2 * error[0] + 1e-9 * size
+        differ = np.abs(said.astype(float) - own) > 2 * rounding[0] + 1e-9 * size
     else:
-        differ = (said != own) & (_margin(scores) > 2 * error.max())
+        differ = (said != own) & (_margin(scores) > 2 * rounding.max())
     if differ.any():
         row = int(np.argmax(differ))
         raise NotProvable(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from nomos import api
 from nomos.diagnostics import Code, Diagnostic, Source
-from nomos.lang.checking.check import Checked, check_parsed
+from nomos.lang.checking.check import Checked, check
 from nomos.lang.reading.parse import parse
 from nomos.lang.types import Function, Type
 from nomos.lang.writing.format import format_spec
@@ -26,7 +26,7 @@ def check_case(case, offer, folder: Path) -> Checked:
     source = Source("case.nom", case.text)
     parsed = parse(source)
     # A spec without imports knows nothing of any domain.
-    return check_parsed(source, parsed, "case", offer if parsed.spec.imports else None)
+    return check(source, "case", offer if parsed.spec.imports else None, parsed=parsed)
 
 
 def located(checked: Checked) -> list[tuple[int, str, str]]:

@@ -235,7 +235,8 @@ class TestCards:
             def show(self, record):
                 return Image(np.full((2, 2), "no"))
 
-        text = page(result(bug(), live=playing(Showing(), {"x1": 1, "d1": 1, "d2": 0})))
+        values = {"x1": np.ones(3), "d1": 1, "d2": 0}
+        text = page(result(bug(), live=playing(Showing(), values)))
         assert "because it raised ValueError" in text
         assert "<code>d1 &lt;= d2</code> does not hold" in text
 

@@ -17,6 +17,7 @@ from nomos.cli.options import (
     keeping_options,
     keeping_store,
     load_specs,
+    option,
     parse_settings,
     run_options,
     worker_options,
@@ -35,19 +36,18 @@ _ALONE: dict[str, Any] = {"accept": False, "groups": False, "shrink": False}
 
 @click.command("compare")
 @click.argument("specs", nargs=-1, required=True)
-@click.option(
-    "--model",
-    "models",
+@option(
+    "--model models",
+    "Give it twice: the old model, then the new one.",
     multiple=True,
     required=True,
     metavar="MODEL",
-    help="Give it twice: the old model, then the new one.",
 )
 @campaign_options
 @worker_options
 @keeping_options
-@click.option("--json", "json_file", type=_FILE, help="Write the comparison to a file.")
-@click.option("--html", "html_file", type=_FILE, help="Write a page to read and send.")
+@option("--json json_file", "Write the comparison to a file.", _FILE)
+@option("--html html_file", "Write a page to read and send.", _FILE)
 def command(specs: tuple[str, ...], **options: Any) -> None:
     """Run the same cases on two models: bugs fixed, kept and new.
 

@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nomos import api
-from nomos.cli.options import parse_settings, settings_option
+from nomos.cli.options import (
+    AMOUNT,
+    COUNT,
+    FILE,
+    PRESENT_FILE,
+    option,
+    parse_settings,
+    quiet_option,
+    settings_option,
+)
 from nomos.errors import DomainError, NomosError
 
 if TYPE_CHECKING:
@@ -21,34 +30,24 @@ if TYPE_CHECKING:
 
 
 @click.command("fuzz-states")
-@click.argument("spec", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option(
-    "--model", metavar="MODEL", help="The policy that some actions come from."
-)
+@click.argument("spec", type=PRESENT_FILE)
+@option("--model", "The policy that some actions come from.", metavar="MODEL")
 @settings_option
-@click.option(
-    "--states",
-    default=2000,
-    show_default=True,
-    type=click.IntRange(1),
-    help="How many states to reach.",
-)
-@click.option(
+@option("--states", "How many states to reach.", COUNT, default=2000)
+@option(
     "--threshold",
+    "How far a state's observation must be from all others to be kept.",
+    AMOUNT,
     default=0.4,
-    show_default=True,
-    type=click.FloatRange(0),
-    help="How far a state's observation must be from all others to be kept.",
 )
-@click.option("--seed", default=0, show_default=True, help="Same seed, same pool.")
-@click.option(
-    "-o",
-    "--output",
+@option("--seed", "Same seed, same pool.", default=0)
+@option(
+    "-o --output",
+    "The pool: made, or continued where there is one.",
+    FILE,
     required=True,
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="The pool: made, or continued where there is one.",
 )
-@click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
+@quiet_option
 def command(spec: Path, output: Path, *, quiet: bool, **options: Any) -> None:
     """Grow a pool of unlike states for the domain of SPEC.
 

@@ -4,91 +4,74 @@ from __future__ import annotations
 
 import json
 import sys
-from contextlib import ExitStack
+from contextlib import nullcontext
 from dataclasses import fields
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from nomos.cli.options import load_specs, parse_settings, settings_option
+from nomos.cli.options import (
+    AMOUNT,
+    COUNT,
+    FILE,
+    PRESENT_FILE,
+    flag,
+    load_specs,
+    option,
+    parse_settings,
+    quiet_option,
+    settings_option,
+)
 from nomos.cli.output import ReportPath
 
 if TYPE_CHECKING:
     from nomos.train.repairing.repair import Repair, RepairListener
 
-_FILE = click.Path(dir_okay=False, path_type=Path)
-_PIPE_WIDTH = 120  # of tables where no terminal says how wide it is
-
 
 @click.command("repair")
 @click.argument("specs", nargs=-1, required=True)
-@click.option(
+@option(
     "--model",
+    "The model to repair: what the domain's `model` setting takes.",
     required=True,
     metavar="MODEL",
-    help="The model to repair: what the domain's `model` setting takes.",
 )
-@click.option(
+@option(
     "--data",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    "A CSV file to train on.  [default: the domain's `training()`, else part of its inputs]",
+    PRESENT_FILE,
     metavar="FILE",
-    help="A CSV file to train on.  [default: the domain's `training()`, else part of its inputs]",
 )
-@click.option("--label", metavar="COLUMN", help="The column of --data to be predicted.")
-@click.option(
-    "--out",
-    type=_FILE,
-    help="The file to write.  [default: beside the model, as NAME.repaired]",
+@option("--label", "The column of --data to be predicted.", metavar="COLUMN")
+@option(
+    "--out", "The file to write.  [default: beside the model, as NAME.repaired]", FILE
 )
 @settings_option
-@click.option(
+@option(
     "--times",
+    "By how much the rate of violations is to fall.",
+    click.FloatRange(1),
     default=10.0,
-    show_default=True,
-    type=click.FloatRange(1),
-    help="By how much the rate of violations is to fall.",
 )
-@click.option(
-    "--points",
-    default=1.0,
-    show_default=True,
-    type=click.FloatRange(0),
-    help="How many points of accuracy may be lost.",
-)
-@click.option(
-    "--rounds",
-    default=12,
-    show_default=True,
-    type=click.IntRange(1),
-    help="The most rounds of training.",
-)
-@click.option(
+@option("--points", "How many points of accuracy may be lost.", AMOUNT, default=1.0)
+@option("--rounds", "The most rounds of training.", COUNT, default=12)
+@option(
     "--budget",
+    "Cases of each spec that the model is judged by, before and after.",
+    COUNT,
     default=5000,
-    show_default=True,
-    type=click.IntRange(1),
-    help="Cases of each spec that the model is judged by, before and after.",
 )
-@click.option("--seed", default=0, show_default=True, help="Same seed, same repair.")
-@click.option("--resume", is_flag=True, help="Go on where the same repair was killed.")
-@click.option(
-    "--trust",
-    is_flag=True,
-    help="Load a model's file even if that runs code from it, as with a pickle.",
+@option("--seed", "Same seed, same repair.", default=0)
+@flag("--resume", "Go on where the same repair was killed.")
+@flag(
+    "--trust", "Load a model's file even if that runs code from it, as with a pickle."
 )
-@click.option(
+@flag(
     "--allow-overlap",
-    is_flag=True,
-    help="Go on, with a warning, where inputs seem to be records to train on.",
+    "Go on, with a warning, where inputs seem to be records to train on.",
 )
-@click.option(
-    "--json",
-    "json_file",
-    type=ReportPath(),
-    help="Write what came of it to a file.",
-)
-@click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
+@option("--json json_file", "Write what came of it to a file.", ReportPath())
+@quiet_option
 def command(specs: tuple[str, ...], **options: Any) -> None:
     """Train a model further, on cases in which it breaks SPECS and on its data.
 
@@ -109,14 +92,13 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     load_specs(api.find_specs(specs))
     if (options["data"] is None) != (options["label"] is None):
         raise click.UsageError("--data and --label go together")
-    with ExitStack() as stack:
-        screen = _Screen(quiet=options["quiet"] or str(options["json_file"]) == "-")
-        listener = stack.enter_context(screen)
-        try:
+    screen = _Screen(quiet=options["quiet"] or str(options["json_file"]) == "-")
+    try:
+        with screen as listener:
             result = _repair(specs, options, listener)
-        except KeyboardInterrupt:
-            click.echo("interrupted; the same command with --resume goes on", err=True)
-            sys.exit(130)
+    except KeyboardInterrupt:
+        click.echo("interrupted; the same command with --resume goes on", err=True)
+        sys.exit(130)
     if options["json_file"] is not None:
         from nomos.train.repairing.report import repair_data
 
@@ -134,9 +116,7 @@ def _repair(
     from nomos.train.repairing.repair import RepairPlan, repair
 
     names = [f.name for f in fields(RepairPlan)]
-    with ExitStack() as stack:
-        if options["trust"]:
-            stack.enter_context(trusting())
+    with trusting() if options["trust"] else nullcontext():
         return repair(
             specs,
             options["model"],
@@ -151,19 +131,17 @@ class _Screen:
     """Shows a repair: a bar where a person looks, lines where a pipe does."""
 
     def __init__(self, *, quiet: bool) -> None:
-        from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn
 
-        console = Console(highlight=False)
-        if not console.is_terminal:
-            console = Console(highlight=False, width=_PIPE_WIDTH)
-        self.console, self.quiet = console, quiet
+        from nomos.report.console import make_console
+
+        self.console, self.quiet = make_console(), quiet
         self._bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(bar_width=24),
-            console=console,
+            console=self.console,
             transient=True,
-            disable=quiet or not console.is_terminal,
+            disable=quiet or not self.console.is_terminal,
         )
         self._task = self._bar.add_task("judging the model", total=None)
 

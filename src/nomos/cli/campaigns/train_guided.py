@@ -8,82 +8,79 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nomos.cli.options import load_specs, parse_settings, settings_option
+from nomos.cli.options import (
+    AMOUNT,
+    COUNT,
+    FILE,
+    PRESENT_FILE,
+    flag,
+    load_specs,
+    option,
+    parse_settings,
+    quiet_option,
+    settings_option,
+)
 from nomos.errors import ModelError, NomosError
 
 if TYPE_CHECKING:
     from nomos.train import PolicyTest
 
-_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _ALGORITHMS = ("PPO", "A2C", "DQN", "SAC", "TD3", "DDPG")
 
 _BUDGET = ("steps", "cases", "games", "lose")
 
 
 @click.command("train-guided")
-@click.argument("spec", type=_FILE)
-@click.option(
-    "--policy", required=True, type=_FILE, help="The policy, as SB3's `save` writes it."
+@click.argument("spec", type=PRESENT_FILE)
+@option(
+    "--policy", "The policy, as SB3's `save` writes it.", PRESENT_FILE, required=True
 )
-@click.option(
+@option(
     "--algorithm",
+    "The algorithm of the policy.",
+    click.Choice(_ALGORITHMS, case_sensitive=False),
     default="PPO",
-    show_default=True,
-    type=click.Choice(_ALGORITHMS, case_sensitive=False),
-    help="The algorithm of the policy.",
 )
-@click.option(
+@option(
     "--out",
+    "The file to write; none is written for a policy that is no better.",
+    FILE,
     required=True,
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="The file to write; none is written for a policy that is no better.",
 )
 @settings_option
-@click.option(
+@option(
     "--held-out",
+    "A setting that gives other inputs to judge the policy by.",
     multiple=True,
     metavar="NAME=VALUE",
-    help="A setting that gives other inputs to judge the policy by.",
 )
-@click.option("--control", type=_FILE, help="A spec that only chance can break.")
-@click.option(
+@option("--control", "A spec that only chance can break.", PRESENT_FILE)
+@option(
     "--starts",
+    "An input or variable whose state episodes start from.  [default: all states]",
     multiple=True,
     metavar="NAME",
-    help="An input or variable whose state episodes start from.  [default: all states]",
 )
-@click.option(
+@option(
     "--share",
+    "The share of the steps that start from bugs.",
+    click.FloatRange(0, 1),
     default=0.5,
-    show_default=True,
-    type=click.FloatRange(0, 1),
-    help="The share of the steps that start from bugs.",
 )
-@click.option("--steps", default=294_912, show_default=True, type=click.IntRange(1))
-@click.option(
+@click.option("--steps", default=294_912, show_default=True, type=COUNT)
+@option(
     "--cases",
+    "Cases that the policy is judged by, before and after.",
+    COUNT,
     default=3000,
-    show_default=True,
-    type=click.IntRange(1),
-    help="Cases that the policy is judged by, before and after.",
 )
-@click.option(
-    "--games",
-    default=100,
-    show_default=True,
-    type=click.IntRange(2),
-    help="Games that its reward is the mean of.",
+@option(
+    "--games", "Games that its reward is the mean of.", click.IntRange(2), default=100
 )
-@click.option(
-    "--lose",
-    default=10.0,
-    show_default=True,
-    type=click.FloatRange(0),
-    help="The mean reward that may be lost.",
-)
-@click.option("--seed", default=0, show_default=True, help="Same seed, same training.")
-@click.option("--trust", is_flag=True, help="Load the policy, which can run code.")
-@click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
+@option("--lose", "The mean reward that may be lost.", AMOUNT, default=10.0)
+@option("--seed", "Same seed, same training.", default=0)
+@flag("--trust", "Load the policy, which can run code.")
+@quiet_option
 def command(spec: Path, **options: Any) -> None:
     """Fine-tune a policy of Stable-Baselines3 from the states in which it breaks SPEC.
 

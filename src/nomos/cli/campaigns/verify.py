@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,60 +11,65 @@ import click
 from nomos import api
 from nomos.cli.campaigns.run import report_options, write_reports
 from nomos.cli.options import (
+    COUNT,
+    SECONDS,
     keeping_options,
     keeping_store,
     load_specs,
+    option,
     parse_settings,
     settings_option,
 )
 from nomos.cli.output import STDOUT, own_stdout
+from nomos.errors import NomosError
 
 if TYPE_CHECKING:
     from nomos.results.result import Result
+    from nomos.runner.live import Reopened
 
 
 @click.command()
 @click.argument("specs", nargs=-1, required=True, metavar="SPEC...")
-@click.option("--model", help="The model: a file, or what the domain takes for one.")
+@option("--model", "The model: a file, or what the domain takes for one.")
 @settings_option
-@click.option(
+@option(
     "--within",
+    "Only this part of the schema, such as age=18..70,priors=..20,sex=Female|Male.",
     default="",
     metavar="RANGES",
-    help="Only this part of the schema, such as age=18..70,priors=..20,sex=Female|Male.",
 )
-@click.option(
+@option(
     "--around",
-    type=click.Choice(["inputs"]),
-    help="Prove around each row of the data, instead of the whole schema.",
+    "Prove around each row of the data, instead of the whole schema.",
+    click.Choice(["inputs"]),
 )
-@click.option(
+@option(
     "--radius",
+    "With --around: how far features may be from the row, such as age=3,sex=all. "
+    "The others are as in the row.",
     default="",
     metavar="DISTANCES",
-    help="With --around: how far features may be from the row, such as age=3,sex=all. "
-    "The others are as in the row.",
 )
-@click.option(
-    "--rows",
-    type=click.IntRange(1),
-    help="With --around: so many rows, evenly chosen.  [default: all]",
-)
-@click.option(
-    "--time",
-    "seconds",
+@option("--rows", "With --around: so many rows, evenly chosen.  [default: all]", COUNT)
+@option(
+    "--time seconds",
+    "Give up after so many seconds, for each property or each row.",
+    SECONDS,
     default=60.0,
-    show_default=True,
-    type=click.FloatRange(0, min_open=True),
     metavar="S",
-    help="Give up after so many seconds, for each property or each row.",
+)
+@option(
+    "--fail-on",
+    "open: exit status 1 also where a property is neither proved nor violated.",
+    click.Choice(["violated", "open"]),
+    default="violated",
 )
 @click.option(
-    "--fail-on",
-    type=click.Choice(["violated", "open"]),
-    default="violated",
-    show_default=True,
-    help="open: exit status 1 also where a property is neither proved nor violated.",
+    "--export",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Prove nothing: write each property for other verifiers, as a network of all "
+    "calls (ONNX) and what breaks it (VNN-LIB 2).",
 )
 @keeping_options
 @report_options
@@ -92,6 +98,9 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     if options["model"] is not None:
         settings["model"] = options["model"]
     root = project_root(paths[0])
+    if options["export"] is not None:
+        jobs = api.live_jobs(loaded.values(), settings, root)
+        _export(dict(zip(paths, jobs, strict=True)), options)
     run = Run()
     with own_stdout(STDOUT in options.values()) as output:
         store = keeping_store(root, options, _warn)
@@ -108,6 +117,22 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     statuses = {status_of(result, options["fail_on"]) for result in run.results}
     # A violation is told before what is open: it is certain.
     sys.exit(1 if 1 in statuses else 3 if output.has_failed else max(statuses))
+
+
+def _export(jobs: dict[Path, Reopened], options: dict[str, Any]) -> None:
+    """Write properties for other verifiers; the status is 3 where one cannot be."""
+    if options["around"]:
+        raise click.UsageError("--export goes with the whole schema or --within")
+    proofs = api.proofs(_limits(options), None, _warn)
+    failed = False
+    for spec, live in jobs.items():
+        try:
+            for path in proofs.export(live, options["export"]):
+                click.echo(f"wrote {path}")
+        except NomosError as error:
+            failed = True
+            click.echo(f"{spec.name}: not exported: {error}", err=True)
+    sys.exit(3 if failed else 0)
 
 
 def status_of(result: Result, fail_on: str) -> int:

@@ -12,39 +12,37 @@ from typing import Any
 import click
 
 from nomos import api
+from nomos.cli.options import FILE, flag, option
 from nomos.diagnostics import Code, Diagnostic, Severity, Source
 from nomos.diagnostics.render import render, to_json
 from nomos.errors import NomosError
 from nomos.lang.checking.check import Checked
 from nomos.lang.python.invocations import safety
+from nomos.report.texts import count
 
 
 @click.command()
 @click.argument("specs", nargs=-1, required=True, metavar="SPEC...")
-@click.option(
-    "-v",
-    "--verbose",
-    is_flag=True,
-    help="Show each spec's name, its k (how many runs of the model it relates), and "
+@flag(
+    "-v --verbose",
+    "Show each spec's name, its k (how many runs of the model it relates), and "
     "its description.",
 )
-@click.option("--strict", is_flag=True, help="Exit with 2 for warnings, too.")
-@click.option(
+@flag("--strict", "Exit with 2 for warnings, too.")
+@option(
     "--max-warnings",
-    type=click.IntRange(min=0),
+    "Exit with 2 for more than N warnings.",
+    click.IntRange(min=0),
     metavar="N",
-    help="Exit with 2 for more than N warnings.",
 )
-@click.option(
-    "--no-import",
-    is_flag=True,
-    help="Do not import domains; functions and features are then not checked.",
+@flag(
+    "--no-import", "Do not import domains; functions and features are then not checked."
 )
-@click.option(
+@option(
     "--path",
-    type=click.Path(path_type=Path, dir_okay=False),
+    "Where the spec of `-` stands or will stand: it need not exist.",
+    FILE,
     metavar="FILE",
-    help="Where the spec of `-` stands or will stand: it need not exist.",
 )
 @click.option(
     "--format",
@@ -139,20 +137,15 @@ def _introduce(checked: Checked) -> None:
 
 
 def _summary(checked: Sequence[Checked], unreadable: Sequence[str]) -> str:
-    count = _counted(len(checked), "spec")
     errors, warnings = _tally(checked)
-    found = [_counted(errors, "error")] if errors else []
-    found += [_counted(warnings, "warning")] if warnings else []
+    found = [count(errors, "error")] if errors else []
+    found += [count(warnings, "warning")] if warnings else []
     found += [f"{len(unreadable)} cannot be read"] if unreadable else []
     unknown = sum(
         d.code is Code.DOMAIN_UNAVAILABLE for one in checked for d in one.diagnostics
     )
     skipped = f"; {unknown} not checked against the domain" if unknown else ""
-    return f"{count}, {' and '.join(found) or 'no mistakes'}{skipped}"
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
+    return f"{count(len(checked), 'spec')}, {' and '.join(found) or 'no mistakes'}{skipped}"
 
 
 def _tally(checked: Sequence[Checked]) -> tuple[int, int]:

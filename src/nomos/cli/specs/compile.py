@@ -8,16 +8,12 @@ from pathlib import Path
 import click
 
 from nomos import api
+from nomos.cli.options import FILE, PRESENT_FILE, option
 
 
 @click.command("compile")
-@click.argument("spec", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the program to a file instead of printing it.",
-)
+@click.argument("spec", type=PRESENT_FILE)
+@option("-o --output", "Write the program to a file instead of printing it.", FILE)
 def command(spec: Path, output: Path | None) -> None:
     """Write SPEC as a Python program that tests a model by itself.
 

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import sys
-import tempfile
 from difflib import unified_diff
 from pathlib import Path
 
 import click
 
 from nomos import api
+from nomos.cli.options import flag
 from nomos.cli.specs.check import show
-from nomos.diagnostics import Source, Span, mistakes
+from nomos.diagnostics import Code, Source, Span
 from nomos.errors import SpecError
+from nomos.files import write_whole
 from nomos.lang.writing.format import format_spec
+from nomos.report.texts import count
 from nomos.runner.project.specs import read_source
 
 
 @click.command()
 @click.argument("specs", nargs=-1, required=True, metavar="SPEC...")
-@click.option("--check", is_flag=True, help="Write nothing; say which specs would be.")
-@click.option("--diff", is_flag=True, help="Write nothing; show what would change.")
+@flag("--check", "Write nothing; say which specs would be.")
+@flag("--diff", "Write nothing; show what would change.")
 def command(specs: tuple[str, ...], check: bool, diff: bool) -> None:
     """Give specs one canonical layout.
 
@@ -49,7 +49,7 @@ def command(specs: tuple[str, ...], check: bool, diff: bool) -> None:
             if diff:
                 click.echo(_difference(source, text), nl=False)
             if not (check or diff):
-                _replace(path, text)
+                write_whole(path.resolve(), text.encode())
             click.echo(f"{'would format' if check or diff else 'formatted'} {path}")
     click.echo(_summary(len(paths), changed, unreadable, check or diff))
     sys.exit(2 if unreadable else 1 if check and changed else 0)
@@ -59,28 +59,13 @@ def _format(path: Path) -> tuple[Source, str | None]:
     """Return a spec and its canonical text; None, and its mistakes shown, if it has none."""
     source, not_text = read_source(path)
     if not_text is not None:
-        show(source, [mistakes.not_utf8(Span(0, 1), not_text)])
+        show(source, [Code.NOT_UTF8.at(Span(0, 1), reason=not_text)])
         return source, None
     try:
         return source, format_spec(source)
     except SpecError as error:
         show(source, error.diagnostics)
         return source, None
-
-
-def _replace(path: Path, text: str) -> None:
-    """Write a file in one step, so that nobody ever meets half a spec."""
-    target = path.resolve()
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    new = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(text.encode())
-        shutil.copymode(target, new)
-        new.replace(target)
-    except BaseException:
-        new.unlink()
-        raise
 
 
 def _difference(source: Source, text: str) -> str:
@@ -92,11 +77,11 @@ def _difference(source: Source, text: str) -> str:
     )
 
 
-def _summary(count: int, changed: int, unreadable: int, dry: bool) -> str:
-    parts = [f"{changed} {'would be formatted' if dry else 'formatted'}"] * (
-        changed > 0
-    )
-    parts += [f"{unreadable} cannot be read"] * (unreadable > 0)
-    rest = count - changed - unreadable
-    parts += [f"{rest} unchanged"] * (rest > 0)
-    return f"{count} spec{'' if count == 1 else 's'}: {', '.join(parts)}"
+def _summary(specs: int, changed: int, unreadable: int, dry: bool) -> str:
+    numbers = {
+        "would be formatted" if dry else "formatted": changed,
+        "cannot be read": unreadable,
+        "unchanged": specs - changed - unreadable,
+    }
+    parts = [f"{number} {what}" for what, number in numbers.items() if number]
+    return f"{count(specs, 'spec')}: {', '.join(parts)}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nomos import api
-from nomos.cli.options import store_option
+from nomos.cli.options import COUNT, option, store_option
 
 if TYPE_CHECKING:
     from nomos.store.rows import BugRecord
@@ -18,14 +18,8 @@ if TYPE_CHECKING:
 
 @click.command("bugs")
 @click.argument("property", required=False)
-@click.option("--status", type=click.Choice(["open", "fixed"]), help="Only such bugs.")
-@click.option(
-    "--limit",
-    default=50,
-    show_default=True,
-    type=click.IntRange(1),
-    help="List at most so many.",
-)
+@option("--status", "Only such bugs.", click.Choice(["open", "fixed"]))
+@option("--limit", "List at most so many.", COUNT, default=50)
 @store_option
 @click.option(
     "--format",

@@ -8,12 +8,12 @@ from pathlib import Path
 import click
 
 from nomos import api
-from nomos.cli.options import store_option
+from nomos.cli.options import flag, store_option
 
 
 @click.command("replay")
 @click.argument("bug")
-@click.option("--shrunk", is_flag=True, help="Run its smaller case instead.")
+@flag("--shrunk", "Run its smaller case instead.")
 @store_option
 def command(bug: str, shrunk: bool, store: Path | None) -> None:
     """Run BUG again, alone, with its model as it is now.

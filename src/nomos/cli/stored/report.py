@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nomos import api
-from nomos.cli.options import store_option
+from nomos.cli.options import option, store_option
 from nomos.cli.output import Output, ReportPath
 
 if TYPE_CHECKING:
@@ -19,13 +19,8 @@ if TYPE_CHECKING:
 
 
 @click.command("report")
-@click.option(
-    "-o",
-    "--output",
-    type=ReportPath(),
-    default=Path("nomos-report.html"),
-    show_default=True,
-    help="The file to write.",
+@option(
+    "-o --output", "The file to write.", ReportPath(), default=Path("nomos-report.html")
 )
 @store_option
 def command(output: Path, store: Path | None) -> None:
@@ -40,6 +35,7 @@ def command(output: Path, store: Path | None) -> None:
     """
     from nomos.errors import StoreError
     from nomos.report.html.page import html
+    from nomos.report.texts import count
 
     with api.open_store(store) as opened:
         results = [_with_live(result, opened.path.parent) for result in opened.newest()]
@@ -52,12 +48,8 @@ def command(output: Path, store: Path | None) -> None:
     if written.has_failed:
         sys.exit(3)
     bugs = sum(result.counts.unique_bugs for result in results)
-    said = f"{_count(len(results), 'property', 'properties')}, {_count(bugs, 'bug')}"
+    said = f"{count(len(results), 'property', 'properties')}, {count(bugs, 'bug')}"
     click.echo(f"wrote {os.path.relpath(output)}: {said}")
-
-
-def _count(number: int, one: str, many: str = "") -> str:
-    return f"{number} {one if number == 1 else many or one + 's'}"
 
 
 def _with_live(result: Result, folder: Path) -> Result:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nomos import api
-from nomos.cli.options import store_option
+from nomos.cli.options import FOLDER, option, store_option
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,11 +20,10 @@ if TYPE_CHECKING:
 
 @click.command("show")
 @click.argument("bug")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Write the records to files in this folder: PNG, SVG, WAV, TXT.",
+@option(
+    "-o --output",
+    "Write the records to files in this folder: PNG, SVG, WAV, TXT.",
+    FOLDER,
 )
 @store_option
 def command(bug: str, output: Path | None, store: Path | None) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from nomos.domain.reading.table import infer_feature
 from nomos.domain.schema import (
+    Array,
     Category,
     Feature,
     Flag,
@@ -24,7 +25,6 @@ from nomos.domain.schema import (
 )
 from nomos.errors import DomainError
 
-Array = np.ndarray[Any, Any]
 Columns = dict[str, list[str]]
 _LONGEST_FIELD = 2**31 - 1  # the most that csv takes on every system
 _MISSING = {"", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "<NA>"}
@@ -78,9 +78,7 @@ def number(text: str) -> float | None:
     if text in _MISSING:
         return math.nan
     try:
-        return (
-            float(text) if "_" not in text else None
-        )  # 1_0 is a number in Python alone
+        return None if "_" in text else float(text)  # 1_0 is one in Python alone
     except ValueError:
         pass
     try:
@@ -102,10 +100,9 @@ def infer_features(
     for name, cells in columns.items():
         if name in stem_of:
             stem = stem_of[name]
-            if (
-                name == groups[stem][1][0]
-            ):  # the group stands where its first column does
-                features.append(OneHot(stem, groups[stem][0]))
+            levels, (first, *_) = groups[stem]
+            if name == first:  # the group stands where its first column does
+                features.append(OneHot(stem, levels))
             continue
         numbers = [number(cell) for cell in cells]
         if all(value is not None for value in numbers):
@@ -161,15 +158,11 @@ def to_frame(rows: Array, schema: Schema) -> Any:
     import pandas as pd
 
     made: dict[str, Any] = {}
-    place = 0
     for feature in schema.features:
-        columns = rows[:, place : place + feature.width]
-        place += feature.width
+        name = feature.name
         if isinstance(feature, OneHot):
-            raise TypeError(
-                f"{feature.name}: to_frame does not know its columns' names"
-            )
-        made[feature.name] = _frame_column(feature, columns[:, 0])
+            raise TypeError(f"{name}: to_frame does not know its columns' names")
+        made[name] = _frame_column(feature, rows[:, schema.place(name)[1].start])
     return pd.DataFrame(made)
 
 
@@ -179,9 +172,7 @@ def _frame_column(feature: Feature, column: Array) -> Any:
     if isinstance(feature, Category):
         words = {"True": True, "False": False, "": math.nan}
         bare = set(feature.levels) <= {"True", "False"}
-        levels = [
-            words[level] if level == "" or bare else level for level in feature.levels
-        ]
+        levels = [words[x] if x == "" or bare else x for x in feature.levels]
         # The type that all levels have together: one row alone may hold but a gap.
         values = [levels[int(code)] for code in column]
         return pd.Series(values, dtype=pd.Series(levels).dtype)
@@ -202,11 +193,7 @@ def _part(path: Path, feature: Feature, columns: Columns, groups: Any) -> Array:
         if at is not None:
             where = f"{path}: row {at + 1}: `{feature.name}`"
             raise DomainError(f"{where} has no level {_cut(cells[at])}")
-        places = np.array([feature.levels.index(cell) for cell in cells])
-        if isinstance(feature, OneHot):
-            rows: Array = np.eye(len(feature.levels))[places]
-            return rows
-        return places.astype(np.float64)
+        return feature.write_many(cells).astype(np.float64)
     numbers = [number(cell) for cell in cells]
     bad = next((n for n, value in enumerate(numbers) if value is None), None)
     if bad is not None:

@@ -11,11 +11,9 @@ from nomos.domain.domain import Domain
 from nomos.domain.failure import told_as
 from nomos.domain.reading.table import frame_rows, is_frame, is_sparse
 from nomos.domain.records import numbers, to_column
-from nomos.domain.schema import Schema
+from nomos.domain.schema import Array, Schema
 from nomos.domain.values import plain
 from nomos.errors import DomainError
-
-Array = np.ndarray[Any, Any]
 
 
 def source_of(domain: Domain) -> Any:

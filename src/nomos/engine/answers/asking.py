@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nomos.device import is_out_of_memory, is_tensor, join, to_host
+from nomos.device import Array, is_out_of_memory, is_tensor, join, to_host
 from nomos.domain.functions import BoundBatched, batched
 from nomos.domain.records import Column, items, take, to_column
 from nomos.domain.values import is_value
@@ -15,7 +15,6 @@ from nomos.engine.answers.memory import UNKNOWN, Memory
 from nomos.engine.watch import WHOLE_CHUNK, watch
 from nomos.errors import OF_THE_CASE, ModelError
 
-Array = np.ndarray[Any, Any]
 _MOST_FAILURES = 64  # after so many single failures a batch is not searched any further
 
 

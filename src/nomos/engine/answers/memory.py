@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from nomos.device import is_tensor, places_on, to_host
+from nomos.device import Array, is_tensor, places_on, to_host
 from nomos.domain.records import Column, items, take
 from nomos.domain.values import is_value
 
-Array = np.ndarray[Any, Any]
 _MOST_BYTES = 2**25  # for the answers of one call; images for every item would be more
 _UNKNOWN, _KNOWN, _FAILED = 0, 1, 2
 _SHARE, _FEWEST = 64, 8

@@ -12,11 +12,13 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import copy_context
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from greenlet import GreenletExit, getcurrent, greenlet
 
+from nomos.device import Array
 from nomos.domain.functions import BoundBatched, listen
 from nomos.domain.records import Column, items, take, to_column
 from nomos.engine.answers.asking import Answers, call_batch
@@ -24,7 +26,6 @@ from nomos.engine.answers.memory import UNKNOWN, fresh
 from nomos.engine.program import Running
 from nomos.errors import OF_THE_CASE, ModelError
 
-Array = np.ndarray[Any, Any]
 MOST_TURNS = 8  # what a case asks of one item more often is not remembered
 MOST_LIVE = 512  # more live greenlets cost more than larger batches win
 
@@ -97,16 +98,11 @@ class LaneWorker(greenlet):
         if function.function.is_model:
             self.lane.calls += 1
         if hub.remembers and len(arguments) == 1:
-            lane, record = self.lane, arguments[0]
-            for item, place in zip(lane.items, lane.places, strict=False):
-                if item is record:
-                    about = _about(lane, function, place)
-                    known = UNKNOWN
-                    if about is not None:
-                        known = hub.answers.known(function, *about)
-                    if known is not UNKNOWN:
-                        return known
-                    break
+            place = self.lane.place(arguments[0])
+            about = None if place is None else _about(self.lane, function, place)
+            known = UNKNOWN if about is None else hub.answers.known(function, *about)
+            if known is not UNKNOWN:
+                return known
         question = self, function, arguments, about
         hub.waiting[function.function, len(arguments)].append(question)
         return self._wait()
@@ -132,22 +128,18 @@ def _leave() -> None:
     raise GreenletExit
 
 
+@dataclass(slots=True, eq=False)
 class Hub:
     """Runs lanes until they park or end, and asks batched functions for them."""
 
-    def __init__(
-        self,
-        answers: Answers,
-        *,
-        most_live: int = MOST_LIVE,
-        remembers: bool = False,
-    ) -> None:
-        self.answers = answers
-        self.most_live = most_live
-        self.remembers = remembers  # what is said of the items that a lane drew
-        self.lanes: Iterator[Lane] = iter(())  # those that have not begun
-        self.waiting: dict[Any, list[Question]] = defaultdict(list)
-        self._workers: list[LaneWorker] = []
+    answers: Answers
+    most_live: int = MOST_LIVE
+    remembers: bool = False  # what is said of the items that a lane drew
+    lanes: Iterator[Lane] = field(default_factory=lambda: iter(()))  # not begun
+    waiting: dict[Any, list[Question]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
+    _workers: list[LaneWorker] = field(default_factory=list)
 
     def run(self, lanes: Sequence[Lane]) -> None:
         """Run all lanes to their end."""

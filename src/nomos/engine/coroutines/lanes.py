@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,21 +14,18 @@ from nomos.domain.records import items, to_column
 from nomos.domain.values import plain
 from nomos.engine.alone import reason
 from nomos.engine.answers.asking import Answers
-from nomos.engine.choices import bounds, from_pattern, real_bounds
+from nomos.engine.choices import CaseDraws
 from nomos.engine.coroutines.hub import MOST_LIVE, Hub, Lane
 from nomos.engine.emit import function_of, lists_of
 from nomos.engine.program import Function, Program, Running
-from nomos.engine.vectorized.chunk import Chunk, Fate
+from nomos.engine.vectorized.chunk import Chunk
 from nomos.engine.vectorized.columns import Columns
-from nomos.errors import Discard
-
-Array = np.ndarray[Any, Any]
 
 
 class LaneCase(Lane):
     """A case whose block runs in a lane; it draws on where its vars ended."""
 
-    __slots__ = ("address", "choices", "chunk")
+    __slots__ = ("_draws", "address", "chunk")
 
     def __init__(
         self,
@@ -50,7 +46,7 @@ class LaneCase(Lane):
         self.told: dict[Any, int] | None = None
         self.chunk = chunk
         self.address = address  # its row in the chunk, and how many draws it has made
-        self.choices: list[int] = []
+        self._draws: CaseDraws | None = None
 
     @property
     def program(self) -> Program:  # type: ignore[override]  # found, not kept
@@ -58,34 +54,18 @@ class LaneCase(Lane):
         return self.chunk.program
 
     @property
-    def draws(self) -> LaneCase:  # type: ignore[override]  # itself
+    def draws(self) -> CaseDraws:  # type: ignore[override]  # made when it is asked for
         """Where it draws from."""
-        return self
+        if self._draws is None:
+            row, position = self.address
+            choice = self.chunk.cases.choice
+            self._draws = CaseDraws(lambda at, *draw: choice(row, position + at, *draw))
+        return self._draws
 
-    def integer(self, low: int, high: int) -> int:
-        """Draw from low..high, both included."""
-        low, high = bounds(low, high)
-        row, position = self.address
-        at = position + len(self.choices)
-        value = self.chunk.draws.integer(row, at, low, high)
-        self.choices.append(value)
-        return value
-
-    def real(self, low: float, high: float) -> float:
-        """Draw a real number from low to high."""
-        low, high = real_bounds(low, high)
-        row, position = self.address
-        at = position + len(self.choices)
-        recorded = self.chunk.draws.real(row, at, low, high)
-        self.choices.append(recorded)
-        return from_pattern(recorded)
-
-    def seed(self) -> int:
-        """Draw the seed of a function that draws by itself."""
-        row, position = self.address
-        seed = self.chunk.draws.seed(row, position + len(self.choices))
-        self.choices.append(seed)
-        return seed
+    @property
+    def choices(self) -> list[int]:
+        """What the block has drawn."""
+        return [] if self._draws is None else self._draws.choices
 
 
 def _current() -> Running:
@@ -102,7 +82,6 @@ class Lanes:
     """A block compiled to a function that runs in lanes."""
 
     def __init__(self, program: Program, most_live: int = MOST_LIVE) -> None:
-        self.program = program
         self.most_live = most_live
         spec = program.spec
         self.parameters = [*spec.inputs, *(let.name for let in spec.variables)]
@@ -113,16 +92,10 @@ class Lanes:
             self.parameters, body, spec.source.name, names
         )
 
-    def of(self, program: Program) -> Lanes:
-        """Return the same for a program that draws from other records."""
-        other = copy.copy(self)
-        other.program = program
-        return other
-
     def run(self, columns: Columns, answers: Answers) -> None:
         """Run the block for every case still in the chunk."""
         lanes = self._lanes(columns)
-        remembers = self.program.can_remember and answers.size > 0
+        remembers = columns.program.can_remember and answers.size > 0
         Hub(answers, most_live=self.most_live, remembers=remembers).run(lanes)
         columns.chunk.add_calls(None, np.array([lane.calls for lane in lanes]))
         if any(lane.choices for lane in lanes):
@@ -132,7 +105,7 @@ class Lanes:
     def _lanes(self, columns: Columns) -> list[LaneCase]:
         chunk, block = columns.chunk, self._block
         values = [items(columns.column(name)) for name in self.parameters]
-        inputs = [columns.scope[name].places for name in self.program.spec.inputs]
+        inputs = [columns.scope[name].places for name in columns.spec.inputs]
         places = [places.tolist() for places in inputs if places is not None]
         positions = np.broadcast_to(chunk.position, chunk.rows.shape).tolist()
         addresses = zip(chunk.rows.tolist(), positions, strict=True)
@@ -145,21 +118,13 @@ class Lanes:
 
     def _hand_back(self, columns: Columns, lanes: list[LaneCase]) -> None:
         """Give the outputs their columns, and let the cases that failed go."""
-        chunk, source = columns.chunk, self.program.spec.source
-        gone: dict[tuple[Fate, str], list[int]] = {}
-        failed = [n for n, lane in enumerate(lanes) if lane.failure is not None]
-        for number in failed:
-            failure = lanes[number].failure
-            why = Fate.HARD, ""
-            if isinstance(failure, Discard):
-                why = Fate.DISCARDED, reason(failure, source)
-            gone.setdefault(why, []).append(number)
-        for (fate, words), numbers in gone.items():
-            chunk.mark(np.array(numbers), None, fate, words)
+        chunk, source = columns.chunk, columns.spec.source
+        failures = [lane.failure for lane in lanes]
+        chunk.mark_failed(None, failures, lambda error: reason(error, source))
         good = next((lane.result for lane in lanes if lane.failure is None), None)
-        stand_in = good or (0,) * len(self.program.spec.outputs)
+        stand_in = good or (0,) * len(columns.spec.outputs)
         results = [stand_in if lane.failure else lane.result for lane in lanes]
         outputs = zip(*results, strict=True)
-        for name, values in zip(self.program.spec.outputs, outputs, strict=True):
+        for name, values in zip(columns.spec.outputs, outputs, strict=True):
             columns.bind(name, to_column([plain(value) for value in values]))
         chunk.settle()

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
 import numpy as np
 
+from nomos.device import Array
+from nomos.engine.cases import Cases, Positions
+from nomos.engine.choices import Kind
 from nomos.engine.program import Program
-from nomos.engine.vectorized.drawing import ColumnDraws
 from nomos.engine.vectorized.rows import frozen, part
+from nomos.errors import Discard
 from nomos.lang import core
-
-Array = np.ndarray[Any, Any]
 
 
 class Fate(IntEnum):
@@ -25,18 +27,19 @@ class Fate(IntEnum):
     WAITS = 3  # it needs a choice that has not been made
 
 
+@dataclass(slots=True, eq=False)
 class Cell:
     """The values of one name for the cases still here."""
 
-    __slots__ = ("known", "later", "places", "roots", "value")
+    value: Any
+    roots: frozenset[str] | None  # the inputs that determine it; None: draws do too
+    places: Array | None = None  # where in the source the items were drawn
+    # Put off until someone asks: the expression, and what its names mean.
+    later: tuple[core.Expr, dict[str, Cell]] | None = None
+    known: Array | None = None  # for which rows it has been worked out
 
-    def __init__(self, value: Any, roots: frozenset[str] | None) -> None:
-        self.value = frozen(value)
-        self.roots = roots  # the inputs that determine the value; None: draws do too
-        self.places: Array | None = None  # where in the source the items were drawn
-        # Put off until someone asks: the expression, and what its names mean.
-        self.later: tuple[core.Expr, dict[str, Cell]] | None = None
-        self.known: Array | None = None  # for which rows it has been worked out
+    def __post_init__(self) -> None:
+        self.value = frozen(self.value)
 
     def keep(self, index: Array) -> None:
         """Forget the cases that left."""
@@ -54,11 +57,11 @@ Scope = dict[str, Cell]
 class Chunk:
     """Consecutive cases of a campaign, run together."""
 
-    def __init__(self, program: Program, draws: ColumnDraws, count: int) -> None:
+    def __init__(self, program: Program, cases: Cases) -> None:
         self.program = program
-        self.draws = draws
+        self.cases = cases
+        self.size = count = cases.count
         self.rows: Array = np.arange(count)  # of those still here, in the chunk
-        self.size = count
         # One entry for each draw, for all rows of the chunk: the values, and which rows
         # made the draw (None: all that were there); or the draws that each block made.
         self._choices: list[tuple[Array, Array | None] | list[tuple[int, ...]]] = []
@@ -86,12 +89,9 @@ class Chunk:
         self, at: Array | None, where: Array | None, fate: Fate, reason: str
     ) -> None:
         """Let rows leave at the next `settle`; the first reason for a row stands."""
-        if at is None:
-            index = (
-                np.arange(len(self.rows)) if where is None else np.flatnonzero(where)
-            )
-        else:
-            index = at if where is None else at[where]
+        index = np.arange(len(self.rows)) if at is None else at
+        if where is not None:
+            index = index[where]
         index = index[self._fate[index] == Fate.STAYS]
         if not len(index):
             return
@@ -100,6 +100,23 @@ class Chunk:
         self._fate[index] = fate
         self._reason[index] = self.reasons.index(reason)
         self._marked = True
+
+    def mark_failed(
+        self,
+        at: Array | None,
+        errors: Iterable[BaseException | None],
+        say: Callable[[Discard], str] = str,
+    ) -> None:
+        """Let the rows leave that raised an error: discarded, or to be run alone."""
+        gone: dict[tuple[Fate, str], list[int]] = {}
+        for number, error in enumerate(errors):
+            if isinstance(error, Discard):
+                gone.setdefault((Fate.DISCARDED, say(error)), []).append(number)
+            elif error is not None:
+                gone.setdefault((Fate.HARD, ""), []).append(number)
+        for (fate, why), numbers in gone.items():
+            rows = np.array(numbers)
+            self.mark(rows if at is None else at[rows], None, fate, why)
 
     def run_discarded_alone(self, where: Array) -> None:
         """Make rows that are marked as discarded hard: a run alone says what they are."""
@@ -152,27 +169,17 @@ class Chunk:
         rows = [rows[fates == fate] for rows, fates, _ in self.left]
         return np.concatenate(rows) if rows else np.empty(0, dtype=np.int64)
 
-    def draw(self, at: Array | None, low: Array, high: Array) -> Array:
-        """Draw an integer for each row and record it."""
-        values, waiting = self.draws.integers(*self._addresses(at), low, high)
-        return self._drawn(at, values, waiting)
-
-    def draw_reals(self, at: Array | None, low: Array, high: Array) -> Array:
-        """Draw a real number for each row and record its bits."""
-        bits, waiting = self.draws.reals(*self._addresses(at), low, high)
-        return self._drawn(at, bits, waiting).view(np.float64)
-
-    def draw_seeds(self, at: Array | None) -> Array:
-        """Draw the seed of a function that draws by itself for each row and record it."""
-        return self._drawn(at, *self.draws.seeds(*self._addresses(at)))
-
-    def _drawn(self, at: Array | None, values: Array, waiting: Array | None) -> Array:
+    def draw(
+        self, at: Array | None, kind: Kind, low: Any = None, high: Any = None
+    ) -> Array:
+        """Draw for each row and record it; of a real number, the bits are returned."""
+        values, waiting = self.cases.draw(*self._addresses(at), kind, low, high)
         if waiting is not None:
             self.mark(at, waiting, Fate.WAITS, "")
         self._record(at, values)
         return values
 
-    def _addresses(self, at: Array | None) -> tuple[Array | None, Array | int]:
+    def _addresses(self, at: Array | None) -> tuple[Array | None, Positions]:
         if isinstance(self.position, int):
             rows = None if self._whole else self.rows
             return (rows if at is None else self.rows[at]), self.position
@@ -181,22 +188,20 @@ class Chunk:
         return self.rows[at], self.position[at]
 
     def _record(self, at: Array | None, values: Array) -> None:
+        column, made = values, None
+        if at is not None or not self._whole:
+            rows = self.rows if at is None else self.rows[at]
+            column = np.zeros(self.size, dtype=np.int64)
+            column[rows] = values
         if at is None:
-            column = values
-            if not self._whole:
-                column = np.zeros(self.size, dtype=np.int64)
-                column[self.rows] = values
-            self._choices.append((column, None))
             self.position = self.position + 1
-            return
-        column = np.zeros(self.size, dtype=np.int64)
-        made = np.zeros(self.size, dtype=bool)
-        column[self.rows[at]] = values
-        made[self.rows[at]] = True
+        else:
+            made = np.zeros(self.size, dtype=bool)
+            made[rows] = True
+            if isinstance(self.position, int):
+                self.position = np.full(len(self.rows), self.position, dtype=np.int64)
+            self.position[at] += 1
         self._choices.append((column, made))
-        if isinstance(self.position, int):
-            self.position = np.full(len(self.rows), self.position, dtype=np.int64)
-        self.position[at] += 1
 
     def record_block(self, made: list[tuple[int, ...]]) -> None:
         """Record the draws that the block made, for each case still here."""

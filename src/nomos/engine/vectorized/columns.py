@@ -11,17 +11,16 @@ from typing import Any
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.diagnostics.source import Span
 from nomos.domain.records import Column
 from nomos.engine.answers.asking import Answers
 from nomos.engine.gap import gaps
-from nomos.engine.vectorized.chunk import Chunk, Fate, Scope, roots
+from nomos.engine.vectorized.chunk import At, Chunk, Fate, Scope, roots
 from nomos.engine.vectorized.deciding import undecided
 from nomos.engine.vectorized.evaluate import Evaluator
 from nomos.engine.vectorized.rows import Rows
 from nomos.lang import core
-
-Array = np.ndarray[Any, Any]
 
 
 class Columns:
@@ -115,16 +114,17 @@ class Columns:
                 lambda side: self.evaluator.value(side, at, self.scope),
             )
 
-    def column(self, name: str) -> Column:
-        """Return the values of a name for the cases still here."""
-        value = self.evaluator.value(_variable(name), None, self.scope)
-        return self.evaluator.column(value, None)
+    def column(self, name: str, at: At = None) -> Column:
+        """Return the values of a name for the cases still here, or some of them."""
+        variable = core.Variable(name, span=Span(0, 0))
+        value = self.evaluator.value(variable, at, self.scope)
+        return self.evaluator.column(value, at)
 
     def _draw_input(self, name: str) -> None:
         source = self.program.source
         count = len(self.chunk.rows)
         low = np.broadcast_to(np.int64(0), count)
-        places = self.chunk.draw(None, low, low + (len(source) - 1))
+        places = self.chunk.draw(None, "integer", low, low + (len(source) - 1))
         if self.program.rows is not None:
             records: Any = Rows(self.program.rows, places)
         elif isinstance(source, np.ndarray):
@@ -157,7 +157,3 @@ class Columns:
     def _is_total(self, call: core.Call) -> bool:
         function = self.program.batched(call.function)
         return function is not None and function.function.total and not call.draws
-
-
-def _variable(name: str) -> core.Variable:
-    return core.Variable(name, span=Span(0, 0))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nomos.diagnostics.source import Span
+from nomos.device import Array
 from nomos.engine.vectorized.chunk import Cell
 from nomos.errors import ModelError
 from nomos.lang import core
@@ -23,7 +23,6 @@ from nomos.lang import core
 if TYPE_CHECKING:
     from nomos.engine.vectorized.columns import Columns
 
-Array = np.ndarray[Any, Any]
 _MOST = 64  # combinations of answers that are tried
 # Nothing can go wrong in these, with whatever answers.
 _PLAIN = core.Constant | core.Variable | core.Compare | core.Logic | core.Not
@@ -77,9 +76,8 @@ def _ask(
     columns: Columns, name: str, rows: Array, classes: Sequence[Any] | None
 ) -> None:
     """Ask for answers, and refuse one that is none of those that were declared."""
-    variable = core.Variable(name, span=Span(0, 0))
     at = None if len(rows) == len(columns.chunk.rows) else rows
-    given = columns.evaluator.value(variable, at, columns.scope)
+    given = columns.column(name, at)
     if classes is None:
         return
     found = set(given.tolist() if isinstance(given, np.ndarray) else given)

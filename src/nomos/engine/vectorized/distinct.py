@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-Array = np.ndarray[Any, Any]
+from nomos.device import Array
+
 _FEWEST = 1024  # slots; always a power of two
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)
-_STEP = np.uint64(0x9E3779B97F4A7C15)
+STEP = np.uint64(0x9E3779B97F4A7C15)
 
 
 def keys_of(choices: Array, lengths: Array) -> Array:
@@ -22,14 +21,14 @@ def keys_of(choices: Array, lengths: Array) -> Array:
     with np.errstate(over="ignore"):
         for column in range(choices.shape[1]):
             there = lengths > column
-            mixed = _mixed(keys ^ choices[:, column].astype(np.uint64))
+            mixed = mixed_words(keys ^ choices[:, column].astype(np.uint64))
             keys = np.where(there, mixed, keys)
     return keys
 
 
-def _mixed(words: Array) -> Array:
+def mixed_words(words: Array) -> Array:
     """Return words whose every bit depends on every bit (the finaliser of SplitMix64)."""
-    words = words + _STEP
+    words = words + STEP
     words = (words ^ (words >> np.uint64(30))) * _FIRST
     words = (words ^ (words >> np.uint64(27))) * _SECOND
     mixed: Array = words ^ (words >> np.uint64(31))

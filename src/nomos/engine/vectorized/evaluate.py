@@ -7,6 +7,7 @@ run alone can judge (an exception, above all) are marked and go on with a stand-
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -14,7 +15,7 @@ from typing import Any, assert_never
 
 import numpy as np
 
-from nomos.device import is_tensor
+from nomos.device import Array, is_tensor
 from nomos.domain.fields import generator
 from nomos.domain.functions import BoundBatched, Counted, listening
 from nomos.domain.records import (
@@ -35,17 +36,15 @@ from nomos.engine.program import Function, differ, draws, equal
 from nomos.engine.vectorized import forms, vector
 from nomos.engine.vectorized.chunk import At, Cell, Chunk, Fate, Scope, roots
 from nomos.engine.vectorized.rows import Rows, each, frozen, own_column, part
-from nomos.errors import OF_THE_CASE, Discard, ModelError
+from nomos.errors import OF_THE_CASE, ModelError
 from nomos.lang import core
 
-Array = np.ndarray[Any, Any]
-
 _PYTHON: dict[str, Callable[[Any, Any], Any]] = {
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
-    "/": lambda a, b: a / b,
-    "%": lambda a, b: a % b,
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "%": operator.mod,
     "==": equal,
     "!=": differ,
     "<": lambda a, b: bool(a < b),
@@ -53,7 +52,6 @@ _PYTHON: dict[str, Callable[[Any, Any], Any]] = {
     ">": lambda a, b: bool(a > b),
     ">=": lambda a, b: bool(a >= b),
 }
-_INTEGERS = range(-(2**63), 2**63)  # that a column of choices can hold
 
 
 class Evaluator:
@@ -64,7 +62,6 @@ class Evaluator:
         self.program = chunk.program
         self.spec = chunk.program.spec
         self.answers = answers
-        self.built_ins: dict[str, Function] = forms.BUILT_INS
         self._counts = False  # the block runs: its calls of a model count
 
     @contextmanager
@@ -98,21 +95,17 @@ class Evaluator:
             case core.Constant(value=value):
                 return value
             case core.Variable(name=name) if name in scope:
-                return self._variable(scope[name], at)
+                return self.variable(scope[name], at)
             case core.Variable(name=name):
                 return forms.list_of(self, name, at, scope)
             case core.Label():
                 return forms.label(self, expr, at, scope)
-            case core.RandInt():
-                return self._rand_int(expr, at, scope)
-            case core.RandReal():
-                return forms.rand_real(self, expr, at, scope)
+            case core.RandInt() | core.RandReal():
+                return forms.draw(self, expr, at, scope)
             case core.Call():
                 return self._call(expr, at, scope)
-            case core.GetFeature():
-                return self._get_feature(expr, at, scope)
-            case core.SetFeature():
-                return self._set_feature(expr, at, scope)
+            case core.GetFeature() | core.SetFeature():
+                return self._feature(expr, at, scope)
             case core.Not(operand=operand):
                 return ~self.truth(operand, at, scope)
             case core.Negate(operand=operand):
@@ -134,7 +127,8 @@ class Evaluator:
             case _:
                 assert_never(expr)
 
-    def _variable(self, cell: Cell, at: At) -> Any:
+    def variable(self, cell: Cell, at: At) -> Any:
+        """Return the values of a name; one that was put off is worked out now."""
         if cell.later is None:
             return cell.value if at is None else part(cell.value, at)
         expr, scope = cell.later
@@ -155,18 +149,19 @@ class Evaluator:
 
     def each(self, function: Callable[..., Any], values: list[Any], at: At) -> Column:
         """Apply a function row by row; where it raises, the case leaves."""
+        results = [_attempt(function, case) for case in self._cases(values, at)]
+        return self._settled(results, at)
+
+    def _cases(self, values: list[Any], at: At) -> list[tuple[Any, ...]]:
+        """Return what a function is called with for each row."""
         count = self.chunk.count(at)
         columns = [each(value, count) for value in values]
-        cases = list(zip(*columns, strict=True)) if columns else [()] * count
-        return self._settled([_attempt(function, case) for case in cases], at)
+        return list(zip(*columns, strict=True)) if columns else [()] * count
 
     def _together(self, function: Function, values: list[Any], at: At) -> Column:
         """Apply a function that asks a batched one: the rows ask at the same time."""
-        count = self.chunk.count(at)
-        columns = [each(value, count) for value in values]
-        cases = list(zip(*columns, strict=True)) if columns else [()] * count
-
-        lanes = [Lane(partial(answer, function), case) for case in cases]
+        call = partial(answer, function)
+        lanes = [Lane(call, case) for case in self._cases(values, at)]
         Hub(self.answers).run(lanes)
         if self._counts:
             self.chunk.add_calls(at, np.array([min(1, lane.calls) for lane in lanes]))
@@ -177,23 +172,13 @@ class Evaluator:
     ) -> Column:
         """Return results as a column; the rows without one leave."""
         stand_in = next((value for value, error in results if error is None), 0)
-        gone: dict[tuple[Fate, str], list[int]] = {}
-        for number, (_, error) in enumerate(results):
-            if isinstance(error, Discard):
-                gone.setdefault((Fate.DISCARDED, str(error)), []).append(number)
-            elif error is not None:
-                gone.setdefault((Fate.HARD, ""), []).append(number)
-        for (fate, why), numbers in gone.items():
-            rows = np.array(numbers)
-            self.chunk.mark(rows if at is None else at[rows], None, fate, why)
+        self.chunk.mark_failed(at, [error for _, error in results])
         return to_column([v if error is None else stand_in for v, error in results])
 
-    variable = _variable  # forms.py needs it
-
     def _negate(self, value: Any, at: At) -> Any:
-        negated = vector.negate(value)
+        negated = vector.signed(value, operator.neg)
         if negated is None:
-            return self.each(lambda a: -a, [value], at)
+            return self.each(operator.neg, [value], at)
         return negated if negated.ndim else negated.item()
 
     def _arithmetic(self, expr: core.Arithmetic, at: At, scope: Scope) -> Any:
@@ -204,11 +189,11 @@ class Evaluator:
             result = self.calculate(node.operator, result, right, at)
         return result
 
-    def calculate(self, operator: str, left: Any, right: Any, at: At) -> Any:
+    def calculate(self, sign: str, left: Any, right: Any, at: At) -> Any:
         """Apply an operator of arithmetic to two values."""
-        calculated = vector.arithmetic(operator, left, right)
+        calculated = vector.arithmetic(sign, left, right)
         if calculated is None:
-            return self.each(_PYTHON[operator], [left, right], at)
+            return self.each(_PYTHON[sign], [left, right], at)
         result, bad = calculated
         if bad is not None:
             where = np.broadcast_to(bad, self.chunk.count(at))
@@ -241,78 +226,39 @@ class Evaluator:
             result[rows] = self.truth(expr.right, inner, scope)
         return result
 
-    def _rand_int(self, expr: core.RandInt, at: At, scope: Scope) -> Array:
-        low = self._integers(self.value(expr.low, at, scope), at)
-        high = self._integers(self.value(expr.high, at, scope), at)
-        none = low > high
-        if none.any():
-            why = self.spec.source.slice(expr.span)
-            self.chunk.mark(at, none, Fate.DISCARDED, " ".join(why.split()))
-            high = np.where(none, low, high)
-        return self.chunk.draw(at, low, high)
-
-    def _integers(self, value: Any, at: At) -> Array:
-        """Return the bounds of draws; rows where they are no such thing leave."""
-        count = self.chunk.count(at)
-        if type(value) is int and value in _INTEGERS:
-            return np.broadcast_to(np.int64(value), count)
-        if isinstance(value, np.ndarray) and value.ndim == 1:
-            if value.dtype.kind == "b":
-                return value.astype(np.int64)
-            if value.dtype.kind == "i":
-                return value
-        entries = each(value, count)
-        fits = [isinstance(v, int) and v in _INTEGERS for v in entries]
-        self.chunk.mark(at, ~np.array(fits, dtype=bool), Fate.HARD, "")
-        integers = [v if fit else 0 for v, fit in zip(entries, fits, strict=True)]
-        return np.array(integers, dtype=np.int64)
-
-    def _get_feature(self, expr: core.GetFeature, at: At, scope: Scope) -> Any:
-        own = self.program.function("getFeat")
+    def _feature(
+        self, expr: core.GetFeature | core.SetFeature, at: At, scope: Scope
+    ) -> Any:
+        name = "getFeat" if isinstance(expr, core.GetFeature) else "setFeat"
+        parts = tuple(core.children(expr))
+        own = self.program.functions.get(name)
         if own is not None:
-            arguments = (expr.record, expr.key)
-            call = core.Call("getFeat", arguments, draws(own), span=expr.span)
+            call = core.Call(name, parts, draws(own), span=expr.span)
             return self._call(call, at, scope)
-        record = self.value(expr.record, at, scope)
-        key = self.value(expr.key, at, scope)
+        record, key, *new = (self.value(one, at, scope) for one in parts)
         schema = self.program.schema
         try:
             if isinstance(key, str | int):
+                values = [self.column(value, at) for value in new]
                 if isinstance(record, Rows) and schema is not None:
-                    return record.get_feature(key)
-                return get_feature_many(self.column(record, at), key, schema)
+                    feature = record.set_feature if new else record.get_feature
+                    return feature(key, *values)
+                many: Function = set_feature_many if new else get_feature_many
+                return many(self.column(record, at), key, *values, schema)
         except Exception:  # some row has no such feature: each has its own verdict
             pass
-        return self.each(lambda r, k: get_feature(r, k, schema), [record, key], at)
-
-    def _set_feature(self, expr: core.SetFeature, at: At, scope: Scope) -> Any:
-        own = self.program.function("setFeat")
-        if own is not None:
-            arguments = (expr.record, expr.key, expr.value)
-            call = core.Call("setFeat", arguments, draws(own), span=expr.span)
-            return self._call(call, at, scope)
-        parts = [self.value(p, at, scope) for p in (expr.record, expr.key, expr.value)]
-        record, key, new = parts
-        schema = self.program.schema
-        try:
-            if isinstance(key, str | int):
-                values = self.column(new, at)
-                if isinstance(record, Rows) and schema is not None:
-                    return record.set_feature(key, values)
-                return set_feature_many(self.column(record, at), key, values, schema)
-        except Exception:  # some value does not fit: each row has its own verdict
-            pass
-        return self.each(lambda r, k, v: set_feature(r, k, v, schema), parts, at)
+        single: Function = set_feature if new else get_feature
+        return self.each(lambda *case: single(*case, schema), [record, key, *new], at)
 
     def _call(self, expr: core.Call, at: At, scope: Scope) -> Any:
-        function = self.program.function(expr.function)
+        function = self.program.functions.get(expr.function)
         if isinstance(function, BoundBatched):
             return self._batched(function, expr, at, scope)
         arguments = [self.value(argument, at, scope) for argument in expr.arguments]
         if function is None:
             return forms.built_in(self, expr.function, arguments, at)
         if expr.draws:
-            seeds = self.chunk.draw_seeds(at).tolist()
+            seeds = self.chunk.draw(at, "seed").tolist()
             arguments.append([generator(seed) for seed in seeds])
         if self.program.asks(expr.function):
             return self._together(function, arguments, at)
@@ -355,7 +301,7 @@ class Evaluator:
             count = self.chunk.count(inner)
             values = [v if rows is None else part(v, rows) for v in arguments]
             if expr.draws:
-                values.append(self.chunk.draw_seeds(inner))
+                values.append(self.chunk.draw(inner, "seed"))
             self.answers.rows_sent += count
 
             def columns(chosen: slice) -> list[Any]:

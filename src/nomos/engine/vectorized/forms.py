@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.domain.records import Column, take, to_column
 from nomos.engine.answers.memory import scatter, spread
 from nomos.engine.choices import real_number
-from nomos.engine.program import Function, concatenate, isclose, item_at
+from nomos.engine.program import BUILT_INS, item_at
 from nomos.engine.vectorized import vector
 from nomos.engine.vectorized.chunk import Cell, Fate
 from nomos.engine.vectorized.rows import each
@@ -23,16 +24,7 @@ if TYPE_CHECKING:
     from nomos.engine.vectorized.chunk import At, Scope
     from nomos.engine.vectorized.evaluate import Evaluator
 
-Array = np.ndarray[Any, Any]
-BUILT_INS: dict[str, Function] = {
-    "strConcat": concatenate,
-    "isclose": isclose,
-    "abs": abs,
-    "min": min,
-    "max": max,
-    "round": round,
-    "len": len,
-}
+_INTEGERS = range(-(2**63), 2**63)  # that a column of choices can hold
 
 
 def rows_of(at: At, chosen: Array) -> Array:
@@ -124,20 +116,41 @@ def _places(cell: Cell, at: At) -> Array:
     return cell.places if at is None else cell.places[at]
 
 
-def rand_real(evaluator: Evaluator, expr: core.RandReal, at: At, scope: Scope) -> Array:
-    """Draw a real number for each row; a row whose bounds are none leaves."""
+def draw(
+    evaluator: Evaluator, expr: core.RandInt | core.RandReal, at: At, scope: Scope
+) -> Array:
+    """Draw a number for each row; a row whose bounds are none leaves."""
+    chunk, is_real = evaluator.chunk, isinstance(expr, core.RandReal)
+    bound = _reals if is_real else _integers
     low, high = (
-        _reals(evaluator, evaluator.value(bound, at, scope), at)
-        for bound in (expr.low, expr.high)
+        bound(evaluator, evaluator.value(one, at, scope), at)
+        for one in (expr.low, expr.high)
     )
-    endless = ~np.isfinite(low) | ~np.isfinite(high - low)
-    evaluator.chunk.mark(at, endless, Fate.HARD, "")
+    if is_real:
+        endless = ~np.isfinite(low) | ~np.isfinite(high - low)
+        chunk.mark(at, endless, Fate.HARD, "")
+        low, high = np.where(endless, 0.0, low), np.where(endless, 0.0, high)
     none = low > high
     if none.any():
         why = " ".join(evaluator.spec.source.slice(expr.span).split())
-        evaluator.chunk.mark(at, none, Fate.DISCARDED, why)
-    start = np.where(endless, 0.0, low)
-    return evaluator.chunk.draw_reals(at, start, np.where(endless | none, start, high))
+        chunk.mark(at, none, Fate.DISCARDED, why)
+        high = np.where(none, low, high)
+    drawn = chunk.draw(at, "real" if is_real else "integer", low, high)
+    return drawn.view(np.float64) if is_real else drawn
+
+
+def _integers(evaluator: Evaluator, value: Any, at: At) -> Array:
+    """Return the bounds of draws; rows where they are no such thing leave."""
+    count = evaluator.chunk.count(at)
+    if type(value) is int and value in _INTEGERS:
+        return np.broadcast_to(np.int64(value), count)
+    if isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind in "bi":
+        return value.astype(np.int64, copy=False)
+    entries = each(value, count)
+    fits = [isinstance(v, int) and v in _INTEGERS for v in entries]
+    evaluator.chunk.mark(at, ~np.array(fits, dtype=bool), Fate.HARD, "")
+    integers = [v if fit else 0 for v, fit in zip(entries, fits, strict=True)]
+    return np.array(integers, dtype=np.int64)
 
 
 def _reals(evaluator: Evaluator, value: Any, at: At) -> Array:
@@ -200,4 +213,4 @@ def built_in(evaluator: Evaluator, name: str, values: list[Any], at: At) -> Any:
     result = vector.built_in(name, values)
     if result is not None:
         return result if result.ndim else result.item()
-    return evaluator.each(evaluator.built_ins[name], values, at)
+    return evaluator.each(BUILT_INS[name], values, at)

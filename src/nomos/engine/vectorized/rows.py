@@ -11,11 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from nomos.device import DeviceRows, is_tensor, to_host, to_tensor
+from nomos.device import Array, DeviceRows, is_tensor, to_host, to_tensor
 from nomos.domain.records import Column, items, take, to_column, written
 from nomos.domain.schema import Schema
-
-Array = np.ndarray[Any, Any]
 
 
 class SourceRows:
@@ -58,7 +56,7 @@ class Rows:
     def __len__(self) -> int:
         return len(self.places)
 
-    def take(self, index: Array) -> Rows:
+    def take(self, index: Array | slice) -> Rows:
         """Return the rows at these positions."""
         changes = {start: values[index] for start, values in self.changes.items()}
         return Rows(self.source, self.places[index], changes)
@@ -128,8 +126,7 @@ def own_column(
     With a device, records are a tensor there.
     """
     if isinstance(value, Rows):
-        changes = {start: values[chosen] for start, values in value.changes.items()}
-        rows = Rows(value.source, value.places[chosen], changes)
+        rows = value.take(chosen)
         return rows.array() if device is None else rows.tensor(device)
     if is_tensor(value):
         return to_host(value[chosen]) if device is None else value[chosen].clone()  # type: ignore[no-any-return]  # a column

@@ -7,16 +7,17 @@ done row by row. The second result marks the rows on which Python would raise.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from nomos.device import is_tensor, to_host
+from nomos.device import Array, is_tensor, to_host
 
-Array = np.ndarray[Any, Any]
 Result = tuple[Array, Array | None]
 _EXACT_IN_FLOAT = 2**53
 _LARGEST = 2**63 - 1
+_ARITHMETIC = {"+": np.add, "-": np.subtract, "*": np.multiply}
 
 
 def _numeric(value: Any) -> Any | None:
@@ -66,13 +67,7 @@ def arithmetic(operator: str, left: Any, right: Any) -> Result | None:
         if (x * y if operator == "*" else x + y) > _LARGEST:
             return None
     with np.errstate(all="ignore"):
-        match operator:
-            case "+":
-                return np.asarray(a + b), None
-            case "-":
-                return np.asarray(a - b), None
-            case _:
-                return np.asarray(a * b), None
+        return np.asarray(_ARITHMETIC[operator](a, b)), None
 
 
 def _divide(operator: str, a: Any, b: Any) -> Result | None:
@@ -85,19 +80,19 @@ def _divide(operator: str, a: Any, b: Any) -> Result | None:
     return np.asarray(result), bad
 
 
-def negate(value: Any) -> Array | None:
-    """Change the sign of a column."""
+def signed(value: Any, change: Callable[[Any], Any]) -> Array | None:
+    """Change the sign of a column, or take it away."""
     number = _numeric(value)
     if number is None or (not _is_float(number) and _largest(number) > _LARGEST):
         return None
-    return np.asarray(-number)
+    return np.asarray(change(number))
 
 
 def built_in(name: str, values: list[Any]) -> Array | None:
     """Call a function of the language on columns."""
     match name:
         case "abs":
-            return _magnitude(values[0])
+            return signed(values[0], abs)
         case "min" | "max" if len(values) > 1:
             return _extreme(name, values)
         case "round" if len(values) == 1:
@@ -106,13 +101,6 @@ def built_in(name: str, values: list[Any]) -> Array | None:
             return _close(*values)
         case _:
             return None
-
-
-def _magnitude(value: Any) -> Array | None:
-    number = _numeric(value)
-    if number is None or (not _is_float(number) and _largest(number) > _LARGEST):
-        return None
-    return np.asarray(abs(number))
 
 
 def _extreme(name: str, values: list[Any]) -> Array | None:

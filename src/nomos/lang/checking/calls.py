@@ -2,57 +2,116 @@
 
 from __future__ import annotations
 
-from typing import cast
+from collections.abc import Sequence
+from math import inf
 
-from nomos.diagnostics import Span, mistakes
+from nomos.diagnostics import Code, Span
+from nomos.diagnostics.diagnostic import nearest
 from nomos.lang import core
 from nomos.lang.checking.scope import Scope
 from nomos.lang.reading import syntax
 from nomos.lang.types import BUILT_IN, NUMBERS, OVERRIDABLE, Function, Type
 
 TRUTH = frozenset({Type.BOOL})
-_INTEGER = frozenset({Type.INT})
-_STRING = frozenset({Type.STRING})
-_HAS_LENGTH = frozenset({Type.STRING, Type.RECORD, Type.LIST})
+INTEGER = frozenset({Type.INT})
+ORDERED = NUMBERS | {Type.STRING, Type.BOOL}
+_MOST_LISTED = 12  # names that a note repeats
+# What the arguments of a built-in function may be.
+_TAKES = {
+    "randInt": (INTEGER, "integers"),
+    "randReal": (NUMBERS, "numbers"),
+    "strConcat": (frozenset({Type.STRING}), "strings"),
+    "len": (
+        frozenset({Type.STRING, Type.RECORD, Type.LIST}),
+        "a list, string or record",
+    ),
+    "min": (ORDERED, "numbers or strings"),
+    "max": (ORDERED, "numbers or strings"),
+    "abs": (NUMBERS, "numbers"),
+    "isclose": (NUMBERS, "numbers"),
+    "round": (NUMBERS, "numbers"),
+}
 
 
 def expect(
-    scope: Scope, expr: core.Expr, what: str, wanted: frozenset[Type], words: str
+    scope: Scope, what: str, wanted: frozenset[Type], words: str, *given: core.Expr
 ) -> bool:
-    """Report an expression of a type that its place cannot take."""
-    is_null = isinstance(expr, core.Constant) and expr.value is None
-    if expr.type in wanted or (expr.type is Type.UNKNOWN and not is_null):
-        return True
-    help = None
-    if wanted == TRUTH and expr.type in NUMBERS:
-        help = "compare it with another number"
-    if what == "`+`" and expr.type is Type.STRING:
-        help = "join strings with `strConcat(a, b)`"
-    got = "`null`" if is_null else expr.type.value
-    scope.report(mistakes.wrong_type(expr.span, what, words, got, help))
-    return False
+    """Report expressions of a type that their place cannot take."""
+    wrong = 0
+    for expr in given:
+        is_null = isinstance(expr, core.Constant) and expr.value is None
+        if expr.type in wanted or (expr.type is Type.UNKNOWN and not is_null):
+            continue
+        wrong += 1
+        help = None
+        if wanted == TRUTH and expr.type in NUMBERS:
+            help = "compare it with another number"
+        if what == "`+`" and expr.type is Type.STRING:
+            help = "join strings with `strConcat(a, b)`"
+        got = "`null`" if is_null else expr.type.value
+        wrong_type(scope, expr.span, what, words, got, help)
+    return not wrong
+
+
+def wrong_type(
+    scope: Scope, at: Span, what: str, wanted: str, got: str, help: str | None = None
+) -> None:
+    """Report a value of a type that its place cannot take."""
+    scope.report(Code.WRONG_TYPE, at, what=what, wanted=wanted, got=got, help=help)
 
 
 def resolve_call(
     scope: Scope, function: syntax.Name, arguments: tuple[core.Expr, ...], span: Span
 ) -> core.Expr:
     """Check a call against what the language and the domain offer."""
-    name = function.name
+    name, at = function.name, function.span
+    known = known_function(scope, at, name, len(arguments))
+    if known is None:
+        said = signature(scope, name)
+        type_ = Type.UNKNOWN if said is None else said.returns
+        return core.Call(name, arguments, span=span, type=type_)
+    if name in BUILT_IN and known is not BUILT_IN[name] and name not in OVERRIDABLE:
+        scope.report(Code.OVERRIDES_BUILT_IN, at, name=name)
+    if name == "getFeat":
+        return get_feature(scope, arguments[0], arguments[1], span)
+    if name == "setFeat":
+        return set_feature(scope, arguments[0], arguments[1], arguments[2], span)
+    if known is BUILT_IN.get(name):
+        return _built_in(scope, name, arguments, span)
+    return core.Call(name, arguments, known.draws, span=span, type=known.returns)
+
+
+def known_function(
+    scope: Scope, at: Span, name: str, count: int | None
+) -> Function | None:
+    """Return what is known of a function that is called with so many arguments.
+
+    None where it is not there or takes another number, which is reported; a count of
+    None is any number.
+    """
     known = signature(scope, name)
     if known is None:
         if scope.offer is not None:
             names = sorted({*scope.offer.functions, *BUILT_IN})
-            scope.report(mistakes.unknown_function(function.span, name, names))
-        return core.Call(name, arguments, span=span)
-    if not count_fits(known, len(arguments)):
-        takes = known.takes
-        scope.report(
-            mistakes.wrong_argument_count(function.span, name, takes, len(arguments))
-        )
-        return core.Call(name, arguments, span=span, type=known.returns)
-    if name in BUILT_IN and known is not BUILT_IN[name] and name not in OVERRIDABLE:
-        scope.report(mistakes.overrides_built_in(function.span, name))
-    return _known_call(scope, known, arguments, span)
+            help, listed = nearest(name, names), _listing(names)
+            scope.report(Code.UNKNOWN_FUNCTION, at, name=name, known=listed, help=help)
+        return None
+    most = inf if known.most is None else known.most
+    if count is not None and not known.least <= count <= most:
+        wrong_count(scope, at, name, known.takes, count)
+        return None
+    return known
+
+
+def wrong_count(scope: Scope, at: Span, name: str, takes: str, count: int) -> None:
+    """Report a call with too few or too many arguments."""
+    given = f"{count} {'is' if count == 1 else 'are'}"
+    scope.report(Code.WRONG_ARGUMENT_COUNT, at, name=name, wanted=takes, given=given)
+
+
+def _listing(names: Sequence[str]) -> str:
+    more = f", … ({len(names)} in all)" if len(names) > _MOST_LISTED else ""
+    return ", ".join(names[:_MOST_LISTED]) + more
 
 
 def signature(scope: Scope, name: str) -> Function | None:
@@ -62,75 +121,34 @@ def signature(scope: Scope, name: str) -> Function | None:
     return BUILT_IN.get(name)
 
 
-def count_fits(function: Function, count: int) -> bool:
-    """Tell whether a call may have this many arguments."""
-    return function.least <= count and (function.most is None or count <= function.most)
-
-
-def _known_call(
-    scope: Scope, function: Function, arguments: tuple[core.Expr, ...], span: Span
-) -> core.Expr:
-    match function.name:
-        case "getFeat":
-            return get_feature(scope, arguments[0], arguments[1], span)
-        case "setFeat":
-            return set_feature(scope, arguments[0], arguments[1], arguments[2], span)
-        case name if function is BUILT_IN.get(name):
-            return _built_in(scope, name, arguments, span)
-        case name:
-            type_ = function.returns
-            return core.Call(name, arguments, function.draws, span=span, type=type_)
-
-
 def _built_in(
     scope: Scope, name: str, arguments: tuple[core.Expr, ...], span: Span
 ) -> core.Expr:
+    if name == "label":
+        return label(scope, arguments[0], span)
     what, type_ = f"`{name}`", BUILT_IN[name].returns
+    first, *others = arguments
+    wanted, words = _TAKES[name]
+    if name in ("min", "max") and not others:
+        wanted, words = frozenset(), "two values or more"
+    expect(scope, what, wanted, words, first, *(() if name == "round" else others))
     match name:
-        case "label":
-            return label(scope, arguments[0], span)
-        case "randInt":
-            _expect_all(scope, arguments, what, _INTEGER, "integers")
-            check_ends(scope, arguments[0], arguments[1], span)
-            return core.RandInt(arguments[0], arguments[1], span=span, type=type_)
-        case "randReal":
-            _expect_all(scope, arguments, what, NUMBERS, "numbers")
-            check_ends(scope, arguments[0], arguments[1], span)
-            return core.RandReal(arguments[0], arguments[1], span=span, type=type_)
-        case "strConcat":
-            _expect_all(scope, arguments, what, _STRING, "strings")
-        case "len":
-            _expect_all(scope, arguments, what, _HAS_LENGTH, "a list, string or record")
-            if isinstance(arguments[0], core.Variable):
-                size = scope.sizes.get(arguments[0].name)
-                if size is not None:
-                    return core.Constant(size, span=span, type=type_)
-        case "min" | "max" if len(arguments) > 1:
-            ordered = NUMBERS | {Type.STRING, Type.BOOL}
-            _expect_all(scope, arguments, what, ordered, "numbers or strings")
+        case "randInt" | "randReal":
+            check_ends(scope, first, others[0], span)
+            kind = core.RandInt if name == "randInt" else core.RandReal
+            return kind(first, others[0], span=span, type=type_)
+        case "len" if isinstance(first, core.Variable) and first.name in scope.sizes:
+            return core.Constant(scope.sizes[first.name], span=span, type=type_)
+        case "min" | "max" if others:
             type_ = common_type(arguments)
-        case "min" | "max":
-            _expect_all(scope, arguments, what, frozenset(), "two values or more")
-        case "abs" | "isclose":
-            _expect_all(scope, arguments, what, NUMBERS, "numbers")
-            type_ = arguments[0].type if name == "abs" else type_
+        case "abs":
+            type_ = first.type
+        case "round":
+            expect(scope, what, INTEGER, "a number of digits", *others)
+            type_ = first.type if others else Type.INT
         case _:
-            assert name == "round"
-            _expect_all(scope, arguments[:1], what, NUMBERS, "numbers")
-            _expect_all(scope, arguments[1:], what, _INTEGER, "a number of digits")
-            type_ = Type.INT if len(arguments) == 1 else arguments[0].type
+            pass
     return core.Call(name, arguments, span=span, type=type_)
-
-
-def _expect_all(
-    scope: Scope,
-    arguments: tuple[core.Expr, ...],
-    what: str,
-    wanted: frozenset[Type],
-    words: str,
-) -> None:
-    for argument in arguments:
-        expect(scope, argument, what, wanted, words)
 
 
 def check_ends(scope: Scope, low: core.Expr, high: core.Expr, span: Span) -> None:
@@ -140,7 +158,8 @@ def check_ends(scope: Scope, low: core.Expr, high: core.Expr, span: Span) -> Non
             value=int() | float() as b
         ) if a > b:
             shown = "this range" if scope.place else scope.source.slice(span)
-            scope.report(mistakes.empty_range(span, " ".join(shown.split()), a, b))
+            shown = " ".join(shown.split())
+            scope.report(Code.EMPTY_RANGE, span, shown=shown, low=a, high=b)
         case _:
             pass
 
@@ -155,38 +174,33 @@ def common_type(values: tuple[core.Expr, ...]) -> Type:
 
 def label(scope: Scope, record: core.Expr, span: Span) -> core.Expr:
     """Resolve `label(x)` to the input that drew x."""
+    drawn: str | None = None
+    index: core.Expr | None = None
     if isinstance(record, core.Index) and isinstance(record.items, core.Variable):
-        name = record.items.name
-        if name in scope.sizes:
-            _check_labels(scope, span)
-            return core.Label(name, record.index, span=span)
-    if record.type is Type.LIST:
+        if record.items.name in scope.sizes:
+            drawn, index = record.items.name, record.index
+    elif record.type is Type.LIST:
         help = "ask for the label of one of them: `label(xs[0])`"
         got = Type.LIST.value
-        scope.report(mistakes.wrong_type(record.span, "`label`", "an input", got, help))
+        wrong_type(scope, record.span, "`label`", "an input", got, help)
         return core.Label("", span=span)
-    if isinstance(record, core.Variable):
-        symbol = scope.symbols.get(record.name)
-        if symbol is None:
+    elif isinstance(record, core.Variable):
+        if record.name not in scope.symbols:
             return core.Label(record.name, span=span)
-        if symbol.drawn is not None:
-            _check_labels(scope, span)
-            return core.Label(symbol.drawn, span=span)
-    shown = scope.source.slice(record.span)
-    scope.report(mistakes.label_of_made_up_record(record.span, shown))
-    return core.Label("", span=span)
-
-
-def _check_labels(scope: Scope, span: Span) -> None:
-    if scope.offer is not None and not scope.offer.has_labels:
-        scope.report(mistakes.no_labels(span))
+        drawn = scope.symbols[record.name].drawn
+    if drawn is None:
+        shown = scope.source.slice(record.span)
+        scope.report(Code.LABEL_OF_MADE_UP_RECORD, record.span, shown=shown)
+    elif scope.offer is not None and not scope.offer.has_labels:
+        scope.report(Code.NO_LABELS, span)
+    return core.Label(drawn or "", index, span=span)
 
 
 def get_feature(
     scope: Scope, record: core.Expr, key: core.Expr, span: Span
 ) -> core.GetFeature:
     """Type `getFeat(x, key)`, `x.key`."""
-    type_ = _feature_type(scope, record, key, "getFeat")
+    type_ = _feature_type(scope, record, key, "`getFeat`")
     return core.GetFeature(record, key, span=span, type=type_)
 
 
@@ -194,32 +208,32 @@ def set_feature(
     scope: Scope, record: core.Expr, key: core.Expr, value: core.Expr, span: Span
 ) -> core.SetFeature:
     """Type `setFeat(x, key, value)`, `x[key := value]`."""
-    wanted = _feature_type(scope, record, key, "setFeat")
+    wanted = _feature_type(scope, record, key, "`setFeat`")
     accepted = {Type.INT: {Type.INT, Type.BOOL}, Type.REAL: set(NUMBERS)}
     if wanted is not Type.UNKNOWN:
         types = frozenset(accepted.get(wanted, {wanted}))
-        expect(scope, value, "this feature", types, wanted.value)
+        expect(scope, "this feature", types, wanted.value, value)
     type_ = record.type if record.type is Type.RECORD else Type.UNKNOWN
     return core.SetFeature(record, key, value, span=span, type=type_)
 
 
-def _feature_type(
-    scope: Scope, record: core.Expr, key: core.Expr, function: str
-) -> Type:
-    expect(scope, record, f"`{function}`", frozenset({Type.RECORD}), "a record")
-    wanted = frozenset({Type.INT, Type.STRING})
-    expect(scope, key, f"`{function}`", wanted, "a feature's name or number")
+def _feature_type(scope: Scope, record: core.Expr, key: core.Expr, what: str) -> Type:
+    expect(scope, what, frozenset({Type.RECORD}), "a record", record)
+    named = frozenset({Type.INT, Type.STRING})
+    expect(scope, what, named, "a feature's name or number", key)
     features = None if scope.offer is None else scope.offer.features
     if features is None or record.type is not Type.RECORD:
         return Type.UNKNOWN
-    if not isinstance(key, core.Constant):
+    if not isinstance(key, core.Constant) or type(key.value) not in (int, str):
         return Type.UNKNOWN
-    by_key = {feature.name: feature.type for feature in features}
-    by_number = {number: feature.type for number, feature in enumerate(features)}
-    if isinstance(key.value, str) and key.value not in by_key:
-        scope.report(mistakes.unknown_feature(key.span, key.value, list(by_key)))
-    if type(key.value) is int and key.value not in by_number:
-        scope.report(mistakes.unknown_feature(key.span, str(key.value), list(by_key)))
-    if isinstance(key.value, str):
-        return by_key.get(key.value, Type.UNKNOWN)
-    return by_number.get(cast("int", key.value), Type.UNKNOWN)
+    names = [feature.name for feature in features]
+    name = str(key.value)
+    types: dict[object, Type] = {f.name: f.type for f in features}
+    types |= {number: feature.type for number, feature in enumerate(features)}
+    if key.value not in types:
+        help = nearest(name, names)
+        if name.lstrip("-").isdigit():
+            help = f"features are numbered from 0 to {len(names) - 1}"
+        known = _listing(names)
+        scope.report(Code.UNKNOWN_FEATURE, key.span, name=name, known=known, help=help)
+    return types.get(key.value, Type.UNKNOWN)

@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from nomos.diagnostics import Diagnostic, Severity, Source, Span, mistakes
+from nomos.diagnostics import Code, Diagnostic, Severity, Source, Span
 from nomos.lang import core
 from nomos.lang.checking.declarations import Library, Shared, Value
-from nomos.lang.checking.expressions import condition, elaborate, symbol_of
-from nomos.lang.checking.scope import Kind, Scope, Symbol
+from nomos.lang.checking.expressions import condition, elaborate
+from nomos.lang.checking.scope import Role, Scope, Symbol
 from nomos.lang.python.code import check_block
 from nomos.lang.reading import syntax
 from nomos.lang.reading.parse import parse
@@ -45,22 +45,15 @@ def check(
     name: str,
     offer: Offer | None = None,
     *,
+    parsed: Parsed | None = None,
     libraries: Mapping[str, Library] | None = None,
 ) -> Checked:
-    """Parse and check a spec against what its domain offers; None: nothing is known."""
-    return check_parsed(source, parse(source), name, offer, libraries=libraries)
+    """Check a spec against what its domain offers; None: nothing is known.
 
-
-def check_parsed(
-    source: Source,
-    parsed: Parsed,
-    name: str,
-    offer: Offer | None,
-    *,
-    libraries: Mapping[str, Library] | None = None,
-) -> Checked:
-    """Check a spec that is parsed already; `libraries` are the files that it uses."""
-    return check_origin(Origin(source, parsed, name, offer, libraries or {}))
+    It is parsed first, unless it is already; `libraries` are the files that it uses.
+    """
+    tree = parse(source) if parsed is None else parsed
+    return check_origin(Origin(source, tree, name, offer, libraries or {}))
 
 
 def check_origin(origin: Origin) -> Checked:
@@ -82,7 +75,7 @@ def check_origin(origin: Origin) -> Checked:
     _check_outputs_matter(scope, parsed, (*later, *ensures))
     if not tree.ensures and "ensures" not in parsed.unread:
         end = len(source.text.rstrip())
-        scope.report(mistakes.no_ensures(Span(max(0, end - 1), end)))
+        scope.report(Code.NO_ENSURES, Span(max(0, end - 1), end))
     diagnostics = _sorted(source, [*parsed.diagnostics, *scope.diagnostics])
     if block is None or any(d.severity is Severity.ERROR for d in diagnostics):
         return Checked(source, None, diagnostics)
@@ -95,10 +88,10 @@ def check_origin(origin: Origin) -> Checked:
         variables=variables,
         requires=requires,
         outputs=tuple(declaration.name.name for declaration in tree.outputs),
-        code=block.code,
+        code=block[0],
         later_variables=later,
         ensures=ensures,
-        k=block.k,
+        k=block[1],
         params=tuple(scope.params.values()),
         origin=origin,
     )
@@ -118,8 +111,8 @@ _SILENCE = re.compile(r"(?:#|//|/\*)\s*nomos:\s*ignore\[([a-z0-9, -]+)\]")
 def _is_silenced(source: Source, diagnostic: Diagnostic) -> bool:
     if diagnostic.severity is not Severity.WARNING:
         return False
-    line, _ = source.locate(diagnostic.at.start)
-    found = _SILENCE.search(source.line(line))
+    line = source.line(source.line_at(diagnostic.at.start))
+    found = _SILENCE.search(line)
     codes = [] if found is None else found[1].split(",")
     return diagnostic.code.value in [code.strip() for code in codes]
 
@@ -128,7 +121,7 @@ def _declare(scope: Scope, origin: Origin) -> None:
     tree = origin.parsed.spec
     for imported in tree.imports:
         scope.declare(
-            imported.name, Symbol(Kind.IMPORT, Type.UNKNOWN, imported.name.span)
+            imported.name, Symbol(Role.IMPORT, Type.UNKNOWN, imported.name.span)
         )
     Shared(scope, tree, origin.libraries, origin.values).declare(tree.shared)
     # Of a domain that is not to be had, nobody knows what its inputs are.
@@ -137,15 +130,15 @@ def _declare(scope: Scope, origin: Origin) -> None:
     for drawn in tree.inputs:
         name = drawn.name
         kind = type_ if drawn.size is None else Type.LIST
-        scope.declare(name, Symbol(Kind.INPUT, kind, name.span, name.name))
+        scope.declare(name, Symbol(Role.INPUT, kind, name.span, name.name))
         if drawn.size is not None:
             size = scope.sizes[name.name] = _size(scope, drawn, drawn.size)
             for item in (core.item_name(name.name, index) for index in range(size)):
-                scope.symbols[item] = Symbol(Kind.INPUT, type_, name.span, item)
+                scope.symbols[item] = Symbol(Role.INPUT, type_, name.span, item)
     # Known from the start, so that using one too early is reported as just that.
     for output in tree.outputs:
         name = output.name
-        symbol = Symbol(Kind.OUTPUT, Type.UNKNOWN, name.span, from_model=True)
+        symbol = Symbol(Role.OUTPUT, Type.UNKNOWN, name.span, from_model=True)
         scope.declare(name, symbol)
 
 
@@ -168,7 +161,7 @@ def _size(scope: Scope, drawn: syntax.Input, size: syntax.Number | syntax.Name) 
     shown = f"`{size.name}`" if isinstance(size, syntax.Name) else str(value)
     if value is not None and isinstance(size, syntax.Name):
         shown += f", which is {value!r}"
-    scope.report(mistakes.invalid_size(size.span, drawn.name.name, shown))
+    scope.report(Code.INVALID_SIZE, size.span, name=drawn.name.name, shown=shown)
     return 1
 
 
@@ -187,16 +180,10 @@ def _inputs(scope: Scope, tree: syntax.Spec) -> tuple[str, ...]:
 def _check_ensures_named_apart(
     scope: Scope, ensures: tuple[syntax.Ensures, ...]
 ) -> None:
-    first: dict[str, int] = {}
-    for statement in ensures:
-        name = statement.name
-        if name is not None:
-            line, _ = scope.source.locate(name.span.start)
-            if name.name in first:
-                scope.report(
-                    mistakes.declared_twice(name.span, name.name, first[name.name])
-                )
-            first.setdefault(name.name, line)
+    first: dict[str, Span] = {}
+    for name in (statement.name for statement in ensures if statement.name):
+        if first.setdefault(name.name, name.span) is not name.span:
+            scope.report_twice(name.span, name.name, first[name.name])
 
 
 def _variables(
@@ -204,10 +191,18 @@ def _variables(
 ) -> tuple[core.Let, ...]:
     lets = []
     for declaration in declarations:
-        value = elaborate(scope, declaration.value)
-        symbol = symbol_of(scope, Kind.VAR, declaration.name, value)
-        scope.declare(declaration.name, symbol)
-        lets.append(core.Let(declaration.name.name, value))
+        name, value = declaration.name, elaborate(scope, declaration.value)
+        mentioned = [
+            scope.symbols[node.name]
+            for node in core.walk(value)
+            if isinstance(node, core.Variable) and node.name in scope.symbols
+        ]
+        is_name = isinstance(value, core.Variable) and mentioned
+        drawn = mentioned[0].drawn if is_name else None
+        from_model = any(symbol.from_model for symbol in mentioned)
+        symbol = Symbol(Role.VAR, value.type, name.span, drawn, from_model)
+        scope.declare(name, symbol)
+        lets.append(core.Let(name.name, value))
     return tuple(lets)
 
 
@@ -219,7 +214,7 @@ def _conditions(
         word = "requires" if isinstance(statement, syntax.Requires) else "ensures"
         test = condition(scope, statement.condition, f"`{word}`")
         text = format_expr(statement.condition)
-        line, _ = scope.source.locate(statement.span.start)
+        line = scope.source.line_at(statement.span.start)
         name = ""
         if isinstance(statement, syntax.Ensures) and statement.name is not None:
             name = statement.name.name
@@ -248,12 +243,13 @@ def _check_outputs_matter(
         names -= core.bound_names(expr)
         used |= names
         if isinstance(item, core.Condition) and not _model_matters(scope, expr, names):
-            scope.report(mistakes.ensures_without_output(expr.span))
+            scope.report(Code.ENSURES_WITHOUT_OUTPUT, expr.span)
     if not parsed.spec.ensures and "ensures" not in used:
         return  # that is reported, and every output would be unused
     for output in parsed.spec.outputs:
-        if output.name.name not in used:
-            scope.report(mistakes.unused_output(output.name.span, output.name.name))
+        name = output.name
+        if name.name not in used:
+            scope.report(Code.UNUSED_OUTPUT, name.span, name=name.name)
 
 
 def _model_matters(scope: Scope, expr: core.Expr, names: set[str]) -> bool:

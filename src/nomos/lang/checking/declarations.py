@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
-from lark import UnexpectedInput
-
-from nomos.diagnostics import Diagnostic, Source, Span, mistakes
+from nomos.diagnostics import Code, Diagnostic, Source
 from nomos.lang import core
 from nomos.lang.checking.expressions import elaborate
-from nomos.lang.checking.scope import Definition, Kind, Scope, Symbol
+from nomos.lang.checking.scope import Definition, Role, Scope, Symbol
+from nomos.lang.nodes import PlacedNode, children, walk
 from nomos.lang.reading import syntax
-from nomos.lang.reading.chains import depth_of
-from nomos.lang.reading.grammar import Unreadable, parse_text
-from nomos.lang.reading.syntax_errors import explain
-from nomos.lang.reading.tree import DEEPEST_NESTING, depth_exceeds
+from nomos.lang.reading.parse import read_library
+from nomos.lang.reading.tree import DEEPEST_NESTING, depth_of
 from nomos.lang.types import NUMBERS, Type
 from nomos.lang.writing.format import format_expr
 
@@ -22,6 +20,7 @@ Value = int | float | str | bool
 Library = Source | str  # a file to `use`, or why it cannot be read
 TYPES = {"int": Type.INT, "real": Type.REAL, "bool": Type.BOOL, "string": Type.STRING}
 _LARGEST = 5000  # nodes of a definition, with all that it uses
+_LONGEST_SHOWN = 60  # characters of a definition that a note repeats
 _DRAWS = ("randInt", "randReal")
 
 
@@ -61,50 +60,47 @@ class Shared:
         path, at = use.path.value, use.path.span
         library = self.libraries.get(path, "files cannot be read here")
         if isinstance(library, str):
-            self.scope.report(mistakes.invalid_library(at, path, library))
+            self.scope.report(Code.INVALID_LIBRARY, at, path=path, reason=library)
             return
         statements = read_library(library)
         if isinstance(statements, Diagnostic):
-            line, _ = library.locate(statements.at.start)
+            line = library.line_at(statements.at.start)
             reason = f"line {line}: {statements.message}"
-            self.scope.report(mistakes.invalid_library(at, path, reason))
+            self.scope.report(Code.INVALID_LIBRARY, at, path=path, reason=reason)
             return
         outer, self.source, self.use = self.source, library, use
         self.ahead |= {s.name.name for s in statements if isinstance(s, syntax.Def)}
         for statement in statements:
-            line, _ = library.locate(statement.span.start)
+            line = library.line_at(statement.span.start)
             with self.scope.elsewhere(at, f"in {path}, line {line}"):
                 self.declare((statement,))
         self.source, self.use = outer, None
 
     def _name(self, name: syntax.Name) -> syntax.Name:
         """Return a name at its place in the spec: that of the `use` that brings it."""
-        return name if self.use is None else syntax.Name(name.name, span=self._at(name))
-
-    def _at(self, node: syntax.Node) -> Span:
-        return node.span if self.use is None else self.use.path.span
+        return name if self.use is None else replace(name, span=self.use.path.span)
 
     def _param(self, node: syntax.Param) -> None:
         param = _Param(self.scope, node).read()
         name = self._name(node.name)
-        self.scope.declare(name, Symbol(Kind.PARAM, param.type, name.span))
+        self.scope.declare(name, Symbol(Role.PARAM, param.type, name.span))
         given = self.values.get(param.name, param.value)
-        self.scope.params[param.name] = core.Param(
-            param.name, param.type, given, param.low, param.high, param.one_of
-        )
+        self.scope.params[param.name] = replace(param, value=given)
 
     def _define(self, node: syntax.Def) -> None:
         name = self._name(node.name)
         self.ahead.discard(name.name)
         found = len(self.scope.diagnostics)
-        self.scope.declare(name, Symbol(Kind.DEFINITION, Type.UNKNOWN, name.span))
+        self.scope.declare(name, Symbol(Role.DEFINITION, Type.UNKNOWN, name.span))
         self._check_parameters(node)
         self._check_names(node)
         depth, size = self._measure(node)
         if len(self.scope.diagnostics) == found:
-            line, _ = self.source.locate(node.span.start)
+            line = self.source.line_at(node.span.start)
             place = "" if self.use is None else f"{self.use.path.value}, "
-            where = f"`{node.name.name}` is `{_short(node)}` ({place}line {line})"
+            body = format_expr(node.body)
+            shown = body if len(body) <= _LONGEST_SHOWN else f"{body[:57]}..."
+            where = f"`{node.name.name}` is `{shown}` ({place}line {line})"
             number = len(self.scope.definitions)
             definition = Definition(number, node, where, depth, size)
             self.scope.definitions[node.name.name] = definition
@@ -113,16 +109,16 @@ class Shared:
         seen: set[str] = set()
         for parameter in node.parameters:
             if parameter.name in seen:
-                line, _ = self.source.locate(parameter.span.start)
+                at, line = parameter.span, self.source.line_at(parameter.span.start)
                 self.scope.report(
-                    mistakes.declared_twice(parameter.span, parameter.name, line)
+                    Code.DECLARED_TWICE, at, name=parameter.name, line=line
                 )
             seen.add(parameter.name)
 
     def _check_names(self, node: syntax.Def) -> None:
         """Report what is no parameter, no param and no earlier definition."""
         own = {parameter.name for parameter in node.parameters}
-        nodes = list(syntax.walk(node.body))
+        nodes = list(walk(node.body))
         indices = {
             index.name
             for inner in nodes
@@ -148,11 +144,16 @@ class Shared:
         if name.name in self.outside:
             reason = f"mentions `{name.name}`, which is none of its parameters"
             help = "make it a parameter, and hand it over where the definition is used"
-            at, own = name.span, node.name.name
-            self.scope.report(mistakes.invalid_definition(at, own, reason, help))
+            self._report(node, name, reason, help)
             return
         known = [*(p.name for p in node.parameters), *self.scope.params]
-        self.scope.report(mistakes.undeclared_name(name.span, name.name, known))
+        self.scope.report_undeclared(name.span, name.name, known)
+
+    def _report(
+        self, node: syntax.Def, at: syntax.Name, reason: str, help: str
+    ) -> None:
+        words = {"name": node.name.name, "reason": reason, "help": help}
+        self.scope.report(Code.INVALID_DEFINITION, at.span, **words)
 
     def _check_call(self, node: syntax.Def, function: syntax.Name) -> None:
         offer, name, own = self.scope.offer, function.name, node.name.name
@@ -166,12 +167,11 @@ class Shared:
             help = "draw in a `var`, and hand that to the definition"
         else:
             return
-        at = function.span
-        self.scope.report(mistakes.invalid_definition(at, own, reason, help))
+        self._report(node, function, reason, help)
 
     def _measure(self, node: syntax.Def) -> tuple[int, int]:
         """Return how deep and how large a definition is, reporting too much."""
-        nodes = list(syntax.walk(node.body))
+        nodes = list(walk(node.body))
         inner = [
             self.scope.definitions[n.function.name]
             for n in nodes
@@ -181,32 +181,8 @@ class Shared:
         size = len(nodes) + sum(definition.size for definition in inner)
         if depth > DEEPEST_NESTING or size > _LARGEST:
             at = node.name.span
-            self.scope.report(mistakes.nested_too_deeply(at, DEEPEST_NESTING))
+            self.scope.report(Code.NESTED_TOO_DEEPLY, at, limit=DEEPEST_NESTING)
         return depth, size
-
-
-def _short(node: syntax.Def, longest: int = 60) -> str:
-    text = format_expr(node.body)
-    return text if len(text) <= longest else text[: longest - 3] + "..."
-
-
-def read_library(library: Source) -> list[syntax.Shared] | Diagnostic:
-    """Return the statements of a file that `use` names, or the first mistake in it."""
-    whole = Span(0, len(library.text))
-    try:
-        statements: list[syntax.Shared] = parse_text(library.text, "library")
-    except Unreadable as error:
-        return error.diagnostic
-    except UnexpectedInput as error:
-        return explain(error, library.text, whole)
-    for statement in statements:
-        if isinstance(statement, syntax.Use):
-            return mistakes.syntax_error(
-                statement.span, "`use`", "`param` or `def`", None
-            )
-        if depth_exceeds(statement):
-            return mistakes.nested_too_deeply(statement.span, DEEPEST_NESTING)
-    return statements
 
 
 class _Param:
@@ -240,38 +216,34 @@ class _Param:
         allowed = self.node.allowed
         if allowed is None:
             return param
-        values = [self._constant(part)[0] for part in syntax.parts(allowed)]
+        values = [self._constant(part)[0] for part in children(allowed)]
         kind = Type.REAL if param.type in NUMBERS else param.type
         if not all(fits(value, kind) for value in values):
             help = f"its type is {param.type.value}"
             self._report(allowed, "has limits of another type", help)
             return param
-        name, type_, value = param.name, param.type, param.value
         if isinstance(allowed, syntax.OneOf):
-            return core.Param(name, type_, value, one_of=tuple(values))
-        if type_ not in NUMBERS:
-            help = f"list what it may be: `in {{{value!r}}}`"
+            return replace(param, one_of=tuple(values))
+        if param.type not in NUMBERS:
+            help = f"list what it may be: `in {{{param.value!r}}}`"
             self._report(allowed, "has a range, but is no number", help)
             return param
         low, high = values
         assert isinstance(low, int | float)
         assert isinstance(high, int | float)
-        return core.Param(name, type_, value, low, high)
+        return replace(param, low=low, high=high)
 
     def _constant(self, expr: syntax.Expr) -> tuple[Value, Type]:
         value = elaborate(self.scope, expr)
         if isinstance(value, core.Constant) and value.value is not None:
             return value.value, value.type
-        reason, help = (
-            "has no constant value",
-            "give a number, a string or a truth value",
-        )
-        self._report(expr, reason, help)
+        help = "give a number, a string or a truth value"
+        self._report(expr, "has no constant value", help)
         return 0, Type.UNKNOWN
 
-    def _report(self, at: syntax.Node, reason: str, help: str) -> None:
-        name = self.node.name.name
-        self.scope.report(mistakes.invalid_param(at.span, name, reason, help))
+    def _report(self, at: PlacedNode, reason: str, help: str) -> None:
+        words = {"name": self.node.name.name, "reason": reason, "help": help}
+        self.scope.report(Code.INVALID_PARAM, at.span, **words)
 
 
 def fits(value: Value, type_: Type) -> bool:

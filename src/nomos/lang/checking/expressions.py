@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal, assert_never, cast
 
-from nomos.diagnostics import Span, mistakes
+from nomos.diagnostics import Code, Span
 from nomos.lang import core
 from nomos.lang.checking.calls import (
+    INTEGER,
+    ORDERED,
     TRUTH,
     check_ends,
     common_type,
@@ -16,13 +18,15 @@ from nomos.lang.checking.calls import (
     get_feature,
     resolve_call,
     set_feature,
+    wrong_count,
+    wrong_type,
 )
-from nomos.lang.checking.scope import Definition, Kind, Scope, Symbol
+from nomos.lang.checking.scope import Definition, Role, Scope
+from nomos.lang.nodes import children
 from nomos.lang.reading import syntax
-from nomos.lang.reading.chains import operands
+from nomos.lang.reading.tree import operands
 from nomos.lang.types import MAX_INT, NUMBERS, Type
 
-_COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 _LOGIC = ("&&", "||", "==>")
 _ARITHMETIC = ("+", "-", "*", "/", "%")
 
@@ -42,14 +46,11 @@ def elaborate(scope: Scope, expr: syntax.Expr) -> core.Expr:
         case syntax.Name():
             return _name(scope, expr, span)
         case syntax.Feature(subject=subject, feature=feature):
-            key = syntax.String(feature.name, span=feature.span)
-            return get_feature(
-                scope, elaborate(scope, subject), elaborate(scope, key), span
-            )
+            record = elaborate(scope, subject)
+            return get_feature(scope, record, _key(scope, feature), span)
         case syntax.Update(subject=subject, feature=feature, value=value):
-            key = syntax.String(feature.name, span=feature.span)
-            parts = [elaborate(scope, part) for part in (subject, key, value)]
-            return set_feature(scope, parts[0], parts[1], parts[2], span)
+            record, given = elaborate(scope, subject), elaborate(scope, value)
+            return set_feature(scope, record, _key(scope, feature), given, span)
         case syntax.Call():
             return _call(scope, expr)
         case syntax.Unary(operator=operator, operand=operand):
@@ -76,8 +77,13 @@ def elaborate(scope: Scope, expr: syntax.Expr) -> core.Expr:
 def condition(scope: Scope, expr: syntax.Expr, what: str) -> core.Expr:
     """Elaborate the expression of a `requires` or `ensures`."""
     test = elaborate(scope, expr)
-    expect(scope, test, what, TRUTH, "a truth value")
+    expect(scope, what, TRUTH, "a truth value", test)
     return test
+
+
+def _key(scope: Scope, feature: syntax.Name) -> core.Expr:
+    span = scope.at(feature.span)
+    return core.Constant(feature.name, span=span, type=Type.STRING)
 
 
 def _name(scope: Scope, name: syntax.Name, span: Span) -> core.Expr:
@@ -97,9 +103,9 @@ def _name(scope: Scope, name: syntax.Name, span: Span) -> core.Expr:
 
 def _unary(scope: Scope, operator: str, operand: core.Expr, span: Span) -> core.Expr:
     if operator == "!":
-        expect(scope, operand, "`!`", TRUTH, "a truth value")
+        expect(scope, "`!`", TRUTH, "a truth value", operand)
         return core.Not(operand, span=span, type=Type.BOOL)
-    fits = expect(scope, operand, "`-`", NUMBERS, "a number")
+    fits = expect(scope, "`-`", NUMBERS, "a number", operand)
     if isinstance(operand, core.Constant) and type(operand.value) in (int, float):
         number = cast("int | float", operand.value)
         return core.Constant(-number, span=span, type=operand.type)
@@ -117,26 +123,20 @@ def _arithmetic(scope: Scope, expr: syntax.Binary) -> core.Expr:
     result = elaborate(scope, spine[-1].left)
     for node in reversed(spine):
         right = elaborate(scope, node.right)
-        for side in (result, right):
-            expect(scope, side, f"`{node.operator}`", NUMBERS, "numbers")
+        expect(scope, f"`{node.operator}`", NUMBERS, "numbers", result, right)
         sign = cast('Literal["+", "-", "*", "/", "%"]', node.operator)
-        type_ = _arithmetic_type(sign, result.type, right.type)
+        types = {result.type, right.type}
+        type_ = Type.REAL if sign == "/" or Type.REAL in types else Type.INT
+        type_ = Type.UNKNOWN if Type.UNKNOWN in types else type_
         span = scope.at(node.span)
         result = core.Arithmetic(sign, result, right, span=span, type=type_)
     return result
 
 
-def _arithmetic_type(operator: str, left: Type, right: Type) -> Type:
-    if Type.UNKNOWN in (left, right):
-        return Type.UNKNOWN
-    return Type.REAL if operator == "/" or Type.REAL in (left, right) else Type.INT
-
-
 def _logic(scope: Scope, expr: syntax.Binary) -> core.Expr:
     """Elaborate a chain of one operator; `a ==> b ==> c` is `(a && b) ==> c`."""
     parts = [elaborate(scope, part) for part in operands(expr)]
-    for part in parts:
-        expect(scope, part, f"`{expr.operator}`", TRUTH, "truth values")
+    expect(scope, f"`{expr.operator}`", TRUTH, "truth values", *parts)
     if expr.operator != "==>":
         return join(cast('Literal["&&", "||"]', expr.operator), parts)
     premise, span = join("&&", parts[:-1]), scope.at(expr.span)
@@ -165,12 +165,8 @@ def _check_comparison(
     scope: Scope, operator: str, left: core.Expr, right: core.Expr
 ) -> None:
     if operator not in ("==", "!="):
-        ordered = NUMBERS | {Type.STRING, Type.BOOL}
-        fine = [
-            expect(scope, side, f"`{operator}`", ordered, "numbers or strings")
-            for side in (left, right)
-        ]
-        if not all(fine):
+        words = "numbers or strings"
+        if not expect(scope, f"`{operator}`", ORDERED, words, left, right):
             return
     if Type.UNKNOWN in (left.type, right.type):
         return
@@ -181,7 +177,7 @@ def _check_comparison(
         help = None
         if kinds == {"number", Type.STRING.name}:
             help = "a number is written without quotes, a string with them"
-        scope.report(mistakes.wrong_type(right.span, what, wanted, got, help))
+        wrong_type(scope, right.span, what, wanted, got, help)
 
 
 def _family(type_: Type) -> str:
@@ -199,7 +195,7 @@ def _membership(scope: Scope, expr: syntax.Membership) -> core.Expr:
     if not is_simple:
         subject = core.Variable(name, span=given.span, type=given.type)
         scope.bound |= {name}
-    parts = [elaborate(scope, part) for part in syntax.parts(expr.allowed)]
+    parts = [elaborate(scope, part) for part in children(expr.allowed)]
     scope.bound = bound
     if isinstance(expr.allowed, syntax.OneOf):
         tests = [_compare(scope, "==", subject, part, part.span) for part in parts]
@@ -215,14 +211,13 @@ def _membership(scope: Scope, expr: syntax.Membership) -> core.Expr:
 
 
 def _conditional(scope: Scope, expr: syntax.Conditional) -> core.Expr:
-    test = elaborate(scope, expr.test)
-    expect(scope, test, "`if`", TRUTH, "a truth value")
+    test = condition(scope, expr.test, "`if`")
     yes, no = elaborate(scope, expr.yes), elaborate(scope, expr.no)
     known = Type.UNKNOWN not in (yes.type, no.type)
     if known and _family(yes.type) != _family(no.type):
         what = f"`if` with {yes.type.value} behind `then`"
         wanted = "the same behind `else`"
-        scope.report(mistakes.wrong_type(no.span, what, wanted, no.type.value))
+        wrong_type(scope, no.span, what, wanted, no.type.value)
     type_, span = common_type((yes, no)), scope.at(expr.span)
     return core.Conditional(test, yes, no, span=span, type=type_)
 
@@ -232,24 +227,20 @@ def _index(scope: Scope, expr: syntax.Index) -> core.Expr:
     if items.type not in (Type.LIST, Type.UNKNOWN):
         help = "read a feature with `x.name`, change it with `x[name := value]`"
         wanted, got = "a list", items.type.value
-        scope.report(mistakes.wrong_type(items.span, "`[...]`", wanted, got, help))
+        wrong_type(scope, items.span, "`[...]`", wanted, got, help)
         return core.Index(items, core.Constant(0, span=span), span=span)
     index = elaborate(scope, expr.index)
-    expect(scope, index, "an index", frozenset({Type.INT}), "an integer")
+    expect(scope, "an index", INTEGER, "an integer", index)
     if not isinstance(items, core.Variable) or items.name not in scope.sizes:
         return core.Index(items, index, span=span)
-    size, type_ = scope.sizes[items.name], _item_type(scope)
+    type_ = Type.UNKNOWN if scope.offer is None else scope.offer.input_type
     if isinstance(index, core.Constant) and type(index.value) is int:
-        if not 0 <= index.value < size:
-            scope.report(mistakes.invalid_index(index.span, index.value, size))
-        return core.Variable(
-            core.item_name(items.name, index.value), span=span, type=type_
-        )
+        number, size = index.value, scope.sizes[items.name]
+        if not 0 <= number < size:
+            words = {"index": number, "size": size, "last": size - 1}
+            scope.report(Code.INVALID_INDEX, index.span, **words)
+        return core.Variable(core.item_name(items.name, number), span=span, type=type_)
     return core.Index(items, index, span=span, type=type_)
-
-
-def _item_type(scope: Scope) -> Type:
-    return Type.UNKNOWN if scope.offer is None else scope.offer.input_type
 
 
 def _quantifier(scope: Scope, expr: syntax.Quantifier) -> core.Expr:
@@ -258,7 +249,7 @@ def _quantifier(scope: Scope, expr: syntax.Quantifier) -> core.Expr:
     if size is None and {expr.over.name} & (scope.symbols.keys() | scope.local.keys()):
         help = f"name the list of inputs: `input xs[10];`, then `{expr.word} i in xs`"
         wanted, got = "a list of inputs", over.type.value
-        scope.report(mistakes.wrong_type(over.span, what, wanted, got, help))
+        wrong_type(scope, over.span, what, wanted, got, help)
     outer, bound = scope.local, scope.bound
     names = []
     for index in expr.indices:
@@ -272,10 +263,10 @@ def _quantifier(scope: Scope, expr: syntax.Quantifier) -> core.Expr:
     body = elaborate(scope, expr.body)
     scope.local, scope.bound = outer, bound
     if expr.word == "sum":
-        expect(scope, body, what, NUMBERS, "numbers")
+        expect(scope, what, NUMBERS, "numbers", body)
         type_ = body.type
     else:
-        expect(scope, body, what, TRUTH, "a truth value")
+        expect(scope, what, TRUTH, "a truth value", body)
         type_ = Type.INT if expr.word == "count" else Type.BOOL
     word = cast('Literal["forall", "exists", "count", "sum"]', expr.word)
     span = scope.at(expr.span)
@@ -286,18 +277,14 @@ def _call(scope: Scope, expr: syntax.Call) -> core.Expr:
     qualifier = expr.qualifier
     if qualifier is not None:
         symbol = scope.symbols.get(qualifier.name)
-        if symbol is None or symbol.kind is not Kind.IMPORT:
-            imports = scope.names(Kind.IMPORT)
+        if symbol is None or symbol.kind is not Role.IMPORT:
+            imports = scope.names(Role.IMPORT)
             help = None if imports else f"import it: `import {qualifier.name};`"
-            scope.report(
-                mistakes.undeclared_name(
-                    qualifier.span, qualifier.name, imports, help=help
-                )
-            )
+            scope.report_undeclared(qualifier.span, qualifier.name, imports, help)
     arguments = tuple(elaborate(scope, argument) for argument in expr.arguments)
     span, function = scope.at(expr.span), expr.function
     symbol = None if qualifier else scope.symbols.get(function.name)
-    if symbol is not None and symbol.kind is Kind.DEFINITION:
+    if symbol is not None and symbol.kind is Role.DEFINITION:
         definition = scope.definitions.get(function.name)
         if definition is None or definition.number >= scope.limit:
             return core.Call(function.name, arguments, span=span)  # it is reported
@@ -318,12 +305,8 @@ def _inline(
     """
     parameters = definition.node.parameters
     if len(parameters) != len(arguments):
-        count = f"{len(parameters)} argument{'' if len(parameters) == 1 else 's'}"
-        scope.report(
-            mistakes.wrong_argument_count(
-                function.span, function.name, count, len(arguments)
-            )
-        )
+        takes = f"{len(parameters)} argument{'' if len(parameters) == 1 else 's'}"
+        wrong_count(scope, function.span, function.name, takes, len(arguments))
         return core.Call(function.name, arguments, span=span)
     outer, bound = scope.local, scope.bound
     local: dict[str, core.Expr] = {}
@@ -343,17 +326,3 @@ def _inline(
         return replace(body, span=span)
     names, values = tuple(once), tuple(once.values())
     return core.Apply(names, values, body, span=span, type=body.type)
-
-
-def symbol_of(scope: Scope, kind: Kind, name: syntax.Name, value: core.Expr) -> Symbol:
-    """Return the symbol of a var, which is its value under a name."""
-    mentioned = [
-        scope.symbols[node.name]
-        for node in core.walk(value)
-        if isinstance(node, core.Variable) and node.name in scope.symbols
-    ]
-    drawn = None
-    if isinstance(value, core.Variable) and mentioned:
-        drawn = mentioned[0].drawn
-    from_model = any(symbol.from_model for symbol in mentioned)
-    return Symbol(kind, value.type, name.span, drawn, from_model)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from difflib import get_close_matches
 
 from nomos.diagnostics import Severity
+from nomos.diagnostics.diagnostic import nearest
 from nomos.errors import NomosError, SpecError
 from nomos.lang import core
 from nomos.lang.checking.check import Origin, check_origin
@@ -42,10 +42,9 @@ def bind_params(spec: core.Spec, values: Mapping[str, Value]) -> core.Spec:
 
 
 def _unknown(spec: core.Spec, name: str, known: list[str]) -> str:
-    nearest = get_close_matches(name, known, n=1)
-    listing = f"; its params are: {', '.join(known)}" if known else ""
-    hint = f"; did you mean `{nearest[0]}`?" if nearest else listing
-    return f"{spec.name} has no param `{name}`{hint}"
+    listing = f"its params are: {', '.join(known)}" if known else ""
+    hint = nearest(name, known) or listing
+    return f"{spec.name} has no param `{name}`{hint and f'; {hint}'}"
 
 
 def _convert(param: core.Param, value: Value) -> Value:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import keyword
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from math import inf
+from typing import Any
 
-from nomos.diagnostics import Diagnostic, Source, Span, mistakes
+from nomos.diagnostics import Code, Diagnostic, Source, Span
+from nomos.diagnostics.diagnostic import nearest
 from nomos.lang import core
 from nomos.lang.reading import syntax
 from nomos.lang.types import BUILT_IN, Offer, Type
@@ -17,8 +19,8 @@ from nomos.lang.types import BUILT_IN, Offer, Type
 _LITERALS = {"True": "true", "False": "false", "None": "null"}  # by Python's names
 
 
-class Kind(Enum):
-    """What a declared name stands for; the value is how messages call it."""
+class Role(Enum):
+    """What a name stands for; the value is how messages and editors call it."""
 
     IMPORT = "an import"
     INPUT = "an input"
@@ -26,6 +28,11 @@ class Kind(Enum):
     OUTPUT = "an output"
     PARAM = "a param"
     DEFINITION = "a definition"
+    PARAMETER = "a parameter of a definition"
+    INDEX = "an index"
+    PROPERTY = "the name of an `ensures`"
+    FUNCTION = "a function"
+    FEATURE = "a feature"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +43,7 @@ class Symbol:
     a label. `from_model` says that the value depends on an output.
     """
 
-    kind: Kind
+    kind: Role
     type: Type
     span: Span
     drawn: str | None = None
@@ -79,9 +86,21 @@ class Scope:
     limit: float = inf  # the number that definitions in use must be below
     place: Span | None = None  # where a definition is used, while its body is read
 
-    def report(self, diagnostic: Diagnostic) -> None:
-        """Keep a diagnostic."""
-        self.diagnostics.append(diagnostic)
+    def report(self, code: Code, at: Span, **words: Any) -> None:
+        """Keep a mistake at its place."""
+        self.diagnostics.append(code.at(at, **words))
+
+    def report_twice(self, at: Span, name: str, first: Span) -> None:
+        """Report a second declaration of a name."""
+        line = self.source.line_at(first.start)
+        self.report(Code.DECLARED_TWICE, at, name=name, line=line)
+
+    def report_undeclared(
+        self, at: Span, name: str, known: Iterable[str], help: str | None = None
+    ) -> None:
+        """Report a name that nothing declares; `known` are those that may be meant."""
+        help = help or nearest(name, known)
+        self.report(Code.UNDECLARED_NAME, at, name=name, help=help)
 
     def at(self, span: Span) -> Span:
         """Return the place of something: in a definition, that of its use."""
@@ -96,8 +115,7 @@ class Scope:
             yield
         finally:
             found, self.diagnostics, self.place = self.diagnostics, outer, place
-            for d in found:
-                self.report(replace(d, at=at, notes=(*d.notes, note)))
+            outer += [replace(d, at=at, notes=(*d.notes, note)) for d in found]
 
     def fresh(self, name: str) -> str:
         """Return a name for something local that nothing else here has."""
@@ -107,31 +125,26 @@ class Scope:
 
     def check_index(self, name: syntax.Name) -> None:
         """Report an index whose name has another meaning."""
-        reason = self._reserved(name.name, Kind.VAR)
-        if reason is not None:
-            self.report(mistakes.reserved_name(name.span, name.name, reason))
-        other = self.symbols.get(name.name)
-        if other is not None and self.place is None:
-            line, _ = self.source.locate(other.span.start)
-            self.report(mistakes.declared_twice(name.span, name.name, line))
-        elif name.name in self.local:
-            line, _ = self.source.locate(self.local[name.name].span.start)
-            self.report(mistakes.declared_twice(name.span, name.name, line))
+        self._check_reserved(name, Role.VAR)
+        known = self.symbols if self.place is None else {}
+        other = known.get(name.name) or self.local.get(name.name)
+        if other is not None:
+            self.report_twice(name.span, name.name, other.span)
 
     def declare(self, name: syntax.Name, symbol: Symbol) -> None:
         """Add a name, reporting one that is taken."""
-        reason = self._reserved(name.name, symbol.kind)
-        if reason is not None:
-            self.report(mistakes.reserved_name(name.span, name.name, reason))
-        other = self.symbols.get(name.name)
-        if other is not None:
+        self._check_reserved(name, symbol.kind)
+        other = self.symbols.setdefault(name.name, symbol)
+        if other is not symbol:
             first, second = sorted((other.span, name.span), key=lambda span: span.start)
-            line, _ = self.source.locate(first.start)
-            self.report(mistakes.declared_twice(second, name.name, line))
-            return
-        self.symbols[name.name] = symbol
+            self.report_twice(second, name.name, first)
 
-    def _reserved(self, name: str, kind: Kind) -> str | None:
+    def _check_reserved(self, name: syntax.Name, kind: Role) -> None:
+        reason = self._reserved(name.name, kind)
+        if reason is not None:
+            self.report(Code.RESERVED_NAME, name.span, name=name.name, reason=reason)
+
+    def _reserved(self, name: str, kind: Role) -> str | None:
         if name in BUILT_IN or name == "MAX_INT":
             return "built into the language"
         if name in syntax.KEYWORDS or name in _LITERALS.values():
@@ -139,33 +152,31 @@ class Scope:
         if keyword.iskeyword(name):
             return "a keyword of Python"
         if self.offer is not None and name in self.offer.functions:
-            return None if kind is Kind.IMPORT else "a function of the domain"
+            return None if kind is Role.IMPORT else "a function of the domain"
         return None
 
     def use(self, name: syntax.Name) -> Symbol | None:
         """Look a name up where its value is needed, reporting one that has none."""
         symbol = self.symbols.get(name.name)
-        if symbol is None or symbol.kind in (Kind.IMPORT, Kind.DEFINITION):
+        if symbol is None or symbol.kind in (Role.IMPORT, Role.DEFINITION):
             if name.name not in self.half_declared:
-                self._report_undeclared(name)
+                self._report_missing(name)
             return None
-        if symbol.kind is Kind.OUTPUT and not self.block_done:
-            self.report(mistakes.output_before_block(name.span, name.name))
+        if symbol.kind is Role.OUTPUT and not self.block_done:
+            self.report(Code.OUTPUT_BEFORE_BLOCK, name.span, name=name.name)
         return symbol
 
-    def _report_undeclared(self, name: syntax.Name) -> None:
+    def _report_missing(self, name: syntax.Name) -> None:
         later = self.declared_later.get(name.name)
-        self.report(
-            mistakes.undeclared_name(
-                name.span,
-                name.name,
-                ["MAX_INT", *self.values()],
-                later_line=None
-                if later is None
-                else self.source.locate(later.start)[0],
-                help=self._remedy(name.name),
-            )
-        )
+        if later is None:
+            known = ["MAX_INT", *self.values()]
+            help = self._remedy(name.name)
+            self.report_undeclared(name.span, name.name, known, help)
+            return
+        words = {"name": name.name, "help": "move its declaration up"}
+        line = self.source.line_at(later.start)
+        note = f"it is declared further down, on line {line}"
+        self.report(Code.UNDECLARED_NAME, name.span, note=note, **words)
 
     def _remedy(self, name: str) -> str | None:
         """Return what to do about a name without a value, where that is known."""
@@ -181,9 +192,9 @@ class Scope:
 
     def values(self) -> list[str]:
         """Return the names that have values."""
-        return self.names(Kind.INPUT, Kind.VAR, Kind.OUTPUT, Kind.PARAM)
+        return self.names(Role.INPUT, Role.VAR, Role.OUTPUT, Role.PARAM)
 
-    def names(self, *kinds: Kind) -> list[str]:
+    def names(self, *kinds: Role) -> list[str]:
         """Return the declared names of some kinds."""
         return [
             name

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from nomos.diagnostics import Diagnostic, Source, Span, mistakes
+from nomos.diagnostics import Code, Diagnostic, Source, Span
 from nomos.lang.checking.names import walk_own_scope
 from nomos.lang.reading.syntax import Block
 
@@ -92,9 +92,7 @@ class _Layout:
 
     lines: tuple[str, ...]
     wrapped: bool  # the lines are indented, as the body of a statement
-    first_line: (
-        int  # the spec's line of the opening brace, which is the first line here
-    )
+    first_line: int  # the spec's line of the opening brace, which is the first here
     first_shift: int  # what the columns of that line were moved by
 
     @property
@@ -137,9 +135,8 @@ def _layouts(source: Source, block: Block) -> Iterator[_Layout]:
     # Code behind the brace has no indentation of its own: it is that of a later line.
     body = first.lstrip(" \t")
     column = brace_column + len(first) - len(body)  # of the code, counted from 0
-    later = sorted(
-        {indentation(line) for line in code_lines}, key=lambda i: (len(i), i)
-    )
+    later = sorted(map(indentation, code_lines), key=lambda i: (len(i), i))
+    later = list(dict.fromkeys(later))
     for indent in dict.fromkeys([*later[:_MOST_LAYOUTS], " " * column]):
         lines = (indent + body, *rest)
         yield _Layout(lines, bool(indent), brace_line, column - len(indent))
@@ -234,7 +231,7 @@ class PythonCode:
                 start = layout.offset(self.source, error.lineno, column)
                 start = max(whole.start, min(start, whole.end - 1))
                 at = Span(start, start + 1)
-        self.diagnostics.append(mistakes.python_syntax(at, reason))
+        self.diagnostics.append(Code.PYTHON_SYNTAX.at(at, reason=reason))
 
     def span(self, node: ast.expr | ast.stmt) -> Span:
         """Return where a node of the block stands in the spec."""
@@ -259,7 +256,9 @@ class PythonCode:
                 assert isinstance(node, ast.expr | ast.stmt)
                 start = self.span(node).start
                 at = Span(start, start + len(word))
-                self.diagnostics.append(mistakes.leaves_block(at, word))
+                help = _OF_GLOBAL if word == "global" else None
+                leaves = Code.LEAVES_BLOCK.at(at, word=word, help=help)
+                self.diagnostics.append(leaves)
 
 
 _LEAVING: dict[type[ast.AST], str] = {
@@ -271,3 +270,4 @@ _LEAVING: dict[type[ast.AST], str] = {
     ast.AsyncWith: "async with",
     ast.Global: "global",
 }
+_OF_GLOBAL = "remove it: what the block assigns is its own"

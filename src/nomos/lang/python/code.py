@@ -5,15 +5,13 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import cast
 
-from nomos.diagnostics import Severity, Span, mistakes
+from nomos.diagnostics import Code, Severity, Span
 from nomos.lang import core
-from nomos.lang.checking.calls import count_fits, label, resolve_call, signature
+from nomos.lang.checking.calls import known_function, label, resolve_call, signature
 from nomos.lang.checking.names import bindings, bound_names, names_from_outside
-from nomos.lang.checking.scope import Kind, Scope
+from nomos.lang.checking.scope import Role, Scope
 from nomos.lang.python.block import PythonCode
 from nomos.lang.python.flow import always_assigned
 from nomos.lang.python.invocations import count_invocations
@@ -25,18 +23,10 @@ _PYTHON_NAMES = frozenset(dir(builtins))
 _ALWAYS_KNOWN = _PYTHON_NAMES | {*BUILT_IN, "MAX_INT"}
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedBlock:
-    """The block and its static k."""
-
-    code: core.Code
-    k: int | None
-
-
 def check_block(
     scope: Scope, block: syntax.Block, outputs: tuple[syntax.Output, ...]
-) -> CheckedBlock | None:
-    """Check the block; None where it is no valid Python."""
+) -> tuple[core.Code, int | None] | None:
+    """Return the block and its static k; None where it is no valid Python."""
     python = PythonCode(scope.source, block)
     scope.diagnostics += python.diagnostics
     if python.diagnostics:
@@ -45,7 +35,7 @@ def check_block(
         return _Block(scope, python).check(outputs)
     except RecursionError:
         at = Span(block.span.start, block.span.start + 1)
-        scope.report(mistakes.python_syntax(at, "it is too deeply nested"))
+        scope.report(Code.PYTHON_SYNTAX, at, reason="it is too deeply nested")
         return None
 
 
@@ -55,49 +45,34 @@ class _Block:
     def __init__(self, scope: Scope, python: PythonCode) -> None:
         self.scope = scope
         self.python = python
+        self.nodes = [n for s in python.statements for n in ast.walk(s)]
+        self.calls = [node for node in self.nodes if isinstance(node, ast.Call)]
         self.own = bound_names(python.statements)
         scope.block_names = self.own
-        self.outside = {
-            id(node): node for node in names_from_outside(python.statements)
-        }
+        outside = names_from_outside(python.statements)
+        self.outside = {id(node): node for node in outside}
         self.free = frozenset(node.id for node in self.outside.values()) - self.own
         symbols = scope.symbols.items()
-        self.imports = {name for name, s in symbols if s.kind is Kind.IMPORT}
+        self.imports = {name for name, s in symbols if s.kind is Role.IMPORT}
         self.values = {
-            name for name, s in symbols if s.kind in (Kind.INPUT, Kind.VAR, Kind.PARAM)
+            name for name, s in symbols if s.kind in (Role.INPUT, Role.VAR, Role.PARAM)
         } | scope.half_declared
 
-    def check(self, outputs: tuple[syntax.Output, ...]) -> CheckedBlock:
+    def check(self, outputs: tuple[syntax.Output, ...]) -> tuple[core.Code, int | None]:
         statements = self.python.statements
         self._check_assignments(outputs)
         self._check_names()
-        called = frozenset(
-            name
-            for node in _everywhere(statements)
-            if isinstance(node, ast.Call)
-            and (name := self._function_name(node.func)) is not None
-        )
+        called = {self._function_name(call.func) for call in self.calls}
+        named = frozenset(name for name in called if name is not None)
         _Constants(self.scope, self.outside).put_in_place(statements)
-        k = count_invocations(
-            statements,
-            self._calls_of,
-            {
-                name: size
-                for name, size in self.scope.sizes.items()
-                if name in self.free
-            },
-        )
+        sizes = {n: size for n, size in self.scope.sizes.items() if n in self.free}
+        k = count_invocations(statements, self._calls_of, sizes)
         if self._hands_on_a_model():
             k = None
-        straight = Straight(
-            self.values,
-            self.imports,
-            self._straight_call,
-            self.python.span,
-            self.scope.sizes,
-        )
+        call, span = self._straight_call, self.python.span
+        straight = Straight(self.values, self.imports, call, span, self.scope.sizes)
         lets = straight.lets(statements)
-        return CheckedBlock(core.Code(tuple(statements), lets, called), k)
+        return core.Code(tuple(statements), lets, named), k
 
     def _calls_of(self, function: ast.expr) -> int | None:
         """Return how many calls of a model it is to call a function."""
@@ -111,17 +86,12 @@ class _Block:
 
     def _hands_on_a_model(self) -> bool:
         """Tell whether a model is used other than by calling it, as in `map(predict, xs)`."""
-        called = {
-            id(node.func)
-            for node in _everywhere(self.python.statements)
-            if isinstance(node, ast.Call)
-        }
-        return any(
+        called = {id(call.func) for call in self.calls}
+        return self.scope.offer is not None and any(
             isinstance(node, ast.Name | ast.Attribute)
             and id(node) not in called
             and self._calls_of(node) != 0
-            and self.scope.offer is not None
-            for node in _everywhere(self.python.statements)
+            for node in self.nodes
         )
 
     def _check_assignments(self, outputs: tuple[syntax.Output, ...]) -> None:
@@ -129,21 +99,21 @@ class _Block:
         for output in outputs:
             name = output.name.name
             if always is not None and name not in always:
-                self.scope.report(
-                    mistakes.output_not_assigned(
-                        output.name.span, name, name in self.own
-                    )
-                )
+                does, where = "never assigns", ""
+                if name in self.own:
+                    does, where = "does not assign", " on every path"
+                words = {"name": name, "does": does, "where": where}
+                self.scope.report(Code.OUTPUT_NOT_ASSIGNED, output.name.span, **words)
         seen: set[str] = set()
         for name, node in bindings(self.python.statements):
             symbol = self.scope.symbols.get(name)
-            if symbol is None or symbol.kind is Kind.OUTPUT or name in seen:
+            if symbol is None or symbol.kind is Role.OUTPUT or name in seen:
                 continue
             seen.add(name)
-            at, kind = self._name_span(node, name), symbol.kind.value
             deletes = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del)
-            verb = "deletes" if deletes else "assigns"
-            self.scope.report(mistakes.assigned_twice(at, name, kind, verb))
+            words = {"name": name, "verb": "deletes" if deletes else "assigns"}
+            at, kind = self._name_span(node, name), symbol.kind.value
+            self.scope.report(Code.ASSIGNED_TWICE, at, kind=kind, **words)
 
     def _name_span(self, node: ast.AST, name: str) -> Span:
         """Return where a node says the name that it binds."""
@@ -155,16 +125,12 @@ class _Block:
 
     def _check_names(self) -> None:
         calls: dict[int, ast.Call] = {}  # by the name in front of their bracket
-        for node in _everywhere(self.python.statements):
-            match node:
-                case ast.Call(func=ast.Name() as name):
-                    calls[id(name)] = node
-                case ast.Call(func=ast.Attribute(value=ast.Name() as name)):
-                    calls[id(name)] = node
-                case _:
-                    pass
-        for key, name in self.outside.items():
-            self._check_name(name, calls.get(key))
+        for call in self.calls:
+            function = call.func
+            name = function.value if isinstance(function, ast.Attribute) else function
+            calls[id(name)] = call
+        for key, outside in self.outside.items():
+            self._check_name(outside, calls.get(key))
 
     def _check_name(self, node: ast.Name, call: ast.Call | None) -> None:
         name = node.id
@@ -178,27 +144,17 @@ class _Block:
                 self._check_call(call, name)
         elif name not in _ALWAYS_KNOWN and signature(self.scope, name) is None:
             known = [*self.scope.values(), *self.own]
-            at = self.python.span(node)
-            self.scope.report(mistakes.undeclared_name(at, name, known))
+            self.scope.report_undeclared(self.python.span(node), name, known)
 
     def _check_call(self, call: ast.Call, name: str) -> None:
-        scope = self.scope
         at = self.python.span(call.func)
         if isinstance(call.func, ast.Attribute):
             at = Span(at.end - len(name), at.end)
-        function = signature(scope, name)
-        if function is None:
-            if scope.offer is not None:
-                names = sorted({*scope.offer.functions, *BUILT_IN})
-                scope.report(mistakes.unknown_function(at, name, names))
-            return
         plain = not call.keywords and not any(
             isinstance(argument, ast.Starred) for argument in call.args
         )
-        if plain and not count_fits(function, len(call.args)):
-            count = len(call.args)
-            scope.report(mistakes.wrong_argument_count(at, name, function.takes, count))
-            return
+        count = len(call.args) if plain else None
+        function = known_function(self.scope, at, name, count)
         if function is BUILT_IN["label"] and plain:
             self._check_label(call.args[0])
 
@@ -223,8 +179,7 @@ class _Block:
     def _straight_call(
         self, name: str, arguments: tuple[core.Expr, ...], span: Span
     ) -> core.Expr | None:
-        known = signature(self.scope, name)
-        if known is None or not count_fits(known, len(arguments)):
+        if signature(self.scope, name) is None:
             return None
         node = syntax.Name(name, span=span)
         # What is wrong here is reported by `_check_names`; this must stay silent.
@@ -252,8 +207,3 @@ class _Constants(ast.NodeTransformer):
         if param is None or id(node) not in self.outside:
             return node
         return ast.copy_location(ast.Constant(param.value), node)
-
-
-def _everywhere(statements: list[ast.stmt]) -> Iterator[ast.AST]:
-    for statement in statements:
-        yield from ast.walk(statement)

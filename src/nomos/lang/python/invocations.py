@@ -81,17 +81,14 @@ def _count(node: ast.AST, calls_of: CallsOf, sizes: Mapping[str, int]) -> int:
             _same(inside(node.handlers), 0)
             return inside([*node.body, *node.orelse, *node.finalbody])
         case ast.Call(func=function):
-            return _known(calls_of(function)) + inside(ast.iter_child_nodes(node))
+            calls = calls_of(function)
+            if calls is None:
+                raise _Depends
+            return calls + inside(ast.iter_child_nodes(node))
         case _ if isinstance(node, _RUN_ANY_NUMBER_OF_TIMES):
             return _same(inside(ast.iter_child_nodes(node)), 0)
         case _:
             return inside(ast.iter_child_nodes(node))
-
-
-def _known(count: int | None) -> int:
-    if count is None:
-        raise _Depends
-    return count
 
 
 def _same(*counts: int) -> int:

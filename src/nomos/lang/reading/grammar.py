@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import ast
 import warnings
+from collections.abc import Callable
 from functools import cache
 from importlib import resources
 from typing import Any
 
-from lark import Lark, TextSlice, Token, Transformer, v_args
+from lark import Lark, TextSlice, Token, Transformer, Tree
 
-from nomos.diagnostics import Diagnostic, Span, mistakes
+from nomos.diagnostics import Code, Diagnostic, Span
 from nomos.lang.reading import syntax
 
 _LONGEST_NUMBER = 300  # digits; a decimal number of more is infinite anyway
+LONGEST_SHOWN = 24  # characters of a number that a message repeats
 
 
 class Unreadable(Exception):
@@ -34,13 +36,8 @@ def parse_text(text: str, rule: str, span: Span | None = None) -> Any:
 
 @cache
 def _parser() -> Lark:
-    grammar = (
-        resources.files("nomos.lang.reading")
-        .joinpath("grammar.lark")
-        .read_text("utf-8")
-    )
     return Lark(
-        grammar,
+        resources.files(__package__).joinpath("grammar.lark").read_text("utf-8"),
         parser="lalr",
         start=["spec", "library", "statement"],
         transformer=_Build(),
@@ -56,176 +53,137 @@ def token_span(token: Token) -> Span:
     return Span(token.start_pos, token.end_pos)
 
 
-def _across(first: Token | syntax.Node, last: Token | syntax.Node) -> Span:
-    start = token_span(first) if isinstance(first, Token) else first.span
-    return start.to(token_span(last) if isinstance(last, Token) else last.span)
+def _number(token: Token) -> syntax.Number:
+    span = token_span(token)
+    if len(token) > _LONGEST_NUMBER:
+        reason = f"it has more than {_LONGEST_NUMBER} characters"
+        raise Unreadable(invalid_number(span, token, reason))
+    value = int(token) if token.isdigit() else float(token)
+    if value == float("inf"):
+        raise Unreadable(invalid_number(span, token, "it is too large"))
+    return syntax.Number(value, str(token), span=span)
 
 
-def _name(token: Token) -> syntax.Name:
-    return syntax.Name(str(token), span=token_span(token))
+def invalid_number(
+    at: Span, text: str, reason: str, help: str | None = None
+) -> Diagnostic:
+    """Report a number that cannot be represented, or is written as elsewhere."""
+    shown = text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 3] + "..."
+    return Code.INVALID_NUMBER.at(at, number=shown, reason=reason, help=help)
 
 
-@v_args(inline=True)
+def _string(token: Token) -> syntax.String:
+    span = token_span(token)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            value = ast.literal_eval(str(token))
+    except (SyntaxError, ValueError, Warning) as error:
+        reason = getattr(error, "msg", None) or str(error)
+        if reason.startswith("(unicode error)"):
+            reason = reason.rpartition(": ")[2]  # before it, Python names a codec
+        raise Unreadable(Code.INVALID_STRING.at(span, reason=reason)) from None
+    return syntax.String(value, str(token), span=span)
+
+
+# What becomes of the tokens that say something; the others only stand between them.
+_MADE: dict[str, Callable[[Token], Any]] = {
+    "NAME": lambda token: syntax.Name(str(token), span=token_span(token)),
+    "NUMBER": _number,
+    "STRING": _string,
+    "TRUE": lambda token: syntax.Constant(True, span=token_span(token)),
+    "FALSE": lambda token: syntax.Constant(False, span=token_span(token)),
+    "NULL": lambda token: syntax.Constant(None, span=token_span(token)),
+    **dict.fromkeys(("QUANTIFIER", "IMPLIES", "OR", "AND", "NOT", "COMPARE"), str),
+    **dict.fromkeys(("PLUS", "MINUS", "TIMES"), str),
+}
+# The rules whose parts are the fields of a node, in their order.
+_NODES = {
+    "import_": syntax.Import,
+    "use": syntax.Use,
+    "input": syntax.Input,
+    "output": syntax.Output,
+    "var": syntax.Var,
+    "requires": syntax.Requires,
+    "between": syntax.Between,
+    "membership": syntax.Membership,
+    "conditional": syntax.Conditional,
+    "index": syntax.Index,
+    "unary": syntax.Unary,
+    "feature": syntax.Feature,
+    "update": syntax.Update,
+    "call": syntax.Call,
+}
+
+
+def _parts(children: list[Any]) -> list[Any]:
+    """Return what is said: nodes, and nodes or texts for the tokens between them."""
+    return [
+        _MADE[child.type](child) if isinstance(child, Token) else child
+        for child in children
+        if not isinstance(child, Token) or child.type in _MADE
+    ]
+
+
+def _across(children: list[Any]) -> Span:
+    first, last = (
+        token_span(end) if isinstance(end, Token) else end.span
+        for end in (children[0], children[-1])
+    )
+    return first.to(last)
+
+
 class _Build(Transformer[Token, Any]):
     """Nodes for rules, made bottom-up while the parser runs, so depth costs no stack."""
 
-    def spec(self, *statements: Any) -> list[syntax.Statement]:
-        return [node for node in statements if node is not None]
+    def __default__(self, rule: str, children: list[Any], meta: Any) -> Any:
+        if rule.startswith("_"):  # the grammar's own, for what is repeated
+            return Tree(rule, children)
+        parts = _parts(children)
+        if rule in _NODES:
+            return _NODES[rule](*parts, span=_across(children))
+        return parts[0]  # a name, a literal, what stands in parentheses
 
-    def statement(self, node: syntax.Statement) -> syntax.Statement:
-        return node
+    def spec(self, children: list[Any]) -> list[syntax.Statement]:
+        return [node for node in children if node is not None]
 
-    def block(self, _open: Token, _close: Token) -> None:
+    library = spec
+
+    def block(self, children: list[Any]) -> None:
         return None  # its code is no part of the grammar; see block.py
 
-    def import_(self, word: Token, name: Token, end: Token) -> syntax.Import:
-        return syntax.Import(_name(name), span=_across(word, end))
+    def param(self, children: list[Any]) -> syntax.Param:
+        name, *rest = _parts(children)
+        type_ = rest.pop(0) if children[2] == ":" else None
+        value, allowed = rest if len(rest) > 1 else (rest[0], None)
+        return syntax.Param(name, type_, value, allowed, span=_across(children))
 
-    def library(self, *statements: Any) -> list[syntax.Statement]:
-        return list(statements)
+    def def_(self, children: list[Any]) -> syntax.Def:
+        name, *names, body = _parts(children)
+        return syntax.Def(name, tuple(names), body, span=_across(children))
 
-    def use(self, word: Token, path: Token, end: Token) -> syntax.Use:
-        return syntax.Use(self.string(path), span=_across(word, end))
+    def binary(self, children: list[Any]) -> syntax.Binary:
+        left, sign, right = _parts(children)
+        return syntax.Binary(sign, left, right, span=_across(children))
 
-    def param(self, word: Token, name: Token, *rest: Any) -> syntax.Param:
-        *declared, end = rest
-        type_ = _name(declared[1]) if declared[0] == ":" else None
-        parts: list[Any] = [p for p in declared if isinstance(p, syntax.Node)]
-        value, limits = parts[0], (parts[1] if len(parts) > 1 else None)
-        span = _across(word, end)
-        return syntax.Param(_name(name), type_, value, limits, span=span)
+    def ensures(self, children: list[Any]) -> syntax.Ensures:
+        return syntax.Ensures(*_parts(children)[::-1], span=_across(children))
 
-    def def_(self, word: Token, name: Token, *rest: Any) -> syntax.Def:
-        *between, body, end = rest
-        names = tuple(_name(token) for token in between if token.type == "NAME")
-        return syntax.Def(_name(name), names, body, span=_across(word, end))
+    def allowed(self, children: list[Any]) -> syntax.OneOf:
+        return syntax.OneOf(tuple(_parts(children)), span=_across(children))
 
-    def input(self, word: Token, name: Token, *rest: Any) -> syntax.Input:
-        *bracketed, end = rest
-        size: syntax.Number | syntax.Name | None = None
-        if bracketed:
-            given = bracketed[1]
-            size = self.number(given) if given.type == "NUMBER" else _name(given)
-        return syntax.Input(_name(name), size, span=_across(word, end))
+    def quantifier(self, children: list[Any]) -> syntax.Quantifier:
+        word, *indices, over, body = _parts(children)
+        span = _across(children)
+        return syntax.Quantifier(word, tuple(indices), over, body, span=span)
 
-    def output(self, word: Token, name: Token, end: Token) -> syntax.Output:
-        return syntax.Output(_name(name), span=_across(word, end))
+    def qualified_call(self, children: list[Any]) -> syntax.Call:
+        subject, name, arguments = _parts(children)
+        if isinstance(subject, syntax.Name):
+            return syntax.Call(name, arguments, subject, span=_across(children))
+        words = {"found": "this", "expected": "a domain's name"}
+        help = "only the functions of an imported domain are called with a dot"
+        raise Unreadable(Code.SYNTAX_ERROR.at(subject.span, **words, help=help))
 
-    def var(
-        self, word: Token, name: Token, _sign: Token, value: syntax.Expr, end: Token
-    ) -> syntax.Var:
-        return syntax.Var(_name(name), value, span=_across(word, end))
-
-    def requires(
-        self, word: Token, condition: syntax.Expr, end: Token
-    ) -> syntax.Requires:
-        return syntax.Requires(condition, span=_across(word, end))
-
-    def ensures(self, word: Token, *rest: Any) -> syntax.Ensures:
-        *named, condition, end = rest
-        name = _name(named[0]) if named else None
-        return syntax.Ensures(condition, name, span=_across(word, end))
-
-    def allowed(self, open_: Token, *rest: Any) -> syntax.OneOf:
-        items = tuple(part for part in rest if not isinstance(part, Token))
-        return syntax.OneOf(items, span=_across(open_, rest[-1]))
-
-    def between(
-        self, low: syntax.Expr, _dots: Token, high: syntax.Expr
-    ) -> syntax.Between:
-        return syntax.Between(low, high, span=_across(low, high))
-
-    def membership(
-        self, subject: syntax.Expr, _in: Token, allowed: syntax.OneOf | syntax.Between
-    ) -> syntax.Membership:
-        return syntax.Membership(subject, allowed, span=_across(subject, allowed))
-
-    def conditional(self, word: Token, *rest: Any) -> syntax.Conditional:
-        test, _then, yes, _else, no = rest
-        return syntax.Conditional(test, yes, no, span=_across(word, no))
-
-    def quantifier(self, word: Token, *rest: Any) -> syntax.Quantifier:
-        *tokens, body = rest
-        *indices, over = [_name(token) for token in tokens if token.type == "NAME"]
-        span = _across(word, body)
-        return syntax.Quantifier(str(word), tuple(indices), over, body, span=span)
-
-    def index(self, subject: syntax.Expr, *rest: Any) -> syntax.Index:
-        _open, index, close = rest
-        return syntax.Index(subject, index, span=_across(subject, close))
-
-    def binary(
-        self, left: syntax.Expr, sign: Token, right: syntax.Expr
-    ) -> syntax.Binary:
-        return syntax.Binary(str(sign), left, right, span=_across(left, right))
-
-    def unary(self, sign: Token, operand: syntax.Expr) -> syntax.Unary:
-        return syntax.Unary(str(sign), operand, span=_across(sign, operand))
-
-    def feature(self, subject: syntax.Expr, _dot: Token, name: Token) -> syntax.Feature:
-        return syntax.Feature(subject, _name(name), span=_across(subject, name))
-
-    def update(self, subject: syntax.Expr, *rest: Any) -> syntax.Update:
-        _open, name, _sign, value, close = rest
-        span = _across(subject, close)
-        return syntax.Update(subject, _name(name), value, span=span)
-
-    def name(self, name: Token) -> syntax.Name:
-        return _name(name)
-
-    def call(
-        self,
-        name: Token,
-        _open: Token,
-        arguments: tuple[syntax.Expr, ...],
-        close: Token,
-    ) -> syntax.Call:
-        return syntax.Call(_name(name), arguments, span=_across(name, close))
-
-    def qualified_call(self, subject: syntax.Expr, *rest: Any) -> syntax.Call:
-        _dot, name, _open, arguments, close = rest
-        span = _across(subject, close)
-        if not isinstance(subject, syntax.Name):
-            help = "only the functions of an imported domain are called with a dot"
-            raise Unreadable(
-                mistakes.syntax_error(subject.span, "this", "a domain's name", help)
-            )
-        return syntax.Call(_name(name), arguments, subject, span=span)
-
-    def arguments(self, *parts: Any) -> tuple[syntax.Expr, ...]:
-        return tuple(part for part in parts if not isinstance(part, Token))
-
-    def number(self, token: Token) -> syntax.Number:
-        span = token_span(token)
-        if len(token) > _LONGEST_NUMBER:
-            reason = f"it has more than {_LONGEST_NUMBER} characters"
-            raise Unreadable(mistakes.invalid_number(span, token, reason))
-        value = int(token) if token.isdigit() else float(token)
-        if value == float("inf"):
-            raise Unreadable(mistakes.invalid_number(span, token, "it is too large"))
-        return syntax.Number(value, str(token), span=span)
-
-    def string(self, token: Token) -> syntax.String:
-        span = token_span(token)
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("error")
-                value = ast.literal_eval(str(token))
-        except (SyntaxError, ValueError, Warning) as error:
-            reason = getattr(error, "msg", None) or str(error)
-            if reason.startswith("(unicode error)"):
-                reason = reason.rpartition(": ")[2]  # before it, Python names a codec
-            raise Unreadable(mistakes.invalid_string(span, reason)) from None
-        return syntax.String(value, str(token), span=span)
-
-    def true(self, token: Token) -> syntax.Constant:
-        return syntax.Constant(True, span=token_span(token))
-
-    def false(self, token: Token) -> syntax.Constant:
-        return syntax.Constant(False, span=token_span(token))
-
-    def null(self, token: Token) -> syntax.Constant:
-        return syntax.Constant(None, span=token_span(token))
-
-    def group(self, _open: Token, inside: syntax.Expr, _close: Token) -> syntax.Expr:
-        return inside
+    def arguments(self, children: list[Any]) -> tuple[syntax.Expr, ...]:
+        return tuple(_parts(children))

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from lark import UnexpectedInput
 
-from nomos.diagnostics import Source, Span
+from nomos.diagnostics import Code, Diagnostic, Source, Span
 from nomos.lang.python.block import find_block_end
 from nomos.lang.reading import syntax
 from nomos.lang.reading.grammar import Unreadable, parse_text
 from nomos.lang.reading.recover import recover
+from nomos.lang.reading.syntax_errors import explain
 from nomos.lang.reading.tree import (
+    DEEPEST_NESTING,
     Parsed,
     build_spec,
     depth_exceeds,
@@ -44,10 +46,26 @@ def parse(source: Source) -> Parsed:
 
 def _read_library(source: Source) -> Parsed | None:
     """Read a file of params and definitions; None if it is no such thing."""
+    statements = read_library(source, may_use=True)
+    if isinstance(statements, Diagnostic) or not statements:
+        return None
+    return Parsed(build_spec(source, [*statements], None), (), is_library=True)
+
+
+def read_library(
+    library: Source, *, may_use: bool = False
+) -> list[syntax.Shared] | Diagnostic:
+    """Return the statements of a file that `use` names, or the first mistake in it."""
     try:
-        statements = parse_text(source.text, "library")
-    except (UnexpectedInput, Unreadable):
-        return None
-    if not statements or any(depth_exceeds(node) for node in statements):
-        return None
-    return Parsed(build_spec(source, statements, None), (), is_library=True)
+        statements: list[syntax.Shared] = parse_text(library.text, "library")
+    except Unreadable as error:
+        return error.diagnostic
+    except UnexpectedInput as error:
+        return explain(error, library.text, Span(0, len(library.text)))
+    for statement in statements:
+        if isinstance(statement, syntax.Use) and not may_use:
+            words = {"found": "`use`", "expected": "`param` or `def`"}
+            return Code.SYNTAX_ERROR.at(statement.span, **words)
+        if depth_exceeds(statement):
+            return Code.NESTED_TOO_DEEPLY.at(statement.span, limit=DEEPEST_NESTING)
+    return statements

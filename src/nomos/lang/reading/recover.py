@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from typing import Any
 
 from lark import UnexpectedInput
 
-from nomos.diagnostics import Diagnostic, Source, Span, mistakes
+from nomos.diagnostics import Code, Diagnostic, Source, Span
+from nomos.lang.nodes import PlacedNode
 from nomos.lang.python.block import find_block_end
 from nomos.lang.reading import syntax
 from nomos.lang.reading.grammar import Unreadable, parse_text
@@ -58,6 +60,9 @@ class _Recovery:
     nodes: list[syntax.Statement] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)  # texts that could not be read
 
+    def report(self, code: Code, start: int, end: int, **words: Any) -> None:
+        self.diagnostics.append(code.at(Span(start, end), **words))
+
 
 def recover(source: Source, block: syntax.Block | None) -> Parsed:
     """Parse each statement on its own and report everything that is wrong."""
@@ -74,8 +79,7 @@ def recover(source: Source, block: syntax.Block | None) -> Parsed:
     _check_order(state, block)
     unread = frozenset(word for text in state.unread for word in _WORD.findall(text))
     if not any(isinstance(n, syntax.Input) for n in state.nodes) | ("input" in unread):
-        at = Span(0, min(1, len(source.text)))
-        state.diagnostics.append(mistakes.missing_input(at))
+        state.report(Code.MISSING_INPUT, 0, min(1, len(source.text)))
     half = frozenset(n for text in state.unread for n in _DECLARES.findall(text))
     spec = build_spec(source, state.nodes, block)
     state.diagnostics.sort(key=lambda diagnostic: diagnostic.at.start)
@@ -85,7 +89,7 @@ def recover(source: Source, block: syntax.Block | None) -> Parsed:
 def _blank_further_blocks(state: _Recovery, start: int) -> None:
     parts, done = [], 0
     while (opening := find_block(state.text, start)) is not None:
-        state.diagnostics.append(mistakes.second_block(Span(opening, opening + 1)))
+        state.report(Code.SECOND_BLOCK, opening, opening + 1)
         end = find_block_end(state.text, opening)
         start = len(state.text) if end is None else end + 1
         parts += [state.text[done:opening], blank(state.text[opening:start])]
@@ -97,9 +101,9 @@ def _report_missing_block(state: _Recovery) -> None:
     opening = find_block(state.text)
     if opening is None:
         end = len(state.text.rstrip())
-        state.diagnostics.append(mistakes.missing_block(Span(max(0, end - 1), end)))
+        state.report(Code.MISSING_BLOCK, max(0, end - 1), end)
         return
-    state.diagnostics.append(mistakes.unclosed_block(Span(opening, opening + 1)))
+    state.report(Code.UNCLOSED_BLOCK, opening, opening + 1)
     match = _AFTER_BLOCK.search(state.text, opening)
     end = match.start() if match else len(state.text)
     state.text = without(state.text, opening, end)
@@ -143,7 +147,7 @@ def _unended(state: _Recovery, start: int, end: int) -> Span:
     help = None
     if _DIVISION.match(state.text, end):
         help = "put a `;` here; `//` starts a comment: write `/` to divide"
-    state.diagnostics.append(mistakes.missing_semicolon(Span(end - 1, end), help))
+    state.report(Code.MISSING_SEMICOLON, end - 1, end, help=help)
     return Span(start, end)
 
 
@@ -153,10 +157,8 @@ def _report_stray(state: _Recovery, start: int) -> None:
     help = "remove it"
     if sign == "}":
         help += ", or look for a `}` above that ended the block too soon"
-    at = Span(start, start + 1)
-    state.diagnostics.append(
-        mistakes.syntax_error(at, f"`{sign}`", "a statement", help)
-    )
+    words = {"found": f"`{sign}`", "expected": "a statement"}
+    state.report(Code.SYNTAX_ERROR, start, start + 1, **words, help=help)
 
 
 def _starts_statement(state: _Recovery, match: re.Match[str]) -> bool:
@@ -169,15 +171,13 @@ def _starts_statement(state: _Recovery, match: re.Match[str]) -> bool:
 
 def _report_unclosed(state: _Recovery, match: re.Match[str], start: int | None) -> None:
     """Report what is never closed; the statement around it cannot be read."""
-    at = Span(match.start(), match.start() + 1)
-    end = match.end()
+    at, end = match.span()
     if match.lastgroup == "open_comment":
         end = len(state.text)
-        at = Span(at.start, at.start + 2)
-        state.diagnostics.append(mistakes.unclosed_comment(at))
+        state.report(Code.UNCLOSED_COMMENT, at, at + 2)
     else:
-        state.diagnostics.append(mistakes.unclosed_string(at, match.group()[0]))
-    state.unread.append(state.text[match.start() if start is None else start : end])
+        state.report(Code.UNCLOSED_STRING, at, at + 1, quote=state.text[at])
+    state.unread.append(state.text[at if start is None else start : end])
 
 
 def _with_ends(text: str, chunks: list[Span]) -> str:
@@ -205,8 +205,8 @@ def _parse_statement(state: _Recovery, ended: str, chunk: Span) -> None:
         if not depth_exceeds(node):
             state.nodes.append(node)
             return
-        at = Span(chunk.start, chunk.start + 1)
-        state.diagnostics.append(mistakes.nested_too_deeply(at, DEEPEST_NESTING))
+        at = chunk.start
+        state.report(Code.NESTED_TOO_DEEPLY, at, at + 1, limit=DEEPEST_NESTING)
     state.unread.append(_as_meant(text))
 
 
@@ -219,30 +219,21 @@ def _as_meant(text: str) -> str:
     return nearest[0] + text[word.end() :] if nearest else text
 
 
-_WHERE = {
-    syntax.Import: "to the top, before the inputs",
-    syntax.Use: "before the first `input`",
-    syntax.Param: "before the first `input`",
-    syntax.Def: "before the first `input`",
-    syntax.Input: "before the first `var`, `requires` and `output`",
-    syntax.Var: "before the first `requires` and `output`, or behind the block",
-    syntax.Requires: "before the first `output` and the block",
-    syntax.Output: "right before the block",
-    syntax.Ensures: "behind the block",
+_SHARED = 1, "before the first `input`"
+# The sections in their order, and where a statement of each belongs.
+_SECTIONS: dict[type[PlacedNode], tuple[int, str]] = {
+    syntax.Import: (0, "to the top, before the inputs"),
+    syntax.Use: _SHARED,
+    syntax.Param: _SHARED,
+    syntax.Def: _SHARED,
+    syntax.Input: (2, "before the first `var`, `requires` and `output`"),
+    syntax.Var: (3, "before the first `requires` and `output`, or behind the block"),
+    syntax.Requires: (4, "before the first `output` and the block"),
+    syntax.Output: (5, "right before the block"),
+    syntax.Block: (6, ""),
+    syntax.Ensures: (8, "behind the block"),
 }
-_RANK: dict[type[syntax.Node], int] = {
-    syntax.Import: 0,
-    syntax.Use: 1,
-    syntax.Param: 1,
-    syntax.Def: 1,
-    syntax.Input: 2,
-    syntax.Var: 3,
-    syntax.Requires: 4,
-    syntax.Output: 5,
-    syntax.Block: 6,
-    syntax.Ensures: 8,
-}
-_RANK_OF_LATER_VAR = 7
+_LATER_VAR = 7
 
 
 def _check_order(state: _Recovery, block: syntax.Block | None) -> None:
@@ -254,13 +245,13 @@ def _check_order(state: _Recovery, block: syntax.Block | None) -> None:
         if block is None and isinstance(node, syntax.Ensures | syntax.Var):
             continue  # without a block there is no telling
         early = node.span.start < border
-        later_var = isinstance(node, syntax.Var) and not early
-        rank = _RANK_OF_LATER_VAR if later_var else _RANK[type(node)]
+        rank, where = _SECTIONS[type(node)]
+        if isinstance(node, syntax.Var) and not early:
+            rank = _LATER_VAR
         if rank < reached or (isinstance(node, syntax.Ensures) and early):
             found = _FIRST_WORD.match(state.text, node.span.start)
             word = "{" if found is None else found.group()
-            at = Span(node.span.start, node.span.start + len(word))
-            where = _WHERE[type(node)]
-            state.diagnostics.append(mistakes.misplaced_statement(at, word, where))
+            at, end = node.span.start, node.span.start + len(word)
+            state.report(Code.MISPLACED_STATEMENT, at, end, word=word, where=where)
         else:
             reached = rank

@@ -5,10 +5,9 @@ Spans are for messages, so they take no part in equality.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 
-from nomos.diagnostics.source import Span
+from nomos.lang.nodes import PlacedNode as Node
 
 # The words that statements start with.
 KEYWORDS = (
@@ -22,13 +21,6 @@ KEYWORDS = (
     "output",
     "ensures",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    """Anything that stands at a place in the source."""
-
-    span: Span = field(kw_only=True, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,12 +111,15 @@ class Between(Node):
     high: Expr
 
 
+AllowedExprs = OneOf | Between
+
+
 @dataclass(frozen=True, slots=True)
 class Membership(Node):
     """`d in {0, 2}` or `d in 0..1`."""
 
     subject: Expr
-    allowed: OneOf | Between
+    allowed: AllowedExprs
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +191,7 @@ class Param(Declaration):
 
     type: Name | None
     value: Expr
-    allowed: OneOf | Between | None
+    allowed: AllowedExprs | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,84 +287,3 @@ def statements(spec: Spec) -> tuple[Statement, ...]:
         *spec.later_variables,
         *spec.ensures,
     )
-
-
-def children(expr: Expr) -> tuple[Expr, ...]:
-    """Return the expressions directly inside another."""
-    match expr:
-        case Call(arguments=arguments):
-            return arguments
-        case Feature(subject=subject):
-            return (subject,)
-        case Update(subject=subject, value=value):
-            return (subject, value)
-        case Unary(operand=operand):
-            return (operand,)
-        case Binary(left=left, right=right):
-            return (left, right)
-        case Membership(subject=subject, allowed=allowed):
-            return (subject, *parts(allowed))
-        case Conditional(test=test, yes=yes, no=no):
-            return (test, yes, no)
-        case Index(subject=subject, index=index):
-            return (subject, index)
-        case Quantifier(body=body):
-            return (body,)
-        case _:
-            return ()
-
-
-def parts(allowed: OneOf | Between) -> tuple[Expr, ...]:
-    """Return the expressions that say which values are allowed."""
-    if isinstance(allowed, OneOf):
-        return allowed.items
-    return (allowed.low, allowed.high)
-
-
-def shape(statement: Statement) -> list[object]:
-    """Return what a statement says, without its places, as one flat list.
-
-    Two trees can be compared by their shapes however deep they are.
-    """
-    nodes = [statement, *(n for e in expressions(statement) for n in walk(e))]
-    return [
-        (type(node), *(_own(getattr(node, f.name)) for f in fields(node) if f.compare))
-        for node in nodes
-    ]
-
-
-def _own(value: object) -> object:
-    """Return what a field of a node says by itself; expressions have their own entry."""
-    match value:
-        case Name(name=name):
-            return name
-        case Number(value=literal) | String(value=literal):
-            return repr(literal)
-        case Node():
-            return type(value)
-        case tuple():
-            return tuple(_own(part) for part in value)
-        case _:
-            return repr(value)
-
-
-def expressions(statement: Statement) -> tuple[Expr, ...]:
-    """Return the expressions of a statement."""
-    match statement:
-        case Var(value=expr) | Def(body=expr):
-            return (expr,)
-        case Requires(condition=expr) | Ensures(condition=expr):
-            return (expr,)
-        case Param(value=expr, allowed=allowed):
-            return (expr, *(() if allowed is None else parts(allowed)))
-        case _:
-            return ()
-
-
-def walk(expr: Expr) -> Iterator[Expr]:
-    """Yield an expression and all inside it."""
-    todo = [expr]
-    while todo:
-        node = todo.pop()
-        yield node
-        todo.extend(reversed(children(node)))

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from difflib import get_close_matches
 from typing import cast
 
 from lark import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
-from nomos.diagnostics import Diagnostic, Span, mistakes
-from nomos.lang.reading.grammar import token_span
+from nomos.diagnostics import Code, Diagnostic, Span
+from nomos.diagnostics.diagnostic import nearest
+from nomos.lang.reading.grammar import LONGEST_SHOWN, invalid_number, token_span
 from nomos.lang.reading.syntax import KEYWORDS
 
-_LONGEST_SHOWN = 24  # characters of a number that a help line repeats
 _PYTHON_WORDS = {"and": "&&", "or": "||", "not": "!", "implies": "==>"}
 _FROM_IMPORT = re.compile(r"from\s+(\w+)\s+import\b")
 _LIST_OF_NAMES = re.compile(r"(import|input|output)\s+\w+\s*,")
@@ -65,30 +64,33 @@ def explain(error: UnexpectedInput, text: str, chunk: Span) -> Diagnostic:
     at = Span(start, max(start + 1, min(place.end, chunk.end)))
     expected = set(error.accepts or error.expected)
     if token.type == "COMPARE" and "AND" in expected and "COMPARE" not in expected:
-        return mistakes.chained_comparison(at, str(token))
+        return Code.CHAINED_COMPARISON.at(at, operator=token)
     if at.start == chunk.start:
         return _explain_start(text, at)
     number = _number_before(text, chunk, at)
     if number is not None:
         return number
     if token == ":" and "GETS" in expected:
-        return mistakes.syntax_error(at, "`:`", "`:=`", "write `:=`")
+        return _unexpected(at, "`:`", "`:=`", "write `:=`")
     found = "the end of the statement" if token == ";" else f"`{token}`"
     help = _help(text, chunk, at, token.type)
     if token.type == "IF":
         help = _CONDITIONAL
-    return mistakes.syntax_error(at, found, _in_words(expected), help)
+    return _unexpected(at, found, _in_words(expected), help)
+
+
+def _unexpected(at: Span, found: str, expected: str, help: str | None) -> Diagnostic:
+    return Code.SYNTAX_ERROR.at(at, found=found, expected=expected, help=help)
 
 
 def _explain_start(text: str, at: Span) -> Diagnostic:
     word = text[at.start : at.end]
-    nearest = get_close_matches(word, KEYWORDS, n=1)
-    help = f"did you mean `{nearest[0]}`?" if nearest else None
+    help = nearest(word, KEYWORDS)
     python = _FROM_IMPORT.match(text, at.start)
     if python is not None:
         help = f"write `import {python[1]};`"
     expected = f"a statement ({', '.join(KEYWORDS[:-1])} or {KEYWORDS[-1]})"
-    return mistakes.syntax_error(at, f"`{word}`", expected, help)
+    return _unexpected(at, f"`{word}`", expected, help)
 
 
 def _number_before(text: str, chunk: Span, at: Span) -> Diagnostic | None:
@@ -102,13 +104,13 @@ def _number_before(text: str, chunk: Span, at: Span) -> Diagnostic | None:
                 reason = "there is no digit before its point"
             elif shown.endswith("."):
                 reason = "there is no digit behind its point"
-            return mistakes.invalid_number(span, shown, reason, _instead(shown))
+            return invalid_number(span, shown, reason, _instead(shown))
     return None
 
 
 def _instead(shown: str) -> str | None:
     """Return what a number of Python's notation is in this one."""
-    if len(shown) > _LONGEST_SHOWN:
+    if len(shown) > LONGEST_SHOWN:
         return None
     for read in (lambda text: int(text, 0), float):
         try:
@@ -160,13 +162,14 @@ def _explain_character(text: str, chunk: Span, offset: int) -> Diagnostic:
     if character == "=":
         before = text[chunk.start : offset].rstrip()
         gives = re.search(r"^var\s+\w+$|\[\s*\w+$", before) is not None
-        return mistakes.single_equals(at, gives)
+        help = "write `:=` to give a value" if gives else None
+        return Code.SINGLE_EQUALS.at(at, help=help)
     if character in "&|":
         double = character * 2
         help = f"write `{double}`"
-        return mistakes.syntax_error(at, f"`{character}`", f"`{double}`", help)
+        return _unexpected(at, f"`{character}`", f"`{double}`", help)
     remedy = _CHARACTERS_ELSEWHERE.get(character)
-    return mistakes.unknown_character(at, character, remedy)
+    return Code.UNKNOWN_CHARACTER.at(at, character=character, help=remedy)
 
 
 _OPERAND = {"NAME", "NUMBER", "STRING", "LPAR"}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from nomos.diagnostics import Diagnostic, Source, Span
+from nomos.lang.nodes import children
 from nomos.lang.reading import syntax
-from nomos.lang.reading.chains import operands
 
 DEEPEST_NESTING = 100  # far beyond what a person writes, far below Python's own limit
 LONGEST_CHAIN = 500  # operators of arithmetic in a row; others may be any number
@@ -19,6 +20,12 @@ STRING = r""" "(?:\\[^\n]|[^"\\\n])*"|'(?:\\[^\n]|[^'\\\n])*' """.strip()
 _PIECE = re.compile(
     rf"(?P<comment>{COMMENT})|{STRING}|(?P<word>\w+)|(?P<brace>\{{)|\S", re.DOTALL
 )
+# The operators that each one makes a chain with.
+_CHAINS: dict[str, tuple[str, ...]] = {
+    **{sign: (sign,) for sign in ("&&", "||", "==>")},
+    **dict.fromkeys("+-", ("+", "-")),
+    **dict.fromkeys("*/%", ("*", "/", "%")),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,13 +117,10 @@ def _description(text: str, remarks: tuple[syntax.Comment, ...]) -> str:
         between = text[end : remark.span.start]
         if between.strip() or (lines and between.count("\n") > 1):
             break
-        lines += [_words(line) for line in remark.text.split("\n")]
+        for line in remark.text.split("\n"):
+            lines.append(line.strip().removesuffix("*/").lstrip("#/*").strip())
         end = remark.span.end
     return " ".join(line for line in lines if line)
-
-
-def _words(line: str) -> str:
-    return line.strip().removesuffix("*/").lstrip("#/*").strip()
 
 
 def depth_exceeds(statement: syntax.Statement) -> bool:
@@ -124,14 +128,49 @@ def depth_exceeds(statement: syntax.Statement) -> bool:
 
     The operands of a chain, `a && b && c`, are all on one level.
     """
-    level: list[syntax.Expr] = list(syntax.expressions(statement))
-    for _ in range(DEEPEST_NESTING):
-        inside = [operands(node) for node in level]
-        for node, parts in zip(level, inside, strict=True):
-            is_sum = isinstance(node, syntax.Binary) and node.operator in "+-*/%"
-            if is_sum and len(parts) > LONGEST_CHAIN:
-                return True
-        level = [part for parts in inside for part in parts]
-        if not level:
-            return False
-    return True
+    for depth, level in enumerate(_levels(list(children(statement)))):
+        if depth == DEEPEST_NESTING or any(map(_is_too_long, level)):
+            return True
+    return False
+
+
+def _is_too_long(expr: syntax.Expr) -> bool:
+    is_sum = isinstance(expr, syntax.Binary) and expr.operator in "+-*/%"
+    return is_sum and len(operands(expr)) > LONGEST_CHAIN
+
+
+def _levels(level: list[syntax.Expr]) -> Iterator[list[syntax.Expr]]:
+    """Yield expressions, what is directly inside them, and so on."""
+    while level:
+        yield level
+        level = [part for node in level for part in operands(node)]
+
+
+def operands(expr: syntax.Expr) -> tuple[syntax.Expr, ...]:
+    """Return the expressions directly inside another, those of a chain all together.
+
+    A chain is `a + b - c`, `a && b && c` or `a ==> b ==> c`.
+    """
+    if not isinstance(expr, syntax.Binary) or expr.operator not in _CHAINS:
+        return children(expr)
+    signs = _CHAINS[expr.operator]
+    found: list[syntax.Expr] = []
+    todo: list[syntax.Expr] = [expr]
+    while todo:
+        node = todo.pop()
+        if not isinstance(node, syntax.Binary) or node.operator not in signs:
+            found.append(node)
+        elif expr.operator == "==>":
+            found.append(node.left)
+            todo.append(node.right)
+        elif expr.operator in ("&&", "||"):
+            todo += [node.right, node.left]
+        else:
+            found.append(node.right)
+            todo.append(node.left)
+    return tuple(found if expr.operator in ("&&", "||", "==>") else found[::-1])
+
+
+def depth_of(expr: syntax.Expr) -> int:
+    """Return how deep an expression is nested; the operands of a chain are level."""
+    return sum(1 for _ in _levels([expr]))

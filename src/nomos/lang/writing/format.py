@@ -13,9 +13,11 @@ from typing import assert_never
 
 from nomos.diagnostics import Code, Source, Span
 from nomos.errors import SpecError
+from nomos.lang.nodes import shape
 from nomos.lang.python.block import PythonCode, indentation, is_code
 from nomos.lang.reading import syntax
 from nomos.lang.reading.parse import parse
+from nomos.lang.reading.tree import operands
 from nomos.lang.writing.layout import INDENT, Doc, Group, Line, Nest, lay_out
 
 # How tightly each form binds, as in the grammar.
@@ -60,7 +62,7 @@ def _meaning(spec: syntax.Spec) -> tuple[object, ...]:
     others = [
         node for node in syntax.statements(spec) if not isinstance(node, syntax.Block)
     ]
-    return [syntax.shape(node) for node in others], spec.description
+    return [shape(node) for node in others], spec.description
 
 
 def _precedence(expr: syntax.Expr) -> int:
@@ -193,38 +195,20 @@ def _updates(expr: syntax.Update) -> Doc:
 
 def _operation(expr: syntax.Binary) -> Doc:
     """Return a chain of operators that bind alike, the operators leading the lines."""
-    level = _PRECEDENCE[expr.operator]
-    parts: list[tuple[str, Doc]] = []  # last operand first
-    rest: syntax.Expr = expr
+    level, first = _PRECEDENCE[expr.operator], expr.left
+    others = [(expr.operator, expr.right)]  # the last operand first
     if level == _IMPLIES:
-        return _implications(expr)
-    # Comparisons do not chain, so neither side may be one.
-    least = level + 1 if level == _COMPARE else level
-    while isinstance(rest, syntax.Binary) and _PRECEDENCE[rest.operator] == level:
-        parts.append((rest.operator, _inside(rest.right, level + 1)))
-        rest = rest.left
-        if level == _COMPARE:
-            break
-    parts.reverse()
-    return _chain(rest, _inside(rest, least), parts)
-
-
-def _implications(expr: syntax.Binary) -> Doc:
-    operands: list[syntax.Expr] = []
-    rest: syntax.Expr = expr
-    while isinstance(rest, syntax.Binary) and rest.operator == "==>":
-        operands.append(rest.left)
-        rest = rest.right
-    operands.append(rest)
-    first, *others = [_inside(operand, _IMPLIES + 1) for operand in operands]
-    return _chain(operands[0], first, [("==>", operand) for operand in others])
-
-
-def _chain(first: syntax.Expr, doc: Doc, others: list[tuple[str, Doc]]) -> Doc:
+        first, *rest = operands(expr)
+        others = [("==>", operand) for operand in reversed(rest)]
+    elif level != _COMPARE:  # comparisons do not chain
+        while isinstance(first, syntax.Binary) and _PRECEDENCE[first.operator] == level:
+            others.append((first.operator, first.right))
+            first = first.left
+    head = _inside(first, level + 1)
     # Lines of a first operand that is a chain itself stand further in than ours.
-    head = Nest(doc) if isinstance(first, syntax.Binary) else doc
-    lines = [(Line(" "), f"{sign} ", operand) for sign, operand in others]
-    return Group((head, Nest(tuple(lines))))
+    head = Nest(head) if isinstance(first, syntax.Binary) else head
+    lines = [(Line(" "), f"{sign} ", _inside(o, level + 1)) for sign, o in others]
+    return Group((head, Nest(tuple(reversed(lines)))))
 
 
 def _statement(statement: syntax.Statement, block: str) -> str:

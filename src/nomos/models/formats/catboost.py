@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from nomos.errors import ModelError
 from nomos.models.adapter import Adapter, Array, NoScores
-from nomos.models.extras import need, reason
+from nomos.models.extras import need, told_as
 
 
 class CatboostModel(Adapter):
@@ -44,19 +43,13 @@ class CatboostModel(Adapter):
         return self._ask_model(rows, "Probability")
 
     def _ask_model(self, rows: Any, kind: str) -> Array:
-        answer: Array = np.asarray(
-            self.model.predict(rows, prediction_type=kind, thread_count=1)
-        )
-        return answer
+        answer = self.model.predict(rows, prediction_type=kind, thread_count=1)
+        return np.asarray(answer)
 
 
 def load_catboost(path: Path, *, trust: bool = False) -> CatboostModel:
     """Load a CatBoost file; there is nothing in it that would need trust."""
     catboost = need("catboost", extra="catboost", what="CatBoost models")
-    try:
+    with told_as(f"{path} is no readable CatBoost model"):
         model = catboost.CatBoost().load_model(str(path), format="cbm")
         return CatboostModel(model, str(path))
-    except Exception as error:
-        raise ModelError(
-            f"{path} is no readable CatBoost model: {reason(error)}"
-        ) from error

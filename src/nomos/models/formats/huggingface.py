@@ -15,31 +15,13 @@ import numpy as np
 from nomos.device import placement
 from nomos.errors import ModelError
 from nomos.models.adapter import Adapter, Array
-from nomos.models.extras import distrust, need, reason
+from nomos.models.extras import distrust, need, told_as
 
-# How an architecture's name ends, and the pipeline that runs it.
+# Pipelines: how the names of their architectures end, and the part that prepares inputs.
 _TASKS = {
-    "ForSequenceClassification": "text-classification",
-    "ForImageClassification": "image-classification",
-    "ForAudioClassification": "audio-classification",
-}
-# A task's class of models, and the part that prepares its inputs: its name and class.
-_CLASSES = {
-    "text-classification": (
-        "AutoModelForSequenceClassification",
-        "tokenizer",
-        "AutoTokenizer",
-    ),
-    "image-classification": (
-        "AutoModelForImageClassification",
-        "image_processor",
-        "AutoImageProcessor",
-    ),
-    "audio-classification": (
-        "AutoModelForAudioClassification",
-        "feature_extractor",
-        "AutoFeatureExtractor",
-    ),
+    "text-classification": ("ForSequenceClassification", "tokenizer"),
+    "image-classification": ("ForImageClassification", "image_processor"),
+    "audio-classification": ("ForAudioClassification", "feature_extractor"),
 }
 # These hear: their sequences are sounds.
 _SOUNDS = (
@@ -78,11 +60,6 @@ class PipelineModel(Adapter):
             raise ModelError(f"{self.name} takes texts")
         return [str(item) for item in items]
 
-    def _labels(self, rows: Any) -> Array:
-        assert self.classes is not None
-        labels: Array = self.classes[self._scores(rows).argmax(axis=1)]
-        return labels
-
     def _scores(self, rows: Any) -> Array:
         scores = np.zeros((len(rows), len(self._places)))
         options: dict[str, Any] = {"top_k": len(self._places)}
@@ -104,13 +81,8 @@ def load_pipeline(path: Path, *, trust: bool) -> PipelineModel:
     bars = transformers.logging.is_progress_bar_enabled()
     transformers.logging.disable_progress_bar()
     try:
-        pipeline = transformers.pipeline(
-            task,
-            device=placement().device,
-            **_parts(transformers, task, path, trust=trust),
-        )
-    except Exception as error:
-        raise ModelError(f"{path} cannot be loaded: {reason(error)}") from error
+        parts = _parts(transformers, task, path, trust=trust)
+        pipeline = transformers.pipeline(task, device=placement().device, **parts)
     finally:
         if bars:
             transformers.logging.enable_progress_bar()
@@ -120,10 +92,11 @@ def load_pipeline(path: Path, *, trust: bool) -> PipelineModel:
 def _parts(transformers: Any, task: str, path: Path, *, trust: bool) -> dict[str, Any]:
     """Load the model and what prepares its inputs, from the folder alone."""
     options = {"local_files_only": True, "trust_remote_code": trust}
-    model, role, prepare = _CLASSES[task]
+    ending, role = _TASKS[task]
+    prepare = f"Auto{role.title().replace('_', '')}"  # AutoTokenizer and the like
     folder = str(path.resolve())
     return {
-        "model": getattr(transformers, model).from_pretrained(
+        "model": getattr(transformers, f"AutoModel{ending}").from_pretrained(
             folder, **options, **({} if trust else {"use_safetensors": True})
         ),
         role: getattr(transformers, prepare).from_pretrained(folder, **options),
@@ -132,18 +105,12 @@ def _parts(transformers: Any, task: str, path: Path, *, trust: bool) -> dict[str
 
 def _task(path: Path) -> str:
     """Return the pipeline that runs the architecture that config.json names."""
-    try:
+    with told_as(f"{path} has no readable config.json"):
         config = json.loads((path / "config.json").read_text(encoding="utf-8"))
         architecture = str((config.get("architectures") or ["none"])[0])
-    except (OSError, ValueError, AttributeError, TypeError) as error:
-        raise ModelError(
-            f"{path} has no readable config.json: {reason(error)}"
-        ) from error
-    for ending, task in _TASKS.items():
+    for task, (ending, _) in _TASKS.items():
         if architecture.endswith(ending):
-            sound = ending != "ForImageClassification" and architecture.startswith(
-                _SOUNDS
-            )
+            sound = task == "text-classification" and architecture.startswith(_SOUNDS)
             return "audio-classification" if sound else task
     raise ModelError(
         f"{path} holds the architecture {architecture}, which is no classifier "
@@ -154,11 +121,10 @@ def _task(path: Path) -> str:
 def _check_folder(path: Path) -> None:
     """Refuse code beside the model, weights in pickles, and bases that are elsewhere."""
     for config in path.glob("*.json"):
-        try:
-            if "auto_map" in json.loads(config.read_text(encoding="utf-8")):
+        with told_as(f"{config} is damaged"):
+            content = json.loads(config.read_text(encoding="utf-8"))
+            if "auto_map" in content:
                 raise distrust(path, f"runs code of its own ({config.name}: auto_map)")
-        except (ValueError, RecursionError, TypeError) as error:
-            raise ModelError(f"{config} is damaged: {reason(error)}") from error
     if (path / "adapter_config.json").exists():
         raise ModelError(f"{path} is an adapter to a model that is elsewhere")
     if not any(path.glob("*.safetensors")):

@@ -16,8 +16,8 @@ import numpy as np
 
 from nomos.errors import ModelError
 from nomos.models.adapter import Array, OutputModel
-from nomos.models.extras import distrust, need, reason
-from nomos.models.recognise import open_archive
+from nomos.models.extras import distrust, need
+from nomos.models.recognise import json_objects, open_archive
 
 _BACKENDS = ("tensorflow", "jax", "torch")
 _OWN_PACKAGES = ("keras", "builtins")
@@ -29,21 +29,14 @@ class KerasModel(OutputModel):
     def __init__(self, model: Any, name: str) -> None:
         super().__init__(name)
         self.model = model
-        inputs, outputs = (
-            getattr(model, "inputs", None),
-            getattr(model, "outputs", None),
-        )
-        for what, tensors in (("inputs", inputs), ("outputs", outputs)):
-            if tensors is not None and len(tensors) != 1:
-                raise ModelError(
-                    f"{name} has {len(tensors)} {what}, and one is expected"
-                )
-        if inputs:
-            self.dtype = np.dtype(inputs[0].dtype)
-            count, *shape = inputs[0].shape
-            self.batch = count
-            if len(shape) == 1:
-                self.width = shape[0]
+        inputs = getattr(model, "inputs", None)
+        outputs = getattr(model, "outputs", None)
+        if inputs is not None:
+            given = self._only(inputs, "inputs")
+            self.dtype = np.dtype(given.dtype)
+            self._take_shape(given.shape)
+        if outputs is not None:
+            self._only(outputs, "outputs")
 
     def _output(self, rows: Any) -> Array:
         with warnings.catch_warnings():
@@ -59,13 +52,10 @@ def load_keras(path: Path, *, trust: bool) -> KerasModel:
         _check_config(path)
     _choose_backend()
     keras = need("keras", extra="keras", what="Keras models")
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            if path.suffix != ".keras":  # Keras goes by the ending
-                path = Path(shutil.copy(path, Path(folder) / "model.keras"))
-            model = keras.saving.load_model(path, compile=False, safe_mode=not trust)
-    except Exception as error:
-        raise ModelError(f"{name} cannot be loaded: {reason(error)}") from error
+    with tempfile.TemporaryDirectory() as folder:
+        if path.suffix != ".keras":  # Keras goes by the ending
+            path = Path(shutil.copy(path, Path(folder) / "model.keras"))
+        model = keras.saving.load_model(path, compile=False, safe_mode=not trust)
     return KerasModel(model, name)
 
 
@@ -76,13 +66,7 @@ def _check_config(path: Path) -> None:
             config = json.loads(archive.read("config.json"))
     except (ValueError, RecursionError, BadZipFile) as error:
         raise ModelError(f"{path} has a damaged configuration: {error}") from error
-    pending = [config]
-    while pending:
-        part = pending.pop()
-        pending += part.values() if isinstance(part, dict) else part
-        pending = [p for p in pending if isinstance(p, dict | list)]
-        if not isinstance(part, dict):
-            continue
+    for part in json_objects(config):
         module, name = part.get("module"), part.get("class_name")
         foreign = str(module).partition(".")[0] not in _OWN_PACKAGES
         if (isinstance(module, str) and foreign) or name in ("Lambda", "__lambda__"):
@@ -95,9 +79,8 @@ def _choose_backend() -> None:
         return
     home = Path(os.environ.get("KERAS_HOME", Path.home() / ".keras"))
     try:
-        chosen = json.loads((home / "keras.json").read_text(encoding="utf-8"))[
-            "backend"
-        ]
+        settings = (home / "keras.json").read_text(encoding="utf-8")
+        chosen = json.loads(settings)["backend"]
     except (OSError, ValueError, KeyError, TypeError):
         chosen = None
     for backend in (chosen, *_BACKENDS):

@@ -10,7 +10,7 @@ import numpy as np
 
 from nomos.errors import ModelError
 from nomos.models.adapter import Adapter, Array, NoScores
-from nomos.models.extras import need, reason
+from nomos.models.extras import need, told_as
 
 _END = "\nend of trees\n"
 # What a tree has for each of its forks.
@@ -33,11 +33,9 @@ class LightgbmModel(Adapter):
         if objective == "binary" or classes > 1:
             self.classes = np.arange(max(classes, 2))
 
-    def _labels(self, rows: Any) -> Array:
-        if self.classes is None:
-            return self._ask_booster(rows)
-        places: Array = self._scores(rows).argmax(axis=1)
-        return places
+    def _labels(self, rows: Any) -> Any:
+        is_number = self.classes is None
+        return self._ask_booster(rows) if is_number else super()._labels(rows)
 
     def _scores(self, rows: Any) -> Array:
         if self.classes is None:
@@ -57,13 +55,9 @@ def load_lightgbm(path: Path, *, trust: bool = False) -> LightgbmModel:
         text = path.read_text(encoding="utf-8")
     except ValueError:
         raise ModelError(f"{path} is no readable LightGBM model: no text") from None
-    try:
+    with told_as(f"{path} is no readable LightGBM model"):
         # The parameters after the trees are for training.
         booster = lightgbm.Booster(model_str=_whole_trees(text))
-    except Exception as error:
-        raise ModelError(
-            f"{path} is no readable LightGBM model: {reason(error)}"
-        ) from error
     objective = re.search(r"^objective=(\S+)", text, re.MULTILINE)
     return LightgbmModel(booster, objective[1] if objective else "custom", str(path))
 

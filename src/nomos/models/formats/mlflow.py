@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from nomos.errors import ModelError
-from nomos.models.adapter import Adapter
-from nomos.models.extras import distrust, need, reason
+from nomos.models.adapter import Adapter, flat
+from nomos.models.extras import distrust, need, told_as
 from nomos.models.recognise import Format, recognise
 
 # Flavours, the key that names their file, and where it is if the key is absent.
@@ -72,9 +72,7 @@ class PyfuncModel(Adapter):
         return pd.DataFrame(array, columns=list(self._columns)).astype(self._columns)
 
     def _labels(self, rows: Any) -> Any:
-        answer = np.asarray(self.model.predict(rows))
-        column = answer.ndim == 2 and answer.shape[1] == 1
-        return answer[:, 0] if column else answer
+        return flat(np.asarray(self.model.predict(rows)))
 
 
 def load_mlflow(path: Path, *, trust: bool) -> Any:
@@ -92,22 +90,15 @@ def load_mlflow(path: Path, *, trust: bool) -> Any:
         raise distrust(path, f"has flavours that may run code when loaded: {names}")
     need("mlflow", extra="mlflow", what="such MLflow folders")
     pyfunc = need("mlflow.pyfunc", extra="mlflow", what="such MLflow folders")
-    try:
-        return PyfuncModel(pyfunc.load_model(str(path.resolve())), str(path))
-    except Exception as error:  # whatever the folder's code raises
-        raise ModelError(f"{path} cannot be loaded: {reason(error)}") from error
+    return PyfuncModel(pyfunc.load_model(str(path.resolve())), str(path))
 
 
 def _flavours(path: Path) -> Mapping[str, Mapping[str, Any]]:
     yaml = need("yaml", extra="mlflow", what="MLflow folders")
-    try:
+    with told_as(f"{path} has no readable MLmodel file"):
         text = (path / "MLmodel").read_text(encoding="utf-8")
         flavours = yaml.safe_load(text)["flavors"]
         return {str(name): dict(options) for name, options in flavours.items()}
-    except Exception as error:  # YAML has errors of its own
-        raise ModelError(
-            f"{path} has no readable MLmodel file: {reason(error)}"
-        ) from error
 
 
 def _file(path: Path, name: str) -> Path | None:

@@ -10,8 +10,8 @@ import numpy as np
 
 from nomos.device import placement
 from nomos.errors import ModelError
-from nomos.models.adapter import Array, NoScores, OutputModel
-from nomos.models.extras import need, reason
+from nomos.models.adapter import Array, NoScores, OutputModel, flat
+from nomos.models.extras import need, told_as
 
 _INPUTS = {
     "tensor(float)": np.float32,
@@ -69,16 +69,10 @@ class OnnxModel(OutputModel):
         # answers do not depend on the number of cores.
         options.intra_op_num_threads = options.inter_op_num_threads = threads
         options.log_severity_level = 4
-        try:
+        with told_as(f"{path} is no readable ONNX model"):
             self._session = onnxruntime.InferenceSession(
                 content or str(path), options, providers=_providers(onnxruntime)
             )
-        except ModelError:
-            raise
-        except Exception as error:  # onnxruntime raises many types of its own
-            raise ModelError(
-                f"{path} is no readable ONNX model: {reason(error)}"
-            ) from None
         self.path = path
         self._read_inputs(self._session.get_inputs())
         outputs = self._session.get_outputs()
@@ -90,19 +84,12 @@ class OnnxModel(OutputModel):
             raise ModelError(f"{path} gives neither labels nor scores")
 
     def _read_inputs(self, inputs: Any) -> None:
-        if len(inputs) != 1:
-            raise ModelError(
-                f"{self.path} has {len(inputs)} inputs, and one is expected"
-            )
-        (only,) = inputs
+        only = self._only(inputs, "inputs")
         if only.type not in _INPUTS:
             raise ModelError(f"{self.path} takes {only.type}, which is not supported")
         self._input, self.dtype = only.name, _INPUTS[only.type]
         self._shape = tuple(d if isinstance(d, int) else None for d in only.shape)
-        if self._shape and self._shape[0]:
-            self.batch = self._shape[0]
-        if len(self._shape) == 2:
-            self.width = self._shape[1]
+        self._take_shape(self._shape)
 
     def _check_width(self, shape: tuple[int, ...]) -> None:
         wanted = self._shape[1:]
@@ -124,7 +111,7 @@ class OnnxModel(OutputModel):
         else:
             labels, scores = self._run_all([self._label, self._score], rows)
             self._keep(rows, scores)
-        return labels[:, 0] if labels.ndim == 2 and labels.shape[1] == 1 else labels
+        return flat(labels)
 
     def _output(self, rows: Any) -> Array:
         if self._score is None:

@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 
 from nomos.device import placement, to_host
-from nomos.errors import ModelError
 from nomos.models.adapter import Adapter, Array, NoScores, OutputModel
-from nomos.models.extras import distrust, need, reason
+from nomos.models.extras import distrust, need, told_as
 from nomos.models.formats.torch import need_torch
 from nomos.models.recognise import read_members
 
@@ -47,16 +46,11 @@ def load_policy(path: Path, *, trust: bool) -> Adapter:
     """Load the policy of a saved algorithm."""
     torch = need_torch()
     members = read_members(path)
-    try:
-        weights = torch.load(
-            io.BytesIO(members["policy.pth"]), map_location="cpu", weights_only=True
-        )
+    with told_as(f"{path} is no readable policy of Stable-Baselines3"):
+        file = io.BytesIO(members["policy.pth"])
+        weights = torch.load(file, map_location="cpu", weights_only=True)
         data = json.loads(members["data"])
         spaces = {key: _class_name(data[f"{key}_space"]) for key in _SPACES}
-    except Exception as error:  # torch and JSON refuse damaged data with many types
-        raise ModelError(
-            f"{path} is no readable policy of Stable-Baselines3: {reason(error)}"
-        ) from error
     layers = _layers(weights, data, spaces)
     if layers is not None:
         return NetworkPolicy(path, *layers)
@@ -147,17 +141,11 @@ class SavedPolicy(Adapter):
         saving = need(
             "stable_baselines3.common.save_util", extra="sb3", what="such policies"
         )
-        try:
-            data, weights, _ = saving.load_from_zip_file(path, device="cpu")
-            self.policy = data["policy_class"](
-                data["observation_space"],
-                data["action_space"],
-                lambda _: 0.0,
-                **data["policy_kwargs"],
-            )
-            self.policy.load_state_dict(weights["policy"])
-        except Exception as error:
-            raise ModelError(f"{path} cannot be loaded: {reason(error)}") from error
+        data, weights, _ = saving.load_from_zip_file(path, device="cpu")
+        spaces = (data[f"{key}_space"] for key in _SPACES)
+        kwargs = data["policy_kwargs"]
+        self.policy = data["policy_class"](*spaces, lambda _: 0.0, **kwargs)
+        self.policy.load_state_dict(weights["policy"])
         self.policy.set_training_mode(False)
         self.policy.to(placement().device)
 

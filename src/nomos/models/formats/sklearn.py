@@ -14,9 +14,9 @@ import numpy as np
 
 from nomos.errors import ModelError
 from nomos.models.adapter import Adapter, Array, NoScores
-from nomos.models.extras import distrust, need, reason
-from nomos.models.formats.sklearn_trees import TREES, trees_are_sound
-from nomos.models.recognise import open_archive
+from nomos.models.extras import distrust, need, told_as
+from nomos.models.recognise import json_objects, open_archive
+from nomos.models.screening.sklearn_trees import TREES, trees_are_sound
 
 _TRIED = 8  # rows on which names of columns are tried
 
@@ -103,20 +103,13 @@ def load_skops(path: Path, *, trust: bool) -> EstimatorModel:
     Trees are no such type: skops distrusts them for nodes that lead nowhere.
     """
     skops = need("skops.io", extra="sklearn", what="skops files")
-    try:
+    with told_as(f"{path} is no readable skops file"):
         unknown = skops.get_untrusted_types(file=path)
-    except Exception as error:  # a damaged schema fails in many ways
-        raise ModelError(f"{path} is no readable skops file: {reason(error)}") from (
-            error
-        )
     harmless = TREES | ({"numpy.dtype"} if _dtypes_are_read_as_such(path) else set())
     foreign = [name for name in unknown if name not in harmless]
     if foreign and not trust:
         raise distrust(path, f"holds types that may run code: {', '.join(foreign)}")
-    try:
-        estimator = skops.load(path, trusted=unknown)
-    except Exception as error:
-        raise ModelError(f"{path} cannot be loaded: {reason(error)}") from error
+    estimator = skops.load(path, trusted=unknown)
     if not trust and not trees_are_sound(estimator):
         raise ModelError(f"{path} holds a damaged tree: its nodes lead out of it")
     if not hasattr(estimator, "predict"):
@@ -132,12 +125,6 @@ def _dtypes_are_read_as_such(path: Path) -> bool:
     It distrusts them by name, since another way to make one could be asked for.
     """
     with open_archive(path) as archive:
-        pending = [json.loads(archive.read("schema.json"))]
-    while pending:
-        part = pending.pop()
-        children = part.values() if isinstance(part, dict) else part
-        pending += [child for child in children if isinstance(child, dict | list)]
-        kind = part if isinstance(part, dict) else {}
-        if kind.get("__class__") == "dtype" and kind.get("__loader__") != "DTypeNode":
-            return False
-    return True
+        schema = json.loads(archive.read("schema.json"))
+    types = (o for o in json_objects(schema) if o.get("__class__") == "dtype")
+    return all(kind.get("__loader__") == "DTypeNode" for kind in types)

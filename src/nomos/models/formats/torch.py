@@ -16,10 +16,10 @@ import numpy as np
 from nomos.device import is_judging, is_tensor, placement, to_host
 from nomos.errors import ModelError
 from nomos.models.adapter import OutputModel
-from nomos.models.extras import distrust, need, reason
-from nomos.models.formats.torch_archive import screened_export
-from nomos.models.formats.torchscript import screened_script
+from nomos.models.extras import distrust, need, told_as
 from nomos.models.recognise import Format, recognise
+from nomos.models.screening.torch_archive import screened_export
+from nomos.models.screening.torchscript import screened_script
 
 _LARGE_BATCH = 2**15  # rows; a larger batch is asked as it is
 
@@ -84,17 +84,11 @@ class ExportedModel(TorchModel):
         super().__init__(program.module(check_guards=False), name)
         given = set(program.graph_signature.user_inputs)
         inputs = [node for node in program.graph.nodes if node.name in given]
-        if len(inputs) != 1:
-            raise ModelError(f"{name} has {len(inputs)} inputs, and one is expected")
-        example = inputs[0].meta["val"]
+        example = self._only(inputs, "inputs").meta["val"]
         self.dtype = np.dtype(str(example.dtype).removeprefix("torch."))
         if placement().dtype is None:
             self._real = example.dtype
-        count, *shape = example.shape
-        if isinstance(count, int):
-            self.batch = count
-        if len(shape) == 1 and isinstance(shape[0], int):
-            self.width = shape[0]
+        self._take_shape(example.shape)
 
 
 def _moved(module: Any, device: str, dtype: Any) -> Any:
@@ -109,10 +103,9 @@ def _moved(module: Any, device: str, dtype: Any) -> Any:
 
 
 def _filled(torch: Any, rows: Any) -> Any:
-    """Fill batches up to 2**n or 3 * 2**n rows: each new size costs CUDA a new plan."""
-    whole = 1 << (len(rows) - 1).bit_length()
-    size = whole * 3 // 4 if len(rows) <= whole * 3 // 4 else whole
-    missing = size - len(rows)
+    """Fill batches up to 4, 5, 6 or 7 * 2**n rows: a new size costs CUDA a new plan."""
+    step = 1 << max(3, (len(rows) - 1).bit_length()) - 3
+    missing = -len(rows) % step
     if not missing or len(rows) > _LARGE_BATCH:
         return rows
     return torch.cat([rows, rows[-1:].expand(missing, *rows.shape[1:])])
@@ -133,7 +126,7 @@ def need_torch() -> Any:
 def load_exported(path: Path, *, trust: bool) -> ExportedModel:
     """Load what torch.export.save wrote."""
     torch = need_torch()
-    with _reading(path, "torch.export file"):
+    with _reading(f"{path} is no readable torch.export file"):
         source = io.BytesIO(path.read_bytes()) if trust else screened_export(path)
         return ExportedModel(torch.export.load(source), str(path))
 
@@ -141,7 +134,7 @@ def load_exported(path: Path, *, trust: bool) -> ExportedModel:
 def load_script(path: Path, *, trust: bool) -> TorchModel:
     """Load what torch.jit.save wrote."""
     torch = need_torch()
-    with _reading(path, "TorchScript file"):
+    with _reading(f"{path} is no readable TorchScript file"):
         source = io.BytesIO(path.read_bytes()) if trust else screened_script(path)
         module = torch.jit.load(source, map_location="cpu").eval()
     return TorchModel(module, str(path))
@@ -157,7 +150,7 @@ def load_saved(path: Path, *, trust: bool) -> TorchModel:
         )
     if not trust:
         raise distrust(path, "holds a pickle, which runs code when it is loaded")
-    with _reading(path, "file of torch.save"):
+    with _reading(f"{path} is no readable file of torch.save"):
         module = torch.load(path, map_location="cpu", weights_only=False)
     if not isinstance(module, torch.nn.Module):
         raise ModelError(f"{path} holds a {type(module).__name__} and no module")
@@ -172,7 +165,7 @@ def load_weights(path: Path, factory: Callable[[], Any], *, trust: bool) -> Torc
     weights = _weights(path)
     if weights is None and not trust:
         raise distrust(path, "holds more than weights: a pickle that may run code")
-    with _reading(path, "file of weights"):
+    with _reading(f"{path} is no readable file of weights"):
         if weights is None:
             weights = torch.load(path, map_location="cpu", weights_only=False)
         # What training loops write around the weights.
@@ -217,17 +210,13 @@ def _tensor(answer: Any, name: str) -> Any:
 
 
 @contextmanager
-def _reading(path: Path, what: str) -> Iterator[None]:
+def _reading(what: str) -> Iterator[None]:
     """Turn all that torch says of a bad file into one sentence."""
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)  # torch logs tracebacks and reads on
     try:
-        with warnings.catch_warnings():
+        with told_as(what), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
-    except ModelError:
-        raise
-    except Exception as error:
-        raise ModelError(f"{path} is no readable {what}: {reason(error)}") from error
     finally:
         logging.disable(before)

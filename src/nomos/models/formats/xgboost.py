@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from nomos.errors import ModelError
 from nomos.models.adapter import Adapter, Array, NoScores
-from nomos.models.extras import need, reason
-from nomos.models.formats.ubjson import check_ubjson
+from nomos.models.extras import need, told_as
+from nomos.models.screening.ubjson import check_ubjson
 
 _LABELS = {"binary:hinge", "multi:softmax"}
 
@@ -35,13 +34,11 @@ class XgboostModel(Adapter):
         best = booster.attr("best_iteration")
         self._rounds = (0, 0 if best is None else int(best) + 1)
 
-    def _labels(self, rows: Any) -> Array:
+    def _labels(self, rows: Any) -> Any:
         if self._objective in _LABELS:
             return self._ask_booster(rows).astype(np.int64)
-        if self.classes is None:
-            return self._ask_booster(rows)
-        places: Array = self._scores(rows).argmax(axis=1)
-        return places
+        is_number = self.classes is None
+        return self._ask_booster(rows) if is_number else super()._labels(rows)
 
     def _scores(self, rows: Any) -> Array:
         if self.classes is None or self._objective == "binary:hinge":
@@ -68,16 +65,12 @@ class XgboostModel(Adapter):
 def load_xgboost(path: Path, *, trust: bool = False) -> XgboostModel:
     """Load an XGBoost file; there is nothing in it that would need trust."""
     xgboost = need("xgboost", extra="xgboost", what="XGBoost models")
-    try:
+    with told_as(f"{path} is no readable XGBoost model"):
         data = path.read_bytes()
         if data[1:2] == b"L":
             check_ubjson(data)
         # From memory: for a path, XGBoost goes by the ending.
         return XgboostModel(xgboost.Booster(model_file=bytearray(data)), str(path))
-    except Exception as error:
-        raise ModelError(
-            f"{path} is no readable XGBoost model: {reason(error)}"
-        ) from error
 
 
 def _softmax(margins: Array) -> Array:

@@ -36,9 +36,7 @@ _OPTIONS: dict[str, Callable[[str], Any]] = {
     "in_flight": int,
 }
 _LOADING_RETRIES = 3  # who names a server that is not there has mostly misspelt it
-_SCORES = (
-    "predict_proba"  # what MLServer's runtimes call them; they are given on demand
-)
+_SCORES = "predict_proba"  # as MLServer's runtimes call what they give on demand
 
 
 class ServedModel(OutputModel):
@@ -96,12 +94,8 @@ class ServedModel(OutputModel):
 
         retries = min(self._retries, _LOADING_RETRIES)
         inputs = self._server.ask("", None, read, retries=retries)
-        if len(inputs) > 1:
-            raise ModelError(
-                f"{self.name} has {len(inputs)} inputs, and one is expected"
-            )
         if inputs:
-            self._input, self._type = inputs[0]
+            self._input, self._type = self._only(inputs, "inputs")
 
     def _rows(self, rows: Any) -> Array:
         array: Array = np.asarray(rows)

@@ -50,7 +50,9 @@ class Transport:
             raise ModelError(
                 f"{url} names no served model: http://HOST:PORT/v2/models/NAME does"
             )
-        self._secure = parts.scheme.lower() == "https"
+        self._kind: type[http.client.HTTPConnection] = http.client.HTTPConnection
+        if parts.scheme.lower() == "https":
+            self._kind = http.client.HTTPSConnection
         self._timeout_s = timeout_s
         self._limit = threading.BoundedSemaphore(in_flight)
         self._idle: queue.LifoQueue[http.client.HTTPConnection] = queue.LifoQueue()
@@ -143,11 +145,8 @@ class Transport:
     def _connection(self) -> http.client.HTTPConnection:
         with contextlib.suppress(queue.Empty):
             return self._idle.get_nowait()
-        kind = (
-            http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
-        )
         host, port = self._address
-        return kind(host, port, timeout=self._timeout_s)
+        return self._kind(host, port, timeout=self._timeout_s)
 
 
 def _close_all(idle: queue.LifoQueue[http.client.HTTPConnection]) -> None:

@@ -9,22 +9,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from dataclasses import asdict, dataclass, field, replace
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.engine.alone import Verdict
-from nomos.engine.cases import KnownCase, Records
+from nomos.engine.cases import KnownCase
 from nomos.engine.judged import CrashedCase, Violations, joined, no_violations
 from nomos.results.bug_list import BugList
 from nomos.results.identity import BugNames
-from nomos.results.result import Bug, Nearest, Subject
+from nomos.results.result import Bug, Counts, Nearest, Subject, failures_of
 from nomos.runner.campaigns.violations import How, ViolationTable
 from nomos.store.files import KnownCases
 from nomos.store.rows import Row
 
-Array = np.ndarray[Any, Any]
 MOST_BUGS_KEPT = (
     10_000  # in a result; more are counted, stored and replayed by their id
 )
@@ -49,37 +50,17 @@ Confirm = Callable[[Sequence[KnownCase]], list[RunAlone]]
 
 
 @dataclass(slots=True)
-class BugTotals:
-    """What is counted of violations."""
-
-    violations: int = 0
-    unique_bugs: int = 0
-    new_bugs: int = 0
-    confirmed: int = 0
-    repeated: int = 0
-    run_alone: int = 0
-    unstable: int = 0
-    rounded: int = 0
-    crashed: int = 0  # violations that crashed when run alone
-
-
-class _Unnamed(NamedTuple):
-    """A violation as it was found, before it has a name."""
-
-    case: int
-    choices: tuple[int, ...]
-    mask: int  # a bit for each `ensures` that does not hold
-    gap: float | None
-    records: Records = ()
-
-
-@dataclass(slots=True)
 class Taken:
     """What came of the violations of a chunk."""
 
     bugs: list[Bug] = field(default_factory=list)  # new ones that were run alone
     crashes: list[CrashedCase] = field(default_factory=list)
     stops_at: int | None = None  # the row behind the first bug, where that is the end
+
+
+def no_totals() -> Any:
+    """Return counts that can be added to, by the names of `Counts`."""
+    return SimpleNamespace(**asdict(Counts()))
 
 
 class Bugs:
@@ -92,14 +73,14 @@ class Bugs:
         *,
         confirm: int | None,
         until_bug: bool,
-        known: KnownCases | None = None,
+        totals: Any = None,
     ) -> None:
         self.subject = subject
         self.table = table
         self.most_alone = confirm
         self.until_bug = until_bug
-        self.known = known  # names of the cases that are known bugs
-        self.totals = BugTotals()
+        self.known: KnownCases | None = None  # names of the cases that are known bugs
+        self.totals = totals or no_totals()
         self._kept: dict[int, Bug] = {}  # by their places in the table
         self._unnamed: list[tuple[Array, Violations]] = []  # with their places
         self._left = MOST_BUGS_KEPT  # how many more are kept
@@ -179,7 +160,7 @@ class Bugs:
             )
             taken.crashes.append(crash)
         bug = self._note(new, number, first, how, outcome)
-        if bug is not None:
+        if how is How.ALONE:
             taken.bugs.append(bug)
 
     def _note_others(
@@ -210,55 +191,46 @@ class Bugs:
         first: int,
         how: How,
         outcome: RunAlone | None,
-    ) -> Bug | None:
+    ) -> Bug:
         """Count a new violation, and keep it where there is room."""
-        bug = None
-        found = _unnamed(new, number, first)
+        bug = self._bug(new, number, outcome, first=first)
         if how <= How.BATCH:
-            known = bool(self.known and self._case_names(found.choices) in self.known)
+            if self.known and self._case_names(bug.choices) in self.known:
+                bug = replace(bug, is_new=False)
             self.totals.unique_bugs += 1
-            self.totals.new_bugs += not known
+            self.totals.new_bugs += bug.is_new
             self.totals.confirmed += how is How.ALONE
             self.totals.repeated += how is How.BATCH
-            bug = self._bug(found, outcome, is_new=not known)
             self.keep(self.table.count + number, bug)
         if self.is_stored:
-            self.unsaved.append(
-                Row(
-                    case=found.case,
-                    choices=found.choices,
-                    seen=1,
-                    how=how,
-                    mask=found.mask,
-                    gap=found.gap,
-                    bug=bug,
-                )
-            )
+            self.unsaved.append(Row(bug, how))
         return bug
 
     def _bug(
         self,
-        found: _Unnamed,
+        found: Violations,
+        number: int,
         outcome: RunAlone | None,
         *,
-        is_new: bool = True,
+        first: int = 0,
         seen: int = 1,
     ) -> Bug:
-        mask = found.mask
-        failures = tuple(n for n in range(mask.bit_length()) if mask >> n & 1)
+        """Return one violation; its chunk's first case has the number `first`."""
+        choices, records = found.case_of(number)
+        failures = failures_of(int(found.failed[number]))
+        gap = float(found.gaps[number])
         return Bug(
-            id=self._bug_names(found.choices),
-            case=found.case,
-            choices=found.choices,
+            id=self._bug_names(choices),
+            case=int(found.rows[number]) + first,
+            choices=choices,
             failed=self.subject.ensures[failures[0]].text,
             failures=failures,
-            gap=found.gap,
+            gap=None if math.isnan(gap) else gap,
             seen=seen,
             confirmed="batch" if outcome is None else "alone",
-            is_new=is_new,
             inputs={} if outcome is None else outcome.inputs,
             outputs={} if outcome is None else outcome.outputs,
-            records=found.records,
+            records=records,
             nearest=() if outcome is None else outcome.nearest,
         )
 
@@ -297,29 +269,12 @@ class Bugs:
             at, times = int(order[number]), seen[number]
             if at < len(bugs):
                 return replace(bugs[at], seen=times)
-            return self._bug(_unnamed(found, at - len(bugs)), None, seen=times)
+            return self._bug(found, at - len(bugs), None, seen=times)
 
         alone = np.flatnonzero(order < len(bugs)).tolist()
         return BugList(len(order), bug, alone)
 
 
-def _unnamed(found: Violations, number: int, first: int = 0) -> _Unnamed:
-    """Return one violation; its chunk's first case has the number `first`."""
-    gap = float(found.gaps[number])
-    return _Unnamed(
-        int(found.rows[number]) + first,
-        found.choices_of(number),
-        int(found.failed[number]),
-        None if math.isnan(gap) else gap,
-        found.case_of(number).records,
-    )
-
-
 def _how(outcome: RunAlone) -> How:
-    match outcome.verdict:
-        case Verdict.VIOLATED:
-            return How.ALONE
-        case Verdict.CRASHED:
-            return How.CRASHED
-        case _:
-            return How.UNSTABLE
+    known = {Verdict.VIOLATED: How.ALONE, Verdict.CRASHED: How.CRASHED}
+    return known.get(outcome.verdict, How.UNSTABLE)

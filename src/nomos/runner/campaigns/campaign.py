@@ -11,11 +11,11 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.engine.alone import Verdict
 from nomos.engine.judged import CrashedCase, Judged
 from nomos.results.result import (
@@ -26,9 +26,9 @@ from nomos.results.result import (
     Result,
     Subject,
 )
-from nomos.results.statistics import clopper_pearson, new_bug_chance
+from nomos.results.statistics import Interval, clopper_pearson, new_bug_chance
 from nomos.results.verdict import EVERY_CASE, problem_of, verdict_of
-from nomos.runner.campaigns.bugs import Bugs, Confirm
+from nomos.runner.campaigns.bugs import Bugs, Confirm, no_totals
 from nomos.runner.campaigns.health import starvation, starves_at
 from nomos.runner.campaigns.ranges import Plan, Range
 from nomos.runner.campaigns.sample import Sample
@@ -37,24 +37,10 @@ from nomos.runner.events import BugFound, Crashed, Event, Progress
 from nomos.runner.options import Options
 from nomos.runner.stopping import EXIT_STATUS, TimeUp
 
-Array = np.ndarray[Any, Any]
 _MOST_CRASH_KINDS = 20  # told apart; more of them only repeat
 _ENOUGH = 64  # cases, from which on the share that gets past `requires` is trusted
 LATE = "the time is up"
 _SPENT, _STARVED = "the budget is spent", "too few cases got past `requires`"
-
-
-@dataclass(slots=True)
-class CaseTotals:
-    """What is counted case by case."""
-
-    tests: int = 0
-    passed: int = 0
-    discarded: int = 0
-    crashed: int = 0
-    moved: int = 0
-    model_calls: int = 0
-    k: int = 0
 
 
 class Campaign:
@@ -79,7 +65,7 @@ class Campaign:
         self.space = space
         self.recorded = Recorded()
         self.fingerprint: Mapping[str, str] = {}
-        self.totals = CaseTotals()
+        self.totals = no_totals()
         self.reasons: Counter[str] = Counter()  # of discards
         self.crashes: dict[str, Crash] = {}  # the first of each kind
         self.bugs = Bugs(
@@ -87,6 +73,7 @@ class Campaign:
             ViolationTable(input_count, repeats=not plan.is_listed),
             confirm=options.confirm,
             until_bug=options.budget.until_bug,
+            totals=self.totals,
         )
         self.sample = Sample()
         self.next_case = 0
@@ -100,20 +87,10 @@ class Campaign:
         self._asked_again = 0  # remembered answers: how many depends on the batch
 
     @property
-    def search(self) -> str:
-        """How cases are chosen."""
-        return self.plan.search
-
-    @property
     def cases(self) -> int | None:
         """How many tests there may be; None where nothing limits them."""
         budget = self.options.budget
         return None if self.plan.is_listed and not budget.is_cap else budget.cases
-
-    @property
-    def crashed(self) -> int:
-        """How many cases crashed, in a batch or alone."""
-        return self.totals.crashed + self.bugs.totals.crashed
 
     @property
     def seconds(self) -> float:
@@ -155,7 +132,7 @@ class Campaign:
             self._planned = planned.first + planned.count
         tests = 2**62 if self.cases is None else self.cases - self.totals.tests
         tests += self.plan.is_listed  # one more shows that these were not all
-        crashes = self.options.budget.crashes - self.crashed
+        crashes = self.options.budget.crashes - self.totals.crashed
         return replace(planned, tests=tests, crashes=crashes)
 
     def _wanted(self) -> float:
@@ -218,7 +195,7 @@ class Campaign:
             if crash.row < end:
                 events += self._crash(crash)
         self.next_case += end
-        if not why and self.crashed >= self.options.budget.crashes:
+        if not why and self.totals.crashed >= self.options.budget.crashes:
             why = "too many cases crashed"
         self.stop = why
         return events
@@ -230,7 +207,7 @@ class Campaign:
         found = [
             (len(judged), ""),
             (
-                _reached(crashed, budget.crashes - self.crashed),
+                _reached(crashed, budget.crashes - self.totals.crashed),
                 "too many cases crashed",
             ),
         ]
@@ -295,21 +272,18 @@ class Campaign:
 
     def counts(self) -> Counts:
         """Return the counts so far."""
-        parts = (self.bugs.totals, self.totals)  # a name of both is set below
-        values = {name: getattr(p, name) for p in parts for name in p.__slots__}
-        values |= {"crashed": self.crashed, "bug_inputs": self.bugs.table.bug_inputs}
-        return Counts(**values, seconds=self.seconds)
+        self.totals.bug_inputs = self.bugs.table.bug_inputs
+        self.totals.seconds = self.seconds
+        return Counts(**vars(self.totals))
 
     def result(self) -> Result:
         """Return what the campaign came to."""
         counts, table = self.counts(), self.bugs.table
         complete = self.plan.is_listed and self.stop == EVERY_CASE
-        rate = next_bug = None
-        if counts.judged and self._is_sample:
-            rate = clopper_pearson(counts.violations, counts.judged)
-            if table.count < MOST_TOLD_APART:
-                once, twice = table.seen_exactly(1), table.seen_exactly(2)
-                next_bug = new_bug_chance(counts.judged, once, twice)
+        rate, next_bug = self._rate(counts.violations, counts), None
+        if rate is not None and table.count < MOST_TOLD_APART:
+            once, twice = table.seen_exactly(1), table.seen_exactly(2)
+            next_bug = new_bug_chance(counts.judged, once, twice)
         problem = self.problem
         if not counts.tests and counts.discarded and not problem:
             problem = starvation(self.reasons, 0, counts.discarded)
@@ -322,7 +296,7 @@ class Campaign:
             subject=self.subject,
             seed=self.seed,
             budget=self.options.budget.cases,
-            search=self.search,
+            search=self.plan.search,
             engine=self.engine,
             counts=counts,
             verdict=verdict_of(counts, problem, complete, still, accepted),
@@ -341,23 +315,22 @@ class Campaign:
             fingerprint=self.fingerprint,
         )
 
-    @property
-    def _is_sample(self) -> bool:
-        """Whether shares of the cases are shares of the inputs at hand."""
-        return not self.plan.is_listed and not self.plan.is_made
-
     def _ensures(self, counts: Counts) -> tuple[EnsuresCounts, ...]:
         """Return what was found of each `ensures` by itself."""
         found = []
         for number, one in enumerate(self.subject.ensures):
             violations, unique = self.bugs.table.failing(number)
-            rate = None
-            if counts.judged and self._is_sample:
-                rate = clopper_pearson(violations, counts.judged)
+            rate = self._rate(violations, counts)
             found.append(
                 EnsuresCounts(one.name, one.text, one.line, violations, unique, rate)
             )
         return tuple(found)
+
+    def _rate(self, violations: int, counts: Counts) -> Interval | None:
+        """Return a share of the inputs at hand; None where the cases are no sample."""
+        if not counts.judged or self.plan.scope != "sample":
+            return None
+        return clopper_pearson(violations, counts.judged)
 
 
 def _reached(marks: Array, limit: int) -> int:

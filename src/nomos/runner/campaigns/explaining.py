@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from nomos.groups.features import Raw, raw_features
 from nomos.groups.grouping import group_bugs, tell_apart
 from nomos.results.analysis import Analysis, BugGroup, Shrunk
 from nomos.results.bug_list import BugList, with_values
-from nomos.results.result import Bug, Counts, Result
+from nomos.results.result import Bug, Result
 from nomos.runner.campaigns.sample import SIZE, Sample
 from nomos.runner.campaigns.sampling import (
     Sampling,
@@ -28,7 +27,6 @@ from nomos.runner.jobs import Prepared
 from nomos.runner.options import Options
 from nomos.shrinking.shrink import MOST_TRIED, Shrinker
 
-Array = np.ndarray[Any, Any]
 _MOST_SHRUNK = 10  # bugs of a campaign
 _SHARE_TRIED = 5  # one case in so many may be tried once more to make bugs smaller
 _SHARE_ASKED = 4  # one call in so many may be made once more for answers
@@ -39,74 +37,51 @@ _FEWEST_ASKED = 2000
 class Request:
     """What a worker needs to know of a campaign that has ended.
 
-    `known` are all its violations by their choices, where every case was tried and the
-    campaign kept them all.
+    The result has all bugs of the campaign, where these are all its violations and
+    every case was tried; else those that were run alone.
     """
 
-    seed: int
-    cases: Array  # the sample: numbers of cases, and which `ensures` fail
-    failed: Array
-    is_listed: bool
-    known: Mapping[tuple[int, ...], int] | None
-    bugs: tuple[Bug, ...]  # that were run alone
-    counts: Counts
-    groups: bool = True
-    shrink: bool = True
+    result: Result
+    sample: Sample
+    groups: bool
+    shrink: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Explained:
-    """Groups, and smaller cases by the ids of bugs."""
-
-    analysis: Analysis
-    shrunk: Mapping[str, Shrunk] = field(default_factory=dict)
+# Groups, and smaller cases by the ids of bugs.
+Explained = tuple[Analysis, Mapping[str, Shrunk]]
 
 
 def request_of(result: Result, sample: Sample, options: Options) -> Request | None:
     """Return what is to be explained; None where nothing is.
 
-    A campaign that stops at the first bug has no sample to find rules on.
+    A campaign that stops at the first bug has no sample to find rules on, and cases
+    that a search made are no sample of anything.
     """
-    groups, shrink = options.groups and not options.budget.until_bug, options.shrink
-    if not (groups or shrink) or result.search not in ("random", "exhaustive"):
-        return None
+    groups = options.groups and not options.budget.until_bug
+    groups, shrink = groups and result.scope != "mutated", options.shrink
     bugs = with_values(result.bugs)
-    if result.verdict != "violated" or result.problem or not bugs:
+    is_wanted = bugs and (groups or shrink)
+    if not is_wanted or result.verdict != "violated" or result.problem:
         return None
-    is_listed = result.search == "exhaustive"
-    known = None
-    if (
-        is_listed
-        and result.is_complete
-        and len(result.bugs) == result.counts.unique_bugs
-    ):
-        known = {bug.choices: _mask(bug) for bug in result.bugs}
-    return Request(
-        result.seed,
-        sample.cases,
-        sample.failed,
-        is_listed,
-        known,
-        bugs,
-        result.counts,
-        groups,
-        shrink,
-    )
+    if not _has_all_violations(result):
+        result = replace(result, bugs=bugs)
+    return Request(replace(result, live=None), sample, groups, shrink)
 
 
-def _mask(bug: Bug) -> int:
-    return sum(1 << number for number in bug.failures)
+def _has_all_violations(result: Result) -> bool:
+    return result.is_complete and len(result.bugs) == result.counts.unique_bugs
 
 
 def explained(result: Result, found: Explained | None) -> Result:
     """Return a result with its groups, and bugs with their smaller cases."""
     if found is None:
         return result
+    analysis, shrunk = found
     assert isinstance(result.bugs, BugList)
     bugs = result.bugs.changed(
-        lambda bug: replace(bug, shrunk=found.shrunk.get(bug.id, bug.shrunk))
+        lambda bug: replace(bug, shrunk=shrunk.get(bug.id, bug.shrunk))
     )
-    return replace(result, bugs=bugs, analysis=found.analysis)
+    return replace(result, bugs=bugs, analysis=analysis)
 
 
 def explain(prepared: Prepared, request: Request) -> Explained:
@@ -114,30 +89,32 @@ def explain(prepared: Prepared, request: Request) -> Explained:
     engine = prepared.engine
     analysis = Analysis()
     if request.groups:
-        stream = Stream(request.seed, prepared.subject.property)
-        analysis = _grouped(engine, stream, request)
+        analysis = _grouped(engine, request)
     if not request.shrink:
-        return Explained(analysis)
+        return analysis, {}
     shrinker = Shrinker(engine)
-    shrunk = _shrink(shrinker, request, analysis.groups)
+    shrunk = _shrink(shrinker, request.result, analysis.groups)
     calls = analysis.model_calls + shrinker.calls
-    return Explained(replace(analysis, tried=shrinker.tried, model_calls=calls), shrunk)
+    return replace(analysis, tried=shrinker.tried, model_calls=calls), shrunk
 
 
-def _grouped(engine: Engine, stream: Stream, request: Request) -> Analysis:
+def _grouped(engine: Engine, request: Request) -> Analysis:
     """Put bugs into groups by contrast with a sample of all judged cases."""
-    counts, bugs = request.counts, request.bugs
+    result, sample, spec = request.result, request.sample, engine.program.spec
+    counts, bugs = result.counts, with_values(result.bugs)
     sampling = Sampling(engine, by_outputs=tell_apart(bugs), k=counts.k)
     most, described = most_sampled(engine), _described(engine, bugs)
     calls = 0
-    if described and request.is_listed:
-        known = None if request.known is None else dict(request.known)
-        if engine.program.spec.code.straight is None:
-            known = None  # a block may discard cases, so that others were not judged
+    if described and result.search == "exhaustive":
+        known = None
+        # Otherwise a block may discard cases, so that others were not judged.
+        if _has_all_violations(result) and spec.code.straight is not None:
+            known = {bug.choices: bug.mask for bug in result.bugs}
         part, calls = listed_part(engine, known, min(SIZE, most))
         sampling.take(part)
     elif described:
-        for part in random_parts(stream, request.cases, request.failed, most):
+        stream = Stream(result.seed, result.name)
+        for part in random_parts(stream, sample.cases, sample.failed, most):
             sampling.take(part)
     sampled = sampling.sampled(max(_FEWEST_ASKED, counts.model_calls // _SHARE_ASKED))
     return Analysis(
@@ -159,20 +136,30 @@ def _described(engine: Engine, bugs: Sequence[Bug]) -> Raw:
 
 
 def _shrink(
-    shrinker: Shrinker, request: Request, groups: Sequence[BugGroup]
+    shrinker: Shrinker, result: Result, groups: Sequence[BugGroup]
 ) -> dict[str, Shrunk]:
     """Make the bugs smaller that stand for their groups, the largest groups first."""
     chosen = [g.smallest for g in groups] + [g.worst for g in groups]
-    chosen += [g.most_real for g in groups] or [bug.id for bug in request.bugs]
-    left = max(MOST_TRIED, request.counts.tests // _SHARE_TRIED)
-    by_id = {bug.id: bug for bug in request.bugs}
+    by_id = {bug.id: bug for bug in with_values(result.bugs)}
+    chosen += [g.most_real for g in groups] or list(by_id)
+    left = max(MOST_TRIED, result.counts.tests // _SHARE_TRIED)
     found = {}
     for id in list(dict.fromkeys(chosen))[:_MOST_SHRUNK]:
         if shrinker.tried >= left:
             break
         bug = by_id[id]
         most = min(MOST_TRIED, left - shrinker.tried)
-        smaller = shrinker.shrink(bug.choices, bug.failures[0], most)
+        smaller = _smaller(shrinker, bug, most)
         if smaller is not None:
             found[id] = smaller
     return found
+
+
+def _smaller(shrinker: Shrinker, bug: Bug, most: int) -> Shrunk | None:
+    failed = bug.failures[0]
+    if not bug.records:
+        return shrinker.shrink(bug.choices, failed, most)
+    records = np.array(bug.records, dtype=shrinker.program.source.dtype)
+    rows = [one.row for one in bug.nearest]
+    draws = bug.choices[len(records) :]
+    return shrinker.shrink_records(list(records), rows, draws, failed, most)

@@ -9,7 +9,6 @@ import numpy as np
 
 from nomos.engine.alone import Verdict
 from nomos.engine.judged import Judged
-from nomos.results.result import Scope
 from nomos.runner.campaigns.ranges import Plan, Range
 from nomos.search.strategy import Strategy, Told, generator
 
@@ -18,31 +17,27 @@ class Generations(Plan):
     """Says which generation comes next; where the search learns, one at a time."""
 
     def __init__(
-        self, strategy: Strategy, *, seed: int, name: str, batch: int | None
+        self,
+        strategy: Strategy,
+        search: str,
+        *,
+        seed: int,
+        name: str,
+        batch: int | None,
     ) -> None:
         super().__init__(next_first=0, total=None, batch=batch)
         self.strategy = strategy
+        self._learns = strategy.learns != "nothing"
+        self.search = search if self._learns else "mutated"
+        self.scope = "mutated"
         self._seed, self._name = seed, name
         self._waits = False
         self._parts: list[Judged] = []  # of the generation that is merged
 
-    @property
-    def search(self) -> str:
-        """How cases are chosen."""
-        return "guided" if self.strategy.learns else "mutated"
-
-    @property
-    def scope(self) -> Scope:
-        """What a verdict speaks of."""
-        return "mutated"
-
-    @property
-    def is_made(self) -> bool:
-        """Whether a search makes the inputs, so that they are not the data's."""
-        return True
-
     def can_resume(self, next_case: int) -> bool:
         """Tell whether a case is the first of its generation."""
+        if self._learns:
+            return next_case == self.next_first
         return next_case % self.strategy.size == 0
 
     def next(self, wanted: float, cases_per_input: float) -> Range | None:
@@ -56,15 +51,15 @@ class Generations(Plan):
             len(cases),
             made=cases,
             batch=self.batch,
-            signals=self.strategy.learns,
+            signals=self.strategy.learns == "margins",
         )
         self.next_first += len(cases)
-        self._waits = self.strategy.learns
+        self._waits = self._learns
         return planned
 
     def learn(self, asked: Range, parts: Sequence[Judged]) -> None:
         """Learn from a generation, when all of it is there."""
-        if not self.strategy.learns or asked.made is None:
+        if not self._learns or asked.made is None:
             return
         self._parts += parts
         if sum(map(len, self._parts)) == asked.count:

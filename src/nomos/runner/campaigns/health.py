@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 import numpy as np
 
-Array = np.ndarray[Any, Any]
+from nomos.device import Array
+
 # One case in a thousand is little, but someone may mean it; twenty thousand draws show
 # it with certainty and take seconds even where each case is made by Python.
 LEAST_DISCARDS = 20_000

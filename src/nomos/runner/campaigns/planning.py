@@ -32,7 +32,12 @@ def planned_for(
 ) -> Planned:
     """Choose a search; `ask` lets a worker say something of the job."""
     if options.makes_inputs:
-        chosen = _strategy(options, ask("material"), about.subject.spec, warn)
+        chosen = _strategy(
+            options,
+            ask("material", options.search == "guided"),
+            about.subject.spec,
+            warn,
+        )
         return Planned(generations(options, about, seed, chosen))
     space = about_space = None
     if options.search == "exhaustive":
@@ -52,7 +57,9 @@ def generations(
 ) -> Generations:
     """Return the plan of a search that makes its inputs."""
     name = about.subject.property
-    return Generations(chosen, seed=seed, name=name, batch=options.batch)
+    return Generations(
+        chosen, options.search, seed=seed, name=name, batch=options.batch
+    )
 
 
 def _strategy(
@@ -60,7 +67,8 @@ def _strategy(
 ) -> Strategy:
     """Return how inputs are made; say so where nothing guides a guided search."""
     if options.search != "guided":
-        return strategy("mutated", material)
+        made = "collecting" if options.search == "collecting" else "mutated"
+        return strategy(made, material)
     if material.unguided:
         how = "mutated at random" if material.cuts is None else "made between cuts"
         warn(

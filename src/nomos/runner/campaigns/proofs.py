@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from nomos.domain.domain import Domain
-from nomos.errors import StoreError
+from nomos.errors import NomosError, StoreError
 from nomos.results.identity import bug_id
 from nomos.results.result import Counts, Proof, Result, Subject
 from nomos.results.verdict import with_proof
@@ -18,15 +19,15 @@ from nomos.verify.prove import ProofOptions, Prover, open_proof
 from nomos.verify.question.symbolic import NotProvable
 
 
+@dataclass(slots=True)
 class Proofs:
     """Proves properties of jobs; reads each model once, and stores what came of it."""
 
-    def __init__(
-        self, options: ProofOptions, store: Store | None, warn: Callable[[str], None]
-    ) -> None:
-        self.options, self.store, self.warn = options, store, warn
-        self._provers: dict[Domain, Prover] = {}
-        self._done: dict[str, Proof] = {}  # by what it depends on
+    options: ProofOptions
+    store: Store | None
+    warn: Callable[[str], None]
+    _provers: dict[Domain, Prover] = field(default_factory=dict)
+    _done: dict[str, Proof] = field(default_factory=dict)  # by what it depends on
 
     def alone(self, live: Reopened) -> Result:
         """Prove a property, and return that as a result without tested cases."""
@@ -58,13 +59,29 @@ class Proofs:
 
     def _proof(self, prepared: Prepared) -> Proof:
         """Prove one spec; what cannot be proved is open, with its reason and place."""
-        domain, program = prepared.domain, prepared.engine.program
+        program = prepared.engine.program
         try:
-            if domain not in self._provers:
-                self._provers[domain] = Prover(domain)
-            return self._provers[domain].verify(program, self.options)
+            return self._prover(prepared.domain).verify(program, self.options)
         except NotProvable as error:
             return open_proof(error, program.spec, self.options)
+
+    def _prover(self, domain: Domain) -> Prover:
+        if domain not in self._provers:
+            self._provers[domain] = Prover(domain)
+        return self._provers[domain]
+
+    def export(self, live: Reopened, folder: Path) -> tuple[Path, ...]:
+        """Write a property for other verifiers; raises an error that says why not."""
+        from nomos.verify.export import export
+
+        prepared = live.prepared
+        program, prover = prepared.engine.program, self._prover(prepared.domain)
+        try:
+            return export(
+                prover, program, self.options.within, folder / program.spec.name
+            )
+        except NotProvable as error:
+            raise NomosError(error.picture(program.spec.source)) from None
 
 
 def _named(proof: Proof, subject: Subject) -> Proof:

@@ -76,33 +76,17 @@ class Plan:
     ) -> None:
         self.next_first = next_first  # a case number, or a way to draw the inputs
         self.total = total  # ways to draw the inputs, where all cases are tried
+        self.is_listed = total is not None
+        self.search = "random" if total is None else "exhaustive"  # how to choose cases
+        # What a verdict speaks of.
+        self.scope: Scope = "sample" if total is None else "inputs"
         self.batch = batch
         self._largest = largest
         self._size = min(SMALLEST, batch or largest)
 
-    @property
-    def search(self) -> str:
-        """How cases are chosen."""
-        return "exhaustive" if self.is_listed else "random"
-
-    @property
-    def scope(self) -> Scope:
-        """What a verdict speaks of."""
-        return "inputs" if self.is_listed else "sample"
-
-    @property
-    def is_made(self) -> bool:
-        """Whether a search makes the inputs, so that they are not the data's."""
-        return False
-
     def can_resume(self, next_case: int) -> bool:
         """Tell whether a campaign can go on from a case; listed ones say so themselves."""
         return True
-
-    @property
-    def is_listed(self) -> bool:
-        """Whether every case is tried."""
-        return self.total is not None
 
     @property
     def is_done(self) -> bool:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
-from dataclasses import asdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,14 +14,12 @@ import numpy as np
 from nomos.engine.alone import Verdict
 from nomos.engine.cases import KnownCase
 from nomos.engine.judged import Violations
-from nomos.engine.vectorized.chunk import padded
 from nomos.errors import NomosError, StoreError
-from nomos.results.result import Recorded, Result
+from nomos.results.result import Recorded, Result, Subject
 from nomos.runner.campaigns.bugs import Confirm
 from nomos.runner.campaigns.campaign import Campaign
 from nomos.runner.campaigns.fingerprint import changes
 from nomos.runner.campaigns.generations import Generations
-from nomos.runner.campaigns.violations import How
 from nomos.store.files import add_known, case_name, load_known, save_cases
 from nomos.store.rows import Row
 from nomos.store.store import Store, Unfinished
@@ -31,18 +30,16 @@ _MOST_RETRIED = 100
 _RETRIED_AT_ONCE = 10
 
 
+@dataclass(slots=True)
 class Recording:
     """A campaign's record; a store that fails costs the record, not the campaign."""
 
-    def __init__(
-        self, store: Store, campaign: Campaign, warn: Callable[[str], None]
-    ) -> None:
-        self.store = store
-        self.campaign = campaign
-        self.warn = warn
-        self._id: int | None = None
-        self._retries = False
-        self._written = time.perf_counter()
+    store: Store
+    campaign: Campaign
+    warn: Callable[[str], None]
+    _id: int | None = None
+    _retries: bool = False
+    _written: float = field(default_factory=time.perf_counter)
 
     def begin(self, *, retry: bool) -> None:
         """Open the record, or go on with that of the same campaign if it was killed.
@@ -51,7 +48,7 @@ class Recording:
         NomosError where the campaign cannot go on as it began.
         """
         campaign = self.campaign
-        try:
+        with self._or_without("this campaign is not stored"):
             campaign.bugs.known = load_known(self._folder, campaign.subject.spec)
             if campaign.options.resume:
                 if self._go_on(retry=retry):
@@ -61,33 +58,32 @@ class Recording:
             campaign.bugs.is_stored = True
             self._id = self.store.begin(campaign.result())
             self._retries = retry
-        except StoreError as error:
-            self.warn(f"this campaign is not stored: {error}")
-            self._stop_storing()
 
     def retry(self, confirm: Confirm) -> None:
         """Try the open bugs that earlier campaigns recorded, where that is due.
 
         What became of them is written at once, for a campaign that goes on later.
         """
-        if self._id is None or not self._retries:
-            return
-        try:
-            self.campaign.recorded = recorded = self._retry(self._id, confirm)
-            for bug in recorded.fixed:
-                self.store.mark(bug, "fixed")
-            self._write(self.campaign.result(), finished=False)
-        except StoreError as error:
-            self.warn(f"this campaign is not stored: {error}")
-            self._stop_storing()
+        if self._id is not None and self._retries:
+            with self._or_without("this campaign is not stored"):
+                self.campaign.recorded = recorded = self._retry(self._id, confirm)
+                for bug in recorded.fixed:
+                    self.store.mark(bug, "fixed")
+                self._write(self.campaign.result(), finished=False)
 
     @property
     def _folder(self) -> Any:
         return self.store.path.parent
 
-    def _stop_storing(self) -> None:
-        self._id, self.campaign.bugs.is_stored = None, False
-        self.campaign.bugs.unsaved.clear()
+    @contextmanager
+    def _or_without(self, said: str) -> Iterator[None]:
+        """Let the campaign go on without its record where the store fails."""
+        try:
+            yield
+        except StoreError as error:
+            self.warn(f"{said}: {error}")
+            self._id, self.campaign.bugs.is_stored = None, False
+            self.campaign.bugs.unsaved.clear()
 
     def _go_on(self, *, retry: bool) -> bool:
         """Take up the same campaign where it was killed; False where there is none."""
@@ -96,7 +92,7 @@ class Recording:
             campaign.subject,
             campaign.seed,
             campaign.options.budget.cases,
-            campaign.search,
+            campaign.plan.search,
         )
         if found is None:
             return False
@@ -161,18 +157,15 @@ class Recording:
         if stopped and not self.campaign.can_resume:
             return  # in the middle of a range: it goes on from the last checkpoint
         self._write(result, finished=not stopped)
-        if (
-            self.campaign.options.accept
-            and self.campaign.bugs.is_stored
-            and not stopped
-        ):
-            self._accept(result)
+        bugs, options = self.campaign.bugs, self.campaign.options
+        if options.accept and bugs.is_stored and not stopped:
+            self._accept(self._id, result.subject)
 
     def _write(self, result: Result, *, finished: bool) -> None:
         assert self._id is not None
         campaign = self.campaign
         new, campaign.bugs.unsaved = campaign.bugs.unsaved, []
-        try:
+        with self._or_without("the store failed, so the rest is not stored"):
             self.store.checkpoint(
                 self._id,
                 result,
@@ -182,17 +175,12 @@ class Recording:
                 shrunk=[bug for bug in result.bugs if bug.shrunk is not None],
                 finished=finished,
             )
-        except StoreError as error:
-            self.warn(f"the store failed, so the rest is not stored: {error}")
-            self._stop_storing()
         self._written = time.perf_counter()
 
-    def _accept(self, result: Result) -> None:
+    def _accept(self, id: int, subject: Subject) -> None:
         """Keep the bugs in the files that go into the repository."""
-        assert self._id is not None
-        subject = result.subject
         try:
-            bugs = [row.bug for row in self.store.rows(self._id) if row.bug is not None]
+            bugs = [row.bug for row in self.store.rows(id) if row.is_bug]
             if bugs:
                 save_cases(self._folder, subject, bugs)
                 names = (case_name(subject, bug.choices) for bug in bugs)
@@ -220,12 +208,7 @@ def restore(campaign: Campaign, found: Unfinished, rows: list[Row]) -> None:
     campaign.recorded = result.recorded
     if not state:
         return  # killed before its first checkpoint
-    counts = asdict(result.counts)
-    for totals in (campaign.totals, campaign.bugs.totals):
-        for name in asdict(totals):
-            setattr(totals, name, counts[name])
-    campaign.bugs.totals.crashed = sum(r.seen for r in rows if r.how == How.CRASHED)
-    campaign.totals.crashed -= campaign.bugs.totals.crashed
+    vars(campaign.totals).update(asdict(result.counts))
     campaign.seconds_before = result.counts.seconds
     campaign.reasons.update(state["reasons"])
     if "sample" in state:
@@ -234,19 +217,19 @@ def restore(campaign: Campaign, found: Unfinished, rows: list[Row]) -> None:
     campaign.go_on(state["next_case"], state["next_first"])
     if isinstance(campaign.plan, Generations):
         campaign.plan.restore(state["learned"])
-    violations = Violations(
-        np.arange(len(rows)),
-        *padded([row.choices for row in rows]),
-        np.array([row.mask for row in rows], dtype=np.int64),
-        np.array([math.nan if r.gap is None else r.gap for r in rows], dtype=float),
-        np.ones(len(rows), dtype=bool),
+    bugs = [row.bug for row in rows]
+    violations = Violations.of(
+        range(len(rows)),
+        [bug.choices for bug in bugs],
+        [bug.mask for bug in bugs],
+        [math.nan if bug.gap is None else bug.gap for bug in bugs],
     )
     campaign.bugs.table.recall(
-        np.array([row.case for row in rows], dtype=np.int64),
+        np.array([bug.case for bug in bugs], dtype=np.int64),
         np.array([row.how for row in rows], dtype=np.int8),
-        np.array([row.seen for row in rows], dtype=np.int64),
+        np.array([bug.seen for bug in bugs], dtype=np.int64),
         violations,
     )
     for place, row in enumerate(rows):
-        if row.bug is not None:
+        if row.is_bug:
             campaign.bugs.keep(place, row.bug)

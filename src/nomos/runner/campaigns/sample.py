@@ -7,25 +7,20 @@ from __future__ import annotations
 
 import base64
 import zlib
-from typing import Any
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.engine.alone import Verdict
 from nomos.engine.judged import Judged
+from nomos.engine.vectorized.distinct import STEP, mixed_words
 
-Array = np.ndarray[Any, Any]
 SIZE = 20_000
-_STEPS = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
 
 
 def mixed(numbers: Array) -> Array:
     """Return numbers that look random, one for each number (SplitMix64's mixer)."""
-    words = (numbers.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-    for shift, factor in _STEPS:
-        words = (words ^ (words >> np.uint64(shift))) * np.uint64(factor)
-    mixed: Array = words ^ (words >> np.uint64(31))
-    return mixed
+    return mixed_words(numbers.astype(np.uint64) * STEP)
 
 
 def chosen_rows(choices: Array, lengths: Array, most: int) -> Array:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.domain.records import items
 from nomos.engine.alone import Verdict
 from nomos.engine.cases import Cases, ListedCases, RandomCases
@@ -20,7 +21,6 @@ from nomos.groups.grouping import Key, Sampled, key_of
 from nomos.results.describe import describe
 from nomos.runner.campaigns.sample import chosen_rows, mixed
 
-Array = np.ndarray[Any, Any]
 _CHUNK = 8192  # cases
 _MOST_BYTES = 2**26  # of records whose features are looked at
 _MOST_VIOLATIONS = 2000  # of the sample: they are asked for their outputs again

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Any
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.engine.judged import Violations
 from nomos.engine.vectorized.distinct import Distinct, keys_of
 
-Array = np.ndarray[Any, Any]
 MOST_TOLD_APART = 1_000_000  # different violations; more are counted, not told apart
 _MOST_GAPS = 10_000  # different values; more are no histogram
 

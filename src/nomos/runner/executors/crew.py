@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
-
-import numpy as np
+from itertools import count
+from typing import Any
 
 from nomos.engine.alone import Verdict
-from nomos.engine.judged import CrashedCase, Judged
+from nomos.engine.judged import CrashedCase, Judged, unjudged
 from nomos.runner.executors.worker import Worker
 
 
@@ -33,13 +34,10 @@ class Died:
 
     def judged(self) -> Judged:
         """Return the verdict on the one case that did it."""
-        return Judged(
-            np.array([Verdict.CRASHED], dtype=np.int8),
-            np.zeros(1, dtype=bool),
-            np.zeros(1, dtype=np.int32),
-            np.full(1, -1, dtype=np.int32),
-            crashes=(CrashedCase(0, (), self.reason, ""),),
-        )
+        judged = unjudged(1)
+        judged.verdicts[:] = Verdict.CRASHED
+        judged.crashes = (CrashedCase(0, (), self.reason, ""),)
+        return judged
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,58 +50,51 @@ class Answer:
     died: Died | None = None
 
 
-class Crew(Protocol):
+class Crew(ABC):
     """Workers that take tasks; each worker does one after the other."""
 
-    size: int  # tasks that can be under way
-    can_tell_row: bool  # whether a death names the case that was under way
+    size = 1  # tasks that can be under way
+    can_tell_row = False  # whether a death names the case that was under way
+
+    def __init__(self) -> None:
+        self._todo: deque[tuple[int, Task]] = deque()
+        self._tickets = count(1)
 
     def submit(self, task: Task) -> int:
         """Hand in a task; return its ticket."""
-        ...
+        ticket = next(self._tickets)
+        self._todo.append((ticket, task))
+        self._give_out()
+        return ticket
 
+    def _give_out(self) -> None:  # noqa: B027 - the one in this process waits
+        """Give tasks to workers that are idle."""
+
+    @abstractmethod
     def wait(self) -> Sequence[Answer]:
         """Wait until at least one task is done."""
-        ...
 
     def drop(self) -> None:
         """Give up all tasks that are under way or wait."""
-        ...
+        self._todo.clear()
 
     def close(self) -> None:
         """End all workers."""
-        ...
+        self.drop()
 
 
-class InlineCrew:
+class InlineCrew(Crew):
     """The one worker in this process."""
 
-    size = 1
-    can_tell_row = False
-
     def __init__(self, worker: Worker) -> None:
+        super().__init__()
         self.worker = worker
-        self._todo: list[tuple[int, Task]] = []
-        self._tickets = 0
-
-    def submit(self, task: Task) -> int:
-        """Hand in a task; return its ticket."""
-        self._tickets += 1
-        self._todo.append((self._tickets, task))
-        return self._tickets
 
     def wait(self) -> Sequence[Answer]:
         """Do the next task."""
-        ticket, task = self._todo.pop(0)
+        ticket, task = self._todo.popleft()
         try:
             value = getattr(self.worker, task.method)(*task.arguments)
         except Exception as error:
             return [Answer(ticket, error=error)]
         return [Answer(ticket, value)]
-
-    def drop(self) -> None:
-        """Give up all tasks that wait."""
-        self._todo.clear()
-
-    def close(self) -> None:
-        """Nothing is left behind."""

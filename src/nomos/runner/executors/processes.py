@@ -15,7 +15,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection, wait
@@ -23,7 +22,7 @@ from pathlib import Path
 
 from nomos.engine.watch import WHOLE_CHUNK, watch
 from nomos.errors import DomainError, ModelError, NomosError, StoreError
-from nomos.runner.executors.crew import Answer, Died, Task
+from nomos.runner.executors.crew import Answer, Crew, Died, Task
 from nomos.runner.executors.worker import Setting, Worker
 from nomos.runner.options import Workers
 
@@ -112,31 +111,21 @@ class _Process:
         self._file.close()
 
 
-class ProcessCrew:
+class ProcessCrew(Crew):
     """Worker processes; one that died is replaced."""
 
     can_tell_row = True
 
     def __init__(self, setting: Setting, workers: Workers) -> None:
+        super().__init__()
         self.size = workers.jobs
         self.workers = workers
         self.setting = setting
         self._crew: list[_Process] = []
-        self._todo: deque[tuple[int, Task]] = deque()
-        self._tickets = 0
-
-    def submit(self, task: Task) -> int:
-        """Hand in a task; return its ticket."""
-        self._tickets += 1
-        self._todo.append((self._tickets, task))
-        self._give_out()
-        return self._tickets
 
     def _give_out(self) -> None:
-        for worker in [w for w in self._crew if w.process.poll() is not None]:
-            if worker.ticket is None:  # it died, with or after its last task
-                self._crew.remove(worker)
-                worker.close()
+        dead = [w for w in self._crew if w.process.poll() is not None]
+        self._end([w for w in dead if w.ticket is None])  # with or after its last task
         while self._todo:
             idle = next((w for w in self._crew if w.ticket is None), None)
             if idle is None and len(self._crew) < self.size:
@@ -160,16 +149,17 @@ class ProcessCrew:
 
     def drop(self) -> None:
         """Give up all tasks that are under way or wait."""
-        self._todo.clear()
-        for worker in [w for w in self._crew if w.ticket is not None]:
+        super().drop()
+        self._end([worker for worker in self._crew if worker.ticket is not None])
+
+    def _end(self, workers: Sequence[_Process]) -> None:
+        for worker in workers:
             self._crew.remove(worker)
             worker.close()
 
     def close(self) -> None:
         """End all workers."""
-        for worker in self._crew:
-            worker.close()
-        self._crew.clear()
+        self._end(list(self._crew))
 
 
 def _in_words(status: int) -> str:

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
 from nomos.errors import NomosError
-from nomos.runner.executors.crew import Answer, Died, Task
+from nomos.runner.executors.crew import Answer, Crew, Died
 from nomos.runner.executors.worker import Setting, Worker
 from nomos.runner.options import Workers
 
@@ -33,12 +32,11 @@ def _import_ray() -> Any:
     return ray
 
 
-class RayCrew:
+class RayCrew(Crew):
     """Actors that take tasks; one that was lost is replaced."""
 
-    can_tell_row = False
-
     def __init__(self, setting: Setting, workers: Workers) -> None:
+        super().__init__()
         self.size = workers.jobs
         self._ray = _import_ray()
         self._setting = setting
@@ -59,8 +57,6 @@ class RayCrew:
         self._began = time.monotonic()
         self._idle: list[Any] = []
         self._busy: dict[Any, tuple[int, Any, float]] = {}  # ticket, actor, since when
-        self._todo: deque[tuple[int, Task]] = deque()
-        self._tickets = 0
         self._killed_for: dict[int, str] = {}
 
     def _connect(self) -> None:
@@ -75,13 +71,6 @@ class RayCrew:
         except (ConnectionError, RuntimeError, ValueError) as error:
             where = "locally" if address is None else f"at {address}"
             raise NomosError(f"Ray cannot be reached {where}: {error}") from None
-
-    def submit(self, task: Task) -> int:
-        """Hand in a task; return its ticket."""
-        self._tickets += 1
-        self._todo.append((self._tickets, task))
-        self._give_out()
-        return self._tickets
 
     def _give_out(self) -> None:
         """Give tasks to actors that are there, and ask for more where some are missing.
@@ -180,7 +169,7 @@ class RayCrew:
 
     def drop(self) -> None:
         """Give up all tasks that are under way or wait."""
-        self._todo.clear()
+        super().drop()
         for _, actor, _ in self._busy.values():
             self._ray.kill(actor)
         self._busy.clear()

@@ -116,9 +116,9 @@ class Worker:
         """Return about how many cases there are; None where they cannot be listed."""
         return self.prepared(job).engine.estimated_space()
 
-    def material(self, job: Job) -> Material:
+    def material(self, job: Job, is_guided: bool = True) -> Material:
         """Return what a search has to know of a job."""
-        return self._made_for(self.prepared(job)).material()
+        return self._made_for(self.prepared(job)).material(is_guided)
 
     def _made_for(self, prepared: Prepared) -> Making:
         key = id(prepared)
@@ -138,21 +138,14 @@ class Worker:
         if asked.made is not None:
             return [self._judge_made(prepared, stream, asked)]
         judged: list[Judged] = []
-        tests, crashes = asked.tests, asked.crashes
+        limits = Limits(asked.tests, asked.crashes)
         for cases in _cases(prepared, stream, asked):
-            while cases.count:  # the engine may stop early, where blocks discard cases
-                limits = Limits(tests, crashes)
-                if asked.one_by_one:
-                    before = sum(map(len, judged))
-                    part = engine.run_rows(cases, limits, before)
-                else:
-                    part = engine.run(cases, limits)
-                judged.append(part)
-                tests -= int(part.accepted.sum())
-                crashes -= len(part.crashes)
-                if tests < 1 or crashes < 1:
-                    return judged
-                cases = cases.part(len(part), cases.count - len(part))
+            if limits.are_reached:
+                break
+            before = sum(map(len, judged))
+            part = engine.run(cases, limits, one_by_one=asked.one_by_one, before=before)
+            judged.append(part)
+            limits = limits.after(part)
         return judged
 
     def _judge_made(self, prepared: Prepared, stream: Stream, asked: Range) -> Judged:
@@ -163,6 +156,8 @@ class Worker:
         stop = asked.count if asked.stop is None else asked.stop
         count = stop - asked.start
         cases = MadeCases(stream, asked.first, made, asked.start, count)
+        if asked.signals:
+            making.keep_scores()
         judged = prepared.engine.run_made(
             cases,
             Limits(asked.tests, asked.crashes),

@@ -25,15 +25,8 @@ class Config:
         named = {
             (root / name).resolve(): models for name, models in self.models.items()
         }
-        for folder in folders:
-            if folder in named:
-                return tuple(_from_root(model, root) for model in named[folder])
-        return ()
-
-
-def _from_root(model: str, root: Path) -> str:
-    path = root / model
-    return str(path) if path.exists() else model
+        models = next((named[folder] for folder in folders if folder in named), ())
+        return tuple(str(root / m) if (root / m).exists() else m for m in models)
 
 
 def load_config(root: Path) -> Config:

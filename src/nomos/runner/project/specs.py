@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from nomos.diagnostics import Code, Severity, Source, Span, mistakes
+from nomos.diagnostics import Code, Severity, Source, Span
+from nomos.diagnostics.diagnostic import domain_unavailable
 from nomos.domain.find import Imported, load_imports
 from nomos.errors import DomainError, NomosError, SpecError
 from nomos.lang import core
-from nomos.lang.checking.check import Checked, check_parsed
+from nomos.lang.checking.check import Checked, check
 from nomos.lang.checking.declarations import Library
 from nomos.lang.reading import syntax
 from nomos.lang.reading.parse import parse
@@ -108,7 +109,7 @@ def load_spec(
     """
     source, not_text = read_source(path, text)
     if not_text is not None:
-        diagnostic = mistakes.not_utf8(Span(0, 1), not_text)
+        diagnostic = Code.NOT_UTF8.at(Span(0, 1), reason=not_text)
         return LoadedSpec(path, Checked(source, None, (diagnostic,)), None)
     parsed = parse(source)
     libraries = read_libraries(parsed.spec, path.parent)
@@ -124,8 +125,8 @@ def load_spec(
             offer = imported.offer
         except DomainError as error:
             reason, asked = str(error), not imports
-            skipped = mistakes.domain_unavailable(at, names[0], reason, asked=asked)
-    checked = check_parsed(source, parsed, path.stem, offer, libraries=libraries)
+            skipped = domain_unavailable(at, names[0], reason, asked=asked)
+    checked = check(source, path.stem, offer, parsed=parsed, libraries=libraries)
     if skipped is None:
         return LoadedSpec(path, checked, imported)
     together = (*checked.diagnostics, skipped)

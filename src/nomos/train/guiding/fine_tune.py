@@ -11,7 +11,7 @@ import copy
 import io
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,7 +19,7 @@ import numpy as np
 
 from nomos.errors import DomainError, NomosError
 from nomos.train.guiding.actions import Actions, best_actions
-from nomos.train.guiding.policy_tests import PolicyTest, PolicyTests
+from nomos.train.guiding.policy_tests import PolicyTest
 from nomos.train.guiding.training import GuidedTraining, import_sb3
 
 # No test of a training has this seed, nor any game of it.
@@ -116,33 +116,27 @@ class FineTuned:
 class PolicyJudge:
     """Judges policies by the same cases and games."""
 
-    spec: Path
-    _: KW_ONLY
-    settings: Mapping[str, str]
-    held_out: bool  # whether the settings give other inputs than those of the training
-    control: Path | None
-    policy: str
+    guided: GuidedTraining
+    control: str | Path | None
     budget: TuningBudget
     make: Callable[[], Any]
 
     def __call__(self, act: Actions) -> Judgement:
         """Count bugs, and what chance alone does; play for the reward."""
-        control = self.control
+        guided, control = self.guided, self.control
         games = [self.make() for _ in range(self.budget.games)]
         rewards = play(act, games, seed=_JUDGING_SEED)
         error = float(np.std(rewards)) / math.sqrt(len(rewards))
         return Judgement(
             cases=self.budget.cases,
-            bugs=self._violations(self.spec, act),
+            bugs=self._violations(guided.spec, act),
             chance=None if control is None else self._violations(control, act),
             reward=float(np.mean(rewards)),
             error=error,
         )
 
-    def _violations(self, spec: Path, act: Actions) -> int:
-        tests = PolicyTests(
-            spec, self.settings, policy=self.policy, budget=self.budget.cases
-        )
+    def _violations(self, spec: str | Path, act: Actions) -> int:
+        tests = replace(self.guided, spec=spec).policy_tests(self.budget.cases)
         return len(tests.run(act, seed=_JUDGING_SEED).bugs)
 
 
@@ -171,18 +165,12 @@ def fine_tune(
     budget = budget or TuningBudget()
     make = environment or _environment_of(guided)
     learner = _learner(model, guided, make, budget)
-    rollouts = budget.steps / _rollout(learner)
+    # The steps between two updates, of all environments together.
+    steps = getattr(learner, "n_steps", None) or learner.train_freq.frequency
+    rollouts = budget.steps / (int(steps) * int(learner.n_envs))
     guided = replace(guided, test_every=max(1, round(rollouts / budget.tests)))
-    judge = PolicyJudge(
-        Path(guided.spec),
-        settings={**guided.settings, **(held_out or {})},
-        held_out=held_out is not None,
-        control=None if control is None else Path(control),
-        policy=guided.policy,
-        budget=budget,
-        make=make,
-    )
-    return _train(learner, guided, judge)
+    judged = replace(guided, settings={**guided.settings, **(held_out or {})})
+    return _train(learner, guided, PolicyJudge(judged, control, budget, make))
 
 
 def _train(learner: Any, guided: GuidedTraining, judge: PolicyJudge) -> FineTuned:
@@ -199,7 +187,7 @@ def _train(learner: Any, guided: GuidedTraining, judge: PolicyJudge) -> FineTune
         history=tuple(guided.history),
         kept=kept.steps,
         guided_steps=guided.guided_steps,
-        held_out=judge.held_out,
+        held_out=judge.guided.settings != guided.settings,
         lose=judge.budget.lose,
     )
 
@@ -261,10 +249,7 @@ def play(act: Actions, games: Sequence[Any], *, seed: int) -> list[float]:
 
 def _environment_of(guided: GuidedTraining) -> Callable[[], Any]:
     """Return the domain's own way to make the game."""
-    tests = PolicyTests(
-        Path(guided.spec), guided.settings, policy=guided.policy, budget=1
-    )
-    domain = tests.domain
+    domain = guided.policy_tests(1).domain
     make: Callable[[], Any] | None = getattr(domain, "training_environment", None)
     if make is None:
         raise DomainError(
@@ -298,9 +283,3 @@ def _learner(
     file.seek(0)
     changes |= {"seed": guided.seed, **budget.algorithm}
     return type(model).load(file, env=env, device=model.device, **changes)
-
-
-def _rollout(learner: Any) -> int:
-    """Return the steps between two updates of all environments together."""
-    steps = getattr(learner, "n_steps", None) or learner.train_freq.frequency
-    return int(steps) * int(learner.n_envs)

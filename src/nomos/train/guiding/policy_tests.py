@@ -24,11 +24,7 @@ from nomos.runner.project.naming import project_root
 
 Actions = Callable[[np.ndarray[Any, Any]], Any]
 _BATCH = 4096
-
-
 Choices = tuple[int, ...]
-
-
 Restore = Callable[[Any, Any, int], Any]
 
 

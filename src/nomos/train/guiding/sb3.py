@@ -8,7 +8,6 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
@@ -153,18 +152,13 @@ class GuidedCallback(BaseCallback):
                 "the training environments are not all wrapped, so no episode of theirs"
                 " can start from a bug\nhelp: env = guided.wrap(env)"
             )
-        self._tests = self._policy_tests(guided.tests)
+        self._tests = guided.policy_tests(guided.tests)
         self._tests.check_starts(guided.starts or ())
         if self.can_guide:
             if guided.fresh:
-                self._fresh = self._policy_tests(guided.fresh)
+                self._fresh = guided.policy_tests(guided.fresh)
             for i in range(env.num_envs):
                 env.env_method("nomos_seed", [guided.seed, 1 + i], indices=[i])
-
-    def _policy_tests(self, budget: int) -> PolicyTests:
-        guided = self.guided
-        spec, settings = Path(guided.spec), guided.settings
-        return PolicyTests(spec, settings, policy=guided.policy, budget=budget)
 
     def _on_rollout_start(self) -> None:
         due = self.rollouts % self.guided.test_every == 0

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nomos.errors import NomosError
-from nomos.train.guiding.policy_tests import PolicyTest, Restore
+from nomos.train.guiding.policy_tests import PolicyTest, PolicyTests, Restore
 from nomos.train.guiding.starts import Schedule
 
 if TYPE_CHECKING:
@@ -100,6 +100,11 @@ class GuidedTraining:
             t.guided_steps * (t.steps - before.steps) for before, t in parts
         )
         return from_bugs / max(1, steps)
+
+    def policy_tests(self, budget: int) -> PolicyTests:
+        """Return what tests a policy against the spec, by so many cases."""
+        spec = Path(self.spec)
+        return PolicyTests(spec, self.settings, policy=self.policy, budget=budget)
 
     def wrap(self, env: Any) -> GuidedEnv:
         """Wrap one environment, so that its `reset` may start from a bug.

@@ -56,7 +56,7 @@ _AT_HAND = "the model at hand"  # what a domain is told of a model that is no fi
 
 
 @dataclass(frozen=True, slots=True)
-class RepairPlan:
+class RepairPlan(Goal):
     """How a repair is done.
 
     Attributes:
@@ -71,20 +71,12 @@ class RepairPlan:
         allow_overlap: Go on where inputs seem to be records to train on.
     """
 
-    times: float = 10.0
-    points: float = 1.0
-    rounds: int = 12
     budget: int = 5000
     seed: int = 0
     out: Path | None = None
     resume: bool = False
     trust: bool = False
     allow_overlap: bool = False
-
-    @property
-    def goal(self) -> Goal:
-        """What the repair is after."""
-        return Goal(self.times, self.points, self.rounds)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -177,8 +169,9 @@ class Repairing:
         settings: Mapping[str, str],
         plan: RepairPlan,
     ) -> None:
-        self.properties = properties
-        self.plan = plan
+        kind = properties[0].imported.domain
+        assert kind is not None, "the properties were loaded together"
+        self.properties, self.kind, self.plan = properties, kind, plan
         self.settings = dict(settings)
         self.is_file = isinstance(model, str | Path)
         self.name = str(model) if self.is_file else _AT_HAND
@@ -188,7 +181,13 @@ class Repairing:
             load_model(model, trust=plan.trust) if self.is_file else self.trainer.model
         )
         self.swappable = SwappableModel(self.original)
-        self.domain = self._domain()
+        self.domain = self._built(self.swappable.give)
+        if not self.swappable.taken:
+            raise DomainError(
+                f"{type(self.domain).__name__} does not load its model with "
+                "`nomos.load_model`, so no other model can be put in its place; let its "
+                "constructor call `load_model(model)`"
+            )
         self.parts: Parts = split(
             self.domain,
             self._records(data),
@@ -209,18 +208,10 @@ class Repairing:
             )
         return path
 
-    def _domain(self) -> Domain:
-        domain = self.properties[0].imported.domain
-        assert domain is not None
-        with standing_in(self.name, self.swappable.give):
-            built = build(domain, self.settings | {"model": self.name})
-        if not self.swappable.taken:
-            raise DomainError(
-                f"{domain.__name__} does not load its model with `nomos.load_model`, so "
-                "no other model can be put in its place; let its constructor call "
-                "`load_model(model)`"
-            )
-        return built
+    def _built(self, model: Callable[[], Any]) -> Domain:
+        """Return the domain, with a model in the place of the one that it loads."""
+        with standing_in(self.name, model):
+            return build(self.kind, self.settings | {"model": self.name})
 
     def _records(self, data: Any) -> Records | None:
         if data is None:
@@ -242,18 +233,19 @@ class Repairing:
             self.trainer,
             self.swappable,
             self.function,
-            (plan.goal, plan.seed),
+            (plan, plan.seed),
         )
         rounds.needed = before.total_rate > 0
         if self.parts.warning:
             rounds.notes["data"] = self.parts.warning
-        check_same(self.trainer, self.original, rounds.rows, self.name)
-        progress = self._progress()
+        check_same(self.trainer, self.original, rounds.data.rows, self.name)
+        checkpoint, progress = self._checkpoint(), RoundProgress()
+        if checkpoint is not None and plan.resume:
+            progress = checkpoint.load()
         if plan.resume and not progress.rounds:
             rounds.notes["--resume"] = "there was nothing to go on with: it began anew"
         for done in progress.rounds:
             listener.round(done)
-        checkpoint = self._checkpoint()
         for done in rounds.run(progress, listener.step):
             if checkpoint is not None:
                 checkpoint.save(progress)
@@ -267,37 +259,29 @@ class Repairing:
         seed = seed_of(self.plan.seed, "judge")
         return self.held_out.evaluate(self.function, seed=seed, budget=self.plan.budget)
 
-    def _progress(self) -> RoundProgress:
-        checkpoint = self._checkpoint()
-        if checkpoint is None or not self.plan.resume:
-            return RoundProgress()
-        return checkpoint.load()
-
     def _checkpoint(self) -> Checkpoint | None:
         """Return where rounds are kept; a model at hand has no name to find them by."""
         if not self.is_file:
             return None
         root = project_root(Path(self.properties[0].path))
-        domain = self.properties[0].imported.domain
-        assert domain is not None
         plan = {n: str(v) for n, v in asdict(self.plan).items() if n != "resume"}
         key = repair_key(
             [
                 *(one.spec.source.text for one in self.properties),
-                model_name(domain, {"model": self.name}, root),
+                model_name(self.kind, {"model": self.name}, root),
                 Path(self.name.rpartition("@")[0] or self.name).read_bytes(),
                 repr(sorted(self.settings.items())),
                 repr(plan),
                 self.parts.origin,
             ]
         )
-        return Checkpoint(root / FOLDER / "repair" / key)
+        return Checkpoint(root / FOLDER / "repair" / f"{key}.zip")
 
     def _finish(
         self, before: Evaluation, rounds: Rounds, progress: RoundProgress
     ) -> Repair:
         """Write the best model and judge what was written."""
-        goal, chosen = self.plan.goal, progress.best
+        goal, chosen = self.plan, progress.best
         after, path = before, None
         self.trainer.restore(progress.best_state)
         self.swappable.model = self.original
@@ -309,7 +293,9 @@ class Repairing:
             verdict = verdict_on(before, after, goal, chosen, noise)
             if verdict == "not repaired":
                 refused = why_not_kept(before, after, goal)
-                self._forget(path)
+                self.swappable.model = self.original
+                if path is not None:
+                    path.unlink()
                 after, path, chosen = before, None, 0
         tried = progress.rounds if before.total_rate or len(progress.rounds) > 1 else []
         return Repair(
@@ -324,17 +310,14 @@ class Repairing:
             rounds.notes,
             path,
             self.swappable.model,
-            self._proofs(after),
+            self._proofs(after) if chosen else {},
         )
 
     def _proofs(self, after: Evaluation) -> dict[str, Proof]:
         """Prove what no held-out case breaks, where the domain says what its model is."""
-        domain = self.properties[0].imported.domain
-        assert domain is not None
-        if not domain.verifies:
+        if not self.kind.verifies:
             return {}
-        with standing_in(self.name, lambda: self.swappable.model):
-            built = build(domain, self.settings | {"model": self.name})
+        built = self._built(lambda: self.swappable.model)
         found: dict[str, Proof] = {}
         options, prover = ProofOptions(seconds=_PROOF_S), None
         for one in self.properties:
@@ -348,12 +331,6 @@ class Repairing:
             except NotProvable as error:
                 found[one.name] = open_proof(error, one.spec, options)
         return found
-
-    def _forget(self, path: Path | None) -> None:
-        """Take back a model that is worse than the first one."""
-        self.swappable.model = self.original
-        if path is not None:
-            path.unlink()
 
     def _written(self) -> Path | None:
         """Write the model and take it from there: what is judged is what is kept."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
@@ -11,7 +12,6 @@ from rich.table import Table
 from nomos.results.verdict import proof_text
 from nomos.train.repairing.judging.evaluate import Evaluation, Share
 from nomos.train.repairing.repair import Repair
-from nomos.train.repairing.rounds.checkpoint import evaluation_data
 from nomos.train.repairing.rounds.rounds import Round
 
 
@@ -59,13 +59,9 @@ def round_line(done: Round) -> str:
     )
     name = "before" if done.number == 0 else f"round {done.number}"
     return (
-        f"{name}: violations {_mean(evaluation):.3g} %, accuracy "
+        f"{name}: violations {evaluation.mean_percent:.3g} %, accuracy "
         f"{100 * evaluation.accuracy.value:.2f} %" + (f" ({broken})" if broken else "")
     )
-
-
-def _mean(evaluation: Evaluation) -> float:
-    return 100 * evaluation.total_rate / max(1, len(evaluation.rates))
 
 
 def repair_data(result: Repair) -> dict[str, Any]:
@@ -79,29 +75,27 @@ def repair_data(result: Repair) -> dict[str, Any]:
         "model": None if result.path is None else str(result.path),
         "chosen": result.chosen,
         "proofs": {name: asdict(proof) for name, proof in result.proofs.items()},
-        "before": _with_intervals(result.before),
-        "after": _with_intervals(result.after),
+        "before": _evaluation(result.before, _with_interval),
+        "after": _evaluation(result.after, _with_interval),
         "rounds": [
             {
                 "number": one.number,
                 "weights": dict(one.weights),
-                **evaluation_data(one.evaluation),
+                **_evaluation(one.evaluation, asdict),
             }
             for one in result.rounds
         ],
     }
 
 
-def _with_intervals(evaluation: Evaluation) -> dict[str, Any]:
-    def data(share: Share) -> dict[str, Any]:
-        ends = share.interval if share.total else None
-        return {
-            "count": share.count,
-            "total": share.total,
-            "exact": share.exact,
-            "low": None if ends is None else ends.low,
-            "high": None if ends is None else ends.high,
-        }
-
+def _evaluation(
+    evaluation: Evaluation, data: Callable[[Share], dict[str, Any]]
+) -> dict[str, Any]:
     rates = {name: data(rate) for name, rate in evaluation.rates.items()}
     return {"accuracy": data(evaluation.accuracy), "rates": rates}
+
+
+def _with_interval(share: Share) -> dict[str, Any]:
+    ends = share.interval if share.total else None
+    low, high = (None, None) if ends is None else (ends.low, ends.high)
+    return {**asdict(share), "low": low, "high": high}

@@ -77,7 +77,6 @@ def _too_much(goal: Goal) -> str:
 
 
 def _change(before: Evaluation, after: Evaluation) -> str:
-    rates = [100 * s.total_rate / max(1, len(s.rates)) for s in (before, after)]
     lost = 100 * (before.accuracy.value - after.accuracy.value)
     change = (
         f"{lost:.2f} points lower" if lost > 0 else f"{abs(lost):.2f} points higher"
@@ -87,8 +86,8 @@ def _change(before: Evaluation, after: Evaluation) -> str:
         times = before.total_rate / after.total_rate
         how = f"{times:.3g} times lower" if times > 1 else "not lower"
     return (
-        f"violations {rates[0]:.3g} % → {rates[1]:.3g} % of the held-out cases, "
-        f"the mean over the specs ({how}); accuracy {change}"
+        f"violations {before.mean_percent:.3g} % → {after.mean_percent:.3g} % of the "
+        f"held-out cases, the mean over the specs ({how}); accuracy {change}"
     )
 
 
@@ -108,10 +107,9 @@ def _conflict(goal: Goal, rounds: Sequence[Round]) -> str:
     against = _against(first, tried)
     if against is not None:
         return against
-    mean = 100 * lowest.total_rate / max(1, len(lowest.rates))
     if lost > goal.points and lowest.total_rate < first.total_rate:
         return (
-            f"in {len(tried)} rounds the lowest rate was {mean:.3g} %, and it cost "
+            f"in {len(tried)} rounds the lowest rate was {lowest.mean_percent:.3g} %, and it cost "
             f"{lost:.1f} points of accuracy (allowed: {goal.points:g}): the specs may "
             "ask for what the data deny"
         )

@@ -150,8 +150,8 @@ class Relaxation:
         """Bound `weights . (scores of one call - scores of another)` from above."""
         hull = self._hull(state, known, pair)
         low, high = self._first_difference(state, pair)
-        forward = self._forward(hull, low, high, weights)
-        least, most = self._slopes(hull, weights)
+        forward = self.forward(hull, low, high, weights)
+        least, most = self.slopes(hull, weights)
         middle, radius = (least + most) / 2, (most - least) / 2
         backward: Array = (radius * np.maximum(-low, high)[:, None]).sum(axis=2)
         backward = backward + self._most(state, self._between(middle, pair))
@@ -199,14 +199,14 @@ class Relaxation:
         full[:, :, call] = weights[:, :, 0]
         return full.reshape(*weights.shape[:2], -1)
 
-    def _forward(self, hull: Bounds, low: Array, high: Array, weights: Array) -> Array:
+    def forward(self, hull: Bounds, low: Array, high: Array, weights: Array) -> Array:
         """Carry the first layer's differences through the layers."""
         for layer in range(self.last):
             low, high = carried(low, high, hull[layer])
             low, high = interval(self.model.weights[layer + 1], 0.0, low, high)
         return interval(weights, 0.0, low, high)[1]
 
-    def _slopes(self, hull: Bounds, weights: Array) -> tuple[Array, Array]:
+    def slopes(self, hull: Bounds, weights: Array) -> tuple[Array, Array]:
         """Bound how `weights . scores` changes with the first layer's sums."""
         shape = (len(hull[0][0]), *weights.shape)
         low = high = np.broadcast_to(weights, shape)

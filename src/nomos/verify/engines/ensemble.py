@@ -98,7 +98,7 @@ class EnsembleSearch:
         while heap and not self.limits.are_up:
             part = heapq.heappop(heap)[2]
             children = self._settle(part, found)
-            if found.example is not None and not counting:
+            if self.limits.found_at is not None and not counting:
                 counting = True  # from now on, the largest part first
                 heap = [(-p.volume, n, p) for n, (_, _, p) in enumerate(heap)]
                 heapq.heapify(heap)
@@ -129,7 +129,7 @@ class EnsembleSearch:
             for way in live
         ):
             return self._bad(part, found)
-        if found.example is None and self.parts % _SAMPLE_EVERY == 0:
+        if self.limits.found_at is None and self.parts % _SAMPLE_EVERY == 0:
             self._sample(part, found)
         split = self._choose(part, starts, live)
         if split is None:

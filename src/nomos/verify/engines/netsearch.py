@@ -72,7 +72,10 @@ class NetworkSearch:
             found.note(example, self.limits)
         parts = [Part(self.root, self.everything)]
         while parts and not self.limits.are_up:
-            batch, parts = parts[-_BATCH:], parts[:-_BATCH]
+            if self.limits.found_at is None:
+                batch, parts = parts[-_BATCH:], parts[:-_BATCH]
+            else:  # to count, large parts first
+                batch, parts = parts[:_BATCH], parts[_BATCH:]
             parts += self._settle(batch, found)
         return found
 
@@ -90,9 +93,8 @@ class NetworkSearch:
         slack = (weights.sum(axis=1) @ self.relaxation.error(known).T).T + self.slack
         impossible = most < -slack
         certain = None
-        if found.example is not None:
-            least = self._least(state, known)
-            certain = least > slack
+        if self.limits.found_at is not None:
+            certain = self._least(state, known) > slack
         numbers = self.relaxation.numbers(state)
         left: list[tuple[Part, tuple[int, ...], int]] = []
         places = []

@@ -11,6 +11,7 @@ import numpy as np
 from nomos.lang import core
 from nomos.verify.question.components import AtomGroup
 from nomos.verify.question.formulas import Array
+from nomos.verify.question.linear import linear, ways
 from nomos.verify.question.symbolic import NotProvable
 
 if TYPE_CHECKING:  # regions.py makes polygons
@@ -148,8 +149,7 @@ def polygon(group: AtomGroup, regions: Regions) -> Polygon:
     for guard in group.guards:
         planes += _planes(guard, pair)
     for write in group.writes:
-        if not all(float(part).is_integer() for part in _line(write.value, pair)):
-            raise NotProvable("this is written and not always whole", write.value.span)
+        _line(write.value, pair)  # refuses what is not whole
     ends = [low[0] * v + low[2] for v in (one.low, one.high)]
     ends += [high[0] * v + high[2] for v in (one.low, one.high)]
     box = (float(one.low), float(one.high), float(min(ends)), float(max(ends)))
@@ -165,50 +165,40 @@ def polygon(group: AtomGroup, regions: Regions) -> Polygon:
 
 
 def _line(expr: core.Expr, pair: tuple[str, str]) -> HalfPlane:
-    """Return the coefficients of the number and the draw, and the constant."""
-    match expr:
-        case core.Constant(value=int() | float() as value):
-            return 0.0, 0.0, float(value)
-        case core.Variable(name=name) if name in pair:
-            return float(name == pair[0]), float(name == pair[1]), 0.0
-        case core.Negate(operand=operand):
-            a, b, c = _line(operand, pair)
-            return -a, -b, -c
-        case core.Arithmetic(operator="+" | "-" as sign, left=left, right=right):
-            s = 1 if sign == "+" else -1
-            (a, b, c), (d, e, f) = _line(left, pair), _line(right, pair)
-            return a + s * d, b + s * e, c + s * f
-        case _:
-            raise NotProvable(
-                "this is not linear, and there are too many values", expr.span
-            )
+    """Return the coefficients of the number and the draw, and the constant: all whole."""
+    weights, constant = linear(expr)
+    a, b = (weights.get(atom, 0.0) for atom in pair)
+    if not (a.is_integer() and b.is_integer() and constant.is_integer()):
+        raise NotProvable(
+            "this is not always whole, and there are too many values", expr.span
+        )
+    return a, b, constant
 
 
 def _planes(guard: core.Expr, pair: tuple[str, str]) -> list[HalfPlane]:
-    match guard:
-        case core.Logic(operator="&&", left=left, right=right):
-            return _planes(left, pair) + _planes(right, pair)
-        case core.Compare(operator=relation, left=left, right=right):
-            difference = core.Arithmetic("-", left, right, span=guard.span)
-            a, b, c = _line(difference, pair)
-            if not (float(a).is_integer() and float(b).is_integer() and c.is_integer()):
-                raise NotProvable("this condition is not of whole numbers", guard.span)
-            over, under = (a, b, c), (-a, -b, -c)
-            match relation:
-                case ">=":
-                    return [over]
-                case ">":
-                    return [(a, b, c - 1)]
-                case "<=":
-                    return [under]
-                case "<":
-                    return [(-a, -b, -c - 1)]
-                case "==":
-                    return [over, under]
-                case _:
-                    pass
-        case _:
-            pass
-    raise NotProvable(
-        "this condition is no line, and there are too many values", guard.span
-    )
+    """Return the half-planes in which a condition holds, where they are all needed."""
+
+    def compared(test: core.Compare, relation: str) -> list[list[HalfPlane]]:
+        difference = core.Arithmetic("-", test.left, test.right, span=test.span)
+        a, b, c = _line(difference, pair)
+        over, under = (a, b, c), (-a, -b, -c)
+        match relation:
+            case ">=":
+                return [[over]]
+            case ">":
+                return [[(a, b, c - 1)]]
+            case "<=":
+                return [[under]]
+            case "<":
+                return [[(-a, -b, -c - 1)]]
+            case "==":
+                return [[over, under]]
+            case _:
+                return [[(a, b, c - 1)], [(-a, -b, -c - 1)]]
+
+    found = ways(guard, True, compared)
+    if len(found) != 1:
+        raise NotProvable(
+            "this condition is no line, and there are too many values", guard.span
+        )
+    return found[0]

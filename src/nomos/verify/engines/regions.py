@@ -126,51 +126,54 @@ class Listed:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Wide:
-    """A number that no call changes; a state is the range that is left."""
+    """A number that no call changes; a state is the range that is left.
+
+    Where numbers are the beginnings of steps, all of a step counts for bounds.
+    """
 
     atom: str
-    range: FeatureRange
+    ends: tuple[float, float]
     base: Array  # what it adds where it is 0
     slope: Array
+    is_real: bool = False
+    step: int = 0
 
     def root(self) -> Array:
         """Return the whole range."""
-        return np.array([[self.range.low, self.range.high]], float)
+        return np.array([self.ends], float)
 
     def bound(self, state: Array, weights: Array) -> tuple[Array, Array]:
         """Return the least and the most of `weights . sums`."""
         one = weights @ self.slope * state[:, :1]
-        two = weights @ self.slope * state[:, 1:]
+        two = weights @ self.slope * (state[:, 1:] + self.step)
         base = weights @ self.base
         return np.minimum(one, two) + base, np.maximum(one, two) + base
 
     def box(self, state: Array) -> tuple[Array, Array]:
         """Return the least and the most of each sum."""
-        one, two = state[:, :1] * self.slope, state[:, 1:] * self.slope
+        one, two = state[:, :1] * self.slope, (state[:, 1:] + self.step) * self.slope
         return np.minimum(one, two) + self.base, np.maximum(one, two) + self.base
 
     def volume(self, state: Array) -> int:
         """Return how many numbers are left; 1 for reals, which are not counted."""
-        return 1 if self.range.is_real else int(state[1] - state[0]) + 1
+        return 1 if self.is_real else int(state[1] - state[0]) + 1
 
     def numbers(self, state: Array) -> Array:
         """Return how many numbers are left."""
         apart: Array = state[:, 1] - state[:, 0]
-        if isinstance(self.range.feature, Real):
-            return np.where(apart == 0, 1.0, np.inf)
-        return apart + 1
+        return np.where(apart == 0, 1.0, np.inf) if self.is_real else apart + 1
 
     def split(self, state: Array, weights: Array) -> tuple[Array, Array]:
         """Return the two halves of a range."""
         middle = (state[0] + state[1]) / 2
-        if isinstance(self.range.feature, Real):
+        if self.is_real:
             return np.array([state[0], middle]), np.array([middle, state[1]])
         middle = np.floor(middle)
         return np.array([state[0], middle]), np.array([middle + 1, state[1]])
 
     def picks(self, state: Array) -> Array:
         """Return the numbers that are left."""
-        if isinstance(self.range.feature, Real):
+        if self.is_real:
             return state[:1]
         return np.arange(int(state[0]), int(state[1]) + 1)
 
@@ -317,7 +320,8 @@ class Regions:
             self.line(slot, float(one.low), float(one.high)) for slot in group.slots
         ]
         base, slope = (np.sum(part, axis=0) for part in zip(*lines, strict=True))
-        return Wide(atom, one, base, slope)
+        is_real = isinstance(one.feature, Real)
+        return Wide(atom, (one.low, one.high), base, slope, is_real)
 
     def is_polygon(self, group: AtomGroup) -> bool:
         """Tell whether a number and a draw have too many pairs for a table."""

@@ -19,7 +19,8 @@ Ask = Callable[[Array], Array]
 class Deadline:
     """Until when to search for a violation or a proof, and until when to count.
 
-    Counting begins with the first violation and ends early: it is about the share.
+    Counting begins with the first violation and ends early: it is about the share. It is
+    measured in CPU seconds, so that a busy machine does not make the share vaguer.
     """
 
     seconds: float
@@ -27,13 +28,15 @@ class Deadline:
     started: float = field(default_factory=time.monotonic)
     found_at: float | None = None
 
+    def begin_counting(self) -> None:
+        """Note that a violation is known."""
+        self.found_at = time.process_time()
+
     @property
     def are_up(self) -> bool:
         """Whether to stop now."""
-        now = time.monotonic()
-        if self.found_at is not None and now - self.found_at > self.counting:
-            return True
-        return now - self.started > self.seconds
+        counted = 0.0 if self.found_at is None else time.process_time() - self.found_at
+        return counted > self.counting or time.monotonic() - self.started > self.seconds
 
 
 @dataclass(slots=True)
@@ -49,7 +52,7 @@ class Findings:
         """Keep the first violation."""
         if self.example is None:
             self.example = example
-            limits.found_at = time.monotonic()
+            limits.begin_counting()
 
 
 def broken(problem: Problem, ask: Ask, picks: Array) -> Array:

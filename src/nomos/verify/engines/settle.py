@@ -9,7 +9,7 @@ from nomos.verify.engines.leaves import Reached
 from nomos.verify.engines.netsearch import NetworkSearch
 from nomos.verify.engines.regions import Regions
 from nomos.verify.engines.rise import Rise, atoms_of_rise, find_rise
-from nomos.verify.engines.search import Ask, Deadline, Findings
+from nomos.verify.engines.search import Deadline, Findings
 from nomos.verify.engines.single import count_exactly
 from nomos.verify.engines.slope import SlopeSearch, ends_of
 from nomos.verify.engines.terms import not_against_terms
@@ -17,8 +17,6 @@ from nomos.verify.question.cases import AskedCases, columns_of
 from nomos.verify.question.components import build
 from nomos.verify.question.conditions import Violation, violations
 from nomos.verify.question.formulas import Array
-from nomos.verify.question.space import Space
-from nomos.verify.question.symbolic import Question
 from nomos.verify.structure.layers import Layers
 from nomos.verify.structure.trees import TreeKeys, Trees
 
@@ -27,34 +25,25 @@ _FEW_PARTS, _MANY_PARTS = 2000, 10**9  # before and after looking along some rec
 
 
 def settle(
-    question: Question,
-    space: Space,
-    data: Array,
-    model: Trees | Layers,
-    ask: Ask,
-    limits: Deadline,
+    cases: AskedCases, data: Array, model: Trees | Layers, limits: Deadline
 ) -> tuple[Findings, str]:
     """Settle the cases of a question; returns what was found, and by what method."""
     if isinstance(model, Trees):
-        return _settle_trees(question, space, data, model, ask, limits)
-    return _settle_layers(question, space, data, model, ask, limits)
+        return _settle_trees(cases, model, limits)
+    return _settle_layers(cases, data, model, limits)
 
 
 def _settle_trees(
-    question: Question,
-    space: Space,
-    data: Array,
-    model: Trees,
-    ask: Ask,
-    limits: Deadline,
+    cases: AskedCases, model: Trees, limits: Deadline
 ) -> tuple[Findings, str]:
-    keys = TreeKeys(model, space, data.dtype)
-    problem = build(question, space, data.dtype, keys)
+    question, ask = cases.question, cases.ask
+    keys = TreeKeys(model, cases.space, cases.dtype)
+    problem = build(question, cases.space, cases.dtype, keys)
     if not problem.total:
         return Findings(0), ""
     reached = Reached(problem, keys)
     if len(model.trees) == 1:
-        return count_exactly(reached, ask, limits)[0], "all tuples of leaves"
+        return count_exactly(reached, ask, limits), "all tuples of leaves"
     ways = violations(question, model.decision, model.classes, len(model.base))
     if not ways:
         return Findings(problem.total, good=problem.total), "no answers break it"
@@ -62,16 +51,11 @@ def _settle_trees(
 
 
 def _settle_layers(
-    question: Question,
-    space: Space,
-    data: Array,
-    model: Layers,
-    ask: Ask,
-    limits: Deadline,
+    cases: AskedCases, data: Array, model: Layers, limits: Deadline
 ) -> tuple[Findings, str]:
-    regions = Regions(question, space, data.dtype, model)
+    question = cases.question
+    regions = Regions(question, cases.space, cases.dtype, model)
     parts = regions.parts()
-    cases = AskedCases(question, space, data.dtype, ask)
     ways = violations(question, model.decision, model.classes, len(model.biases[-1]))
     one_layer = len(model.weights) == 1
     if one_layer and not model.link:
@@ -82,7 +66,7 @@ def _settle_layers(
     if not ways:
         return Findings(search.total, good=search.total), "no answers break it"
     if limits.found_at is None and not one_layer and model.decision != "value":
-        outcome = _by_slopes(question, ways, model, data, cases, limits)
+        outcome = _by_slopes(ways, model, data, cases, limits)
         if outcome is True:
             return Findings(search.total, good=search.total), "slopes of layers"
         if outcome:
@@ -91,7 +75,6 @@ def _settle_layers(
 
 
 def _by_slopes(
-    question: Question,
     ways: list[Violation],
     model: Layers,
     data: Array,
@@ -99,9 +82,9 @@ def _by_slopes(
     limits: Deadline,
 ) -> bool | dict[str, Any]:
     """Try one copy instead of two: True for a proof, a case that breaks the property."""
-    regions = Regions(question, cases.space, cases.dtype, model)
+    regions = Regions(cases.question, cases.space, cases.dtype, model)
     labels = 2 if model.decision == "sign" else len(model.biases[-1])
-    rise = find_rise(question, ways, labels, regions)
+    rise = find_rise(cases.question, ways, labels, regions)
     if rise is None:
         return False
     part = Deadline(_SLOPES * limits.seconds, limits.counting)

@@ -7,13 +7,10 @@ import numpy as np
 from nomos.verify.engines.leaves import Reached, unpacked
 from nomos.verify.engines.search import Ask, Deadline, Findings
 from nomos.verify.question.components import violated
-from nomos.verify.question.formulas import Array
 
 
-def count_exactly(
-    reached: Reached, ask: Ask, limits: Deadline
-) -> tuple[Findings, Array]:
-    """Judge every tuple of leaves; also returns the masks of those that are bad.
+def count_exactly(reached: Reached, ask: Ask, limits: Deadline) -> Findings:
+    """Judge every tuple of leaves.
 
     The answer of a leaf is what the model itself says of a row that reaches it, so
     nothing depends on how the library breaks ties.
@@ -36,7 +33,7 @@ def count_exactly(
     volumes = [reached.volume(mask) for mask in masks]
     found.bad = sum(v for v, is_bad in zip(volumes, bad, strict=True) if is_bad)
     found.good = sum(v for v, is_bad in zip(volumes, bad, strict=True) if not is_bad)
-    masks = masks[bad]
-    if len(masks):
-        found.note(problem.case(reached.pick(masks[0])), limits)
-    return found, masks
+    if bad.any():
+        first_bad = masks[np.argmax(bad)]
+        found.note(problem.case(reached.pick(first_bad)), limits)
+    return found

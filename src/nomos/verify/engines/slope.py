@@ -10,19 +10,21 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from nomos.verify.engines.bounds import Bounds, Relaxation, State, carried, interval
+from nomos.diagnostics.source import Span
+from nomos.lang import core
+from nomos.verify.engines.bounds import Bounds, Relaxation, State, interval
 from nomos.verify.engines.netsearch import combinations
-from nomos.verify.engines.regions import Component, LayerParts, Regions
+from nomos.verify.engines.regions import Component, LayerParts, Regions, Wide
 from nomos.verify.engines.rise import Rise
 from nomos.verify.engines.search import Deadline
 from nomos.verify.question.cases import AskedCases, one_case, size_of
 from nomos.verify.question.components import AtomGroup, groups
-from nomos.verify.question.formulas import Array, evaluate
+from nomos.verify.question.formulas import Array
 from nomos.verify.structure.layers import Layers
 from nomos.verify.structure.trees import answers
 
@@ -32,63 +34,6 @@ _SWEPT = 4000  # records along whose numbers is looked
 _STOPS = 48
 _CHANGES, _ROUNDS = (1, 2, 3, 4, 6, 8), 4  # of features, so that records are near rows
 _START, _END = "start of a rise", "end of a rise"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Steps:
-    """The number that rises: states are ranges of where a step of 1 begins."""
-
-    atom: str
-    low: int
-    high: int  # the last number that is reached
-    base: Array
-    slope: Array
-
-    def root(self) -> Array:
-        """Return all steps."""
-        return np.array([[self.low, self.high - 1]], float)
-
-    def _ends(self, state: Array) -> tuple[Array, Array]:
-        return state[:, :1], state[:, 1:] + 1  # the way of the last step counts
-
-    def bound(self, state: Array, weights: Array) -> tuple[Array, Array]:
-        """Return the least and the most of `weights . sums` on the way of the steps."""
-        low, high = self._ends(state)
-        slope, base = weights @ self.slope, weights @ self.base
-        one, two = slope * low + base, slope * high + base
-        return np.minimum(one, two), np.maximum(one, two)
-
-    def box(self, state: Array) -> tuple[Array, Array]:
-        """Return the least and the most of each sum."""
-        low, high = self._ends(state)
-        one, two = low * self.slope + self.base, high * self.slope + self.base
-        return np.minimum(one, two), np.maximum(one, two)
-
-    def volume(self, state: Array) -> int:
-        """Return how many steps there are."""
-        return int(state[1] - state[0]) + 1
-
-    def numbers(self, state: Array) -> Array:
-        """Return how many steps there are."""
-        apart: Array = state[:, 1] - state[:, 0] + 1
-        return apart
-
-    def split(self, state: Array, weights: Array) -> tuple[Array, Array]:
-        """Return the two halves."""
-        middle = np.floor((state[0] + state[1]) / 2)
-        return np.array([state[0], middle]), np.array([middle + 1, state[1]])
-
-    def picks(self, state: Array) -> Array:
-        """Return where the steps begin."""
-        return np.arange(int(state[0]), int(state[1]) + 1)
-
-    def counts(self, picks: Array) -> Array:
-        """Return that each step stands for itself."""
-        return np.ones(len(picks), np.int64)
-
-    def atoms(self, picks: Array) -> dict[str, Array]:
-        """Return where steps begin, under the atom's name."""
-        return {self.atom: picks}
 
 
 def ends_of(case: dict[str, Any]) -> tuple[int, int]:
@@ -118,7 +63,7 @@ class SlopeSearch:
         ]
         parts = regions.parts(others)
         base, slope = regions.line((0, rise.feature), rise.low, rise.high)
-        steps = Steps(_START, rise.low, rise.high, base, slope)
+        steps = Wide(_START, (rise.low, rise.high - 1), base, slope, step=1)
         components: tuple[Component, ...] = (steps, *parts.components)
         self.components = components
         self.relaxation = Relaxation(
@@ -241,20 +186,11 @@ class SlopeSearch:
     def _slopes(self, known: Bounds) -> Array:
         """Return the least that (score of p - score of q) rises by in a step."""
         single = [(low[:, 0], high[:, 0]) for low, high in known]
-        model, last = self.model, self.relaxation.last
-        low = high = np.broadcast_to(
-            self.weights, (len(known[0][0]), *self.weights.shape)
-        )
-        for layer in range(last, 0, -1):
-            low, high = interval(model.weights[layer].T, 0.0, low, high)
-            below = single[layer - 1]
-            low, high = carried(low, high, (below[0][:, None], below[1][:, None]))
+        low, high = self.relaxation.slopes(single, self.weights)
         backward = interval(self.direction[None], 0.0, low, high)[0][..., 0]
-        low = high = np.broadcast_to(self.direction, single[0][0].shape)
-        for layer in range(last):
-            low, high = carried(low, high, single[layer])
-            low, high = interval(model.weights[layer + 1], 0.0, low, high)
-        return np.maximum(backward, interval(self.weights, 0.0, low, high)[0])
+        way = np.broadcast_to(self.direction, single[0][0].shape)
+        forward = -self.relaxation.forward(single, way, way, -self.weights)
+        return np.maximum(backward, forward)
 
     def _halves(
         self, left: list[Any], state: State, weights: Array, known: Bounds
@@ -292,10 +228,6 @@ class SlopeSearch:
         return {**one_case(atoms, place), _START: start, _END: start + 1}
 
     def _rows(self, atoms: dict[str, Array], number: Array, count: int) -> Array:
-        values = {
-            name: number
-            if name == self.rise.feature
-            else np.array(evaluate(formula, atoms, count))
-            for name, formula in self.single.calls[0].items()
-        }
-        return self.cases.space.rows(values, count, self.cases.dtype)
+        place = core.Variable(_START, span=Span(0, 0))
+        record = {**self.single.calls[0], self.rise.feature: place}
+        return self.cases.rows(record, {**atoms, _START: number}, count)

@@ -11,7 +11,7 @@ from nomos.verify.engines.search import Ask
 from nomos.verify.question.components import violated
 from nomos.verify.question.formulas import Array, evaluate, holds
 from nomos.verify.question.space import Space
-from nomos.verify.question.symbolic import Question
+from nomos.verify.question.symbolic import Question, Record
 
 Atoms = dict[str, Array]
 
@@ -52,16 +52,21 @@ class AskedCases:
         """Return which cases break the property, asking the model."""
         if not count:
             return np.zeros(0, bool)
-        rows = []
-        for record in self.question.calls:
-            values = {
-                name: np.array(evaluate(formula, atoms, count))
-                for name, formula in record.items()
-            }
-            rows.append(self.space.rows(values, count, self.dtype))
+        rows = [self.rows(record, atoms, count) for record in self.question.calls]
         answers = self.ask(np.concatenate(rows))
         parts = [answers[n * count : (n + 1) * count] for n in range(len(rows))]
         return violated(self.question, parts, atoms)
+
+    def rows(self, record: Record, atoms: Atoms, count: int) -> Array:
+        """Return the rows of a record whose features are formulas over atoms."""
+        values = {n: np.array(evaluate(f, atoms, count)) for n, f in record.items()}
+        return self.space.rows(values, count, self.dtype)
+
+    def record(self, case: dict[str, Any], name: str) -> Array:
+        """Return the row of an input of one case."""
+        own = {f: np.array([case[f"{name}.{f}"]]) for f in self.space.ranges}
+        (row,) = self.space.rows(own, 1, self.dtype)
+        return np.asarray(row)
 
     def from_schema(self, rng: np.random.Generator, count: int) -> Atoms:
         """Draw cases with each feature drawn by itself."""

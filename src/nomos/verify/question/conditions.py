@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,11 @@ import numpy as np
 from nomos.lang import core
 from nomos.verify.question.components import violated
 from nomos.verify.question.formulas import Array
+from nomos.verify.question.linear import linear, ways
 from nomos.verify.question.symbolic import ANSWER, NotProvable, Question
 from nomos.verify.structure.trees import Decision
 
 _MOST_COMBINATIONS = 4096
-_OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,7 +54,7 @@ def violations(
         return [
             Violation(tuple(conditions))
             for formula in question.ensures
-            for conditions in _ways(formula, calls, False)
+            for conditions in ways(formula, False, partial(_compared, calls))
         ]
     count = 2 if decision == "sign" else scores
     if count**calls > _MOST_COMBINATIONS:
@@ -95,37 +96,12 @@ def _space(calls: int, scores: int, weights: dict[tuple[int, int], int]) -> Half
     return HalfSpace(array)
 
 
-def _ways(expr: core.Expr, calls: int, wanted: bool) -> list[list[HalfSpace]]:
-    """Return the ways in which a formula has a truth value; each is a conjunction."""
-    match expr:
-        case core.Constant(value=value):
-            return [[]] if bool(value) == wanted else []
-        case core.Not(operand=operand):
-            return _ways(operand, calls, not wanted)
-        case core.Logic(operator=word, left=left, right=right):
-            first = _ways(left, calls, wanted != (word == "==>"))
-            second = _ways(right, calls, wanted)
-            if (word == "&&") == wanted:
-                return [[*one, *two] for one in first for two in second]
-            return first + second
-        case core.Conditional(test=test, yes=yes, no=no):
-            return [
-                [*one, *two]
-                for branch, taken in ((yes, True), (no, False))
-                for one in _ways(test, calls, taken)
-                for two in _ways(branch, calls, wanted)
-            ]
-        case core.Compare(operator=relation):
-            sign = relation if wanted else _OPPOSITE[relation]
-            weights, constant = _linear(expr.left, calls)
-            less, smaller = _linear(expr.right, calls)
-            return _compared(sign, weights - less, constant - smaller)
-        case _:
-            raise NotProvable("an answer is taken for a truth value", expr.span)
-
-
-def _compared(sign: str, weights: Array, constant: float) -> list[list[HalfSpace]]:
-    column = weights[:, None]
+def _compared(calls: int, expr: core.Compare, sign: str) -> list[list[HalfSpace]]:
+    """Return in which half-spaces of answers a comparison comes out so."""
+    weights, constant = linear(
+        core.Arithmetic("-", expr.left, expr.right, span=expr.span)
+    )
+    column = np.array([[weights.get(f"{ANSWER}{call}", 0.0)] for call in range(calls)])
     over = HalfSpace(column, constant, sign in (">", "!="))
     under = HalfSpace(-column, -constant, sign in ("<", "!="))
     match sign:
@@ -137,34 +113,6 @@ def _compared(sign: str, weights: Array, constant: float) -> list[list[HalfSpace
             return [[over, under]]
         case _:
             return [[over], [under]]
-
-
-def _linear(expr: core.Expr, calls: int) -> tuple[Array, float]:
-    """Return a formula as weights of the calls' answers and a constant."""
-    match expr:
-        case core.Constant(value=int() | float() as value):
-            return np.zeros(calls), float(value)
-        case core.Variable(name=name) if name.startswith(ANSWER):
-            weights = np.zeros(calls)
-            weights[int(name.removeprefix(ANSWER))] = 1
-            return weights, 0.0
-        case core.Negate(operand=operand):
-            weights, constant = _linear(operand, calls)
-            return -weights, -constant
-        case core.Arithmetic(operator="+" | "-" as sign, left=left, right=right):
-            one, two = _linear(left, calls), _linear(right, calls)
-            side = 1 if sign == "+" else -1
-            return one[0] + side * two[0], one[1] + side * two[1]
-        case core.Arithmetic(operator="*" | "/" as sign, left=left, right=right):
-            one, two = _linear(left, calls), _linear(right, calls)
-            if sign == "*" and not one[0].any():
-                one, two = two, one
-            if not two[0].any() and (sign == "*" or two[1] != 0):
-                factor = two[1] if sign == "*" else 1 / two[1]
-                return one[0] * factor, one[1] * factor
-        case _:
-            pass
-    raise NotProvable("answers are calculated with in a way that is no sum", expr.span)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -66,11 +66,10 @@ class FeatureRange:
 
     def write(self, values: Array, dtype: np.dtype[Any]) -> Array:
         """Return what the columns of rows hold for values, as specs would write them."""
-        levels = getattr(self.feature, "levels", ())
         if not isinstance(self.feature, OneHot | Category):
             return values[:, None].astype(float).astype(dtype)
-        order = np.argsort(levels)
-        codes = order[np.searchsorted(np.array(levels)[order], values)]
+        levels, order = _sorted(tuple(self.feature.levels))
+        codes = order[np.searchsorted(levels, values)]
         if isinstance(self.feature, Category):
             return codes[:, None].astype(dtype)
         return np.eye(len(levels), dtype=dtype)[codes]
@@ -81,6 +80,13 @@ class FeatureRange:
         if isinstance(self.feature, OneHot | Category):
             return np.array(list(read), dtype=str)
         return np.asarray(read)
+
+
+@cache
+def _sorted(levels: tuple[str, ...]) -> tuple[Array, Array]:
+    """Return levels in order, and the place of each in the schema."""
+    order = np.argsort(levels)
+    return np.array(levels)[order], order
 
 
 class Space:
@@ -165,6 +171,8 @@ def within(space: Space, text: str) -> Space:
         if not equals or name not in space.ranges:
             known = ", ".join(space.ranges)
             raise NomosError(f"--within: {part!r} is not FEATURE=RANGE of {known}")
+        if name in changes:
+            raise NomosError(f"--within: `{name}` is there twice")
         changes[name] = _within(space.ranges[name], wanted)
     return space.restricted(changes)
 
@@ -172,7 +180,7 @@ def within(space: Space, text: str) -> Space:
 def _within(one: FeatureRange, wanted: str) -> FeatureRange:
     name = one.feature.name
     if one.names is not None:
-        chosen = tuple(wanted.split("|"))
+        chosen = tuple(dict.fromkeys(wanted.split("|")))
         if unknown := [level for level in chosen if level not in one.names]:
             raise NomosError(f"--within: `{name}` has no level {unknown[0]!r}")
         return replace(one, names=chosen)
@@ -180,6 +188,8 @@ def _within(one: FeatureRange, wanted: str) -> FeatureRange:
     try:
         first = float(low) if low else one.low
         last = (float(high) if high else one.high) if dots else first
+        if math.isnan(first) or math.isnan(last):
+            raise ValueError
     except ValueError:
         raise NomosError(f"--within: {wanted!r} is no range LOW..HIGH") from None
     return _part(one, first, last)

@@ -11,7 +11,14 @@ from nomos.verify.question.symbolic import NotProvable
 from nomos.verify.structure.columns import Array, ModelColumns
 from nomos.verify.structure.layers import Layers
 from nomos.verify.structure.preprocessing import ColumnOrigin, Origins, dense, trace
-from nomos.verify.structure.trees import DOUBLE, SINGLE, Tree, Trees, check_trees
+from nomos.verify.structure.trees import (
+    DOUBLE,
+    SINGLE,
+    Tree,
+    Trees,
+    check_trees,
+    decision_of,
+)
 
 Structure = Trees | Layers
 _LINEAR = {
@@ -120,7 +127,7 @@ def _boosting(estimator: Any, columns: ModelColumns, name: str) -> Trees:
         columns=columns,
         trees=check_trees(trees, name),
         base=base,
-        decision="value" if is_value else "sign" if count == 1 else "argmax",
+        decision=decision_of(None if is_value else estimator.classes_, count),
         strict=False,
         roundoff=DOUBLE,
         classes=None if is_value else estimator.classes_,
@@ -156,7 +163,7 @@ def _histograms(estimator: Any, columns: ModelColumns, name: str) -> Trees:
         columns=columns,
         trees=check_trees(trees, name),
         base=np.asarray(estimator._baseline_prediction, float).reshape(-1),
-        decision="value" if is_value else "sign" if count == 1 else "argmax",
+        decision=decision_of(None if is_value else estimator.classes_, count),
         strict=False,
         roundoff=DOUBLE,
         classes=None if is_value else estimator.classes_,
@@ -171,13 +178,12 @@ def _linear(
     classes = getattr(estimator, "classes_", None)
     if classes is None and len(weights) != 1:
         raise NotProvable(f"{type(estimator).__name__} predicts several outputs")
-    decision = "value" if classes is None else "sign" if len(weights) == 1 else "argmax"
     return Layers(
         columns=_columns(before, origins, np.float64),
         affine=tuple(origin.affine for origin in origins),
         weights=(weights,),
         biases=(np.array(biases),),
-        decision=decision,  # type: ignore[arg-type]  # one of the three words
+        decision=decision_of(classes, len(weights)),
         roundoff=_roundoff(np.asarray(estimator.coef_)),
         classes=classes,
     )
@@ -199,14 +205,13 @@ def _network(
         classes is not None and estimator.out_activation_ == "logistic" and outputs != 1
     ):
         raise NotProvable(f"{name} predicts several outputs")
-    decision = "value" if classes is None else "sign" if outputs == 1 else "argmax"
     roundoff = _roundoff(estimator.coefs_[0])
     return Layers(
         columns=_columns(before, origins, np.float64),
         affine=tuple(origin.affine for origin in origins),
         weights=tuple(np.asarray(w, float).T for w in estimator.coefs_),
         biases=tuple(np.asarray(b, float) for b in estimator.intercepts_),
-        decision=decision,  # type: ignore[arg-type]  # one of the three words
+        decision=decision_of(classes, outputs),
         roundoff=roundoff,
         classes=classes,
         link=0.0 if classes is None else 16 * roundoff,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nomos.verify.question.symbolic import NotProvable
 from nomos.verify.structure.columns import Array, ModelColumns
 from nomos.verify.structure.trees import Decision
 
@@ -30,6 +31,11 @@ class Layers:
     roundoff: float
     classes: Array | None = None
     link: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse weights that cannot be added up."""
+        if not all(np.isfinite(own).all() for own in (*self.weights, *self.biases)):
+            raise NotProvable("the model has weights that are not finite")
 
     def scores(self, rows: Array) -> Array:
         """Return the scores of rows, in doubles."""

@@ -1,4 +1,4 @@
-"""Tree ensembles and networks in ONNX files."""
+"""Tree ensembles, linear models and networks in ONNX files."""
 
 from __future__ import annotations
 
@@ -10,22 +10,39 @@ import numpy as np
 from nomos.verify.question.symbolic import NotProvable
 from nomos.verify.structure.columns import Array, ModelColumns
 from nomos.verify.structure.layers import Layers
-from nomos.verify.structure.onnxfile import Graph, Node, read_graph
-from nomos.verify.structure.trees import SINGLE, Tree, Trees, check_trees
+from nomos.verify.structure.onnxfile import Graph, OnnxNode, read_graph
+from nomos.verify.structure.trees import (
+    SINGLE,
+    Tree,
+    Trees,
+    check_trees,
+    decision_of,
+)
 
 _AFTER = {"Softmax", "LogSoftmax", "Identity", "Cast", "ZipMap", "Normalizer"}
 _AFTER |= {"Reshape", "ArgMax", "ArrayFeatureExtractor"}
+_MODELS = ("TreeEnsemble", "LinearClassifier", "LinearRegressor")
 _FLOAT = 1  # the number of float32 among ONNX's types
 
 
 def read_onnx(path: Path, width: int) -> Trees | Layers:
     """Return what an ONNX file is made of."""
     graph = read_graph(path)
-    trees = [n for n in graph.nodes if n.operator.startswith("TreeEnsemble")]
-    if len(trees) > 1:
-        raise NotProvable("the ONNX file holds several tree ensembles")
+    models = [n for n in graph.nodes if n.operator.startswith(_MODELS)]
     chain = _Chain(graph, width)
-    return chain.trees(trees[0]) if trees else chain.layers()
+    match models:
+        case []:
+            return chain.layers()
+        case [one]:
+            chain.prepare()
+            if chain.name != one.inputs[0]:
+                raise NotProvable(
+                    f"what comes before the {one.operator} in the ONNX file"
+                )
+            is_linear = one.operator.startswith("Linear")
+            return (_linear if is_linear else _ensemble)(one, chain.columns())
+        case _:
+            raise NotProvable("the ONNX file holds several models")
 
 
 class _Chain:
@@ -38,12 +55,12 @@ class _Chain:
         self.name = graph.inputs[0]
         self.steps: list[tuple[str, Array]] = []
 
-    def next(self) -> Node | None:
+    def next(self) -> OnnxNode | None:
         """Return the operation that takes what is there."""
         takers = [n for n in self.graph.nodes if self.name in n.inputs]
         return takers[0] if len(takers) == 1 else None
 
-    def advance(self, node: Node) -> None:
+    def advance(self, node: OnnxNode) -> None:
         """Go on to what an operation gives."""
         self.name = node.outputs[0]
 
@@ -86,13 +103,6 @@ class _Chain:
                 factors = factors * np.sign(np.broadcast_to(value, self.width))
         rising = tuple(bool(f > 0) for f in factors)
         return ModelColumns(transform, tuple(range(self.width)), rising)
-
-    def trees(self, node: Node) -> Trees:
-        """Read a tree ensemble."""
-        self.prepare()
-        if self.name != node.inputs[0]:
-            raise NotProvable("what comes before the trees in the ONNX file")
-        return _ensemble(node, self.columns())
 
     def layers(self) -> Layers:
         """Read a network of Gemm and Relu."""
@@ -137,7 +147,7 @@ class _Chain:
             link=link,
         )
 
-    def _weights(self, node: Node) -> Array:
+    def _weights(self, node: OnnxNode) -> Array:
         own = node.inputs[1]
         if node.inputs[0] != self.name:
             raise NotProvable("a layer of the ONNX file multiplies from the other side")
@@ -150,7 +160,7 @@ class _Chain:
             return weight if given.get("transB", 0) else weight.T
         return weight.T
 
-    def _bias(self, node: Node) -> Any:
+    def _bias(self, node: OnnxNode) -> Any:
         if node.operator == "Gemm" and len(node.inputs) > 2:
             beta = float(node.attributes.get("beta", 1.0))
             return beta * self._constant(node.inputs[2]).astype(float).reshape(-1)
@@ -161,7 +171,33 @@ def _row(values: Any) -> Array:
     return np.atleast_1d(np.asarray(values, np.float32))
 
 
-def _ensemble(node: Node, columns: ModelColumns) -> Trees:
+def _linear(node: OnnxNode, columns: ModelColumns) -> Layers:
+    """Read a linear model, which decides by its sums, before it transforms them."""
+    given = node.attributes
+    is_value = node.operator == "LinearRegressor"
+    if is_value and given.get("post_transform", "NONE") != "NONE":
+        raise NotProvable("the ONNX file transforms what its linear model gives")
+    width = len(columns.sources)
+    weights = np.asarray(given["coefficients"], float)
+    if weights.size % width or (is_value and weights.size != width):
+        raise NotProvable("the ONNX file predicts several outputs")
+    weights = weights.reshape(-1, width)
+    biases = np.asarray(given.get("intercepts") or np.zeros(len(weights)), float)
+    labels = given.get("classlabels_ints") or given.get("classlabels_strings")
+    if len(biases) != len(weights) or (len(weights) > 1 and not labels):
+        raise NotProvable("the ONNX file has scores without labels or constants")
+    return Layers(
+        columns=columns,
+        affine=(True,) * width,
+        weights=(weights,),
+        biases=(biases,),
+        decision=decision_of(None if is_value else np.arange(2), len(weights)),
+        roundoff=SINGLE,
+        classes=np.array(labels) if labels else None,
+    )
+
+
+def _ensemble(node: OnnxNode, columns: ModelColumns) -> Trees:
     given = node.attributes
     if "nodes_values" not in given or node.operator == "TreeEnsemble":
         raise NotProvable("the ONNX file's trees are not in single precision")

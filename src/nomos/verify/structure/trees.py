@@ -92,6 +92,13 @@ def answers(scores: Array, decision: Decision, classes: Array | None) -> Array:
     return places.astype(int) if classes is None else classes[places.astype(int)]
 
 
+def decision_of(classes: Array | None, scores: int) -> Decision:
+    """Return what a library makes of so many scores."""
+    if classes is None:
+        return "value"
+    return "sign" if scores == 1 else "argmax"
+
+
 def check_trees(trees: Sequence[Tree], what: str) -> tuple[Tree, ...]:
     """Refuse trees with numbers that cannot be compared or added."""
     for tree in trees:

@@ -15,17 +15,21 @@ _CLOSE = 1e-4  # between a number and the output that it is
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Labels:
-    """The answer is that of the highest score; `values` are the answers of the scores."""
+    """The answer is that of the highest score; `values` are the answers of the scores.
+
+    Where the model puts out one number, the answer is one of two, by whether the number
+    is above `at`.
+    """
 
     values: Array
+    at: float | None = None
 
-
-@dataclass(frozen=True, slots=True)
-class Threshold:
-    """One of two answers, by whether the only output is above a number."""
-
-    values: Array
-    at: float
+    def scores(self, outputs: Any) -> Any:
+        """Return outputs, as a tensor, with a score for each answer."""
+        if self.at is None:
+            return outputs
+        above = outputs.reshape(len(outputs), 1) - self.at
+        return above * above.new_tensor([-0.5, 0.5])
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +39,7 @@ class Number:
     column: int | None
 
 
-Answering = Labels | Threshold | Number
+Answering = Labels | Number
 
 
 def find_answering(function: str, outputs: Array, answers: Any) -> Answering:
@@ -74,9 +78,9 @@ def _threshold(outputs: Array, given: Array) -> Answering | None:
         return None
     low, high = outputs[given == values[0]], outputs[given == values[1]]
     if low.max() <= high.min():
-        return Threshold(values, float(low.max() + high.min()) / 2)
+        return Labels(values, float(low.max() + high.min()) / 2)
     if high.max() <= low.min():
-        return Threshold(values[::-1], float(high.max() + low.min()) / 2)
+        return Labels(values[::-1], float(high.max() + low.min()) / 2)
     return None
 
 

@@ -16,23 +16,19 @@ _MOST_IGNORED = 0.5  # of the columns: a model that sees fewer than half is anot
 
 
 @dataclass(frozen=True, slots=True)
-class Monotone:
-    """The answer may only rise (1) or only fall (-1) with a column of the rows."""
+class Constraint:
+    """The answer may only rise (1) or only fall (-1) with a column, or (0) not depend.
 
-    column: int
-    direction: int
-
-
-@dataclass(frozen=True, slots=True)
-class Independent:
-    """The answer may not depend on some columns of the rows."""
+    A monotonicity is of one column of the rows, an independence of one or more.
+    """
 
     columns: tuple[int, ...]
+    direction: int
 
 
 def find_constraint(
     cases: TrainingCases, prepared: Callable[[Any], Any] = lambda rows: rows
-) -> Monotone | Independent | None:
+) -> Constraint | None:
     """Return what a spec asks for if that is a monotonicity or independence, else None.
 
     The spec must compare two answers of one function, for an input and for a copy of it
@@ -52,13 +48,13 @@ def find_constraint(
         columns = _columns(change)
         if change is None or len(columns) > _MOST_IGNORED * change.shape[1]:
             return None
-        return Independent(columns) if columns else None
+        return Constraint(columns, 0) if columns else None
     change = _change(prepared(low.rows), prepared(high.rows))
     columns = _columns(change)
     if change is None or len(columns) != 1:
         return None
     signs = set(np.sign(change[:, columns[0]]).astype(int).tolist()) - {0}
-    return Monotone(columns[0], signs.pop()) if len(signs) == 1 else None
+    return Constraint(columns, signs.pop()) if len(signs) == 1 else None
 
 
 def _change(low: Any, high: Any) -> Array | None:

@@ -144,8 +144,7 @@ def _read(
     """Draw cases of a straight-line block and tell soft from hard in them."""
     spec = engine.program.spec
     assert spec.code.straight is not None
-    draws = RandomCases(Stream(seed, spec.name), 0, count).draws()
-    chunk = Chunk(engine.program, draws, count)
+    chunk = Chunk(engine.program, RandomCases(Stream(seed, spec.name), 0, count))
     columns = Columns(chunk, Answers(len(engine.program.source)))
     reading = _Reading(columns, swappable)
     with np.errstate(all="ignore"):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,10 @@ from nomos.engine.cases import Cases, ListedCases, RandomCases
 from nomos.engine.choices import Stream
 from nomos.engine.engine import Engine, Limits
 from nomos.engine.program import Program, equal
-from nomos.engine.space import listed_cases, space_within
+from nomos.engine.space import listed_cases
 from nomos.errors import NomosError
 from nomos.lang import core
+from nomos.results.result import Result
 from nomos.results.statistics import Interval, clopper_pearson
 from nomos.runner.driver import run_prepared
 from nomos.runner.jobs import Prepared, subject_of
@@ -94,15 +96,30 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """How good a model is: right answers, and violations by the name of the spec."""
+    """How good a model is: right answers, and violations by the name of the spec.
+
+    Cases of one record are alike, so counts of violations vary by more than if each case
+    were a new record: `variances` say by how much, where that is known.
+    """
 
     accuracy: Share
     rates: Mapping[str, Share]
+    variances: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def total_rate(self) -> float:
         """The sum of the rates: what one round has to have less of than another."""
         return sum(rate.value for rate in self.rates.values())
+
+    @property
+    def mean_percent(self) -> float:
+        """The mean of the rates, in percent."""
+        return 100 * self.total_rate / max(1, len(self.rates))
+
+    def variance(self, name: str) -> float:
+        """Return the variance of the rate of a spec, from records to other records."""
+        rate = self.rates[name]
+        return self.variances.get(name, rate.count) / max(1, rate.total) ** 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +156,16 @@ class Bench:
 
     def evaluate(self, function: str, *, seed: int, budget: int) -> Evaluation:
         """Evaluate the model that is put in now, by campaigns with this seed."""
-        rates = {one.name: self._rate(one, seed, budget) for one in self.properties}
-        return Evaluation(self.accuracy(function), rates)
+        results = {o.name: self._result(o, seed, budget) for o in self.properties}
+        rates = {
+            name: Share(r.counts.violations, r.counts.judged, r.is_complete)
+            for name, r in results.items()
+        }
+        variances = {
+            o.name: _variance(results[o.name], len(o.spec.inputs))
+            for o in self.properties
+        }
+        return Evaluation(self.accuracy(function), rates, variances)
 
     def estimate(self, function: str, *, seed: int, budget: int) -> Evaluation:
         """Evaluate the model quickly: violations are counted, not confirmed."""
@@ -150,7 +175,7 @@ class Bench:
     def _counted(self, one: Property, seed: int, budget: int) -> Share:
         engine = self.engines[one.name]
         engine.forget()
-        listed = space_within(engine.program, budget)
+        listed = engine.space_within(budget)
         parts: Iterable[Cases] = (
             RandomCases(Stream(seed, one.name), first, _CHUNK)
             for first in range(0, _MOST_DRAWN * budget, _CHUNK)
@@ -168,7 +193,7 @@ class Bench:
                 break
         return Share(violations, tests, listed is not None)
 
-    def _rate(self, one: Property, seed: int, budget: int) -> Share:
+    def _result(self, one: Property, seed: int, budget: int) -> Result:
         name = type(self.domain).__name__
         subject = subject_of(one.spec, one.path, name, "", {})
         prepared = Prepared(subject, self.engines[one.name], one.imported)
@@ -176,8 +201,7 @@ class Bench:
         if result.verdict == "failed" or result.problem:
             why = result.problem or result.reason
             raise NomosError(f"{one.path} cannot be judged: {why}")
-        counts = result.counts
-        return Share(counts.violations, counts.judged, result.is_complete)
+        return result
 
     def accuracy(self, function: str) -> Share:
         """Return how often a function of the domain says the label of a record."""
@@ -189,6 +213,24 @@ class Bench:
         answers = answered(self.domain, function, self.records.items)
         pairs = zip(answers, self.records.labels, strict=True)
         return np.array([equal(answer, label) for answer, label in pairs])
+
+
+def _variance(result: Result, inputs: int) -> float:
+    """Return the variance of a count of violations, whose unit is a record, not a case.
+
+    It is the sum of the squares of each record's violations; of several inputs of a
+    case, the one whose records are fewest counts.
+    """
+    bugs = [(bug.choices[:inputs], bug.seen) for bug in result.bugs]
+    found = 0
+    for place in range(inputs):
+        counts: Counter[int] = Counter()
+        for choices, seen in bugs:
+            counts[choices[place]] += seen
+        found = max(found, sum(count**2 for count in counts.values()))
+    # Of very many bugs, a result keeps a part.
+    kept = sum(seen for _, seen in bugs)
+    return found * (result.counts.violations / max(1, kept)) ** 2
 
 
 def noise_of(before: Array, after: Array) -> float:

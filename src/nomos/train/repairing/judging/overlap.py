@@ -23,12 +23,24 @@ _IN_A_ROW = 16  # records of the same order, which chance does not give
 
 def check_apart(training: Records, inputs: Records, name: str, *, allow: bool) -> str:
     """Refuse to judge on what is trained on; return a warning where that is not sure."""
-    found = _same_records(training, inputs)
+    found, warning = _same_records(training, inputs), ""
     keys, others = (_keys(records) for records in (training, inputs))
     if found is None and keys and others:
-        found = _same_order(keys, others) or _too_alike(keys, others)
+        found = _same_order(keys, others)
+        shared, expected = _shares(keys, others)
+        among = f"{100 * shared:.0f} % of the inputs"
+        if found is None and shared > max(_MOST, expected + _MORE):
+            found = (
+                f"{among} are among the records to train on, where "
+                f"{100 * expected:.0f} % would be by chance"
+            )
+        elif shared > _MOST:
+            warning = (
+                f"{among} look like records to train on; so many records of this table "
+                "are alike that this may be chance"
+            )
     if found is None:
-        return _warning(keys, others)
+        return warning
     if allow:
         return f"{found}; the figures may be those of records that were trained on"
     raise DomainError(
@@ -67,27 +79,6 @@ def _same_order(training: Sequence[Hashable], inputs: Sequence[Hashable]) -> str
     if again <= _MOST * len(parts):
         return None
     return "most inputs are among the records to train on, in the same order"
-
-
-def _too_alike(training: Sequence[Hashable], inputs: Sequence[Hashable]) -> str | None:
-    """Compare how often inputs are found in the training records, and in each other."""
-    shared, expected = _shares(training, inputs)
-    if shared <= max(_MOST, expected + _MORE):
-        return None
-    return (
-        f"{100 * shared:.0f} % of the inputs are among the records to train on, where "
-        f"{100 * expected:.0f} % would be by chance"
-    )
-
-
-def _warning(training: Sequence[Hashable], inputs: Sequence[Hashable]) -> str:
-    shared, _ = _shares(training, inputs) if training and inputs else (0.0, 0.0)
-    if shared <= _MOST:
-        return ""
-    return (
-        f"{100 * shared:.0f} % of the inputs look like records to train on; so many "
-        "records of this table are alike that this may be chance"
-    )
 
 
 def _shares(

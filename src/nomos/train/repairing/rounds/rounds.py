@@ -27,7 +27,7 @@ from nomos.train.repairing.judging.evaluate import (
     answered,
     noise_of,
 )
-from nomos.train.repairing.trainers.trainer import RoundData, Trainer
+from nomos.train.repairing.trainers.trainer import RoundData, Trainer, TrainingData
 
 _FIRST_WEIGHT, _LARGEST_WEIGHT = 4.0, 128.0
 _LOOKED_AT = 5000  # cases of each spec that a round is looked at with
@@ -57,9 +57,15 @@ class Goal:
         return after.total_rate <= wanted and not self.worse(before, after)
 
     def better(self, before: Evaluation, after: Evaluation) -> bool:
-        """Tell whether the specs are broken less often, one of them by more than chance."""
+        """Tell whether the specs are broken less often, one of them by more than chance.
+
+        Other records will be broken differently: a fall that a few records make up is
+        chance, also where all of their cases were tried.
+        """
         return after.total_rate < before.total_rate and any(
-            _is_higher(after.rates[name], rate) for name, rate in before.rates.items()
+            rate.value - after.rates[name].value
+            > _BY_CHANCE * (before.variance(name) + after.variance(name)) ** 0.5
+            for name, rate in before.rates.items()
         )
 
     def worse(self, before: Evaluation, after: Evaluation) -> list[str]:
@@ -126,10 +132,13 @@ class Rounds:
         self.function = function
         self.needed = True  # whether there are violations, if not where it looks
         self.notes: dict[str, str] = {}
-        items = bench.records.items
+        records, schema = bench.records, bench.domain.schema
         with swappable.listening() as heard:
-            self.answers = answered(bench.domain, function, items)
-        self.rows = joined_rows(heard)
+            answers = answered(bench.domain, function, records.items)
+        columns = () if schema is None else schema.columns
+        self.data = TrainingData(
+            function, joined_rows(heard), answers, records.labels, columns
+        )
         self._first_right = look.right(function)
         # In points: of few records, a single one is more than may be lost.
         self._one_record = 100 / len(look.records)
@@ -138,12 +147,12 @@ class Rounds:
         self, progress: RoundProgress, told: Callable[[int, float], None]
     ) -> Iterator[Round]:
         """Go on from where a repair has come to; yields each round when it is over."""
-        labels = self.bench.records.labels
-        self.trainer.begin(self.function, self.rows, self.answers, labels)
+        self.trainer.begin(self.data)
         if progress.rounds:
             self.trainer.restore(progress.now)
         else:
-            yield self._close(progress, self._look(0, self._first_weights()))
+            weights = {one.name: _FIRST_WEIGHT for one in self.bench.properties}
+            yield self._close(progress, self._look(0, weights))
         while not progress.stop:
             number = len(progress.rounds)
             weights = self._weights(progress)
@@ -209,9 +218,6 @@ class Rounds:
             return f"{last.number} rounds are over"
         return ""
 
-    def _first_weights(self) -> dict[str, float]:
-        return {one.name: _FIRST_WEIGHT for one in self.bench.properties}
-
     def _weights(self, progress: RoundProgress) -> dict[str, float]:
         """Weigh specs that are still broken too often more; all less, if it costs much."""
         first, last = progress.rounds[0], progress.rounds[-1]
@@ -248,17 +254,4 @@ class Rounds:
                 )
             except Untrainable as why:
                 self.notes[one.name] = f"not trained on: {why}"
-        labels = self.bench.records.labels
-        schema = self.bench.domain.schema
-        names = () if schema is None else schema.columns
-        return RoundData(
-            self.function,
-            self.rows,
-            self.answers,
-            labels,
-            cases,
-            weights,
-            seed,
-            costly,
-            names,
-        )
+        return RoundData(cases, weights, seed, costly)

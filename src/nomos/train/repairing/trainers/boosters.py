@@ -26,9 +26,8 @@ def estimator_like(format: Format, model: Any) -> tuple[Any, Callable[[Any], byt
         case Format.XGBOOST:
             return _xgboost(model, kind), _save_xgboost(model.name)
         case Format.LIGHTGBM:
-            return _lightgbm(
-                model, kind
-            ), lambda e: e.booster_.model_to_string().encode()
+            trained = _lightgbm(model, kind)
+            return trained, lambda e: e.booster_.model_to_string().encode()
         case _:
             return _catboost(model, kind), _save_catboost
 

@@ -7,6 +7,7 @@ import importlib.util
 import io
 import pickle
 from collections.abc import Callable
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,17 @@ import numpy as np
 from nomos.errors import ModelError
 from nomos.models.extras import need
 from nomos.models.formats.sklearn import EstimatorModel
+from nomos.models.formats.torch import need_torch
 from nomos.models.load import load_model
 from nomos.models.recognise import Format, recognise
+from nomos.train.repairing.trainers.boosters import estimator_like
+from nomos.train.repairing.trainers.fine_tune import FineTuner
+from nomos.train.repairing.trainers.onnx_network import load_network
 from nomos.train.repairing.trainers.retrain import Retrainer
+from nomos.train.repairing.trainers.sklearn_network import (
+    is_network,
+    make_network_trainer,
+)
 from nomos.train.repairing.trainers.trainer import Trainer
 
 _CAN = (
@@ -34,7 +43,7 @@ def make_trainer(model: Any, *, trust: bool) -> Trainer:
     if not path.exists():
         if "@" in text and Path(text.rpartition("@")[0]).exists():
             module = load_model(text, trust=trust).module
-            return _torch(module, text, _weights)
+            return FineTuner(module, text, _weights)
         if ":" in text and not text.startswith(("http:", "https:")):
             raise ModelError(
                 f"{text} is a function, and only a model that can be trained is "
@@ -51,10 +60,8 @@ def make_trainer(model: Any, *, trust: bool) -> Trainer:
 def _of_file(path: Path, *, trust: bool) -> Trainer:
     text, format = str(path), recognise(path)
     if format is Format.ONNX:
-        from nomos.train.repairing.trainers.onnx_network import load_network
-
         module = load_network(path).module
-        return _torch(
+        return FineTuner(
             module,
             text,
             lambda trained: trained.to_bytes(),
@@ -62,13 +69,11 @@ def _of_file(path: Path, *, trust: bool) -> Trainer:
         )
     if format in _TORCH:
         module = load_model(path, trust=trust).module
-        return _torch(module, text, _TORCH[format])
+        return FineTuner(module, text, _TORCH[format])
     if format in (Format.PICKLE, Format.SKOPS):
         loaded = load_model(path, trust=trust)
         return _of_estimator(getattr(loaded, "estimator", loaded), text, format)
     if format in (Format.XGBOOST, Format.LIGHTGBM, Format.CATBOOST):
-        from nomos.train.repairing.trainers.boosters import estimator_like
-
         loaded = load_model(path)
         estimator, save = estimator_like(format, loaded)
         return Retrainer(estimator, loaded, save)
@@ -82,7 +87,7 @@ def _of_object(model: Any, name: str) -> Trainer:
     if hasattr(model, "fit") and hasattr(model, "predict"):
         return _of_estimator(model, name, Format.PICKLE)
     if hasattr(model, "parameters") and hasattr(model, "state_dict"):
-        return _torch(copy.deepcopy(model), name, _weights)  # theirs stays as it is
+        return FineTuner(copy.deepcopy(model), name, _weights)  # theirs stays as it is
     raise ModelError(f"a {name} cannot be repaired; what can are {_CAN}")
 
 
@@ -92,57 +97,28 @@ def _of_estimator(estimator: Any, name: str, format: Format) -> Trainer:
             f"{name} holds a {type(estimator).__name__}, which cannot be trained: it "
             "has no `fit`"
         )
-    dump = _dump_skops if format is Format.SKOPS else pickle.dumps
-    if importlib.util.find_spec("torch") is not None:
-        from nomos.train.repairing.trainers import sklearn_network
-
-        if sklearn_network.is_network(estimator):
-            return sklearn_network.make_network_trainer(estimator, name, dump)
+    dump = pickle.dumps
+    if format is Format.SKOPS:
+        dump = need("skops.io", extra="sklearn", what="skops files").dumps
+    if importlib.util.find_spec("torch") is not None and is_network(estimator):
+        return make_network_trainer(estimator, name, dump)
     return Retrainer(estimator, EstimatorModel(estimator, name), dump)
 
 
-def _dump_skops(estimator: Any) -> bytes:
-    skops = need("skops.io", extra="sklearn", what="skops files")
-    content: bytes = skops.dumps(estimator)
-    return content
-
-
-def _torch(
-    module: Any, name: str, write: Callable[[Any], bytes], **options: Any
-) -> Trainer:
-    from nomos.train.repairing.trainers.fine_tune import FineTuner
-
-    return FineTuner(module, name, write, **options)
+def _saved(what: Any, save: str = "save") -> bytes:
+    """Return what a function of torch writes."""
+    written = io.BytesIO()
+    attrgetter(save)(need_torch())(what, written)
+    return written.getvalue()
 
 
 def _weights(module: Any) -> bytes:
-    return _saved(module.state_dict(), "save")
-
-
-def _pickled(module: Any) -> bytes:
-    return _saved(module, "save")
-
-
-def _script(module: Any) -> bytes:
-    import torch
-
-    written = io.BytesIO()
-    torch.jit.save(module, written)
-    return written.getvalue()
-
-
-def _saved(what: Any, function: str) -> bytes:
-    import torch
-
-    written = io.BytesIO()
-    getattr(torch, function)(what, written)
-    return written.getvalue()
+    return _saved(module.state_dict())
 
 
 def _exported(module: Any) -> bytes:
     """Export a program again, for the same shapes as it was first exported for."""
-    import torch
-
+    torch = need_torch()
     inputs = [node for node in module.graph.nodes if node.op == "placeholder"]
     example = inputs[0].meta["val"]
     count, *shape = example.shape
@@ -150,15 +126,13 @@ def _exported(module: Any) -> bytes:
     rows = torch.zeros([2 if free else count, *shape], dtype=example.dtype)
     dynamic = ({0: torch.export.Dim("rows")},) if free else None
     program = torch.export.export(module, (rows,), dynamic_shapes=dynamic)
-    written = io.BytesIO()
-    torch.export.save(program, written)
-    return written.getvalue()
+    return _saved(program, "export.save")
 
 
 _TORCH: dict[Format, Callable[[Any], bytes]] = {
     Format.TORCH_EXPORT: _exported,
-    Format.TORCHSCRIPT: _script,
-    Format.TORCH_PICKLE: _pickled,
+    Format.TORCHSCRIPT: lambda module: _saved(module, "jit.save"),
+    Format.TORCH_PICKLE: _saved,
 }
 
 

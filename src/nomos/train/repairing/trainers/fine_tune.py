@@ -15,12 +15,11 @@ from nomos.train.repairing.cases.answers import (
     Answering,
     Labels,
     Number,
-    Threshold,
     find_answering,
 )
 from nomos.train.repairing.cases.drawn import TOGETHER, TrainingCases, Untrainable
 from nomos.train.repairing.cases.loss import SpecLoss
-from nomos.train.repairing.trainers.trainer import RoundData
+from nomos.train.repairing.trainers.trainer import RoundData, TrainingData, check_labels
 
 Array = np.ndarray[Any, Any]
 Tensor = Any
@@ -87,12 +86,13 @@ class FineTuner:
         torch = self._torch
         self.module.load_state_dict(torch.load(io.BytesIO(snapshot), weights_only=True))
 
-    def begin(self, function: str, rows: Any, answers: Any, labels: Any) -> None:
+    def begin(self, data: TrainingData) -> None:
         """Take note of what the model says before the first round, and how."""
-        self._first = self.snapshot()
+        self._first, self._data = self.snapshot(), data
         with _one_thread(0):
-            self._before = self._outputs(rows)
-        self._answering[function] = find_answering(function, self._before, answers)
+            self._before = self._outputs(data.rows)
+        found = find_answering(data.function, self._before, data.answers)
+        self._answering[data.function] = found
 
     def notes(self, data: RoundData) -> dict[str, str]:
         """Say of each spec that has no loss of its own why, and what is done instead."""
@@ -114,12 +114,12 @@ class FineTuner:
         if data.is_costly:
             self.restore(self._first)
         with _one_thread(data.seed):
-            rows = self._tensor(data.rows)
-            labels = _DataLoss(
-                self._answering[data.function], data.labels, self._before
-            )
+            rows = self._tensor(self._data.rows)
+            answering = self._answering[self._data.function]
+            labels = _DataLoss(answering, self._data.labels, self._before)
             rng = np.random.default_rng(data.seed)
-            optimiser = torch.optim.Adam(self._trained(), lr=_RATE, weight_decay=_DECAY)
+            trained = [p for p in self.module.parameters() if p.requires_grad]
+            optimiser = torch.optim.Adam(trained, lr=_RATE, weight_decay=_DECAY)
             steps = max(_FEWEST_STEPS, _PASSES * -(-len(rows) // _BATCH))
             slowing = torch.optim.lr_scheduler.LambdaLR(
                 optimiser, lambda step: 1 - step / steps
@@ -223,9 +223,6 @@ class FineTuner:
         real = next(self.module.parameters()).dtype
         return torch.tensor(array, dtype=real)
 
-    def _trained(self) -> list[Any]:
-        return [p for p in self.module.parameters() if p.requires_grad]
-
 
 class _DataLoss:
     """How far the answers are from the labels, and from what the model said before."""
@@ -241,30 +238,18 @@ class _DataLoss:
             self.targets = torch.as_tensor(given.astype(np.float32))
             return
         places = {value: place for place, value in enumerate(answering.values.tolist())}
-        unknown = set(given.tolist()) - places.keys()
-        if unknown:
-            raise ModelError(
-                f"the training data has the label {min(map(str, unknown))!r}, and the "
-                f"model never answers so: it answers {', '.join(map(str, places))}"
-            )
+        check_labels(set(given.tolist()) - places.keys(), places)
         self.targets = torch.as_tensor(np.array([places[v] for v in given.tolist()]))
 
     def of(self, outputs: Tensor, chosen: Any) -> Tensor:
         """Return the loss of a batch."""
-        torch = self._torch
-        functional = torch.nn.functional
+        functional = self._torch.nn.functional
         targets, before = self.targets[chosen], self.before[chosen]
         match self.answering:
             case Labels():
-                said = functional.cross_entropy(outputs, before.softmax(dim=1))
-                right = functional.cross_entropy(outputs, targets)
-            case Threshold(at=at):
-                above = outputs.reshape(len(outputs)) - at
-                was = torch.sigmoid(before.reshape(len(before)) - at)
-                said = functional.binary_cross_entropy_with_logits(above, was)
-                right = functional.binary_cross_entropy_with_logits(
-                    above, targets.to(above.dtype)
-                )
+                scores, was = map(self.answering.scores, (outputs, before))
+                said = functional.cross_entropy(scores, was.softmax(dim=1))
+                right = functional.cross_entropy(scores, targets)
             case Number(column=column):
                 own = outputs.reshape(len(outputs), -1)[:, column or 0]
                 was = before.reshape(len(before), -1)[:, column or 0]

@@ -42,13 +42,13 @@ class OnnxNetwork:
 
     def __init__(self, model: Any, name: str) -> None:
         torch = need_torch()
-        numpy_helper = need("onnx", extra="repair", what=_WHAT).numpy_helper
+        onnx = need("onnx", extra="repair", what=_WHAT)
         self.model, self.name = model, name
         graph = model.graph
         self.constants: dict[str, Any] = {
-            one.name: numpy_helper.to_array(one) for one in graph.initializer
+            one.name: onnx.numpy_helper.to_array(one) for one in graph.initializer
         }
-        steps = [Step(node, numpy_helper) for node in graph.node]
+        steps = [Step(node, onnx) for node in graph.node]
         self.constants |= {s.output: s.value for s in steps if s.kind == "Constant"}
         inputs = [one.name for one in graph.input if one.name not in self.constants]
         self.output = _scores(graph, steps)
@@ -62,13 +62,13 @@ class OnnxNetwork:
                 "it was exported from"
             )
         self.input = inputs[0]
-        self._weights = self._find_weights()
-        if not self._weights:
+        self.trainable = self._find_weights()
+        if not self.trainable:
             raise ModelError(f"{name} has no layers, so there is nothing to train")
         self.module = _module(self, torch)
 
     def _find_weights(self) -> list[str]:
-        """Return the constants that layers are made of: weights, and biases after them."""
+        """Return the constants that are trained: weights of layers, and biases after."""
         found: list[str] = []
         begun = False
         for step in self.steps:
@@ -78,11 +78,6 @@ class OnnxNetwork:
                 found += own
         reals = (n for n in found if self.constants[n].dtype.kind == "f")
         return list(dict.fromkeys(reals))
-
-    @property
-    def trainable(self) -> list[str]:
-        """The names of the constants that are trained."""
-        return self._weights
 
     def run(self, rows: Any, values: dict[str, Any]) -> Any:
         """Run the graph on rows, with these constants."""
@@ -139,10 +134,7 @@ def _module(network: OnnxNetwork, torch: Any) -> Any:
             trained = set(network.trainable)
             # Names of a graph may hold dots, which torch does not take.
             self.weights = torch.nn.ParameterList(
-                [
-                    torch.nn.Parameter(torch.tensor(network.constants[name]))
-                    for name in network.trainable
-                ]
+                torch.tensor(network.constants[name]) for name in network.trainable
             )
             self.fixed = {
                 name: torch.tensor(value)

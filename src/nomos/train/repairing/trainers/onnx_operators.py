@@ -15,47 +15,38 @@ from nomos.models.formats.torch import need_torch
 class Step:
     """A node of the graph."""
 
-    def __init__(self, node: Any, numpy_helper: Any) -> None:
+    def __init__(self, node: Any, onnx: Any) -> None:
         self.kind: str = node.op_type
         self.inputs = list(node.input)
         self.outputs = list(node.output)
         self.output: str = node.output[0]
         self.options: dict[str, Any] = {}
         for one in node.attribute:
-            kinds = {
-                1: one.f,
-                2: one.i,
-                3: one.s.decode(errors="replace"),
-                6: list(one.floats),
-                7: list(one.ints),
-            }
-            self.options[one.name] = kinds.get(one.type)
-            if self.kind == "Constant":
-                tensor = one.type == 4
-                self.value: Any = (
-                    numpy_helper.to_array(one.t)
-                    if tensor
-                    else np.array(kinds[one.type])
-                )
+            value = onnx.helper.get_attribute_value(one)
+            if isinstance(value, onnx.TensorProto):
+                value = onnx.numpy_helper.to_array(value)
+            is_text = isinstance(value, bytes)
+            self.options[one.name] = (
+                value.decode(errors="replace") if is_text else value
+            )
 
     def option(self, name: str, default: Any) -> Any:
         """Return an attribute of the node."""
         return self.options.get(name, default)
+
+    @property
+    def value(self) -> Any:
+        """What a Constant holds, in its only attribute."""
+        return np.asarray(*self.options.values())
 
 
 def _gemm(given: list[Any], step: Step) -> Any:
     a = given[0].T if step.option("transA", 0) else given[0]
     b = given[1].T if step.option("transB", 0) else given[1]
     product = step.option("alpha", 1.0) * (a @ b)
-    return (
-        product
-        if given[2:] in ([], [None])
-        else product + step.option("beta", 1.0) * given[2]
-    )
-
-
-def _flatten(given: list[Any], step: Step) -> Any:
-    return given[0].flatten(step.option("axis", 1))
+    for bias in given[2:]:
+        product = product if bias is None else product + step.option("beta", 1.0) * bias
+    return product
 
 
 def _reshape(given: list[Any], step: Step) -> Any:
@@ -74,19 +65,10 @@ def _along(name: str) -> Callable[[list[Any], Step], Any]:
     return lambda given, step: getattr(given[0], name)(dim=step.option("axis", -1))
 
 
-def _cast(given: list[Any], step: Step) -> Any:
-    """Make reals, what else there is would have no gradient."""
-    return given[0].float()
-
-
-def _leaky(given: list[Any], step: Step) -> Any:
-    slope = step.option("alpha", 0.01)
-    return given[0].clamp_min(0) + slope * given[0].clamp_max(0)
-
-
-def _elu(given: list[Any], step: Step) -> Any:
-    bent = step.option("alpha", 1.0) * given[0].clamp_max(0).expm1()
-    return given[0].clamp_min(0) + bent
+def _bent(name: str, alpha: float) -> Callable[[list[Any], Step], Any]:
+    return lambda given, step: getattr(need_torch().nn.functional, name)(
+        given[0], step.option("alpha", alpha)
+    )
 
 
 def _conv(given: list[Any], step: Step) -> Any:
@@ -164,10 +146,6 @@ def _axes(given: list[Any], step: Step) -> list[int]:
     return sorted(int(axis) for axis in axes)
 
 
-def _squeeze(given: list[Any], step: Step) -> Any:
-    return given[0].squeeze(tuple(_axes(given, step)))
-
-
 def _unsqueeze(given: list[Any], step: Step) -> Any:
     rows = given[0]
     for axis in _axes(given, step):
@@ -182,14 +160,6 @@ def _clip(given: list[Any], step: Step) -> Any:
     return given[0].clamp(min=low, max=high)
 
 
-def _concat(given: list[Any], step: Step) -> Any:
-    return need_torch().cat(given, dim=step.option("axis", 1))
-
-
-def _global_average(given: list[Any], step: Step) -> Any:
-    return given[0].mean(dim=tuple(range(2, given[0].ndim)), keepdim=True)
-
-
 def _transpose(given: list[Any], step: Step) -> Any:
     order = step.option("perm", list(reversed(range(given[0].ndim))))
     return given[0].permute(order)
@@ -199,18 +169,20 @@ OPERATORS: dict[str, Callable[[list[Any], Step], Any]] = {
     "Add": lambda given, step: given[0] + given[1],
     "AveragePool": _average_pool,
     "BatchNormalization": _batch_norm,
-    "Cast": _cast,
+    "Cast": _method("float"),  # to reals: what else there is has no gradient
     "Clip": _clip,
-    "Concat": _concat,
+    "Concat": lambda given, step: need_torch().cat(given, step.option("axis", 1)),
     "Conv": _conv,
     "Div": lambda given, step: given[0] / given[1],
     "Dropout": lambda given, step: given[0],
-    "Elu": _elu,
-    "Flatten": _flatten,
+    "Elu": _bent("elu", 1.0),
+    "Flatten": lambda given, step: given[0].flatten(step.option("axis", 1)),
     "Gemm": _gemm,
-    "GlobalAveragePool": _global_average,
+    "GlobalAveragePool": lambda given, step: given[0].mean(
+        tuple(range(2, given[0].ndim)), keepdim=True
+    ),
     "Identity": lambda given, step: given[0],
-    "LeakyRelu": _leaky,
+    "LeakyRelu": _bent("leaky_relu", 0.01),
     "LogSoftmax": _along("log_softmax"),
     "MatMul": lambda given, step: given[0] @ given[1],
     "MaxPool": _max_pool,
@@ -220,7 +192,7 @@ OPERATORS: dict[str, Callable[[list[Any], Step], Any]] = {
     "Scaler": _scaler,
     "Sigmoid": _method("sigmoid"),
     "Softmax": _along("softmax"),
-    "Squeeze": _squeeze,
+    "Squeeze": lambda given, step: given[0].squeeze(tuple(_axes(given, step))),
     "Sub": lambda given, step: given[0] - given[1],
     "Tanh": _method("tanh"),
     "Transpose": _transpose,

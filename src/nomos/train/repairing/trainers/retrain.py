@@ -9,8 +9,9 @@ fail are added to the data, with the most likely labels that would satisfy the s
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,11 +20,7 @@ from nomos.errors import ModelError
 from nomos.models.adapter import Adapter, NoScores
 from nomos.models.extras import reason
 from nomos.models.formats.sklearn import EstimatorModel
-from nomos.train.repairing.cases.constraints import (
-    Independent,
-    Monotone,
-    find_constraint,
-)
+from nomos.train.repairing.cases.constraints import Constraint, find_constraint
 from nomos.train.repairing.cases.drawn import (
     TOGETHER,
     TrainingCases,
@@ -37,11 +34,10 @@ from nomos.train.repairing.trainers.estimators import (
     prepared,
     with_directions,
 )
-from nomos.train.repairing.trainers.trainer import RoundData
+from nomos.train.repairing.trainers.trainer import RoundData, TrainingData, check_labels
 
 Array = np.ndarray[Any, Any]
 _ADDED = 1 / 16  # of the data, for each spec and round, times the weight of the spec
-_KINDS: Sequence[type] = (Independent, Monotone)  # in the order they are given up
 
 
 class Retrainer:
@@ -65,26 +61,24 @@ class Retrainer:
         self.added: list[tuple[Any, Array]] = []
         self.directions: dict[int, int] = {}  # of prepared columns, as specs ask for
         self.ignored: set[int] = set()  # columns that make no difference
-        self.given_up = 0  # how many kinds of constraints have cost too much
+        self.given_up = 0  # what has cost too much: independences (1), and all (2)
 
-    def begin(self, function: str, rows: Any, answers: Any, labels: Any) -> None:
+    def begin(self, data: TrainingData) -> None:
         """Match the domain's answers with the model's classes."""
-        said = np.asarray(self.model.predict(rows)).tolist()
-        for answer, known in zip(answers, said, strict=True):
+        said = np.asarray(self.model.predict(data.rows)).tolist()
+        for answer, known in zip(data.answers, said, strict=True):
             if self.classes.setdefault(_plain(answer), known) != known:
                 raise ModelError(
-                    f"`{function}` gives one answer for different classes of "
+                    f"`{data.function}` gives one answer for different classes of "
                     f"{self.first.name}"
                 )
-        unknown = {_plain(v) for v in labels} - self.classes.keys()
+        unknown = {_plain(v) for v in data.labels} - self.classes.keys()
         if all(a == c for a, c in self.classes.items()):  # so the others are the same
             self.classes |= {value: value for value in unknown}
-        elif unknown and self.first.classes is not None:
-            raise ModelError(
-                f"the training data has the label {min(map(str, unknown))!r}, and the "
-                f"model never answers so: it answers {', '.join(map(str, self.classes))}"
-            )
-        self.data = rows, np.array([self.classes[_plain(v)] for v in labels])
+        elif self.first.classes is not None:
+            check_labels(unknown, self.classes)
+        classes = np.array([self.classes[_plain(v)] for v in data.labels])
+        self.data, self._columns = (data.rows, classes), data.columns
 
     def notes(self, data: RoundData) -> dict[str, str]:
         """Say of each spec how it is met, where that is not by adding failing cases."""
@@ -92,22 +86,21 @@ class Retrainer:
         contradicted = self._contradicted(data)
         for name, cases in data.cases.items():
             constraint = self._constraint(cases)
-            if isinstance(constraint, Monotone) and constraint.column in contradicted:
+            if constraint in contradicted:
                 found[name] = (
                     "a spec asks for the opposite of another: the answer would have to "
-                    f"rise and to fall with {self._named(data, cases)}, so no constraint "
+                    f"rise and to fall with {self._named(cases)}, so no constraint "
                     "is set"
                 )
-            elif isinstance(constraint, Monotone):
+            elif constraint is not None and constraint.direction:
                 how = "rise" if constraint.direction > 0 else "fall"
                 found[name] = (
                     "a monotonicity: trained with the constraint that the answer may "
-                    f"only {how} with {self._named(data, cases)}{self._other_kind()}"
+                    f"only {how} with {self._named(cases)}{self._other_kind()}"
                 )
-            elif isinstance(constraint, Independent):
+            elif constraint is not None:
                 found[name] = (
-                    "an independence: trained without what "
-                    f"{self._named(data, cases)} says"
+                    f"an independence: trained without what {self._named(cases)} says"
                 )
             elif self.given_up and self._constraint(cases, given_up=0) is not None:
                 found[name] = (
@@ -121,33 +114,31 @@ class Retrainer:
     def train(self, data: RoundData, told: Callable[[float], None]) -> None:
         """Train again, under the constraints, with failing cases added."""
         if data.is_costly and (self.directions or self.ignored):
-            self.given_up = 1 if self.ignored else len(_KINDS)
+            self.given_up = 1 if self.ignored else 2
         contradicted = self._contradicted(data)
         self.directions, self.ignored = {}, set()
         rng = np.random.default_rng(data.seed)
         for name, cases in data.cases.items():
-            match self._constraint(cases):
-                case Monotone(column=column, direction=direction) if (
-                    column not in contradicted
-                ):
-                    self.directions[column] = direction
-                case Independent(columns=columns):
-                    self.ignored |= set(columns)
-                case _:
-                    self._add(cases, data.weights[name], rng)
+            found = self._constraint(cases)
+            if found is None or found in contradicted:
+                self._add(cases, data.weights[name], rng)
+            elif found.direction:
+                self.directions[found.columns[0]] = found.direction
+            else:
+                self.ignored |= set(found.columns)
         told(0.5)
         self._fit()
         told(1.0)
 
     def _constraint(
         self, cases: TrainingCases, given_up: int | None = None
-    ) -> Monotone | Independent | None:
+    ) -> Constraint | None:
         """Return the constraint that a spec is for this model, if it is one."""
         found = find_constraint(cases, lambda rows: prepared(self.estimator, rows))
         given_up = self.given_up if given_up is None else given_up
-        if found is None or type(found) in _KINDS[:given_up]:
+        if found is None or given_up > (1 if found.direction else 0):
             return None
-        if isinstance(found, Monotone) and not (
+        if found.direction and not (
             constraint_parameter(self.estimator)
             and (self.first.classes is None or len(self.first.classes) == 2)
             and self._is_ascending()
@@ -155,23 +146,22 @@ class Retrainer:
             return None
         return found
 
-    def _contradicted(self, data: RoundData) -> set[int]:
-        asked: dict[int, set[int]] = {}
-        for cases in data.cases.values():
-            found = self._constraint(cases)
-            if isinstance(found, Monotone):
-                asked.setdefault(found.column, set()).add(found.direction)
-        return {column for column, directions in asked.items() if len(directions) > 1}
+    def _contradicted(self, data: RoundData) -> set[Constraint]:
+        """Return the constraints with which answers would have to rise and to fall."""
+        found = {self._constraint(cases) for cases in data.cases.values()}
+        several = {one for one in found if one is not None and one.direction}
+        return {
+            one for one in several if replace(one, direction=-one.direction) in several
+        }
 
-    def _named(self, data: RoundData, cases: TrainingCases) -> str:
+    def _named(self, cases: TrainingCases) -> str:
         """Return what the columns of a constraint are called in the domain."""
         found = find_constraint(cases)
-        columns = found.columns if isinstance(found, Independent) else ()
-        if isinstance(found, Monotone):
-            columns = (found.column,)
+        columns = () if found is None else found.columns
         # Rows may be others than the domain's records.
-        known = len(data.columns) == np.shape(data.rows)[-1]
-        names = [f"`{data.columns[c]}`" if known else f"column {c}" for c in columns]
+        assert self.data is not None
+        known = len(self._columns) == np.shape(self.data[0])[-1]
+        names = [f"`{self._columns[c]}`" if known else f"column {c}" for c in columns]
         return ", ".join(names) or "a feature"
 
     def _other_kind(self) -> str:

@@ -13,12 +13,7 @@ from nomos.models.formats.torch import need_torch
 from nomos.train.repairing.trainers.estimators import last_step, prepared
 from nomos.train.repairing.trainers.fine_tune import FineTuner
 
-_ACTIVATIONS = {
-    "relu": "relu",
-    "tanh": "tanh",
-    "logistic": "sigmoid",
-    "identity": "clone",
-}
+_ACTIVATIONS = {"relu": "ReLU", "tanh": "Tanh", "logistic": "Sigmoid"}
 
 
 def is_network(estimator: Any) -> bool:
@@ -40,10 +35,12 @@ def make_network_trainer(
 
     def with_weights(module: Any) -> Any:
         other = copy.deepcopy(estimator)
-        last_step(other).coefs_ = [w.detach().numpy().copy() for w in module.weights]
-        last_step(other).intercepts_ = [
-            b.detach().numpy().copy() for b in module.biases
+        trained = [
+            {n: p.detach().numpy() for n, p in one.named_parameters()}
+            for one in module[::2]
         ]
+        last_step(other).coefs_ = [one["weight"].T.copy() for one in trained]
+        last_step(other).intercepts_ = [one["bias"].copy() for one in trained]
         return other
 
     return FineTuner(
@@ -57,24 +54,13 @@ def make_network_trainer(
 
 def _module(network: Any, torch: Any) -> Any:
     """Make a module of the layers; it ends in scores, before they become chances."""
-    activation = _ACTIVATIONS[network.activation]
-
-    class Layers(torch.nn.Module):  # type: ignore[misc]  # torch has no types here
-        def __init__(self) -> None:
-            super().__init__()
-            parts = (network.coefs_, network.intercepts_)
-            self.weights, self.biases = (
-                torch.nn.ParameterList(
-                    [torch.nn.Parameter(torch.tensor(one)) for one in part]
-                )
-                for part in parts
-            )
-
-        def forward(self, rows: Any) -> Any:
-            count = len(self.weights)
-            for at in range(count):
-                rows = rows @ self.weights[at] + self.biases[at]
-                rows = getattr(rows, activation)() if at < count - 1 else rows
-            return rows
-
-    return Layers().eval()
+    activation = getattr(torch.nn, _ACTIVATIONS.get(network.activation, "Identity"))
+    layers: list[Any] = []
+    for weight, bias in zip(network.coefs_, network.intercepts_, strict=True):
+        linear = torch.nn.Linear(*weight.shape)
+        linear.weight.data, linear.bias.data = (
+            torch.tensor(weight.T),
+            torch.tensor(bias),
+        )
+        layers += [linear, activation()]
+    return torch.nn.Sequential(*layers[:-1]).eval()

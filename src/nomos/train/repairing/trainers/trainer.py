@@ -2,29 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from nomos.errors import ModelError
 from nomos.train.repairing.cases.drawn import TrainingCases
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RoundData:
-    """Rows as the model gets them, labels, and cases of specs with the specs' weights.
+class TrainingData:
+    """Rows as the model gets them, their labels, and what the first model said of them."""
 
-    `answers` are what the function said of the rows when the first model was asked.
-    """
-
-    function: str
+    function: str  # of the domain, which made answers of what the model said
     rows: Any
     answers: Any
     labels: Sequence[Any]
+    columns: Sequence[str] = ()  # what those of rows are called, where that is known
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RoundData:
+    """What a round trains on beside the data: cases of specs, with the specs' weights."""
+
     cases: Mapping[str, TrainingCases]
     weights: Mapping[str, float]
     seed: int
-    is_costly: bool = False  # the last round lost more accuracy than may be lost
-    columns: Sequence[str] = ()  # what those of rows are called, where that is known
+    is_costly: bool  # the last round lost more accuracy than may be lost
+
+
+def check_labels(unknown: Collection[Any], known: Iterable[Any]) -> None:
+    """Refuse labels that the model has no answer for."""
+    if unknown:
+        raise ModelError(
+            f"the training data has the label {min(map(str, unknown))!r}, and the "
+            f"model never answers so: it answers {', '.join(map(str, known))}"
+        )
 
 
 class Trainer(Protocol):
@@ -37,7 +50,7 @@ class Trainer(Protocol):
         """The model as a domain asks it."""
         ...
 
-    def begin(self, function: str, rows: Any, answers: Any, labels: Any) -> None:
+    def begin(self, data: TrainingData) -> None:
         """Take note of the model as it is before the first round."""
         ...
 

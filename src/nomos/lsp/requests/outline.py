@@ -12,9 +12,9 @@ from nomos.lang.reading import syntax
 from nomos.lang.reading.tree import COMMENT, STRING, without
 from nomos.lang.writing.format import format_expr
 from nomos.lsp.document import Document
-from nomos.lsp.occurrences import Occurrence, Role
+from nomos.lsp.occurrences import Role
 from nomos.lsp.places import Places
-from nomos.lsp.words import EXPRESSIONS, KEYWORDS
+from nomos.lsp.requests.words import EXPRESSIONS, KEYWORDS
 
 Kind = types.SymbolKind
 _KINDS = {
@@ -118,7 +118,8 @@ def tokens(document: Document, places: Places) -> list[int]:
 def _pieces(document: Document) -> Iterator[tuple[Span, str, int]]:
     named = {found.span.start: found for found in document.names.all}
     for found in named.values():
-        yield found.span, _TYPE_OF[found.role], _modifiers(found)
+        modifiers = int(found.declares) | (2 if found.role is not Role.OUTPUT else 0)
+        yield found.span, _TYPE_OF[found.role], modifiers
     text, block = document.source.text, document.block
     if block is not None:
         text = without(text, block.start + 1, block.end - 1)
@@ -132,10 +133,6 @@ def _pieces(document: Document) -> Iterator[tuple[Span, str, int]]:
                 continue
             kind = "keyword"
         yield span, kind, 0
-
-
-def _modifiers(found: Occurrence) -> int:
-    return int(found.declares) | (2 if found.role is not Role.OUTPUT else 0)
 
 
 def _lines(document: Document, span: Span) -> Iterator[Span]:

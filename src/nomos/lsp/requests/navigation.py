@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from nomos.diagnostics import Source, Span
@@ -13,10 +14,10 @@ from nomos.domain.find import find_root
 from nomos.errors import NomosError
 from nomos.lang.reading import syntax
 from nomos.lang.types import BUILT_IN
+from nomos.lsp.describing import PythonFeature, PythonFunction
 from nomos.lsp.document import Document
-from nomos.lsp.domains import PythonFeature, PythonFunction
 from nomos.lsp.occurrences import Occurrence, Role
-from nomos.lsp.words import EXPRESSIONS
+from nomos.lsp.requests.words import EXPRESSIONS
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _MOST_FILES = 5000
@@ -39,12 +40,9 @@ def definition(document: Document, offset: int) -> Place | None:
     path = _used_path(document, offset)
     if path is not None:
         library = document.libraries.get(path)
-        source = library if isinstance(library, Source) else None
-        return (
-            None
-            if source is None
-            else Place(document.path.parent / path, source, Span(0, 0))
-        )
+        if not isinstance(library, Source):
+            return None
+        return Place(document.path.parent / path, library, Span(0, 0))
     found = document.names.at(offset)
     if found is None:
         return None
@@ -68,8 +66,6 @@ def _used_path(document: Document, offset: int) -> str | None:
 
 def _in_python(document: Document, found: Occurrence) -> Place | None:
     imports = document.imports
-    if imports is None:
-        return None
     if found.role is Role.IMPORT and found.name in imports.modules:
         return Place(Path(imports.modules[found.name]), None, Span(0, 0), 1)
     known: PythonFunction | PythonFeature | None = None
@@ -87,9 +83,13 @@ def references(document: Document, offset: int, read: Reader) -> list[Place]:
     found = document.names.at(offset)
     if found is None:
         return []
+    return _places(_concerned(document, found, read), found)
+
+
+def _places(documents: Iterable[Document], found: Occurrence) -> list[Place]:
     return [
         Place(each.path, each.source, other.span)
-        for each in _concerned(document, found, read)
+        for each in documents
         for other in each.names.same(found)
     ]
 
@@ -127,12 +127,7 @@ def _is_same(path: Path, other: Path) -> bool:
 
 def _specs_around(path: Path) -> list[Path]:
     root = find_root(path.parent) or path.parent
-    found = []
-    for spec in root.rglob("*.nom"):
-        found.append(spec)
-        if len(found) >= _MOST_FILES:
-            break
-    return found
+    return list(islice(root.rglob("*.nom"), _MOST_FILES))
 
 
 def rename(document: Document, offset: int, new: str, read: Reader) -> list[Place]:
@@ -152,11 +147,7 @@ def rename(document: Document, offset: int, new: str, read: Reader) -> list[Plac
             )
         if new in each.names.roles:
             raise NomosError(f"`{new}` is declared already in {each.path.name}")
-    return [
-        Place(each.path, each.source, other.span)
-        for each in concerned
-        for other in each.names.same(found)
-    ]
+    return _places(concerned, found)
 
 
 def renamed(document: Document, offset: int) -> Occurrence:
@@ -173,8 +164,7 @@ def renamed(document: Document, offset: int) -> Occurrence:
 
 
 def _check_new(document: Document, new: str) -> None:
-    imports = document.imports
-    offered = {} if imports is None else imports.functions
+    offered = document.imports.functions
     taken = new in BUILT_IN or new in EXPRESSIONS or new in syntax.KEYWORDS
     if not _NAME.fullmatch(new):
         raise NomosError(f"`{new}` is no name: use letters, digits and `_`")

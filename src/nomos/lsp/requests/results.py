@@ -9,6 +9,7 @@ from nomos.diagnostics import Span
 from nomos.errors import StoreError
 from nomos.lang.writing.format import format_expr
 from nomos.lsp.document import Document
+from nomos.lsp.domains import Stamp, changed
 from nomos.report.bug import card_text
 from nomos.report.cards import card_of
 from nomos.report.texts import count
@@ -19,7 +20,6 @@ from nomos.runner.project.naming import project_root, relative
 from nomos.store.store import DATABASE, FOLDER, Store
 
 _MOST_BUGS = 20  # that are written out
-Stamp = tuple[int, ...]
 
 
 class LastResults:
@@ -47,14 +47,7 @@ def store_stamp(spec: Path) -> Stamp:
 
 
 def _stamp(folder: Path) -> Stamp:
-    return tuple(_changed(folder / f"{DATABASE}{end}") for end in ("", "-wal"))
-
-
-def _changed(path: Path) -> int:
-    try:
-        return path.stat().st_mtime_ns
-    except OSError:
-        return 0
+    return tuple(changed(folder / f"{DATABASE}{end}") for end in ("", "-wal"))
 
 
 def _read(folder: Path) -> list[Result]:

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-Array = np.ndarray[Any, Any]
+from nomos.device import Array
+
 TREE = "sklearn.tree._tree.Tree"
 HISTOGRAM_TREE = "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"
 TREES = {TREE, HISTOGRAM_TREE}

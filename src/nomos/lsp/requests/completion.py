@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from string import ascii_letters, digits
 
 from lsprotocol import types
 
@@ -13,12 +14,20 @@ from nomos.domain.find import find_root
 from nomos.lang.reading.tree import COMMENT
 from nomos.lsp.document import Document, type_of
 from nomos.lsp.occurrences import Role
-from nomos.lsp.snippets import relation_snippets
-from nomos.lsp.words import BUILT_IN, EXPRESSIONS, FORMS, KEYWORDS, STATEMENTS, TYPES
+from nomos.lsp.requests.snippets import relation_snippets
+from nomos.lsp.requests.words import (
+    BUILT_IN,
+    EXPRESSIONS,
+    FORMS,
+    KEYWORDS,
+    STATEMENTS,
+    TYPES,
+)
 from nomos.runner.project.specs import is_library
 
 Kind = types.CompletionItemKind
 _COMMENTS = re.compile(COMMENT, re.DOTALL)
+_WORD = re.compile(r"\w*")
 _IN_STRING = re.compile(r"\b[gs]etFeat\(\s*[^,\"']+,\s*[\"']\w*$")
 _LEVEL = re.compile(r"\.(\w+)\s*(?:[=!]=|in\s*\{(?:\s*\"[^\"]*\"\s*,)*)\s*\"[^\"]*$")
 _DOT = re.compile(r"(?:\b([A-Za-z_]\w*)|[\])])\s*\.\s*\w*$")
@@ -87,11 +96,11 @@ def _in_statement(document: Document, text: str) -> Iterator[types.CompletionIte
 
 
 def _words(document: Document, text: str) -> Iterator[types.CompletionItem]:
-    before = _COMMENTS.sub(" ", text).rstrip("_0123456789" + _LETTERS).rstrip()
+    before = _COMMENTS.sub(" ", text).rstrip("_" + digits + ascii_letters).rstrip()
     if not before or before[-1] in ";}":
         for word, about in KEYWORDS.items():
             yield _snippet(word, STATEMENTS[word], about, Kind.Keyword)
-        yield from relation_snippets(list(_feature_names(document)))
+        yield from relation_snippets(list(document.imports.features))
         return
     yield from _values(document)
     yield from _functions(document)
@@ -105,17 +114,7 @@ def _words(document: Document, text: str) -> Iterator[types.CompletionItem]:
             yield _item(word, Kind.Keyword, doc=about)
 
 
-_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-
-
-def _feature_names(document: Document) -> Iterator[str]:
-    if document.imports is not None:
-        yield from document.imports.features
-
-
 def _features(document: Document, end: str = "") -> Iterator[types.CompletionItem]:
-    if document.imports is None:
-        return
     for number, feature in enumerate(document.imports.features.values()):
         item = _item(feature.name, Kind.Field, feature.range, order=f"0{number:04}")
         item.insert_text = feature.name + end
@@ -123,17 +122,15 @@ def _features(document: Document, end: str = "") -> Iterator[types.CompletionIte
 
 
 def _levels(document: Document, feature: str) -> Iterator[types.CompletionItem]:
-    known = None if document.imports is None else document.imports.features.get(feature)
-    if known is not None:
-        for level in known.levels:
-            yield _item(level, Kind.EnumMember, f"a value of {feature}")
+    known = document.imports.features.get(feature)
+    for level in known.levels if known else ():
+        yield _item(level, Kind.EnumMember, f"a value of {feature}")
 
 
 def _functions(
     document: Document, *, built_in: bool = True
 ) -> Iterator[types.CompletionItem]:
-    imports = document.imports
-    own = {} if imports is None else imports.functions
+    own = document.imports.functions
     for function in own.values():
         yield _item(function.name, Kind.Function, function.signature, function.doc)
     for name, (signature, about) in BUILT_IN.items():
@@ -197,10 +194,7 @@ def _snippet(
 
 def word_at(text: str, offset: int) -> Span:
     """Return the word around an offset, empty where there is none."""
-    start = offset
-    while start and (text[start - 1].isalnum() or text[start - 1] == "_"):
-        start -= 1
-    end = offset
-    while end < len(text) and (text[end].isalnum() or text[end] == "_"):
-        end += 1
-    return Span(start, end)
+    before, after = _WORD.match(text[:offset][::-1]), _WORD.match(text, offset)
+    assert before
+    assert after
+    return Span(offset - before.end(), after.end())

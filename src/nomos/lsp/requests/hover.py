@@ -5,10 +5,11 @@ from __future__ import annotations
 from nomos.diagnostics import Source, Span
 from nomos.lang.reading import syntax
 from nomos.lang.writing.format import format_expr
-from nomos.lsp.completion import word_at
+from nomos.lsp.describing import NOT_YET
 from nomos.lsp.document import Document, type_of
 from nomos.lsp.occurrences import Occurrence, Role
-from nomos.lsp.words import BUILT_IN, EXPRESSIONS, KEYWORDS
+from nomos.lsp.requests.completion import word_at
+from nomos.lsp.requests.words import BUILT_IN, EXPRESSIONS, KEYWORDS
 
 
 def hover(document: Document, offset: int) -> tuple[Span, str] | None:
@@ -45,17 +46,11 @@ def _of_name(document: Document, found: Occurrence) -> str | None:
 
 def _of_function(document: Document, name: str) -> str | None:
     imports = document.imports
-    function = None if imports is None else imports.functions.get(name)
+    function = imports.functions.get(name)
     if function is not None:
-        offered = (
-            None
-            if imports is None or imports.offer is None
-            else (imports.offer.functions.get(name))
-        )
-        is_model = offered is not None and offered.batched
-        kind = (
-            "A model, or another function for many cases at once." if is_model else ""
-        )
+        assert imports.offer is not None  # it tells of the functions
+        is_model = imports.offer.functions[name].batched
+        kind = "A model, or another function for many cases at once." * is_model
         parts = [f"```python\n{function.signature}\n```", function.doc, kind]
         return "\n\n".join(part for part in parts if part)
     if name in BUILT_IN:
@@ -65,14 +60,13 @@ def _of_function(document: Document, name: str) -> str | None:
 
 
 def _of_feature(document: Document, name: str) -> str | None:
-    imports = document.imports
-    feature = None if imports is None else imports.features.get(name)
+    feature = document.imports.features.get(name)
     return None if feature is None else f"`{name}`: a feature, {feature.range}"
 
 
 def _of_import(document: Document, name: str) -> str | None:
     imports = document.imports
-    if imports is None:
+    if imports is NOT_YET:
         return f"`{name}`: the domain, which is being imported"
     if imports.error:
         return f"`{name}`: the domain could not be imported: {imports.error}"

@@ -17,8 +17,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from nomos.models.extras import distrust
-from nomos.models.formats.torch_archive import pack
 from nomos.models.recognise import read_members
+from nomos.models.screening.torch_archive import pack
 
 _REACHES_FILES = {"save", "from_file"}
 _OPERATORS = {"aten", "prim", "quantized"}

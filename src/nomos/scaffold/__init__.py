@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -30,92 +31,6 @@ from nomos.report.texts import count
 # What the column that a model predicts is often called; it is then no feature.
 _TARGETS = ("label", "labels", "target", "class", "y", "outcome", "risk", "output")
 _ASKED = 200  # rows, of which the model is asked to see its answers
-
-_DOMAIN = '''\
-"""The domain of the specs beside this file: what `import {module};` gives them."""
-
-from pathlib import Path
-
-from nomos import Domain, Schema, batched, load_model
-from nomos.domain import {kinds}
-from nomos.domain.reading.csvfile import {readers}
-
-HERE = Path(__file__).parent
-
-
-class {name}(Domain):
-    """Rows of {about}, and a model that answers for them."""
-
-    # One line for each feature, in the order of the model's columns. Specs use these
-    # names: x.{example}. Mend what was guessed wrong, ranges above all.
-    schema = Schema(
-{features}
-    )
-
-    def __init__(
-        self,
-        model: str = {model},  # --model
-        data: str = str(HERE / {data}),  # --set data=...
-    ) -> None:
-        self.rows = read_rows(data, self.schema{dtype})
-        self.model = load_model(model)
-
-    def inputs(self):
-        """Return what `input x;` draws from."""
-        return self.rows
-
-    @batched
-    def predict(self, rows):
-        """Return an answer for each row; a spec calls it for one."""
-        return self.model.predict({given})
-'''
-
-_MONOTONE = """\
-# A higher {feature} never gives {worse}.
-
-# Is that what you expect of your model? If not, turn the last line round, or say when
-# you expect it, with another `requires`.
-import {module};
-
-input x1;  # a row of the data, drawn at random
-var v1 := {get};
-var v2 := v1 + randInt(1, {step});
-var x2 := {set};  # the same row, with another {feature}
-
-requires v2 <= {high};  # no higher than in the data; other cases are skipped
-
-output d1;
-output d2;
-
-{{
-  d1 = predict(x1)  # ordinary Python: run the model twice
-  d2 = predict(x2)
-}}
-
-ensures {ensures};  # and relate the two answers
-"""
-
-_INDIFFERENT = """\
-# The answer does not depend on {feature}{by}.
-import {module};
-
-input x1;  # a row of the data, drawn at random
-input x2;  # another, for its {feature}
-var v2 := {get};
-var x3 := {set};  # the first row, with that {feature}
-
-requires {differ};  # cases where nothing changes are skipped
-
-output d1;
-output d3;
-
-{{
-  d1 = predict(x1)  # ordinary Python: run the model twice
-  d3 = predict(x3)
-}}
-
-ensures {ensures};  # and relate the two answers
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +111,7 @@ def scaffold(model: str, data: Path, folder: Path) -> ProjectFiles:
 def _domain(model: str, data: Path, folder: Path, reading: Reading) -> str:
     module, features = _identifier(data.stem), reading.features
     beside = f"str(HERE / {quoted(_beside(Path(model), folder))})"
-    return _DOMAIN.format(
+    return _template("domain").format(
         module=module,
         kinds=", ".join(sorted({type(feature).__name__ for feature in features})),
         readers="read_rows, to_frame" if reading.framed else "read_rows",
@@ -288,7 +203,7 @@ def _specs(
     for feature in numeric[:2]:
         low, high = float(feature.low), float(feature.high)
         step = max(1, min(1000, round((high - low) / 4))) if high - low < 1e9 else 1000
-        text = _MONOTONE.format(
+        text = _template("higher").format(
             feature=_one_line(feature.name),
             module=module,
             get=feature_of("x1", feature.name),
@@ -300,7 +215,7 @@ def _specs(
         )
         yield f"higher_{_identifier(feature.name)}", text
     for group in [*others, *codes][:1]:
-        text = _INDIFFERENT.format(
+        text = _template("indifferent").format(
             feature=_one_line(group.name),
             module=module,
             get=feature_of("x2", group.name),
@@ -310,6 +225,12 @@ def _specs(
             by=by,
         )
         yield f"indifferent_to_{_identifier(group.name)}", text
+
+
+def _template(name: str) -> str:
+    """Return the text of a file to write, with names in braces for what is filled in."""
+    folder = resources.files(__package__).joinpath("templates")
+    return folder.joinpath(f"{name}.template").read_text("utf-8")
 
 
 def _one_line(name: str) -> str:
@@ -330,56 +251,12 @@ def _beside(path: Path, folder: Path) -> str:
         return path.resolve().as_posix()
 
 
-_EXAMPLE_MODEL = '''\
-"""A model to begin with: it grants a loan (1) or refuses it (0), and has a bug."""
-
-import numpy as np
-
-
-def predict(rows):
-    """Return a label for each row: age, income, owns_home."""
-    age, income, owns_home = rows.T
-    granted = income + 20 * owns_home >= 50
-    return (granted & ~((age >= 40) & (age < 43))).astype(int)
-
-
-def make_rows():
-    """Return 500 people that were made up."""
-    rng = np.random.default_rng(0)
-    return rng.integers([18, 10, 0], [80, 120, 2], (500, 3)).astype(np.float32)
-'''
-
-_EXAMPLE_DOMAIN = '''\
-"""The domain of the specs beside this file: what `import loans;` gives them."""
-
-from loan_model import make_rows, predict
-
-from nomos import Domain, Schema, batched
-from nomos.domain import Flag, Integer
-
-
-class Loans(Domain):
-    """People who ask for a loan, and a model that decides about them."""
-
-    schema = Schema(Integer("age", 18, 79), Integer("income", 10, 119), Flag("owns_home"))
-
-    def inputs(self):
-        """Return what `input x;` draws from."""
-        return make_rows()
-
-    @batched
-    def predict(self, rows):
-        """Return a label for each row; a spec calls it for one."""
-        return predict(rows)
-'''
-
-
 def example() -> ProjectFiles:
     """Return a project that runs by itself, with a model that has a bug."""
     schema = Schema(
         Integer("age", 18, 79), Integer("income", 10, 119), Flag("owns_home")
     )
-    files = {"loan_model.py": _EXAMPLE_MODEL, "loans.py": _EXAMPLE_DOMAIN}
+    files = {f"{name}.py": _template(name) for name in ("loan_model", "loans")}
     files |= {
         f"specs/{name}.nom": text
         for name, text in _specs(schema, "loans", SampleAnswers())

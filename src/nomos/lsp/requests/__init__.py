@@ -1,0 +1,1 @@
+"""What an editor asks, a file for each kind of question."""

@@ -1,0 +1,1 @@
+"""What a file may hold: checked before a library that would believe it reads it."""

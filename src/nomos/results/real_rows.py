@@ -1,0 +1,57 @@
+"""The rows of a source, and which of them are near to a record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from nomos.domain.schema import Schema
+from nomos.results.result import Nearest
+
+Array = np.ndarray[Any, Any]
+
+
+class RealRows:
+    """The rows of a source, compared feature by feature."""
+
+    def __init__(self, source: Array, schema: Schema) -> None:
+        self.rows = source
+        self.schema = schema
+        self.slices = [schema.place(f.name)[1] for f in schema.features]
+        numbers = source.astype(np.float64)
+        self._scales = np.array(
+            [float(np.ptp(numbers[:, s])) or 1.0 for s in self.slices]
+        )
+
+    def off(self, record: Array, rows: Array | None = None) -> Array:
+        """Return in which features each row differs from a record."""
+        some = self.rows if rows is None else rows
+        apart = [(some[:, s] != record[s]).any(axis=1) for s in self.slices]
+        return np.stack(apart, axis=1)
+
+    def far(self, record: Array) -> Array:
+        """Return how far each row is from a record, for each feature: 0 to 1."""
+        numbers, mine = self.rows.astype(np.float64), record.astype(np.float64)
+        apart = [np.abs(numbers[:, s] - mine[s]).max(axis=1) for s in self.slices]
+        far: Array = np.stack(apart, axis=1) / self._scales
+        return far
+
+    def order(self, record: Array) -> Array:
+        """Return the rows by their number of other features, then by how far they are."""
+        return np.lexsort((self.far(record).mean(axis=1), self.off(record).sum(axis=1)))
+
+    def nearest(self, record: Array) -> Nearest:
+        """Return the first row in this order, and the features in which it differs."""
+        row = int(self.order(record)[0])
+        off = self.off(record, self.rows[row : row + 1])[0]
+        named = zip(self.schema.features, off, strict=True)
+        return Nearest(row, tuple(feature.name for feature, other in named if other))
+
+    def mixed(self, record: Array, row: int, kept: Iterable[int]) -> Array:
+        """Return a real row with some features of a record."""
+        made: Array = self.rows[row].copy()
+        for number in kept:
+            made[self.slices[number]] = record[self.slices[number]]
+        return made

@@ -1,0 +1,99 @@
+"""As many different violations as can be had: steps from those that were found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from nomos.search.mutation import Mutated
+from nomos.search.strategy import Learns, Material, Proposal, Told, joined
+
+Array = np.ndarray[Any, Any]
+_FRESH = 0.02  # of the cases of a generation
+_KEPT = 5000  # found cases that are stepped from
+_LARGEST = 4000  # cases of a generation: as many as were found
+_CHANGES = 2  # features of a case; one alone leads to the same cases again and again
+_STEP = 0.01  # of a feature's range
+_SHARPNESS = 8  # how much more often a way is taken that left more cases violations
+
+
+def _nothing() -> Array:
+    return np.empty((_CHANGES, 0), dtype=np.int64)
+
+
+@dataclass(slots=True)
+class Collecting:
+    """Changes features of violations in the ways that leave them violations.
+
+    There are two ways to change each feature: by a small step, and to any value.
+    """
+
+    material: Material
+    size: int = 250
+    learns: Learns = "verdicts"
+    found: Proposal | None = None
+    hits: Array = field(default_factory=lambda: np.empty(0))
+    tries: Array = field(default_factory=lambda: np.empty(0))
+    ways: Array = field(default_factory=_nothing)  # of the generation under way
+
+    def __post_init__(self) -> None:
+        self.hits = np.ones(2 * self.material.features)
+        self.tries = 2 * self.hits
+
+    def propose(self, rng: np.random.Generator) -> Proposal:
+        """Return the next generation."""
+        fresh = Mutated(self.material)
+        if self.found is None:
+            return fresh.some(rng, self.size)
+        size = min(max(self.size, len(self.found)), _LARGEST)
+        count = int(size * (1 - _FRESH))
+        start = self.found.take(rng.integers(0, len(self.found), count))
+        self.ways = self._chosen(rng, count)
+        stepped = Proposal(self._stepped(rng, start.values), start.words, start.origins)
+        return joined([stepped, fresh.some(rng, size - count)])
+
+    def _chosen(self, rng: np.random.Generator, count: int) -> Array:
+        """Choose ways to change cases: by what came of them, and where they lead."""
+        span = self.material.high - self.material.low
+        room = np.log1p(np.concatenate([2 * _STEP * span, span]))
+        worth = (self.hits / self.tries) ** _SHARPNESS * room
+        return rng.choice(len(worth), (_CHANGES, count), p=worth / worth.sum())
+
+    def _stepped(self, rng: np.random.Generator, values: Array) -> Array:
+        material, values = self.material, values.copy()
+        for ways in self.ways:
+            column = ways % material.features
+            at = np.arange(len(values)), column
+            low, high = material.low[column], material.high[column]
+            whole = material.whole[column]
+            step = rng.normal(0, _STEP * (high - low))
+            near = values[at] + step + whole * (np.sign(step) + 0.5)
+            anything = low + rng.random(len(values)) * (high - low + whole)
+            new = np.where(ways < material.features, near, anything)
+            values[at] = np.clip(np.where(whole, np.floor(new), new), low, high)
+        return values
+
+    def learn(self, cases: Proposal, told: Told) -> None:
+        """Keep what was found, and which ways led there."""
+        ways = self.ways.ravel()
+        hits = np.tile(told.violated[: self.ways.shape[1]], _CHANGES)
+        self.hits = self.hits + np.bincount(ways, hits, len(self.hits))
+        self.tries = self.tries + np.bincount(ways, None, len(self.tries))
+        self.ways = _nothing()
+        new = cases.take(np.flatnonzero(told.violated))
+        if len(new):
+            old = [] if self.found is None else [self.found]
+            self.found = joined([*old, new]).take(np.s_[-_KEPT:])
+
+    def state(self) -> Any:
+        """Return what was learned, as data that JSON can hold."""
+        found = None if self.found is None else self.found.state()
+        return [found, self.hits.tolist(), self.tries.tolist()]
+
+    def restore(self, state: Any) -> None:
+        """Go on from what a strategy of the same kind had learned."""
+        found, hits, tries = state
+        self.found = None if found is None else Proposal.of(found)
+        self.hits, self.tries = np.array(hits), np.array(tries)
