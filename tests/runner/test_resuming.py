@@ -263,6 +263,25 @@ class TestRecordedBugs:
             second, _ = run(steps, store=store, accept=False)
         assert second.recorded.new == second.recorded.still > 0
 
+    def test_they_are_left_where_the_time_for_them_is_up(
+        self, steps: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("nomos.runner.campaigns.recording._RETRY_S", -1.0)
+        with Store.open(tmp_path / "store") as store:
+            run(steps, store=store)
+            assert run(steps, store=store)[0].recorded.tried == 0
+
+    def test_a_model_that_fails_at_them_fails_the_campaign(
+        self, steps: Path, tmp_path: Path
+    ) -> None:
+        with Store.open(tmp_path / "store") as store:
+            run(steps, store=store)
+            domain = tmp_path / "steps.py"
+            domain.write_text(domain.read_text().replace("return right", "return []"))
+            result, _ = run(steps, store=store)
+        assert (result.verdict, result.recorded.tried) == ("failed", 0)
+        assert "`answer` gave" in result.problem
+
     def test_bugs_that_are_gone_are_marked_fixed(
         self, steps: Path, tmp_path: Path
     ) -> None:
