@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+from collections import Counter
 from collections.abc import Iterator
 from importlib import import_module
 from types import FunctionType, ModuleType
@@ -103,6 +104,7 @@ class Mutant(NamedTuple):
 
 def mutants(name: str, text: str) -> Iterator[Mutant]:
     """Return each changed program of a file below `nomos`."""
+    lines, met = text.splitlines(), Counter[str]()
     for number, (where, node) in enumerate(_numbered(ast.parse(text))):
         for place, new in enumerate(changes(node)):
             tree = ast.parse(text)
@@ -112,9 +114,13 @@ def mutants(name: str, text: str) -> Iterator[Mutant]:
             if isinstance(node, ast.If):
                 was, now = (f"if {ast.unparse(n.test)}" for n in (node, new))  # type: ignore[attr-defined]
             changed = ast.fix_missing_locations(_Replace(old, fresh).visit(tree))
-            told = f"{name} {where}: `{was}` becomes `{now}`"
+            line = ""
             if isinstance(node, ast.Constant):  # there may be many of them
-                told += f" in `{text.splitlines()[node.lineno - 1].strip()}`"
+                line = f" in `{lines[node.lineno - 1].strip()}`"
+            told = f"{name} {where}: `{was}` becomes `{now}`{line}"
+            met[told] += 1
+            if met[told] > 1:
+                told = told.replace("becomes", f"({met[told]}) becomes", 1)
             yield Mutant(told, node.lineno, changed)  # type: ignore[attr-defined]
 
 

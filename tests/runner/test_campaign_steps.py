@@ -183,7 +183,7 @@ def test_what_crashes_alone_counts_as_a_crash_in_its_place() -> None:
     told = [event.crash for event in events if isinstance(event, Crashed)]
     assert [(crash.case, crash.error) for crash in told] == [(0, "alone"), (1, "no")]
     take(one, "vpp", confirm=crash_alone)  # the same violation once more
-    assert (one.crashed, one.stop) == (3, "too many cases crashed")
+    assert (one.totals.crashed, one.stop) == (3, "too many cases crashed")
     assert one.next_range() is None
 
 
@@ -205,6 +205,9 @@ def test_too_many_discards_end_a_campaign_and_say_why(
 
 
 def test_a_campaign_of_discards_alone_says_so() -> None:
+    one = campaign()
+    take(one, "d")
+    assert "100% of the discards are due to `r > 0`" in one.result().problem
     one = campaign()
     take(one, "ddd")
     assert "only 0 of 3 cases" in one.result().problem

@@ -248,8 +248,20 @@ class TestRecordedBugs:
             second, _ = run(steps, store=store)
             other, _ = run(steps, store=store, settings={"count": "29"})
         assert second.recorded.tried == first.counts.unique_bugs
+        assert (second.recorded.still, second.recorded.new) == (
+            second.recorded.tried,
+            0,
+        )
         assert second.recorded.fixed == ()
         assert other.recorded.tried == 0  # other settings, other bugs
+
+    def test_recorded_bugs_that_nobody_accepted_are_new(
+        self, steps: Path, tmp_path: Path
+    ) -> None:
+        with Store.open(tmp_path / "store") as store:
+            run(steps, store=store, accept=False)
+            second, _ = run(steps, store=store, accept=False)
+        assert second.recorded.new == second.recorded.still > 0
 
     def test_bugs_that_are_gone_are_marked_fixed(
         self, steps: Path, tmp_path: Path

@@ -18,7 +18,7 @@ from nomos.lang.types import Type
 
 
 @dataclass(frozen=True, slots=True)
-class Node(nodes.Node):
+class Node(nodes.PlacedNode):
     """An expression with its type and its place."""
 
     type: Type = field(kw_only=True, compare=False, repr=False, default=Type.UNKNOWN)

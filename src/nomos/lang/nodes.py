@@ -11,7 +11,7 @@ from nomos.diagnostics.source import Span
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class PlacedNode:
     """Anything that stands at a place; places take no part in equality."""
 
     span: Span = field(kw_only=True, compare=False, repr=False)
@@ -23,7 +23,7 @@ def _inner(kind: Any) -> tuple[str, ...]:
     return tuple(f.name for f in fields(kind) if "Expr" in str(f.type))
 
 
-def children(node: Node) -> tuple[Any, ...]:
+def children(node: PlacedNode) -> tuple[Any, ...]:
     """Return the expressions directly inside a node, in order of evaluation."""
     found: list[Any] = []
     kind: Any = type(node)
@@ -33,7 +33,7 @@ def children(node: Node) -> tuple[Any, ...]:
     return tuple(part for part in found if part is not None)
 
 
-def walk(node: Node) -> Iterator[Any]:
+def walk(node: PlacedNode) -> Iterator[Any]:
     """Yield a node and all expressions inside it, however deep they are."""
     todo = [node]
     while todo:
@@ -42,7 +42,7 @@ def walk(node: Node) -> Iterator[Any]:
         todo.extend(reversed(children(inner)))
 
 
-def shape(node: Node) -> tuple[object, ...]:
+def shape(node: PlacedNode) -> tuple[object, ...]:
     """Return what a node says, without its places, as one flat tuple.
 
     Two trees can be compared by their shapes however deep they are.
@@ -50,7 +50,7 @@ def shape(node: Node) -> tuple[object, ...]:
     return tuple(_said(inner) for inner in walk(node))
 
 
-def _said(node: Node) -> tuple[object, ...]:
+def _said(node: PlacedNode) -> tuple[object, ...]:
     """Return what a node says by itself; the expressions inside it say the rest."""
     kind: Any = type(node)
     own = [f.name for f in fields(node) if f.compare and f.name not in _inner(kind)]

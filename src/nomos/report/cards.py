@@ -218,17 +218,12 @@ def make_card(case: CardCase) -> Card:
     return Card(
         tuple(shown_tables),
         tuple(others),
-        tuple(_marked(texts, written)),
+        tuple(zip(texts, cells(list(texts.values()), written), strict=True)),
         tuple(_plain(plain, written)),
         tuple(_plain(outputs, written)),
         drawn,
         case.problem,
     )
-
-
-def _marked(texts: Mapping[str, str], written: Written) -> list[tuple[str, Cell]]:
-    shown_cells = cells(list(texts.values()), written) if texts else []
-    return list(zip(texts, shown_cells, strict=True))
 
 
 def _plain(values: Mapping[str, Any], written: Written) -> list[tuple[str, Cell]]:

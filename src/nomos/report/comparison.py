@@ -29,7 +29,7 @@ def comparison_table(compared: Sequence[ModelComparison]) -> Table:
             str(len(one.kept)),
             f"[red]{len(one.added)}[/]" if one.added else "0",
             f"{old.violations} → {new.violations} of {new.tests}",
-            _change(one),
+            change_words(one, " %"),
         )
     return table
 
@@ -47,21 +47,16 @@ def next_steps(compared: Sequence[ModelComparison]) -> list[str]:
     ]
 
 
-def _change(one: ModelComparison) -> str:
-    value, known = change_words(one)
-    return f"{value} % ({known})" if known else value
-
-
-def change_words(one: ModelComparison) -> tuple[str, str]:
+def change_words(one: ModelComparison, unit: str = "") -> str:
     """Return the change of the rate in % points, and how well it is known."""
     if one.difference is None:
-        return "-", ""
+        return "-"
     value, interval = one.difference.value, one.difference.interval
-    if one.new.search != "random":
-        return f"{100 * value:+.2f}", "exact"
     low, high = 100 * interval.low, 100 * interval.high
-    level = f"{100 * interval.confidence:g} %"
-    return f"{100 * value:+.2f}", f"{low:+.2f} to {high:+.2f}, {level}"
+    known = f"{low:+.2f} to {high:+.2f}, {100 * interval.confidence:g} %"
+    if one.new.search != "random":
+        known = "exact"
+    return f"{100 * value:+.2f}{unit} ({known})"
 
 
 def comparison_data(one: ModelComparison) -> dict[str, Any]:

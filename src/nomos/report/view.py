@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from nomos.report.groups import BarView, GroupView, cost_words, group_views
 from nomos.report.numbers import Written
 from nomos.report.texts import count, percent
-from nomos.results.gaps import ChanceRow, against_chance, gaps_together, histogram
+from nomos.results.gaps import against_chance, gaps_together, histogram
 from nomos.results.result import Bug, Result, Verdict
 from nomos.results.statistics import describe_rate, spread
 from nomos.results.verdict import confirmation_text, nearest_text, rate_text
@@ -152,6 +152,7 @@ def view(results: Sequence[Result]) -> PropertyView:
     verdict = min((result.verdict for result in results), key=_WORST_FIRST.index)
     k = max(c.k for c in counts) or first.subject.k
     new = sum(c.new_bugs for c in counts)
+    seeds = sorted({result.seed for result in results})
     return PropertyView(
         results=tuple(results),
         verdict=verdict,
@@ -164,7 +165,7 @@ def view(results: Sequence[Result]) -> PropertyView:
         new_bugs=f"{new:,} new" if new < sum(c.unique_bugs for c in counts) else "",
         cases=f"{tests:,}" + (f" and {discarded:,} discarded" if discarded else ""),
         speed=f"{tests / seconds:,.0f}" if seconds and tests else "-",
-        seeds=_seeds(results),
+        seeds=str(seeds[0]) if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}",
         remarks=tuple(remarks(results)),
         ensures=tuple(_ensures(results)),
         bars=tuple(_bars(results)),
@@ -197,11 +198,6 @@ def _over_seeds(bugs: Sequence[int]) -> str:
     if found.deviation is None:
         return f"{bugs[0]:,}"
     return f"{found.mean:,.1f} ± {found.deviation:,.1f}"
-
-
-def _seeds(results: Sequence[Result]) -> str:
-    seeds = sorted({result.seed for result in results})
-    return str(seeds[0]) if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
 
 
 def remarks(results: Sequence[Result]) -> Iterable[Remark]:
@@ -274,17 +270,16 @@ def _chance(results: Sequence[Result]) -> ChanceView | None:
     controls = [r.control.name for r in results if r.control is not None]
     if not controls:
         return None
-    rows = tuple(_chance_row(row) for row in against_chance(results))
-    return ChanceView(controls[0], rows)
-
-
-def _chance_row(row: ChanceRow) -> tuple[str, str, str, str]:
-    return (
-        "any gap" if row.gap is None else f"gap of {row.gap} or more",
-        f"{row.violations} of {row.tests}",
-        f"{row.control_violations} of {row.control_tests}",
-        f"{row.chance:.2g}",
+    rows = tuple(
+        (
+            "any gap" if row.gap is None else f"gap of {row.gap} or more",
+            f"{row.violations} of {row.tests}",
+            f"{row.control_violations} of {row.control_tests}",
+            f"{row.chance:.2g}",
+        )
+        for row in against_chance(results)
     )
+    return ChanceView(controls[0], rows)
 
 
 def next_bug_words(result: Result) -> str:

@@ -193,11 +193,7 @@ def _part(path: Path, feature: Feature, columns: Columns, groups: Any) -> Array:
         if at is not None:
             where = f"{path}: row {at + 1}: `{feature.name}`"
             raise DomainError(f"{where} has no level {_cut(cells[at])}")
-        places = np.array([feature.levels.index(cell) for cell in cells])
-        if isinstance(feature, OneHot):
-            rows: Array = np.eye(len(feature.levels))[places]
-            return rows
-        return places.astype(np.float64)
+        return feature.write_many(cells).astype(np.float64)
     numbers = [number(cell) for cell in cells]
     bad = next((n for n, value in enumerate(numbers) if value is None), None)
     if bad is not None:

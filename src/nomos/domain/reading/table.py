@@ -169,7 +169,5 @@ def infer_feature(name: str, values: Array) -> Feature:
 def _held(feature: Feature, values: Array) -> Array:
     if isinstance(feature, Category):
         position = {level: number for number, level in enumerate(feature.levels)}
-        return np.array(
-            [position[value] for value in values.tolist()], dtype=np.float64
-        )
+        values = np.array([position[value] for value in values.tolist()])
     return values.astype(np.float64)

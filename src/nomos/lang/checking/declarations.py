@@ -9,7 +9,7 @@ from nomos.diagnostics import Code, Diagnostic, Source
 from nomos.lang import core
 from nomos.lang.checking.expressions import elaborate
 from nomos.lang.checking.scope import Definition, Role, Scope, Symbol
-from nomos.lang.nodes import children, walk
+from nomos.lang.nodes import PlacedNode, children, walk
 from nomos.lang.reading import syntax
 from nomos.lang.reading.parse import read_library
 from nomos.lang.reading.tree import DEEPEST_NESTING, depth_of
@@ -241,7 +241,7 @@ class _Param:
         self._report(expr, "has no constant value", help)
         return 0, Type.UNKNOWN
 
-    def _report(self, at: syntax.Node, reason: str, help: str) -> None:
+    def _report(self, at: PlacedNode, reason: str, help: str) -> None:
         words = {"name": self.node.name.name, "reason": reason, "help": help}
         self.scope.report(Code.INVALID_PARAM, at.span, **words)
 

@@ -11,6 +11,7 @@ from typing import Any
 from lark import UnexpectedInput
 
 from nomos.diagnostics import Code, Diagnostic, Source, Span
+from nomos.lang.nodes import PlacedNode
 from nomos.lang.python.block import find_block_end
 from nomos.lang.reading import syntax
 from nomos.lang.reading.grammar import Unreadable, parse_text
@@ -220,7 +221,7 @@ def _as_meant(text: str) -> str:
 
 _SHARED = 1, "before the first `input`"
 # The sections in their order, and where a statement of each belongs.
-_SECTIONS: dict[type[syntax.Node], tuple[int, str]] = {
+_SECTIONS: dict[type[PlacedNode], tuple[int, str]] = {
     syntax.Import: (0, "to the top, before the inputs"),
     syntax.Use: _SHARED,
     syntax.Param: _SHARED,

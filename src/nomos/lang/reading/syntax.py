@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from nomos.lang.nodes import Node as Node
+from nomos.lang.nodes import PlacedNode as Node
 
 # The words that statements start with.
 KEYWORDS = (

@@ -118,15 +118,10 @@ def _overview(compared: Sequence[ModelComparison]) -> list[Column]:
         Column(
             "change, in % points",
             "change-cell",
-            [_change(one) for one in compared],
+            [change_words(one) for one in compared],
             [0.0 if c.difference is None else c.difference.value for c in compared],
         ),
     ]
-
-
-def _change(one: ModelComparison) -> str:
-    value, known = change_words(one)
-    return f"{value} ({known})" if known else value
 
 
 def _facts(one: ModelComparison) -> list[tuple[str, str]]:
@@ -134,7 +129,7 @@ def _facts(one: ModelComparison) -> list[tuple[str, str]]:
         ("bugs", _bugs(one)),
         ("violations of the old model", rate_text([one.old])),
         ("violations of the new model", rate_text([one.new])),
-        ("change of the rate, in % points", _change(one)),
+        ("change of the rate, in % points", change_words(one)),
         ("old model", one.old.subject.model or "-"),
         ("new model", one.new.subject.model or "-"),
         ("cases", f"{one.new.counts.tests:,}, the same for both"),

@@ -276,10 +276,5 @@ class Bugs:
 
 
 def _how(outcome: RunAlone) -> How:
-    match outcome.verdict:
-        case Verdict.VIOLATED:
-            return How.ALONE
-        case Verdict.CRASHED:
-            return How.CRASHED
-        case _:
-            return How.UNSTABLE
+    known = {Verdict.VIOLATED: How.ALONE, Verdict.CRASHED: How.CRASHED}
+    return known.get(outcome.verdict, How.UNSTABLE)

@@ -9,6 +9,7 @@ import numpy as np
 
 Array = np.ndarray[Any, Any]
 Actions = Callable[[Array], Any]
+Layer = tuple[Array, Array] | Callable[[Array], Array]
 
 
 def best_actions(model: Any) -> Actions:
@@ -18,18 +19,18 @@ def best_actions(model: Any) -> Actions:
     to numpy, which answers some ten times faster than `predict`.
     """
     layers = _plain_layers(model.policy)
-    plain = _predict(model.policy) if layers is None else _network(layers)
     scaling = model.get_vec_normalize_env()
+
+    def plain(observations: Array) -> Any:
+        return model.policy.predict(observations, deterministic=True)[0]
+
+    act = plain if layers is None else _network(layers)
     if scaling is None:
-        return plain
-    return lambda observations: plain(scaling.normalize_obs(observations))
+        return act
+    return lambda observations: act(scaling.normalize_obs(observations))
 
 
-def _predict(policy: Any) -> Actions:
-    return lambda observations: policy.predict(observations, deterministic=True)[0]
-
-
-def _network(layers: list[tuple[Array, Array] | Callable[[Array], Array]]) -> Actions:
+def _network(layers: list[Layer]) -> Actions:
     def act(observations: Array) -> Array:
         values = observations.astype(np.float32, copy=False)
         for layer in layers:
@@ -44,9 +45,7 @@ def _network(layers: list[tuple[Array, Array] | Callable[[Array], Array]]) -> Ac
     return act
 
 
-def _plain_layers(
-    policy: Any,
-) -> list[tuple[Array, Array] | Callable[[Array], Array]] | None:
+def _plain_layers(policy: Any) -> list[Layer] | None:
     """Copy the layers from a vector to the scores of actions; None for other policies."""
     from gymnasium import spaces
     from stable_baselines3.common.policies import ActorCriticPolicy
@@ -65,7 +64,7 @@ def _plain_layers(
         nn.Tanh: np.tanh,
         nn.ReLU: lambda values: np.maximum(values, np.float32(0)),
     }
-    layers: list[tuple[Array, Array] | Callable[[Array], Array]] = []
+    layers: list[Layer] = []
     for module in (*policy.mlp_extractor.policy_net, policy.action_net):
         if isinstance(module, nn.Linear):
             pair = (module.weight.T, module.bias)

@@ -165,7 +165,9 @@ def fine_tune(
     budget = budget or TuningBudget()
     make = environment or _environment_of(guided)
     learner = _learner(model, guided, make, budget)
-    rollouts = budget.steps / _rollout(learner)
+    # The steps between two updates, of all environments together.
+    steps = getattr(learner, "n_steps", None) or learner.train_freq.frequency
+    rollouts = budget.steps / (int(steps) * int(learner.n_envs))
     guided = replace(guided, test_every=max(1, round(rollouts / budget.tests)))
     judged = replace(guided, settings={**guided.settings, **(held_out or {})})
     return _train(learner, guided, PolicyJudge(judged, control, budget, make))
@@ -281,9 +283,3 @@ def _learner(
     file.seek(0)
     changes |= {"seed": guided.seed, **budget.algorithm}
     return type(model).load(file, env=env, device=model.device, **changes)
-
-
-def _rollout(learner: Any) -> int:
-    """Return the steps between two updates of all environments together."""
-    steps = getattr(learner, "n_steps", None) or learner.train_freq.frequency
-    return int(steps) * int(learner.n_envs)

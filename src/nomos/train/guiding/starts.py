@@ -141,10 +141,8 @@ class StartChooser:
 
     def choose(self) -> Start | None:
         """Return where the next episode starts, None for the game's own start."""
-        guided = self.rng.random() < self.probability
-        return self._pick() if guided and self._all else None
-
-    def _pick(self) -> Start:
+        if self.rng.random() >= self.probability or not self._all:
+            return None
         if self._newest:
             return self._newest.pop()
         return self._all[self.rng.integers(len(self._all))]

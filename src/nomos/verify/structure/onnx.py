@@ -10,7 +10,7 @@ import numpy as np
 from nomos.verify.question.symbolic import NotProvable
 from nomos.verify.structure.columns import Array, ModelColumns
 from nomos.verify.structure.layers import Layers
-from nomos.verify.structure.onnxfile import Graph, Node, read_graph
+from nomos.verify.structure.onnxfile import Graph, OnnxNode, read_graph
 from nomos.verify.structure.trees import (
     SINGLE,
     Tree,
@@ -55,12 +55,12 @@ class _Chain:
         self.name = graph.inputs[0]
         self.steps: list[tuple[str, Array]] = []
 
-    def next(self) -> Node | None:
+    def next(self) -> OnnxNode | None:
         """Return the operation that takes what is there."""
         takers = [n for n in self.graph.nodes if self.name in n.inputs]
         return takers[0] if len(takers) == 1 else None
 
-    def advance(self, node: Node) -> None:
+    def advance(self, node: OnnxNode) -> None:
         """Go on to what an operation gives."""
         self.name = node.outputs[0]
 
@@ -147,7 +147,7 @@ class _Chain:
             link=link,
         )
 
-    def _weights(self, node: Node) -> Array:
+    def _weights(self, node: OnnxNode) -> Array:
         own = node.inputs[1]
         if node.inputs[0] != self.name:
             raise NotProvable("a layer of the ONNX file multiplies from the other side")
@@ -160,7 +160,7 @@ class _Chain:
             return weight if given.get("transB", 0) else weight.T
         return weight.T
 
-    def _bias(self, node: Node) -> Any:
+    def _bias(self, node: OnnxNode) -> Any:
         if node.operator == "Gemm" and len(node.inputs) > 2:
             beta = float(node.attributes.get("beta", 1.0))
             return beta * self._constant(node.inputs[2]).astype(float).reshape(-1)
@@ -171,7 +171,7 @@ def _row(values: Any) -> Array:
     return np.atleast_1d(np.asarray(values, np.float32))
 
 
-def _linear(node: Node, columns: ModelColumns) -> Layers:
+def _linear(node: OnnxNode, columns: ModelColumns) -> Layers:
     """Read a linear model, which decides by its sums, before it transforms them."""
     given = node.attributes
     is_value = node.operator == "LinearRegressor"
@@ -197,7 +197,7 @@ def _linear(node: Node, columns: ModelColumns) -> Layers:
     )
 
 
-def _ensemble(node: Node, columns: ModelColumns) -> Trees:
+def _ensemble(node: OnnxNode, columns: ModelColumns) -> Trees:
     given = node.attributes
     if "nodes_values" not in given or node.operator == "TreeEnsemble":
         raise NotProvable("the ONNX file's trees are not in single precision")

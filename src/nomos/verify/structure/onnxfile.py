@@ -21,7 +21,7 @@ _TYPES: dict[int, Any] = {1: np.float32, 6: np.int32, 7: np.int64, 11: np.float6
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class OnnxNode:
     """An operation with the names of its inputs and outputs."""
 
     operator: str
@@ -34,7 +34,7 @@ class Node:
 class Graph:
     """The operations of a model in order, its constants, and its input."""
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[OnnxNode, ...]
     constants: dict[str, Array]
     inputs: tuple[str, ...]
 
@@ -68,7 +68,7 @@ def _graph(data: bytes) -> Graph:
     )
 
 
-def _node(data: bytes) -> Node:
+def _node(data: bytes) -> OnnxNode:
     inputs, outputs, attributes = [], [], {}
     operator = ""
     for number, value in _fields(data):
@@ -81,7 +81,7 @@ def _node(data: bytes) -> Node:
         elif number == 5:
             name, content = _attribute(_bytes(value))
             attributes[name] = content
-    return Node(operator, tuple(inputs), tuple(outputs), attributes)
+    return OnnxNode(operator, tuple(inputs), tuple(outputs), attributes)
 
 
 def _attribute(data: bytes) -> tuple[str, Any]:

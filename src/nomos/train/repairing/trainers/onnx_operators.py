@@ -160,10 +160,6 @@ def _clip(given: list[Any], step: Step) -> Any:
     return given[0].clamp(min=low, max=high)
 
 
-def _global_average(given: list[Any], step: Step) -> Any:
-    return given[0].mean(dim=tuple(range(2, given[0].ndim)), keepdim=True)
-
-
 def _transpose(given: list[Any], step: Step) -> Any:
     order = step.option("perm", list(reversed(range(given[0].ndim))))
     return given[0].permute(order)
@@ -182,7 +178,9 @@ OPERATORS: dict[str, Callable[[list[Any], Step], Any]] = {
     "Elu": _bent("elu", 1.0),
     "Flatten": lambda given, step: given[0].flatten(step.option("axis", 1)),
     "Gemm": _gemm,
-    "GlobalAveragePool": _global_average,
+    "GlobalAveragePool": lambda given, step: given[0].mean(
+        tuple(range(2, given[0].ndim)), keepdim=True
+    ),
     "Identity": lambda given, step: given[0],
     "LeakyRelu": _bent("leaky_relu", 0.01),
     "LogSoftmax": _along("log_softmax"),
