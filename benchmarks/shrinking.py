@@ -128,9 +128,8 @@ def bugs_of(
         rows = mutated(real, rng, 2000, most)
         own = engine.with_inputs(rows)
         largest = _largest_draw(engine)
-        draws = [
-            bounded(words.word(0, first + n), 1, largest) for n in range(len(rows))
-        ]
+        drawn = words.words(0, first, len(rows)).tolist()
+        draws = [bounded(word, 1, largest) for word in drawn]
         first += len(rows)
         columns = [np.arange(len(rows))] + ([np.array(draws)] if largest else [])
         known = np.stack(columns, axis=1)
