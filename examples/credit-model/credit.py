@@ -21,7 +21,9 @@ class Credit(Domain):
         Integer("age", 18, 75),
         Flag("is_renting"),
     )
-    verifies = {"decide": "model"}  # for `nomos verify`: decide(x) is the model's answer
+    verifies = {
+        "decide": "model"
+    }  # for `nomos verify`: decide(x) is the model's answer
 
     def __init__(self, model: str = str(HERE / "model.skops")) -> None:
         self.model = load_model(model)
