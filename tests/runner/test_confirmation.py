@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nomos.cli.campaigns.run import status_of
+from nomos.results.gate import Gate, rulings
 from nomos.results.result import Counts
 from nomos.runner.campaigns.bugs import RunAlone
 from nomos.runner.events import BugFound, Crashed
@@ -105,7 +105,7 @@ def test_a_share_that_is_accepted_is_no_more_than_that(steps: Path) -> None:
     result, _ = run(path, **options, accept_unstable=0.99)
     assert result.counts.unstable == 240  # all of them
     assert result.verdict == "failed"
-    assert status_of(result, "any", 0.99) == 3
+    assert rulings([result], Gate(accepted=0.99))[0].status == 3
 
 
 @pytest.mark.parametrize(("accepted", "status"), [(0.0, 3), (0.01, 3), (0.1, 0)])
@@ -115,7 +115,8 @@ def test_only_what_is_accepted_passes_beside_known_bugs(
     result, _ = run(many, search="exhaustive")
     counts = Counts(tests=20, passed=18, violations=1, confirmed=1, unstable=1)
     known = replace(result, counts=counts)
-    assert status_of(known, "new", accepted) == status
+    gate = Gate(fail_on="new", accepted=accepted)
+    assert rulings([known], gate)[0].status == status
 
 
 def test_what_crashes_alone_has_crashed_and_shows_its_traceback(steps: Path) -> None:
