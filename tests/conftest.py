@@ -13,8 +13,8 @@ from hypothesis import settings
 # Tests run side by side: threads of one library would wait for those of the other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-# The same examples in every run; `make test-all` draws new ones each time.
-settings.register_profile("repeatable", derandomize=True)
+# The same examples in every run; `make test-all` draws new ones each time, and more.
+settings.register_profile("repeatable", derandomize=True, max_examples=40)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 DOMAIN = '''

@@ -55,6 +55,7 @@ def test_notebook_is_kept_with_its_outputs(notebook: Any) -> None:
     assert [cell.execution_count for cell in code] == list(range(1, len(code) + 1))
 
 
+@pytest.mark.slow
 def test_notebook_runs_and_shows_what_it_is_kept_with(
     notebook: Any, executed: Any
 ) -> None:

@@ -367,7 +367,7 @@ def most_alone(text: str) -> Callable[[Any], float | None]:
 
 
 @given(text=specs())
-@settings(QUIET, max_examples=50)
+@settings(QUIET, max_examples=30)
 def test_generated_specs_have_the_same_verdicts_in_every_way_and_batch(
     make: Callable[..., Any], same: Callable[..., Any], text: str
 ) -> None:
@@ -375,7 +375,7 @@ def test_generated_specs_have_the_same_verdicts_in_every_way_and_batch(
 
 
 @given(text=specs())
-@settings(QUIET, max_examples=25)
+@settings(QUIET, max_examples=15)
 def test_rows_of_small_integers_have_them_too(
     make: Callable[..., Any], same: Callable[..., Any], whole: Any, text: str
 ) -> None:
