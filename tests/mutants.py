@@ -76,7 +76,6 @@ TARGETS: dict[str, tuple[str, ...]] = {
         "tests/runner/test_stopping.py",
         "tests/runner/test_campaign.py",
     ),
-    "runner/outputs.py": ("tests/runner/test_outputs.py",),
     "runner/stopping.py": ("tests/runner/test_stopping.py",),
     "runner/executors/crew.py": ("tests/runner/test_crew.py",),
     "runner/executors/processes.py": (
