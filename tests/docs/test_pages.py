@@ -204,7 +204,17 @@ def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Page]:
             del sys.modules[name]
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+LONG = ("docs/tutorial/first-property.md", "docs/how-to/prove-a-property.md")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, marks=pytest.mark.slow if name in LONG else (), id=name)
+        for path in PAGES
+        for name in [str(path.relative_to(ROOT))]
+    ],
+)
 def test_page_runs_as_it_says(path: Path, page: Page) -> None:
     text = path.read_text(encoding="utf-8")
     if "casestudies/" in text:

@@ -367,7 +367,7 @@ def most_alone(text: str) -> Callable[[Any], float | None]:
 
 
 @given(text=specs())
-@settings(QUIET, max_examples=30)
+@settings(QUIET, max_examples=15)
 def test_generated_specs_have_the_same_verdicts_in_every_way_and_batch(
     make: Callable[..., Any], same: Callable[..., Any], text: str
 ) -> None:

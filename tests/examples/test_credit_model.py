@@ -82,6 +82,7 @@ def words_only(text: str) -> str:
     return " ".join(re.sub(r"\d[\d.]*", "N", text).split())
 
 
+@pytest.mark.slow
 def test_the_picture_of_the_first_screen_shows_what_the_commands_say(
     repository: Path,
 ) -> None:
@@ -105,6 +106,7 @@ def repository(tmp_path: Path) -> Path:
     return Path(shutil.copytree(EXAMPLE, tmp_path / "repository"))
 
 
+@pytest.mark.slow
 def test_the_job_is_green_after_training_with_another_seed(repository: Path) -> None:
     command, status, said = job(repository, "--seed 1")
     assert status == 0, said

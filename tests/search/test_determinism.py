@@ -50,7 +50,7 @@ def test_workers(loans: Path, search: str) -> None:
 
 
 @pytest.mark.parametrize("search", SEARCHES)
-@pytest.mark.parametrize("crashes", [False, True])
+@pytest.mark.parametrize("crashes", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_killed_again_and_again_it_comes_to_the_same(
     loans: Path,
     tmp_path: Path,
