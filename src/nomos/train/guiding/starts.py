@@ -141,8 +141,10 @@ class StartChooser:
 
     def choose(self) -> Start | None:
         """Return where the next episode starts, None for the game's own start."""
-        if self.rng.random() >= self.probability or not self._all:
-            return None
+        guided = self.rng.random() < self.probability
+        return self._pick() if guided and self._all else None
+
+    def _pick(self) -> Start:
         if self._newest:
             return self._newest.pop()
         return self._all[self.rng.integers(len(self._all))]
