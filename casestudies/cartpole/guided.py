@@ -48,8 +48,9 @@ class PoolStarts(StartChooser):
     def update(self, newest: Sequence[Start], everything: Sequence[Start]) -> None:
         """Leave the bugs of a test alone."""
 
-    def _pick(self) -> Start:
-        state = super()._pick().state
+    def pick(self) -> Start:
+        """Return a state of the pool, as it is or changed."""
+        state = super().pick().state
         longer = self.rng.random() < 0.5
         factor = self.rng.uniform(1.0, LONGEST) if longer else 1.0
         return Start("", "s2", replace(state, length=state.length * factor))

@@ -43,8 +43,9 @@ class PoolStarts(StartChooser):
     def update(self, newest: Sequence[Start], everything: Sequence[Start]) -> None:
         """Leave the bugs of a test alone."""
 
-    def _pick(self) -> Start:
-        start = super()._pick()
+    def pick(self) -> Start:
+        """Return a state of the pool, as it is or changed."""
+        start = super().pick()
         if self.rng.random() < 0.5:
             return start
         pad = float(self.rng.uniform(*lowered_pads(start.state)))

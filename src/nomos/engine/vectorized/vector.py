@@ -146,7 +146,7 @@ def _close(left: Any, right: Any, rel: Any = 1e-9, abs: Any = 0.0) -> Array | No
     return np.asarray((a == b) | (near & ~np.isinf(a) & ~np.isinf(b)))
 
 
-_COMPARE = {
+COMPARE = {
     "==": np.equal,
     "!=": np.not_equal,
     "<": np.less,
@@ -163,7 +163,7 @@ def compare(operator: str, left: Any, right: Any) -> Array | None:
         return _compare_strings(operator, left, right)
     if _is_float(a) != _is_float(b) and not _fits_float(a, b):
         return None
-    result = np.asarray(_COMPARE[operator](a, b))
+    result = np.asarray(COMPARE[operator](a, b))
     if operator == "!=" and (_is_float(a) or _is_float(b)):
         result = result & ~(np.isnan(a) | np.isnan(b))
     return result
@@ -180,7 +180,7 @@ def _compare_strings(operator: str, left: Any, right: Any) -> Array | None:
                 return None
         elif not isinstance(side, str):
             return None
-    result: Array = _COMPARE[operator](left, right).astype(bool)
+    result: Array = COMPARE[operator](left, right).astype(bool)
     return result
 
 

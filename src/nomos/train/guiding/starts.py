@@ -142,9 +142,10 @@ class StartChooser:
     def choose(self) -> Start | None:
         """Return where the next episode starts, None for the game's own start."""
         guided = self.rng.random() < self.probability
-        return self._pick() if guided and self._all else None
+        return self.pick() if guided and self._all else None
 
-    def _pick(self) -> Start:
+    def pick(self) -> Start:
+        """Return one of the starts there are: the newest first, then any of them."""
         if self._newest:
             return self._newest.pop()
         return self._all[self.rng.integers(len(self._all))]

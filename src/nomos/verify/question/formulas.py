@@ -7,6 +7,7 @@ from typing import Any, assert_never
 
 import numpy as np
 
+from nomos.engine.vectorized.vector import COMPARE
 from nomos.lang import core
 from nomos.verify.question.symbolic import NotProvable
 
@@ -20,14 +21,6 @@ _ARITHMETIC: dict[str, Callable[[Array, Array], Array]] = {
     "*": np.multiply,
     "/": np.true_divide,
     "%": np.mod,
-}
-_COMPARE: dict[str, Callable[[Array, Array], Array]] = {
-    "==": np.equal,
-    "!=": np.not_equal,
-    "<": np.less,
-    "<=": np.less_equal,
-    ">": np.greater,
-    ">=": np.greater_equal,
 }
 
 
@@ -106,7 +99,7 @@ def _compare(expr: core.Compare, operator: str, values: Values, count: int) -> A
     right = _evaluate(expr.right, values, count)
     if (left.dtype.kind == "U") != (right.dtype.kind == "U"):
         raise NotProvable("a name is compared with a number", expr.span)
-    result = np.asarray(_COMPARE[operator](left, right))
+    result = np.asarray(COMPARE[operator](left, right))
     if operator == "!=" and "f" in (left.dtype.kind, right.dtype.kind):
         unlike = np.isnan(left.astype(float)) | np.isnan(right.astype(float))
         result = result & ~unlike  # NaN compares with nothing
