@@ -100,6 +100,7 @@ TESTS = (
     "tests/runner",
     "tests/cli/test_control.py",
     "tests/cli/test_exit_status.py",
+    "tests/cli/test_explaining.py",
     "tests/cli/test_gates.py",
     "tests/cli/test_output.py",
     "tests/cli/test_run.py",

@@ -388,6 +388,8 @@ def run_prepared(prepared: Prepared, seed: int, options: Options) -> Result:
     options = replace(options, groups=False, shrink=False)
     job = Job(Path(prepared.subject.spec), prepared=prepared)
     run = Driver(Path(), options).run([job], [seed])
-    if run.stopped or not run.results:
+    for failure in run.failures:
+        raise failure.error
+    if run.stopped:
         raise KeyboardInterrupt
     return run.results[0]
