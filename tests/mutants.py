@@ -102,6 +102,7 @@ TESTS = (
     "tests/cli/test_exit_status.py",
     "tests/cli/test_explaining.py",
     "tests/cli/test_gates.py",
+    "tests/cli/test_named_ensures.py",
     "tests/cli/test_output.py",
     "tests/cli/test_run.py",
     "tests/lying_models/test_runs.py",

@@ -66,7 +66,7 @@ def test_sanity_is_not_green_where_a_spec_could_not_be_tried(project: Project) -
     project.spec("away", text.replace("import loans", "import nowhere"))
     ran = nomos("run", "specs", "--sanity")
     assert ran.exit_code == 3
-    assert "nowhere" in ran.output
+    assert "nowhere" in ran.stderr
 
 
 def test_sanity_says_why_a_spec_could_not_be_tried(project: Project) -> None:

@@ -30,8 +30,9 @@ def rate(project: Any) -> float:
 
 
 def test_a_rate_is_red_green_or_not_decided(rate: float) -> None:
-    done = nomos("--max-rate", str(rate + 0.05))
+    done = nomos("--max-rate", str(rate + 0.05), "--junit", "out.xml")
     assert done.exit_code == 0
+    assert 'failures="0"' in Path("out.xml").read_text()
     assert "income passes: " in done.stdout and "allowed are" in done.stdout
     assert nomos("--max-rate", str(rate / 2)).exit_code == 1
     done = nomos("--max-rate", str(rate + 0.0001))
