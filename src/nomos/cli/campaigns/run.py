@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nomos import api
-from nomos.cli import exit_status
 from nomos.cli.campaigns.inputs import InputsOrFile, input_setting
 from nomos.cli.campaigns.spaces import Spaces
 from nomos.cli.options import (
@@ -26,7 +25,7 @@ from nomos.cli.options import (
     worker_options,
 )
 from nomos.cli.output import STDOUT, Output, ReportPath, own_stdout
-from nomos.errors import NomosError
+from nomos.errors import NomosError, exit_status
 
 if TYPE_CHECKING:
     from nomos.results.gate import Gate
