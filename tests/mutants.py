@@ -63,7 +63,10 @@ TARGETS: dict[str, tuple[str, ...]] = {
     ),
     "runner/campaigns/fingerprint.py": ("tests/runner/test_fingerprint.py",),
     "runner/campaigns/health.py": ("tests/runner/test_health.py",),
-    "runner/campaigns/ranges.py": ("tests/runner/test_ranges.py",),
+    "runner/campaigns/ranges.py": (
+        "tests/runner/test_ranges.py",
+        "tests/runner/test_driver.py",
+    ),
     "runner/campaigns/recording.py": (
         "tests/runner/test_resuming.py",
         "tests/runner/test_campaign.py::test_a_resumed",
@@ -74,6 +77,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
         "tests/runner/test_resuming.py",
     ),
     "runner/driver.py": (
+        "tests/runner/test_driver.py",
         "tests/runner/test_stopping.py",
         "tests/runner/test_campaign.py",
     ),
