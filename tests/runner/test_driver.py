@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from random import Random
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from nomos.engine.watch import WHOLE_CHUNK, watch
@@ -29,12 +29,12 @@ class DyingCrew(Crew):
         super().__init__()
         self.can_tell_row = tells
         self.worker = Worker(Setting(root))
-        self.random = Random(seed)
+        self.rng = np.random.default_rng(seed)
         self.row = WHOLE_CHUNK
 
     def wait(self) -> Sequence[Answer]:
         """Do one of the next tasks."""
-        place = self.random.randrange(min(self.size, len(self._todo)))
+        place = self.rng.integers(min(self.size, len(self._todo)))
         ticket, task = self._todo[place]
         del self._todo[place]
         watch.mark = lambda row: setattr(self, "row", row)
