@@ -91,7 +91,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "runner/executors/worker.py": ("tests/runner/test_campaign.py",),
     "runner/project/reopening.py": ("tests/lying_models/test_commands.py",),
     "cli/campaigns/run.py": ("tests/cli/test_exit_status.py", "tests/cli/test_run.py"),
-    "cli/__init__.py": ("tests/cli/test_exit_status.py",),
+    "cli/__init__.py": ("tests/cli/test_main.py",),
     "cli/output.py": ("tests/cli/test_output.py",),
 }
 TESTS = (
@@ -106,6 +106,7 @@ TESTS = (
     "tests/cli/test_exit_status.py",
     "tests/cli/test_explaining.py",
     "tests/cli/test_gates.py",
+    "tests/cli/test_main.py",
     "tests/cli/test_named_ensures.py",
     "tests/cli/test_output.py",
     "tests/cli/test_run.py",
