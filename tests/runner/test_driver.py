@@ -16,18 +16,22 @@ from nomos.runner.driver import Driver, Run
 from nomos.runner.executors.crew import Answer, Crew, Died
 from nomos.runner.executors.worker import Setting, Worker
 from nomos.runner.jobs import Job
-from nomos.runner.stopping import Signals
+from nomos.runner.stopping import Signals, TimeUp
 from tests.runner.driving import drive, options_of, outcome, run, truth
 
 
 class DyingCrew(Crew):
-    """Workers in this process; a model that raises KeyboardInterrupt ends one."""
+    """Workers in this process; a model that raises KeyboardInterrupt ends one.
+
+    While cases are judged the clock rings now and then, though no time is up.
+    """
 
     size = 3
 
-    def __init__(self, root: Path, seed: int, *, tells: bool) -> None:
+    def __init__(self, root: Path, seed: int, *, tells: bool, rings: float) -> None:
         super().__init__()
         self.can_tell_row = tells
+        self.rings = rings
         self.worker = Worker(Setting(root))
         self.rng = np.random.default_rng(seed)
         self.row = WHOLE_CHUNK
@@ -36,6 +40,9 @@ class DyingCrew(Crew):
         """Do one of the next tasks."""
         place = self.rng.integers(min(self.size, len(self._todo)))
         ticket, task = self._todo[place]
+        only_judges = {task.method for _, task in self._todo} == {"judge"}
+        if only_judges and self.rng.random() < self.rings:
+            raise TimeUp
         del self._todo[place]
         watch.mark = lambda row: setattr(self, "row", row)
         try:
@@ -51,10 +58,15 @@ class DyingCrew(Crew):
 
 
 def run_dying(
-    jobs: Sequence[Job], seeds: Sequence[int] = (0,), *, tells: bool = True, **how: Any
+    jobs: Sequence[Job],
+    seeds: Sequence[int] = (0,),
+    *,
+    tells: bool = True,
+    rings: float = 0.0,
+    **how: Any,
 ) -> Run:
     root = jobs[0].path.parent.parent
-    crew = DyingCrew(root, len(jobs), tells=tells)
+    crew = DyingCrew(root, len(jobs), tells=tells, rings=rings)
     return Driver(root, options_of(jobs=3, **how), crew=crew).run(jobs, seeds)
 
 
@@ -83,10 +95,13 @@ def test_exactly_the_cases_at_fault_crash(
         assert judged(died) == truth(at=(37,))
 
 
-def test_campaigns_side_by_side_come_to_what_each_comes_to_alone(steps: Path) -> None:
+@pytest.mark.parametrize("rings", [0.0, 0.4])
+def test_campaigns_side_by_side_come_to_what_each_comes_to_alone(
+    steps: Path, rings: float
+) -> None:
     paths, seeds = [steps, steps.with_stem("walks"), steps], [0, 1]
-    how = {"search": "random", "cases": 200, "batch": 30}
-    done = run_dying([Job(path) for path in paths], seeds, **how)
+    how = {"search": "random", "cases": 200, "batch": 30, "seconds": 1000}
+    done = run_dying([Job(path) for path in paths], seeds, rings=rings, **how)
     alone, _, _ = drive(paths, seeds=seeds, **how)
     assert [outcome(r) for r in done.results] == [outcome(r) for r in alone.results]
 
