@@ -35,6 +35,7 @@ class DyingCrew(Crew):
         self.worker = Worker(Setting(root))
         self.rng = np.random.default_rng(seed)
         self.row = WHOLE_CHUNK
+        self.judged: list[Any] = []
 
     def wait(self) -> Sequence[Answer]:
         """Do one of the next tasks."""
@@ -44,6 +45,9 @@ class DyingCrew(Crew):
         if only_judges and self.rng.random() < self.rings:
             raise TimeUp
         del self._todo[place]
+        if task.method == "judge":
+            assert task.arguments[1:] not in self.judged, "what was dropped is judged"
+            self.judged.append(task.arguments[1:])
         watch.mark = lambda row: setattr(self, "row", row)
         try:
             return [Answer(ticket, getattr(self.worker, task.method)(*task.arguments))]
@@ -123,6 +127,14 @@ def test_a_job_whose_worker_dies_at_once_is_a_failure_of_its_own(steps: Path) ->
     (failure,) = done.failures  # not one for each seed
     assert str(failure.error) == f"{steps}: it died while it was set up"
     assert [result.verdict for result in done.results] == ["violated"] * 2
+
+
+def test_bugs_are_grouped_once_where_that_is_wanted(steps: Path) -> None:
+    done, _, warnings = drive([steps])
+    assert done.results[0].analysis is not None
+    plain, _, more = drive([steps], groups=False, shrink=False)
+    assert plain.results[0].analysis is None
+    assert warnings == more == []
 
 
 def test_the_clock_rings_a_second_after_the_time_of_the_first_campaign_is_up(
