@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,8 +12,9 @@ import numpy as np
 import pytest
 
 from nomos.engine.watch import WHOLE_CHUNK, watch
+from nomos.errors import NomosError
 from nomos.results.result import Result
-from nomos.runner.driver import Driver, Run
+from nomos.runner.driver import Driver, Run, run_prepared
 from nomos.runner.executors.crew import Answer, Crew, Died
 from nomos.runner.executors.worker import Setting, Worker
 from nomos.runner.jobs import Job
@@ -56,6 +58,7 @@ class DyingCrew(Crew):
         except KeyboardInterrupt:
             self.worker = Worker(self.worker.setting)
             is_told = self.can_tell_row and self.row != WHOLE_CHUNK
+            is_told = is_told and self.rng.random() < 0.7  # one may die at other times
             return [Answer(ticket, died=Died("it died", self.row if is_told else None))]
         finally:
             del watch.mark
@@ -135,6 +138,21 @@ def test_bugs_are_grouped_once_where_that_is_wanted(steps: Path) -> None:
     plain, _, more = drive([steps], groups=False, shrink=False)
     assert plain.results[0].analysis is None
     assert warnings == more == []
+
+
+def test_a_campaign_that_is_prepared_ends_with_a_result_or_with_what_stopped_it(
+    steps: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker, walks = Worker(Setting(steps.parent.parent)), steps.with_stem("walks")
+    options = options_of(cases=50)
+    assert run_prepared(worker.prepared(Job(walks)), 0, options).counts.tests == 50
+    with pytest.raises(NomosError, match="cannot be searched exhaustively"):
+        exhaustive = options_of(search="exhaustive")
+        run_prepared(worker.prepared(Job(walks)), 0, exhaustive)
+    monkeypatch.setenv("INTERRUPTED", str(os.getpid()))
+    stopping = worker.prepared(Job(steps, {"fault": "interrupt", "at": "7"}))
+    with pytest.raises(KeyboardInterrupt):
+        run_prepared(stopping, 0, options)
 
 
 def test_the_clock_rings_a_second_after_the_time_of_the_first_campaign_is_up(
