@@ -144,11 +144,10 @@ def test_a_campaign_that_is_prepared_ends_with_a_result_or_with_what_stopped_it(
     steps: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     worker, walks = Worker(Setting(steps.parent.parent)), steps.with_stem("walks")
-    options = options_of(cases=50)
-    assert run_prepared(worker.prepared(Job(walks)), 0, options).counts.tests == 50
+    options, ready = options_of(cases=50), worker.prepared(Job(walks))
+    assert run_prepared(ready, 0, options).counts.tests == 50
     with pytest.raises(NomosError, match="cannot be searched exhaustively"):
-        exhaustive = options_of(search="exhaustive")
-        run_prepared(worker.prepared(Job(walks)), 0, exhaustive)
+        run_prepared(ready, 0, options_of(search="exhaustive"))
     monkeypatch.setenv("INTERRUPTED", str(os.getpid()))
     stopping = worker.prepared(Job(steps, {"fault": "interrupt", "at": "7"}))
     with pytest.raises(KeyboardInterrupt):
