@@ -110,6 +110,7 @@ TESTS = (
     "tests/cli/test_named_ensures.py",
     "tests/cli/test_output.py",
     "tests/cli/test_run.py",
+    "tests/cli/test_trust.py",
     "tests/lying_models/test_runs.py",
     "tests/lying_models/test_commands.py",
     "tests/report/formats",
