@@ -75,6 +75,14 @@ def test_the_help_lists_every_command() -> None:
         assert f"{command} {cli._HELP[module][:30]}" in told
 
 
+def test_each_command_that_loads_a_model_takes_the_word_that_it_may() -> None:
+    loading = "init report run verify compare show replay fuzz-states"
+    for name in loading.split():
+        command = cli.cli.get_command(click.Context(cli.cli), name)
+        assert command is not None
+        assert [option.name for option in command.params].count("trust") == 1
+
+
 def test_a_fault_of_ours_is_told_with_its_place_and_judges_nothing(
     ends: Ends, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 import pickle
-import runpy
 import subprocess
 import sys
 from operator import itemgetter
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -91,6 +91,14 @@ ensures x1 == x2 || d1 != d2 && predict(x1) ==> case(x1) == 6;
 """
 
 
+def run_file() -> int:
+    """Run the harness that is there, in this process."""
+    program = compile(Path("harness.py").read_text(), "harness.py", "exec")
+    with pytest.raises(SystemExit) as ended:
+        exec(program, {"__name__": "__main__", "__file__": "harness.py"})
+    return ended.value.code
+
+
 @pytest.fixture
 def harness(project, monkeypatch):
     """Return what runs a harness in this process, and gives its exit status."""
@@ -103,9 +111,7 @@ def harness(project, monkeypatch):
             compile_harness(checked, f"specs/{spec}.nom", imported.offer.functions)
         )
         monkeypatch.setattr(sys, "argv", ["harness.py", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            runpy.run_path("harness.py")
-        return ended.value.code
+        return run_file()
 
     return run
 
@@ -219,6 +225,13 @@ def test_the_harness_refuses_to_list_what_a_block_draws(project, harness, capsys
     assert "late seed=0 tests=5000 " in capsys.readouterr().out
 
 
+def test_the_harness_refuses_to_list_what_has_no_end(project, harness, capsys):
+    text = (project.folder / "specs" / "income.nom").read_text()
+    project.spec("drawn", text.replace("x1[income := v2]", "jitter(x1)"))
+    assert harness("--search", "exhaustive", spec="drawn") == 2
+    assert "drawn cannot be searched exhaustively" in capsys.readouterr().err
+
+
 def test_a_harness_that_is_interrupted_is_not_green(project, harness):
     domain = project.folder / "loans.py"
     stop = "import os, signal; os.kill(os.getpid(), signal.SIGINT)"
@@ -245,9 +258,7 @@ def test_a_harness_without_its_domain_says_so(project, harness, capsys):
     harness("--model", "smooth", "--budget", "1")
     (project.folder / "loans.py").write_text("def predict(x):\n    return 1\n")
     capsys.readouterr()
-    with pytest.raises(SystemExit) as ended:
-        runpy.run_path("harness.py")
-    assert ended.value.code == 3
+    assert run_file() == 3
     assert capsys.readouterr().err.startswith("error: no domain is imported")
 
 
