@@ -58,6 +58,10 @@ class Scores(Domain):
         return rows[1:, 0]
 
     @batched
+    def first(self, rows: Any) -> Any:
+        return rows[:1, 0]
+
+    @batched
     def forgetful(self, rows: Any) -> Any:
         self.sent.append(len(rows))
         return (rows[:, 0] < 500) | (len(self.sent) == 1)
@@ -133,6 +137,14 @@ def test_the_wrong_number_of_answers_is_an_error_of_the_model(
 ) -> None:
     with pytest.raises(ModelError, match=r"`short` gave \d+ answers for \d+ cases"):
         judge(make(spec("short(x)", "d >= 0"), Scores()), way, 100)
+
+
+@pytest.mark.parametrize("way", ["columns", "lanes"])
+def test_an_error_that_a_smaller_batch_would_not_show_is_not_hidden_by_one(
+    make: Callable[..., Any], way: Way
+) -> None:
+    with pytest.raises(ModelError, match="`first` gave 1 answers for"):
+        judge(make(alone("first"), Scores()), way, 100)
 
 
 @pytest.mark.parametrize("way", WAYS)

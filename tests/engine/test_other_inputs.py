@@ -93,6 +93,8 @@ def test_values_of_cases(make: Callable[..., Any], way: Way) -> None:
     some, _, told = engine.values(cases, np.array([3, 7]), with_outputs=True)
     assert some.tolist() == [3, 7]
     assert list(told["d1"]) == [2 * values["x"][n, 0] for n in (3, 7)]
+    none, places, told = engine.values(cases, np.array([50]))
+    assert (len(none), len(places), told) == (0, 0, {})
 
 
 @pytest.mark.parametrize("way", ["columns", "lanes", "rows"])

@@ -140,6 +140,22 @@ def test_bugs_are_grouped_once_where_that_is_wanted(steps: Path) -> None:
     assert warnings == more == []
 
 
+def test_bugs_that_cannot_be_grouped_are_told_and_kept(
+    steps: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def explain(*_: object) -> None:
+        raise RuntimeError("no memory")
+
+    monkeypatch.setattr(Worker, "explain", explain)
+    done, _, warnings = drive([steps])
+    assert len(done.results[0].bugs) == truth()["violations"]
+    assert warnings == ["steps: its bugs are not grouped: no memory"]
+
+
+def test_nothing_is_trusted_unless_that_is_said() -> None:
+    assert not Driver(Path(), options_of()).setting.trust
+
+
 def test_a_campaign_that_is_prepared_ends_with_a_result_or_with_what_stopped_it(
     steps: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -266,6 +266,13 @@ class TestRecordedBugs:
         assert second.recorded.fixed == ()
         assert other.recorded.tried == 0  # other settings, other bugs
 
+    def test_bugs_that_another_seed_has_just_found_are_not_tried(
+        self, steps: Path, tmp_path: Path
+    ) -> None:
+        with Store.open(tmp_path / "store") as store:
+            done, _, _ = drive([steps], seeds=[0, 1], store=store)
+        assert [result.recorded.tried for result in done.results] == [0, 0]
+
     def test_recorded_bugs_that_nobody_accepted_are_new(
         self, steps: Path, tmp_path: Path
     ) -> None:
