@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from nomos.domain.records import get_feature, set_feature
+from nomos.domain.records import field_names, get_feature, set_feature
+from nomos.domain.schema import Schema
 from nomos.domain.values import plain
 from nomos.engine.alone import Outcome, Verdict
 from nomos.engine.cases import ListedCases
-from nomos.engine.choices import ReplayedCase
+from nomos.engine.choices import CaseDraws, Kind, from_pattern, known_choice, pattern
 from nomos.engine.engine import Engine, Limits
 from nomos.engine.program import Program
 from nomos.engine.vectorized.chunk import padded
@@ -30,9 +30,17 @@ _MOST_ALONE = 3  # cases of a batch that are run alone, where the first do not c
 class DrawnRange(NamedTuple):
     """What a case drew from."""
 
-    kind: Literal["integer", "real", "seed"]
-    low: float = 0
-    high: float = 0
+    kind: Kind
+    low: Any  # numbers; None where a seed is drawn
+    high: Any
+
+    def number(self, choice: int) -> float:
+        """Return the number that a choice stands for."""
+        return from_pattern(choice) if self.kind == "real" else choice
+
+    def choice(self, number: float) -> int:
+        """Return the choice that stands for a number."""
+        return pattern(float(number)) if self.kind == "real" else int(number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,27 +51,19 @@ class OwnCase:
     rows: tuple[int, ...]
     draws: tuple[int, ...]
 
+    def with_record(self, number: int, record: Any, row: int | None = None) -> OwnCase:
+        """Return the case with another record, which is compared with a row."""
+        row = self.rows[number] if row is None else row
+        records, rows = _put(self.records, number, record), _put(self.rows, number, row)
+        return OwnCase(records, rows, self.draws)
 
-class _Noted(ReplayedCase):
-    """A known case that notes what it draws from."""
+    def with_draw(self, position: int, choice: int) -> OwnCase:
+        """Return the case with another choice of a draw."""
+        return OwnCase(self.records, self.rows, _put(self.draws, position, choice))
 
-    def __init__(self, choices: tuple[int, ...]) -> None:
-        super().__init__(choices)
-        self.drawn: list[DrawnRange] = []
 
-    def integer(self, low: int, high: int) -> int:
-        value = super().integer(low, high)
-        self.drawn.append(DrawnRange("integer", low, high))
-        return value
-
-    def real(self, low: float, high: float) -> float:
-        value = super().real(low, high)
-        self.drawn.append(DrawnRange("real", low, high))
-        return value
-
-    def seed(self) -> int:
-        self.drawn.append(DrawnRange("seed"))
-        return super().seed()
+def _put(items: tuple[Any, ...], number: int, item: Any) -> tuple[Any, ...]:
+    return (*items[:number], item, *items[number + 1 :])
 
 
 class Tester:
@@ -108,12 +108,23 @@ class Tester:
                 return number
         return None
 
+    def first_of(self, cases: Sequence[OwnCase], otherwise: OwnCase) -> OwnCase:
+        """Return the first of the cases that violates, another one if none does."""
+        found = self.first(cases)
+        return otherwise if found is None else cases[found]
+
     def confirms(self, case: OwnCase) -> Outcome | None:
         """Run a case alone; return what came of it if it violates, else None."""
         inputs = len(case.records)
-        noted = _Noted((*range(inputs), *case.draws))
+        choices = (*range(inputs), *case.draws)
+        drawn: list[DrawnRange] = []
+
+        def choose(position: int, kind: Kind, low: Any, high: Any) -> int:
+            drawn.append(DrawnRange(kind, low, high))
+            return known_choice(choices, position, kind, low, high)
+
         watch.mark(WHOLE_CHUNK)  # the time of a call counts from here
-        outcome = on_records(self.engine, [case]).alone.run(noted)
+        outcome = on_records(self.engine, [case]).alone.run(CaseDraws(choose))
         self.tried += 1
         self.left -= 1
         self.calls += outcome.calls
@@ -122,7 +133,7 @@ class Tester:
             or not outcome.failed >> self.failed & 1
         ):
             return None
-        self.draws = tuple(noted.drawn[inputs:])
+        self.draws = tuple(drawn[inputs:])
         self.changed = self._changed(outcome.values)
         return outcome
 
@@ -215,9 +226,12 @@ def fields_of(record: Any) -> list[str]:
     """Return the names of a record's fields; none where it has no named ones."""
     if isinstance(record, Mapping):
         return [key for key in record if isinstance(key, str)]
-    if dataclasses.is_dataclass(record):
-        return [field.name for field in dataclasses.fields(record)]
-    return list(getattr(record, "_fields", ()))
+    return list(field_names(record) or ())
+
+
+def with_field(record: Any, key: str, value: Any, schema: Schema | None) -> Any:
+    """Return a record with another value of a field; "" stands for a text as a whole."""
+    return value if key == "" else set_feature(record, key, value, schema)
 
 
 def rebuilt(
@@ -228,10 +242,7 @@ def rebuilt(
     for shrunk in records:
         record = program.item(shrunk.row)
         for key, value in shrunk.changes.items():
-            if key == "":
-                record = value
-            else:
-                record = set_feature(record, key, value, program.schema)
+            record = with_field(record, key, value, program.schema)
         made.append(record)
     return OwnCase(tuple(made), tuple(record.row for record in records), draws)
 
