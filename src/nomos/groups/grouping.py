@@ -178,8 +178,9 @@ def _ranges(x: Array) -> list[tuple[str, Array]]:
 def meets(rule: Rule, features: Sequence[CaseFeature]) -> Array:
     """Return which cases meet a rule's conditions."""
     by_name = {feature.name: feature for feature in features}
-    met = [by_name[condition.feature].meets(condition) for condition in rule.conditions]
-    return np.all(met, axis=0)
+    each = [by_name[c.feature].meets(c) for c in rule.conditions]
+    met: Array = np.all(each, axis=0)
+    return met
 
 
 def _distances(
