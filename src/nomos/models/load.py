@@ -168,12 +168,9 @@ def import_named(module: str, name: str) -> Any:
         sys.path.append(here)
     try:
         found: Any = import_module(module)
-    except ImportError as error:
-        raise ModelError(f"{module}:{name} cannot be imported: {error}") from error
     except (Exception, SystemExit) as error:  # the module is the user's
-        raise ModelError(
-            f"{module}:{name} cannot be imported: {reason(error)}"
-        ) from error
+        why = error if isinstance(error, ImportError) else reason(error)
+        raise ModelError(f"{module}:{name} cannot be imported: {why}") from error
     for part in name.split("."):
         if not hasattr(found, part):
             raise ModelError(

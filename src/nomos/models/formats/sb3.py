@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from nomos.device import placement, to_host
-from nomos.models.adapter import Adapter, Array, NoScores, OutputModel
+from nomos.models.adapter import Adapter, Array, NoScores
 from nomos.models.extras import distrust, need, told_as
-from nomos.models.formats.torch import need_torch
+from nomos.models.formats.torch import TorchModel, need_torch
 from nomos.models.recognise import read_members
 
 _ACTIVATIONS = {
@@ -108,29 +108,20 @@ def _activation(data: Mapping[str, Any], usual: str) -> str | None:
     return name if name in _ACTIVATIONS else None
 
 
-class NetworkPolicy(OutputModel):
+class NetworkPolicy(TorchModel):
     """A policy built again from its weights; scores are its logits or action values."""
 
     def __init__(
         self, path: Path, layers: list[tuple[Any, Any]], activation: str, first: int
     ) -> None:
-        super().__init__(str(path))
-        self._torch = torch = need_torch()
-        modules = []
+        nn, modules = need_torch().nn, []
         for weight, bias in layers:
-            linear = torch.nn.Linear(weight.shape[1], weight.shape[0])
+            linear = nn.Linear(weight.shape[1], weight.shape[0])
             linear.weight.data, linear.bias.data = weight, bias
-            modules += [linear, getattr(torch.nn, activation)()]
-        self._device = placement().device
-        self.network = torch.nn.Sequential(*modules[:-1]).to(self._device)
+            modules += [linear, getattr(nn, activation)()]
+        super().__init__(nn.Sequential(*modules[:-1]), str(path))
         self.dtype, self.width = np.float32, layers[0][0].shape[1]
         self.classes = first + np.arange(layers[-1][0].shape[0])
-
-    def _output(self, rows: Any) -> Array:
-        with self._torch.no_grad():
-            given = self._torch.tensor(rows, device=self._device)
-            result: Array = to_host(self.network(given))
-        return result
 
 
 class SavedPolicy(Adapter):
