@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nomos.errors import ModelError
-from nomos.models.adapter import Array, OutputModel
+from nomos.models.adapter import Adapter, Array, NoScores
 from nomos.models.extras import need, told_as
 
 _END = "\nend of trees\n"
@@ -21,22 +21,31 @@ _FORKS = (
 _LEAVES = ("leaf_value", "leaf_weight", "leaf_count")
 
 
-class LightgbmModel(OutputModel):
+class LightgbmModel(Adapter):
     """A booster; its objective says whether it gives chances or numbers."""
 
     def __init__(self, booster: Any, objective: str, name: str) -> None:
         super().__init__(name)
         self.booster = booster
         self.width = booster.num_feature()
+        self._objective = objective
         classes = booster.num_model_per_iteration()
         if objective == "binary" or classes > 1:
             self.classes = np.arange(max(classes, 2))
 
-    def _output(self, rows: Any) -> Array:
+    def _labels(self, rows: Any) -> Any:
+        is_number = self.classes is None
+        return self._ask_booster(rows) if is_number else super()._labels(rows)
+
+    def _scores(self, rows: Any) -> Array:
+        if self.classes is None:
+            raise NoScores(f"{self.name} is a model of {self._objective}: no scores")
+        answer = self._ask_booster(rows)
+        return answer if answer.ndim == 2 else np.column_stack([1 - answer, answer])
+
+    def _ask_booster(self, rows: Any) -> Array:
         answer: Array = self.booster.predict(rows, num_threads=1)
-        if self.classes is None or answer.ndim == 2:
-            return answer
-        return np.column_stack([1 - answer, answer])
+        return answer
 
 
 def load_lightgbm(path: Path, *, trust: bool = False) -> LightgbmModel:
