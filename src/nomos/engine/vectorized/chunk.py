@@ -43,7 +43,8 @@ class Cell:
 
     def keep(self, index: Array) -> None:
         """Forget the cases that left."""
-        self.value = frozen(part(self.value, index))
+        value = part(self.value, index)
+        self.value = frozen(value) if self.later is None else value  # more is put in
         if self.places is not None:
             self.places = self.places[index]
         if self.known is not None:

@@ -29,7 +29,7 @@ from nomos.domain.records import (
 )
 from nomos.domain.values import answer
 from nomos.engine.answers.asking import Answers, call_batch
-from nomos.engine.answers.memory import scatter, spread
+from nomos.engine.answers.memory import put
 from nomos.engine.coroutines.hub import Hub, Lane
 from nomos.engine.emit import compares_plainly
 from nomos.engine.program import Function, differ, draws, equal
@@ -140,10 +140,7 @@ class Evaluator:
         if len(missing):
             with self.counting(False):  # it was counted where it stands
                 values = self.column(self.value(expr, missing, scope), missing)
-            if cell.value is None:
-                cell.value = spread(values, missing, count)
-            else:
-                cell.value = scatter(cell.value, missing, values)
+            cell.value = put(cell.value, missing, values, count)
             cell.known[missing] = True
         return take(cell.value, rows)
 
