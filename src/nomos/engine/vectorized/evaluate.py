@@ -109,7 +109,9 @@ class Evaluator:
             case core.Not(operand=operand):
                 return ~self.truth(operand, at, scope)
             case core.Negate(operand=operand):
-                return self._negate(self.value(operand, at, scope), at)
+                value = self.value(operand, at, scope)
+                negated = vector.signed(value, operator.neg)
+                return self.or_each(negated, operator.neg, [value], at)
             case core.Arithmetic():
                 return self._arithmetic(expr, at, scope)
             case core.Compare():
@@ -172,11 +174,13 @@ class Evaluator:
         self.chunk.mark_failed(at, [error for _, error in results])
         return to_column([v if error is None else stand_in for v, error in results])
 
-    def _negate(self, value: Any, at: At) -> Any:
-        negated = vector.signed(value, operator.neg)
-        if negated is None:
-            return self.each(operator.neg, [value], at)
-        return negated if negated.ndim else negated.item()
+    def or_each(
+        self, result: Array | None, function: Function, values: list[Any], at: At
+    ) -> Any:
+        """Return what whole columns gave; None: apply a function row by row."""
+        if result is None:
+            return self.each(function, values, at)
+        return result if result.ndim else result.item()
 
     def _arithmetic(self, expr: core.Arithmetic, at: At, scope: Scope) -> Any:
         spine = core.spine(expr)
@@ -201,14 +205,12 @@ class Evaluator:
         sides = [self.value(side, at, scope) for side in (expr.left, expr.right)]
         left, right = (s.array() if isinstance(s, Rows) else s for s in sides)
         result = vector.compare(expr.operator, left, right)
-        if result is not None:
-            return result if result.ndim else result.item()
+        function = _PYTHON[expr.operator]
         if compares_plainly(expr):
-            return self.each(lambda a, b: bool(a == b), [left, right], at)
-        result = vector.compare_arrays(expr.operator, left, right)
-        if result is not None:
-            return result
-        return self.each(_PYTHON[expr.operator], [left, right], at)
+            function = lambda a, b: bool(a == b)  # noqa: E731 - one of several
+        elif result is None:
+            result = vector.compare_arrays(expr.operator, left, right)
+        return self.or_each(result, function, [left, right], at)
 
     def _logic(self, expr: core.Logic, at: At, scope: Scope) -> Array:
         """Evaluate the right side only on the rows where it decides."""

@@ -207,6 +207,4 @@ def quantifier(
 def built_in(evaluator: Evaluator, name: str, values: list[Any], at: At) -> Any:
     """Call a function of the language, on whole columns where that gives the same."""
     result = vector.built_in(name, values)
-    if result is not None:
-        return result if result.ndim else result.item()
-    return evaluator.each(BUILT_INS[name], values, at)
+    return evaluator.or_each(result, BUILT_INS[name], values, at)
