@@ -148,7 +148,14 @@ class Evaluator:
 
     def each(self, function: Callable[..., Any], values: list[Any], at: At) -> Column:
         """Apply a function row by row; where it raises, the case leaves."""
-        results = [_attempt(function, case) for case in self._cases(values, at)]
+        results: list[tuple[Any, BaseException | None]] = []
+        for case in self._cases(values, at):
+            try:
+                results.append((function(*case), None))
+            except ModelError:
+                raise
+            except OF_THE_CASE as error:
+                results.append((None, error))
         return self._settled(results, at)
 
     def _cases(self, values: list[Any], at: At) -> list[tuple[Any, ...]]:
@@ -332,14 +339,3 @@ class Evaluator:
         places = scope[name].places
         assert places is not None
         return places if at is None else places[at]
-
-
-def _attempt(
-    function: Callable[..., Any], case: tuple[Any, ...]
-) -> tuple[Any, BaseException | None]:
-    try:
-        return function(*case), None
-    except ModelError:
-        raise
-    except OF_THE_CASE as error:
-        return None, error

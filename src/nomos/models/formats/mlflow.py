@@ -101,10 +101,7 @@ def _file(path: Path, name: str) -> Path | None:
     root = path.resolve()
     for within in _WITHIN:
         file = (root / name / within).resolve()
-        if file.is_relative_to(root) and (file.is_file() or _is_model_folder(file)):
+        is_model = file.is_file() or (file / "config.json").is_file()
+        if is_model and file.is_relative_to(root):
             return file
     return None
-
-
-def _is_model_folder(path: Path) -> bool:
-    return path.is_dir() and (path / "config.json").is_file()

@@ -50,7 +50,7 @@ def load_policy(path: Path, *, trust: bool) -> Adapter:
         file = io.BytesIO(members["policy.pth"])
         weights = torch.load(file, map_location="cpu", weights_only=True)
         data = json.loads(members["data"])
-        spaces = {key: _class_name(data[f"{key}_space"]) for key in _SPACES}
+        spaces = {key: _class_name(data[f"{key}_space"][":type:"]) for key in _SPACES}
     layers = _layers(weights, data, spaces)
     if layers is not None:
         return NetworkPolicy(path, *layers)
@@ -63,9 +63,9 @@ def load_policy(path: Path, *, trust: bool) -> Adapter:
 _SPACES = ("observation", "action")
 
 
-def _class_name(described: Mapping[str, Any]) -> str:
-    """Return `Box` for an entry of the type "<class 'gymnasium.spaces.box.Box'>"."""
-    return str(described[":type:"]).rstrip("'>").rpartition(".")[2]
+def _class_name(described: Any) -> str:
+    """Return `Box` for "<class 'gymnasium.spaces.box.Box'>"."""
+    return str(described).rstrip("'>").rpartition(".")[2]
 
 
 def _layers(
@@ -86,11 +86,12 @@ def _layers(
         return None
     # The number is the place in the sequence; the action's own layer comes last.
     used.sort(key=lambda n: (n == "action_net", int(re.sub(r"\D", "", n) or 0)))
-    chosen = _activation(data, activation)
-    if chosen is None:
+    if (said := data["policy_kwargs"].get("activation_fn")) is not None:
+        activation = _class_name(said)
+    if activation not in _ACTIVATIONS:
         return None
     pairs = [(weights[f"{n}.weight"], weights[f"{n}.bias"]) for n in used]
-    return pairs, chosen, int(action["start"])
+    return pairs, activation, int(action["start"])
 
 
 def _has_custom_parts(data: Mapping[str, Any]) -> bool:
@@ -100,12 +101,6 @@ def _has_custom_parts(data: Mapping[str, Any]) -> bool:
     extras = {"activation_fn", "net_arch", "ortho_init", "optimizer_class"}
     extras |= {"optimizer_kwargs", ":type:", ":serialized:", "use_sde"}
     return module not in known or bool(set(data["policy_kwargs"]) - extras)
-
-
-def _activation(data: Mapping[str, Any], usual: str) -> str | None:
-    said = data["policy_kwargs"].get("activation_fn")
-    name = usual if said is None else str(said).rstrip("'>").rpartition(".")[2]
-    return name if name in _ACTIVATIONS else None
 
 
 class NetworkPolicy(TorchModel):
