@@ -59,25 +59,17 @@ def list_of(evaluator: Evaluator, name: str, at: At, scope: Scope) -> list[Any] 
     return [list(row) for row in zip(*members, strict=True)] if members else None
 
 
-def place(index: core.Expr, scope: Scope) -> int | None:
-    """Return an index that is the same for all rows, None if it is not."""
-    match index:
-        case core.Constant(value=int(number)):
-            return number
-        case core.Variable(name=name) if name in scope:
-            cell = scope[name]
-            return cell.value if type(cell.value) is int else None
-        case _:
-            return None
-
-
 def item_cell(expr: core.Index | core.Label, scope: Scope) -> Cell | None:
     """Return the item that is meant, where it is the same one for all rows."""
     name = expr.input if isinstance(expr, core.Label) else None
     if isinstance(expr, core.Index) and isinstance(expr.items, core.Variable):
         name = expr.items.name
-    number = None if expr.index is None else place(expr.index, scope)
-    if name is None or number is None:
+    number: Any = None
+    if isinstance(expr.index, core.Constant):
+        number = expr.index.value
+    elif isinstance(expr.index, core.Variable) and expr.index.name in scope:
+        number = scope[expr.index.name].value
+    if name is None or not isinstance(number, int):
         return None
     return scope.get(core.item_name(name, number))
 
