@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from nomos.shrinking.numbers import rounder
+import math
+
 from nomos.shrinking.trying import DrawnRange, OwnCase, Tester, brought_near
 
+_DIGITS = 6
 _PASSES = 2  # over all draws: a smaller one may let another be smaller
 
 
@@ -40,9 +42,24 @@ def rounder_draws(tester: Tester, case: OwnCase) -> OwnCase:
     """Return a case whose real draws have as few digits as can be found."""
     for position, drawn in enumerate(tester.draws[: len(case.draws)]):
         if drawn.kind == "real":
-            numbers = rounder(drawn.number(case.draws[position]))
+            numbers = _rounder(drawn.number(case.draws[position]))
             fits = [n for n in numbers if drawn.low <= n <= drawn.high]
             case = tester.first_of(
                 [case.with_draw(position, drawn.choice(n)) for n in fits], case
             )
     return case
+
+
+def _rounder(value: float) -> list[float]:
+    """Return a number with ever more digits, the fewest first."""
+    if not value or not math.isfinite(value):
+        return []
+    exponent = math.floor(math.log10(abs(value)))
+    found = []
+    for digits in range(_DIGITS):
+        for whole in (math.floor, math.ceil):
+            unit = 10.0 ** (digits - exponent)
+            rounded = round(whole(value * unit) / unit, digits - exponent)
+            if rounded != value and rounded not in found:
+                found.append(rounded)
+    return found

@@ -20,10 +20,12 @@ from nomos.engine.vectorized.chunk import padded
 from nomos.engine.watch import WHOLE_CHUNK, watch
 from nomos.lang import core
 from nomos.results.analysis import ShrunkRecord
-from nomos.shrinking.numbers import numbers_to_try
 
 Array = np.ndarray[Any, Any]
 _ROUNDS = 5  # how often one number is brought nearer in a row
+_WHOLE = 40  # values; so many are all tried
+_GRID = 12  # values between one that is too small and one that is not
+_HALVINGS = 12
 _MOST_ALONE = 3  # cases of a batch that are run alone, where the first do not come back
 
 
@@ -193,7 +195,7 @@ def brought_near(  # noqa: PLR0913 - keywords
     """
     floor: float | None = None
     for _ in range(_ROUNDS):
-        numbers = numbers_to_try(get(case), floor, target, is_whole)
+        numbers = _numbers_to_try(get(case), floor, target, is_whole)
         numbers = numbers if is_new or floor is not None else numbers[1:]
         if not numbers or tester.left < 1:
             break
@@ -207,6 +209,37 @@ def brought_near(  # noqa: PLR0913 - keywords
             break
         floor = numbers[found - 1] if found else target if floor is None else floor
     return case
+
+
+def _numbers_to_try(
+    value: float, floor: float | None, target: float, is_whole: bool
+) -> list[float]:
+    """Return what to try in place of a number, the nearest to the target first.
+
+    Below a floor, nothing is left to try: then some numbers between it and the value.
+    """
+    start = target if floor is None else floor
+    if is_whole:
+        return _integers(int(value), int(start), start_is_new=floor is None)
+    apart = value - start
+    if floor is None:
+        found = {start, *(start + apart / 2**n for n in range(1, _HALVINGS))}
+        return sorted(found - {value}, key=lambda number: abs(number - start))
+    if abs(apart) <= 1e-3 * abs(value):
+        return []
+    return [start + n * (apart / (_GRID + 1)) for n in range(1, _GRID + 1)]
+
+
+def _integers(value: int, start: int, *, start_is_new: bool) -> list[float]:
+    """Return whole numbers from a start to a value, the nearest to the start first."""
+    apart, sign = abs(value - start), 1 if value > start else -1
+    if not start_is_new:
+        steps = {apart * n // (_GRID + 1) for n in range(1, _GRID + 1)} - {0}
+    elif apart <= _WHOLE:
+        steps = set(range(apart))
+    else:
+        steps = {0, 1, 2, 3, *(apart >> n for n in range(1, apart.bit_length()))}
+    return [start + sign * step for step in sorted(steps)]
 
 
 def on_records(engine: Engine, cases: Sequence[OwnCase]) -> Engine:
