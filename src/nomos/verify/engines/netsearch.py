@@ -7,19 +7,19 @@ that are small enough are asked from the model itself, case by case.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from nomos.verify.engines.bounds import Bounds, Relaxation, State
-from nomos.verify.engines.regions import Component, LayerParts
+from nomos.verify.engines.regions import Component, Regions
 from nomos.verify.engines.search import Deadline, Findings
-from nomos.verify.question.cases import AskedCases, one_case
+from nomos.verify.question.cases import Atoms, chosen, one_case
 from nomos.verify.question.conditions import Objectives, Violation
 from nomos.verify.question.formulas import Array
-from nomos.verify.structure.layers import Layers
-from nomos.verify.structure.trees import DOUBLE
+from nomos.verify.structure.model import DOUBLE
 
 _BATCH = 128
 _SMALL = 512  # cases that are asked rather than halved
@@ -38,20 +38,17 @@ class NetworkSearch:
 
     def __init__(
         self,
-        model: Layers,
-        parts: LayerParts,
+        regions: Regions,
+        components: tuple[Component, ...],
         ways: list[Violation],
-        cases: AskedCases,
         limits: Deadline,
     ) -> None:
-        self.components, self.cases, self.limits = parts.components, cases, limits
-        calls, scores = len(cases.question.calls), len(model.biases[-1])
-        self.relaxation = Relaxation(model, parts, calls)
-        self.objectives = Objectives.of(ways, calls, scores)
+        self.components, self.cases, self.limits = components, regions.cases, limits
+        self.relaxation = Relaxation(regions, components)
+        self.objectives = Objectives.of(ways, regions.calls, regions.model.outputs)
         self.everything = tuple(range(len(ways)))
-        self.opposed = (
-            _opposed(self.objectives.weights) if len(model.weights) > 1 else {}
-        )
+        several = self.relaxation.last > 0
+        self.opposed = _opposed(self.objectives.weights) if several else {}
         size = np.abs(self.objectives.constants) + 1
         self.slack = 64 * DOUBLE * size  # what an ensures calculates is rounded too
 
@@ -80,10 +77,8 @@ class NetworkSearch:
         return found
 
     def _volume(self, state: tuple[Array, ...]) -> int:
-        volume = 1
-        for component, own in zip(self.components, state, strict=True):
-            volume *= component.volume(own)
-        return volume
+        parts = zip(self.components, state, strict=True)
+        return math.prod(component.volume(own) for component, own in parts)
 
     def _settle(self, batch: list[Part], found: Findings) -> list[Part]:
         state = [np.stack(own) for own in zip(*(p.state for p in batch), strict=True)]
@@ -180,14 +175,14 @@ def _opposed(weights: Array) -> dict[tuple[int, int], list[int]]:
 
 def combinations(
     components: tuple[Component, ...], state: tuple[Array, ...]
-) -> tuple[dict[str, Array], Array]:
+) -> tuple[Atoms, Array]:
     """Return the atoms of all cases of a part, and how many cases each stands for."""
-    picks = [c.picks(own) for c, own in zip(components, state, strict=True)]
-    grid = np.meshgrid(*(np.arange(len(p)) for p in picks), indexing="ij")
-    atoms: dict[str, Array] = {}
+    listed = [c.values(own) for c, own in zip(components, state, strict=True)]
+    sizes = (np.arange(len(numbers)) for _, numbers in listed)
+    grid = np.meshgrid(*sizes, indexing="ij")
+    atoms: Atoms = {}
     counts: Array = np.ones(grid[0].size, object)
-    for component, own, index in zip(components, picks, grid, strict=True):
-        chosen = own[index.ravel()]
-        atoms |= component.atoms(chosen)
-        counts = counts * component.counts(chosen).astype(object)
+    for (own, numbers), index in zip(listed, grid, strict=True):
+        atoms |= chosen(own, index.ravel())
+        counts = counts * numbers[index.ravel()].astype(object)
     return atoms, counts

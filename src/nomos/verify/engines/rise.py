@@ -13,14 +13,13 @@ from nomos.verify.question.cases import one_case
 from nomos.verify.question.components import AtomGroup, groups, table
 from nomos.verify.question.conditions import Violation
 from nomos.verify.question.formulas import Array
-from nomos.verify.question.symbolic import NotProvable, Question
+from nomos.verify.question.symbolic import NotProvable
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rise:
     """A question about one number that rises from one call to the other."""
 
-    question: Question
     group: AtomGroup
     feature: str
     first: int  # the call with the smaller number
@@ -29,10 +28,9 @@ class Rise:
     bad: tuple[tuple[int, int], ...]  # labels before and after a step
 
 
-def find_rise(
-    question: Question, ways: list[Violation], labels: int, regions: Regions
-) -> Rise | None:
+def find_rise(ways: list[Violation], regions: Regions) -> Rise | None:
     """Return the question as one about a number that rises, if it is one."""
+    question = regions.cases.question
     if len(question.calls) != 2 or not ways or ways[0].labels is None:
         return None
     one, two = question.calls
@@ -40,15 +38,15 @@ def find_rise(
     if len(changed) != 1:
         return None
     (name,) = changed
-    for group in groups(question, regions.space):
+    for group in groups(regions.cases):
         if {(0, name), (1, name)} == set(group.slots) and len(group.features) == 1:
             found = _reach(group, name, regions)
             if found is None:
                 return None
             first, low, high = found
-            bad = _steps(ways, labels, first)
+            bad = _steps(ways, len(regions.model.labels), first)
             if bad:
-                return Rise(question, group, name, first, low, high, bad)
+                return Rise(group, name, first, low, high, bad)
     return None
 
 
@@ -56,7 +54,7 @@ def _reach(
     group: AtomGroup, name: str, regions: Regions
 ) -> tuple[int, int, int] | None:
     """Return which call has the smaller number, and the least and greatest of all."""
-    one = regions.space.ranges[name]
+    one = regions.cases.space.ranges[name]
     if one.names is not None or one.is_real or not regions.is_line(name):
         return None
     pairs = _pairs(group, regions)
@@ -81,7 +79,7 @@ def _pairs(group: AtomGroup, regions: Regions) -> Array | None:
             return None
         forms = [form for _, form in sorted(shape.forms.items())]
         return np.stack([corners @ form[:2] + form[2] for form in forms], axis=1)
-    rows = table(group, regions.space, regions.dtype, None)
+    rows = table(regions.cases, group)
     pairs = np.stack([values for _, values in sorted(rows.slots.items())], axis=1)
     whole: Array = pairs.astype(float)
     return whole if (whole == np.floor(whole)).all() else None
@@ -101,15 +99,15 @@ def atoms_of_rise(
         except np.linalg.LinAlgError:
             return None
         number, draw = (round(v) for v in pair.tolist())
-        listed = shape.picks(np.array([number, number, draw, draw], float))
+        found, counts = shape.values(np.array([number, number, draw, draw], float))
         exact = np.array_equal(forms[:, :2] @ [number, draw] + forms[:, 2], wanted)
-        return one_case(shape.atoms(listed), 0) if exact and len(listed) else None
-    rows = table(group, regions.space, regions.dtype, None)
+        return one_case(found, 0) if exact and len(counts) else None
+    rows = table(regions.cases, group)
     pairs = np.stack([values for _, values in sorted(rows.slots.items())], axis=1)
     fits = np.flatnonzero((pairs == wanted).all(axis=1))
     if not len(fits):
         return None
-    return one_case(dict(rows.atoms), int(fits[0]))
+    return one_case(rows.atoms, int(fits[0]))
 
 
 def _steps(

@@ -9,6 +9,7 @@ q's on the way: bounds of both are those of one call, over half as many features
 from __future__ import annotations
 
 import heapq
+import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -19,14 +20,13 @@ from nomos.diagnostics.source import Span
 from nomos.lang import core
 from nomos.verify.engines.bounds import Bounds, Relaxation, State, interval
 from nomos.verify.engines.netsearch import combinations
-from nomos.verify.engines.regions import Component, LayerParts, Regions, Wide
+from nomos.verify.engines.regions import Component, Regions, Wide
 from nomos.verify.engines.rise import Rise
 from nomos.verify.engines.search import Deadline
 from nomos.verify.question.cases import AskedCases, one_case, size_of
 from nomos.verify.question.components import AtomGroup, groups
 from nomos.verify.question.formulas import Array
 from nomos.verify.structure.layers import Layers
-from nomos.verify.structure.trees import answers
 
 _BATCH = 256
 _SMALL = 1000  # steps that are asked rather than halved
@@ -52,40 +52,33 @@ class SlopeSearch:
         self, model: Layers, rise: Rise, cases: AskedCases, limits: Deadline
     ) -> None:
         self.model, self.rise, self.cases, self.limits = model, rise, cases, limits
-        record = rise.question.calls[rise.first]
-        self.single = replace(rise.question, calls=(record,))
-        space = cases.space
-        regions = Regions(self.single, space, cases.dtype, model)
+        record = cases.question.calls[rise.first]
+        single = replace(cases, question=replace(cases.question, calls=(record,)))
+        self.record = {**record, rise.feature: core.Variable(_START, span=Span(0, 0))}
+        regions = Regions(single, model)
         others = [
             replace(group, slots=_without(group, rise.feature))
-            for group in groups(self.single, space)
+            for group in groups(single)
             if group.features != rise.group.features
         ]
-        parts = regions.parts(others)
         base, slope = regions.line((0, rise.feature), rise.low, rise.high)
         steps = Wide(_START, (rise.low, rise.high - 1), base, slope, step=1)
-        components: tuple[Component, ...] = (steps, *parts.components)
-        self.components = components
-        self.relaxation = Relaxation(
-            model, LayerParts(components, regions.largest, regions.deviation), 1
-        )
+        self.components: tuple[Component, ...] = (steps, *regions.components(others))
+        self.relaxation = Relaxation(regions, self.components)
         self.direction = slope
-        self.labels = 2 if model.decision == "sign" else len(model.biases[-1])
-        self.pairs = [
-            (p, q) for p in range(self.labels) for q in range(self.labels) if p != q
-        ]
+        self.labels = len(model.labels)
+        self.pairs = list(itertools.permutations(range(self.labels), 2))
         self.weights = np.stack([self._weights(p, q) for p, q in self.pairs])
         self.place = {pair: n for n, pair in enumerate(self.pairs)}
-        root = tuple(c.root()[0] for c in components)
+        root = tuple(c.root()[0] for c in self.components)
         self.heap: list[Any] = [(0.0, 0, root, rise.bad)]
         self.parts = 0
 
     def _weights(self, p: int, q: int) -> Array:
         """Return the weights of (score of p - score of q)."""
-        scores = len(self.model.biases[-1])
+        own = np.zeros(self.model.outputs)
         if self.model.decision == "sign":
-            return np.full(scores, float(p - q))
-        own = np.zeros(scores)
+            return own + (p - q)
         own[p], own[q] = 1, -1
         return own
 
@@ -102,7 +95,7 @@ class SlopeSearch:
             several = {name: np.repeat(v, len(way)) for name, v in atoms.items()}
             numbers = np.tile(way, count)
             scores = self.model.scores(self._rows(several, numbers, len(numbers)))
-            labels = answers(scores, self.model.decision, None).reshape(count, -1)
+            labels = self.model.places(scores).reshape(count, -1)
             bad = self._bad(labels[:, :-1], labels[:, 1:])
             if bad.any():
                 record, stop = np.argwhere(bad)[0]
@@ -213,14 +206,11 @@ class SlopeSearch:
         atoms, _ = combinations(self.components, state)
         starts = atoms.pop(_START)
         count = len(starts)
-        labels = self.model.classes
-        said_labels = []
+        places = []
         for shift in (0, 1):
-            rows = self._rows(atoms, starts + shift, count)
-            said = self.cases.ask(rows)
-            known = np.arange(self.labels) if labels is None else labels
-            said_labels.append((said[:, None] == known).argmax(axis=1))
-        bad = self._bad(*said_labels)
+            said = self.cases.ask(self._rows(atoms, starts + shift, count))
+            places.append((said[:, None] == self.model.labels).argmax(axis=1))
+        bad = self._bad(*places)
         if not bad.any():
             return None
         place = int(np.argmax(bad))
@@ -228,6 +218,4 @@ class SlopeSearch:
         return {**one_case(atoms, place), _START: start, _END: start + 1}
 
     def _rows(self, atoms: dict[str, Array], number: Array, count: int) -> Array:
-        place = core.Variable(_START, span=Span(0, 0))
-        record = {**self.single.calls[0], self.rise.feature: place}
-        return self.cases.rows(record, {**atoms, _START: number}, count)
+        return self.cases.rows(self.record, {**atoms, _START: number}, count)
