@@ -22,7 +22,7 @@ from nomos.results.result import Bug, Certificate, Nearest, Proof, Scope
 from nomos.verify.engines.search import Deadline, Findings
 from nomos.verify.engines.settle import settle
 from nomos.verify.nearest import moved
-from nomos.verify.question.cases import Ask, AskedCases, one_case, size_of
+from nomos.verify.question.cases import Ask, AskedCases, Atoms, one_case, size_of
 from nomos.verify.question.formulas import Array
 from nomos.verify.question.space import around, whole, within
 from nomos.verify.question.splitting import split
@@ -211,22 +211,18 @@ class _Attempt:
 
     def _sampled(self, cases: AskedCases, limits: Deadline) -> dict[str, Any] | None:
         """Look for a violation among rows of the data first, then anywhere."""
-        rng = np.random.default_rng(0)
-        if self.options.radius is not None:
-            drawn = iter([cases.from_schema(rng, _FEW_SAMPLES)])
-        else:
-            drawn = self._drawn(cases, rng)
-        for atoms in drawn:
+        for atoms in self._drawn(cases, np.random.default_rng(0)):
             bad = np.flatnonzero(cases.broken(atoms, size_of(atoms)))
             if len(bad):
                 limits.begin_counting()
                 return one_case(atoms, int(bad[0]))
         return None
 
-    def _drawn(
-        self, cases: AskedCases, rng: np.random.Generator
-    ) -> Iterator[dict[str, Array]]:
+    def _drawn(self, cases: AskedCases, rng: np.random.Generator) -> Iterator[Atoms]:
         """Yield cases of rows, of rows with one to three changes, and of the schema."""
+        if self.options.radius is not None:
+            yield cases.from_schema(rng, _FEW_SAMPLES)
+            return
         for changes in range(4):
             yield cases.from_rows(self.data, rng, _SAMPLES, changes)
         yield cases.from_schema(rng, 2 * _SAMPLES)

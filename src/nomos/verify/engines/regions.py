@@ -190,9 +190,10 @@ class Regions:
     ) -> tuple[Component, ...]:
         """Return a component for each group."""
         found = groups(self.cases) if own is None else own
-        return tuple(self._component(group) for group in found)
+        return tuple(self.component(group) for group in found)
 
-    def _component(self, group: AtomGroup) -> Component:
+    def component(self, group: AtomGroup) -> Component:
+        """Return the component of a group: a range, a polygon, or a table."""
         wide = self._wide(group)
         if wide is not None:
             return wide
@@ -201,7 +202,7 @@ class Regions:
                 f"the spec changes or compares {', '.join(group.features)}, which is "
                 "real, and the model is a network"
             )
-        if self.is_polygon(group):
+        if self._is_polygon(group):
             from nomos.verify.engines.polygons import polygon
 
             try:
@@ -256,7 +257,7 @@ class Regions:
         is_real = isinstance(one.feature, Real)
         return Wide(atom, (one.low, one.high), base, slope, is_real)
 
-    def is_polygon(self, group: AtomGroup) -> bool:
+    def _is_polygon(self, group: AtomGroup) -> bool:
         """Tell whether a number and a draw have too many pairs for a table."""
         if len(group.features) != 1 or len(group.draws) != 1:
             return False

@@ -19,7 +19,7 @@ import numpy as np
 from nomos.diagnostics.source import Span
 from nomos.lang import core
 from nomos.verify.engines.bounds import Bounds, Relaxation, State, interval
-from nomos.verify.engines.netsearch import combinations
+from nomos.verify.engines.netsearch import Parts, combinations, halves
 from nomos.verify.engines.regions import Component, Regions, Wide
 from nomos.verify.engines.rise import Rise
 from nomos.verify.engines.search import Deadline
@@ -131,9 +131,7 @@ class SlopeSearch:
                     return found
         return True
 
-    def _settle(
-        self, batch: list[Any]
-    ) -> Iterator[tuple[tuple[Array, ...], Any, bool]]:
+    def _settle(self, batch: list[Any]) -> Iterator[tuple[Parts, Any, bool]]:
         """Yield what is left of parts, and whether it is few enough to be asked."""
         state = [np.stack(own) for own in zip(*(b[0] for b in batch), strict=True)]
         known = self.relaxation.layers(state)
@@ -162,7 +160,7 @@ class SlopeSearch:
             yield from self._halves(left, [s[places] for s in state], flat[places, toward],
                                     [(a[places], b[places]) for a, b in known])  # fmt: skip
 
-    def _number(self, state: tuple[Array, ...]) -> float:
+    def _number(self, state: Parts) -> float:
         parts = zip(self.components, state, strict=True)
         return float(np.prod([c.numbers(own[None])[0] for c, own in parts]))
 
@@ -187,7 +185,7 @@ class SlopeSearch:
 
     def _halves(
         self, left: list[Any], state: State, weights: Array, known: Bounds
-    ) -> Iterator[tuple[tuple[Array, ...], Any, bool]]:
+    ) -> Iterator[tuple[Parts, Any, bool]]:
         """Split the component that bends most ReLUs of the first layer."""
         low, high = known[0][0][:, 0], known[0][1][:, 0]
         width = np.maximum(high - low, 1e-9)
@@ -197,11 +195,10 @@ class SlopeSearch:
             state, weights, bent / width * scale * width.max()
         )
         for number, (own, live) in enumerate(left):
-            at = int(np.argmax(gains[number]))
-            for half in self.components[at].split(own[at], weights[number]):
-                yield (*own[:at], half, *own[at + 1 :]), live, False
+            for half in halves(self.components, own, gains[number], weights[number]):
+                yield half, live, False
 
-    def _ask(self, state: tuple[Array, ...]) -> dict[str, Any] | None:
+    def _ask(self, state: Parts) -> dict[str, Any] | None:
         """Ask about both ends of all steps of a part; returns a case with a bad one."""
         atoms, _ = combinations(self.components, state)
         starts = atoms.pop(_START)
