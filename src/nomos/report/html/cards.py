@@ -11,14 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from nomos.report.cards import (
-    Card,
-    Cell,
-    card_of,
-    make_card,
-    recorded,
-    smaller_card,
-)
+from nomos.report.cards import Card, Cell, card_of, recorded_card, smaller_card
 from nomos.report.groups import shrunk_words
 from nomos.report.html.drawings import drawings
 from nomos.report.html.templating import environment
@@ -120,8 +113,7 @@ def _card(
 
 def _outputs(said: Mapping[str, Any], bug: Bug) -> tuple[tuple[str, Cell], ...]:
     described = {name: describe(value) for name, value in said.items()}
-    case = recorded(replace(bug, inputs={}, outputs=described))
-    return make_card(case).outputs
+    return recorded_card(replace(bug, inputs={}, outputs=described)).outputs
 
 
 def gist(card: Card, by: Sequence[tuple[str, tuple[tuple[str, Cell], ...]]]) -> str:
