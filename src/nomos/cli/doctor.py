@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from nomos import __version__
+from nomos.cli.options import format_option
 
 # What each extra is known by; the package is what is installed under that name.
 _EXTRAS = {
@@ -33,13 +34,7 @@ _NEEDED = ("click", "greenlet", "jinja2", "lark", "numpy", "rich")
 
 
 @click.command("doctor")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    help="How to print it.",
-)
+@format_option
 def command(form: str) -> None:
     """Say what is installed: versions, extras, devices, the store, the data.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from contextlib import nullcontext
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -64,9 +63,6 @@ if TYPE_CHECKING:
 @option("--seed", "Same seed, same repair.", default=0)
 @flag("--resume", "Go on where the same repair was killed.")
 @flag(
-    "--trust", "Load a model's file even if that runs code from it, as with a pickle."
-)
-@flag(
     "--allow-overlap",
     "Go on, with a warning, where inputs seem to be records to train on.",
 )
@@ -112,19 +108,17 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
 def _repair(
     specs: tuple[str, ...], options: dict[str, Any], listener: RepairListener
 ) -> Repair:
-    from nomos.models.load import trusting
     from nomos.train.repairing.repair import RepairPlan, repair
 
     names = [f.name for f in fields(RepairPlan)]
-    with trusting() if options["trust"] else nullcontext():
-        return repair(
-            specs,
-            options["model"],
-            data=options["data"] and (options["data"], options["label"]),
-            settings=parse_settings(options["settings"]),
-            listener=listener,
-            **{name: options[name] for name in names},
-        )
+    return repair(
+        specs,
+        options["model"],
+        data=options["data"] and (options["data"], options["label"]),
+        settings=parse_settings(options["settings"]),
+        listener=listener,
+        **{name: options[name] for name in names},
+    )
 
 
 class _Screen:

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from nomos import api
-from nomos.cli.options import FILE, flag, option
+from nomos.cli.options import FILE, flag, format_option, option
 from nomos.diagnostics import Code, Diagnostic, Severity, Source
 from nomos.diagnostics.render import render, to_json
 from nomos.errors import NomosError
@@ -44,14 +44,7 @@ from nomos.report.texts import count
     FILE,
     metavar="FILE",
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="Text for people, JSON for programs; the content is the same.",
-)
+@format_option
 def command(
     specs: tuple[str, ...],
     verbose: bool,
