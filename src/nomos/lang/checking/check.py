@@ -84,7 +84,7 @@ def check_origin(origin: Origin) -> Checked:
         description=tree.description,
         source=source,
         imports=tuple(declaration.name.name for declaration in tree.imports),
-        inputs=_inputs(scope, tree),
+        inputs=tuple(n for n in scope.symbols if _is_drawn(scope, n)),
         variables=variables,
         requires=requires,
         outputs=tuple(declaration.name.name for declaration in tree.outputs),
@@ -165,16 +165,9 @@ def _size(scope: Scope, drawn: syntax.Input, size: syntax.Number | syntax.Name) 
     return 1
 
 
-def _inputs(scope: Scope, tree: syntax.Spec) -> tuple[str, ...]:
-    """Return the names of all items that a case draws."""
-    names: list[str] = []
-    for drawn in tree.inputs:
-        name = drawn.name.name
-        if drawn.size is None:
-            names.append(name)
-        else:
-            names += [core.item_name(name, i) for i in range(scope.sizes[name])]
-    return tuple(names)
+def _is_drawn(scope: Scope, name: str) -> bool:
+    """Tell whether a case draws an item of this name; a list of inputs is its items."""
+    return scope.symbols[name].kind is Role.INPUT and name not in scope.sizes
 
 
 def _check_ensures_named_apart(
