@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -52,6 +52,18 @@ class SanityCheck:
     tests: int
     violations: int  # of the model as it is
     faults: tuple[Noticed, ...]
+
+    @property
+    def lines(self) -> Iterator[str]:
+        """What a reader is told."""
+        yield f"{self.name}: {self.violations} of {self.tests} violated as it is"
+        widest = max(len(noticed.fault) for noticed in self.faults)
+        for noticed in self.faults:
+            said = "noticed" if noticed.is_noticed else "not noticed"
+            counts = f"{noticed.violations} violated, {noticed.new} new bugs"
+            yield f"  {noticed.fault:<{widest}}  {said:<11}  {counts}"
+        for remark in self.remarks:
+            yield f"  {remark}"
 
     @property
     def remarks(self) -> list[str]:

@@ -232,7 +232,6 @@ def _status(run: Run, root: Path, options: dict[str, Any], output: Output) -> in
 
 def _sanity(jobs: list[Job], root: Path, seed: int, options: Options) -> int:
     """Say what specs notice; 0 if each notices something, 3 if one could not be tried."""
-    from nomos.report.sanity import sanity_lines
     from nomos.runner.jobs import Preparing
     from nomos.runner.project.specs import load_spec
     from nomos.sanity.sanity import check_sanity
@@ -247,7 +246,7 @@ def _sanity(jobs: list[Job], root: Path, seed: int, options: Options) -> int:
             click.echo(f"error: {error}", err=True)
             status = 3
             continue
-        for line in sanity_lines(found):
+        for line in found.lines:
             click.echo(line)
         if not any(fault.is_noticed for fault in found.faults):
             status = max(status, 1)
