@@ -80,13 +80,8 @@ class Section:
         return [Markup(card) for card in self.cards.in_page]
 
 
-def html(
-    results: Sequence[Result],
-    failures: Sequence[Failure] = (),
-    *,
-    made: datetime | None = None,
-) -> str:
-    """Return the page, made now or at that time."""
+def html(results: Sequence[Result], failures: Sequence[Failure] = ()) -> str:
+    """Return the page."""
     told = views(results)
     bugs = [_clearest_first(one) for one in told]
     cards = write_cards(bugs)
@@ -101,7 +96,6 @@ def html(
         headline=_headline(told, len(failures)),
         totals=_totals(told),
         failures=failures,
-        made=made,
     )
 
 
@@ -109,12 +103,10 @@ def page(
     sections: Sequence[Section],
     columns: Sequence[Column],
     *,
-    made: datetime | None = None,
     failures: Sequence[Failure] = (),
     **words: str,
 ) -> str:
     """Return a page with these sections."""
-    made = made or datetime.now(UTC)
     script = Markup(template_text("script.js"))  # ours, as the style is
     style = Markup(template_text("style.css"))
     plot = {"width": WIDTH, "height": HEIGHT, "left": LEFT, "right": WIDTH - RIGHT}
@@ -128,7 +120,7 @@ def page(
         script=script,
         style=style,
         policy=policy(script, style),
-        made=f"{made:%Y-%m-%d %H:%M} UTC",
+        made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
         version=__version__,
         **facts,
     )
