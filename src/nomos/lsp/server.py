@@ -169,7 +169,7 @@ class _Requests:
         start = places.offset(params.range.start)
         end = places.offset(params.range.end)
         return [
-            _action(fix, params, places, diagnostic.code.value)
+            _action(fix, params, places, diagnostic.code.slug)
             for diagnostic in document.diagnostics
             if diagnostic.at.start <= end and start <= diagnostic.at.end
             for fix in fixes_of(diagnostic, document.source)

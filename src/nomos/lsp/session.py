@@ -153,6 +153,6 @@ def _shown(diagnostic: Diagnostic, places: Places) -> types.Diagnostic:
         range=places.range(diagnostic.at),
         message="\n".join(lines),
         severity=_SEVERITIES[diagnostic.severity],
-        code=diagnostic.code.value,
+        code=diagnostic.code.slug,
         source="nomos",
     )

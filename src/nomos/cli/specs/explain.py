@@ -26,7 +26,7 @@ def command(code: str | None, everything: bool) -> None:
     if everything:
         click.echo(all_pages(), nl=False)
         return
-    codes = {known.value: known for known in Code}
+    codes = {known.slug: known for known in Code}
     if code is None:
         width = max(map(len, codes))
         for name, known in codes.items():

@@ -117,7 +117,7 @@ def _is_silenced(source: Source, diagnostic: Diagnostic) -> bool:
     line = source.line(source.line_at(diagnostic.at.start))
     found = _SILENCE.search(line)
     codes = [] if found is None else found[1].split(",")
-    return diagnostic.code.value in [code.strip() for code in codes]
+    return diagnostic.code.slug in [code.strip() for code in codes]
 
 
 def _declare(scope: Scope, origin: Origin) -> None:

@@ -135,6 +135,6 @@ def _first_statement(text: str) -> int:
 def _silence(diagnostic: Diagnostic, source: Source) -> Fix:
     line, _ = source.locate(diagnostic.at.start)
     end = source.line_starts[line - 1] + len(source.line(line))
-    remark = f"  # nomos: ignore[{diagnostic.code.value}]"
+    remark = f"  # nomos: ignore[{diagnostic.code.slug}]"
     title = "Silence this warning here"
     return Fix(title, ((Span(end, end), remark),), is_sure=False)
