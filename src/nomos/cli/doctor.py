@@ -44,18 +44,7 @@ def command(form: str) -> None:
 
     Nothing of yours is run. Paste what it prints into a report of a fault.
     """
-    found = _found()
-    if form == "json":
-        click.echo(json.dumps(found, indent=1))
-        return
-    for title, values in found.items():
-        click.echo(f"{title}")
-        for name, value in values.items():
-            click.echo(f"  {name:<16} {value}")
-
-
-def _found() -> dict[str, dict[str, Any]]:
-    return {
+    found: dict[str, dict[str, Any]] = {
         "program": {
             "nomos": __version__,
             "python": sys.version.split()[0],
@@ -70,6 +59,13 @@ def _found() -> dict[str, dict[str, Any]]:
         "devices": _devices(),
         "project": _project(),
     }
+    if form == "json":
+        click.echo(json.dumps(found, indent=1))
+        return
+    for title, values in found.items():
+        click.echo(f"{title}")
+        for name, value in values.items():
+            click.echo(f"  {name:<16} {value}")
 
 
 def _version(package: str) -> str | None:

@@ -23,7 +23,7 @@ from nomos.domain.show import (
 )
 from nomos.report.numbers import Written
 from nomos.report.spec_text import names_in_block
-from nomos.report.texts import Piece, change, cut
+from nomos.report.texts import Piece, brief, change, cut
 from nomos.results.describe import describe
 from nomos.results.result import Bug, Result
 
@@ -272,13 +272,9 @@ def _table(records: Mapping[str, Record], written: Written) -> CardTable:
             CardRow(field, tuple(cells([r[field] for r in records.values()], written)))
             for field in rows
         ),
-        tuple((f, _brief(written.text(first[f]), longest)) for f in kept),
+        tuple((f, brief(written.text(first[f]), longest)) for f in kept),
         len(first) - len(rows) - len(kept),
     )
-
-
-def _brief(text: str, longest: int) -> str:
-    return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def cells(values: Sequence[Any], written: Written) -> Iterator[Cell]:

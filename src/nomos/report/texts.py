@@ -38,6 +38,11 @@ def percent(share: float) -> str:
     return (written.rstrip("0").rstrip(".") if "." in written else written) + " %"
 
 
+def brief(text: str, longest: int) -> str:
+    """Return a text of at most so many characters."""
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
 def clipped(text: str, longest: int) -> str:
     """Return a text of about so many characters, and how many more there were."""
     left = len(text) - longest

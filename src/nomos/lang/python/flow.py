@@ -78,8 +78,11 @@ class _Flow:
                 return self._match(cases, state | _surely_bound(subject))
             case ast.Raise():
                 return None
-            case ast.Break() | ast.Continue():
-                self._jump(statement, state)
+            case ast.Break():
+                self.loops[-1].breaks.append(state)  # it compiles, so there is one
+                return None
+            case ast.Continue():
+                self.loops[-1].continues.append(state)
                 return None
             case ast.Delete():
                 return state - bound_names([statement])
@@ -89,11 +92,6 @@ class _Flow:
                 return state
             case _:
                 return state | _surely_bound(statement)
-
-    def _jump(self, statement: ast.Break | ast.Continue, state: _State) -> None:
-        loop = self.loops[-1]  # the block compiles, so there is one
-        is_break = isinstance(statement, ast.Break)
-        (loop.breaks if is_break else loop.continues).append(state)
 
     def _body(
         self, body: list[ast.stmt], state: frozenset[str]

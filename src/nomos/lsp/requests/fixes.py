@@ -57,7 +57,9 @@ def _from_help(source: Source, at: Span, help: str) -> Iterator[Fix]:
     """Yield what a help line says to write, as a change."""
     text = source.text
     if found := _MEANT.search(help):
-        yield Fix(f"Write `{found[1]}`", ((_without_quotes(source, at), found[1]),))
+        quoted = source.slice(at)[:1] in ("'", '"')
+        meant = Span(at.start + 1, at.end - 1) if quoted else at
+        yield Fix(f"Write `{found[1]}`", ((meant, found[1]),))
     elif found := _MAKE_OUTPUT.search(help):
         opening = find_block(text)
         place = len(text) if opening is None else opening
@@ -66,9 +68,8 @@ def _from_help(source: Source, at: Span, help: str) -> Iterator[Fix]:
         start = _first_statement(text)
         yield Fix(f"Add `{found[1]}`", ((Span(start, start), f"{found[1]}\n"),))
     elif found := _WORD_FOR.search(help):
-        where = _word_before(text, found[2], at)
-        if where is not None:
-            yield Fix(f"Write `{found[1]}`", ((where, found[1]),))
+        for word in list(re.finditer(rf"\b{found[2]}\b", text[: at.end]))[-1:]:
+            yield Fix(f"Write `{found[1]}`", ((Span(*word.span()), found[1]),))
     elif help == "write a plain space":
         yield Fix("Write a plain space", ((at, " "),))
     elif "`//` starts a comment" in help:
@@ -109,17 +110,6 @@ def _unchained(source: Source, at: Span) -> Iterator[Fix]:
     if middle and balanced and not _CONNECTIVE.search(middle):
         place = Span(at.start, at.start)
         yield Fix(f"Write `&& {middle}`", ((place, f"&& {middle} "),))
-
-
-def _without_quotes(source: Source, at: Span) -> Span:
-    quoted = source.slice(at)[:1] in ("'", '"')
-    return Span(at.start + 1, at.end - 1) if quoted else at
-
-
-def _word_before(text: str, word: str, at: Span) -> Span | None:
-    """Return the nearest place of a word at or before another place."""
-    found = list(re.finditer(rf"\b{word}\b", text[: at.end]))
-    return Span(found[-1].start(), found[-1].end()) if found else None
 
 
 def _first_statement(text: str) -> int:

@@ -69,13 +69,9 @@ def verdict_line(document: Document, result: Result) -> str:
 
 
 def _dated(document: Document, result: Result, said: str) -> str:
-    is_old = not is_of_this_text(document, result)
+    """Say so where a result is not of the text as it stands in the editor."""
+    is_old = result.subject.text.rstrip() != document.source.text.rstrip()
     return f"before the last change: {said}" if is_old else said
-
-
-def is_of_this_text(document: Document, result: Result) -> bool:
-    """Tell whether a result is of the text as it stands in the editor."""
-    return result.subject.text.rstrip() == document.source.text.rstrip()
 
 
 def rates(document: Document, results: list[Result]) -> Iterator[tuple[Span, str]]:

@@ -15,6 +15,7 @@ from nomos.report.cards import Card, Cell, card_of, recorded_card, smaller_card
 from nomos.report.groups import shrunk_words
 from nomos.report.html.drawings import drawings
 from nomos.report.html.templating import environment
+from nomos.report.texts import brief
 from nomos.report.view import FoundBug
 from nomos.results.describe import describe
 from nomos.results.result import Bug
@@ -134,4 +135,4 @@ def gist(card: Card, by: Sequence[tuple[str, tuple[tuple[str, Cell], ...]]]) -> 
 
 def _plain(cell: Cell, longest: int = 24) -> str:
     text = "".join(piece.text for piece in cell if piece.kind in ("", "ins"))
-    return text if len(text) <= longest else text[: longest - 1] + "…"
+    return brief(text, longest)
