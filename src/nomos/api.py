@@ -113,15 +113,12 @@ def run_specs(  # noqa: PLR0913 - keywords
         for chosen in ([{"model": model} for model in models] or [{}])
     ]
     root = project_root(paths[0])
-    kept = None
-    if store is not False:
-        kept = keeping_store(root, _warn, None if store is True else Path(store))
     run = drive(
         jobs,
         list(seeds),
         root=root,
         options=campaign_options(**options),
-        store=kept,
+        store=keeping_store(root, _warn, store),
         handlers=handlers,
         warn=_warn,
         control=None if control is None else Path(control),
@@ -318,13 +315,18 @@ def assert_holds(
 
 
 def keeping_store(
-    root: Path, warn: Callable[[str], None], folder: Path | None = None
+    root: Path, warn: Callable[[str], None], kept: bool | Path
 ) -> Store | None:
-    """Open the store of a project to write; where that fails, a campaign goes without."""
+    """Open the store of a project to write, or the one that is named; False: none.
+
+    Where that fails, a campaign goes without.
+    """
     from nomos.store.store import FOLDER, Store
 
+    if kept is False:
+        return None
     try:
-        return Store.open(folder or root / FOLDER)
+        return Store.open(root / FOLDER if kept is True else Path(kept))
     except StoreError as error:
         warn(f"nothing is stored: {error}")
         return None

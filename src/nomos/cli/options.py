@@ -214,9 +214,9 @@ def keeping_store(
     root: Path, options: dict[str, Any], warn: Callable[[str], None]
 ) -> Any:
     """Return the store to keep campaigns in; None where there is none to be had."""
-    if options["no_store"]:
-        return None
-    return api.keeping_store(root, warn, options["store"])
+    return api.keeping_store(
+        root, warn, not options["no_store"] and (options["store"] or True)
+    )
 
 
 def run_options(options: dict[str, Any], default_budget: int | None) -> Options:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from pathlib import PurePath
-from types import TracebackType
 from typing import Self
 
 from rich.console import Console
@@ -58,12 +57,7 @@ class RunConsole:
         self._progress.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._progress.stop()
 
     def handle(self, event: events.Event) -> None:

@@ -22,7 +22,9 @@ _FRAME, _STEP = 256, 128  # samples; about 16 ms at 16 kHz
 
 def finite(values: Array) -> Array:
     """Return numbers that can be drawn in the place of those that cannot."""
-    return np.nan_to_num(np.asarray(values, dtype=np.float64), posinf=1, neginf=0)
+    plain = np.asarray(values, dtype=np.float64)
+    drawn: Array = np.nan_to_num(plain, posinf=1, neginf=0)
+    return drawn
 
 
 def as_bytes(pixels: Array) -> Array:

@@ -36,7 +36,7 @@ def _of_name(document: Document, found: Occurrence) -> str | None:
             return _of_function(document, found.name)
         case Role.FEATURE:
             feature = document.imports.features.get(found.name)
-            return feature and f"`{found.name}`: a feature, {feature.range}"
+            return f"`{found.name}`: a feature, {feature.range}" if feature else None
         case Role.IMPORT:
             return _of_import(document, found.name)
         case Role.PARAMETER | Role.INDEX | Role.PROPERTY:
