@@ -95,14 +95,15 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     except KeyboardInterrupt:
         click.echo("interrupted; the same command with --resume goes on", err=True)
         sys.exit(130)
+    output = Output()
     if options["json_file"] is not None:
         from nomos.train.repairing.report import repair_data
 
         document = {"schema": 1, "repair": repair_data(result)}
-        output = Output()
         output.write(options["json_file"], json.dumps(document, indent=1) + "\n")
     screen.finish(result)
-    sys.exit(0 if result.verdict in ("clean", "repaired") else 1)
+    done = result.verdict in ("clean", "repaired")
+    sys.exit(3 if output.has_failed else 0 if done else 1)
 
 
 def _repair(
