@@ -109,8 +109,10 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
 def _repair(
     specs: tuple[str, ...], options: dict[str, Any], listener: RepairListener
 ) -> Repair:
+    from nomos.models.load import is_trusting
     from nomos.train.repairing.repair import RepairPlan, repair
 
+    options["trust"] = is_trusting()
     names = [f.name for f in fields(RepairPlan)]
     return repair(
         specs,
