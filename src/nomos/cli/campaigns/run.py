@@ -234,7 +234,7 @@ def _sanity(jobs: list[Job], root: Path, seed: int, options: Options) -> int:
     """Say what specs notice; 0 if each notices something, 3 if one could not be tried."""
     from nomos.runner.jobs import Preparing
     from nomos.runner.project.specs import load_spec
-    from nomos.sanity.sanity import check_sanity
+    from nomos.sanity import check_sanity
 
     status = 0
     preparing = Preparing(root, options.way)

@@ -38,7 +38,8 @@ def command(bug: str, output: Path | None, store: Path | None) -> None:
     from rich.console import Console
 
     from nomos.errors import NomosError
-    from nomos.report.bug import heading, picture, show_bug, write_files
+    from nomos.report.bug import card_text, heading, picture, write_files
+    from nomos.report.cards import recorded_card
     from nomos.results.describe import distances
 
     console = Console(highlight=False)
@@ -56,10 +57,7 @@ def command(bug: str, output: Path | None, store: Path | None) -> None:
         values, why = outcome.values, "the case does not break the property any more"
     if not values:
         click.echo(f"warning: shown as recorded: {why}", err=True)
-        found = record.bug
-        shown = show_bug(
-            found.inputs, found.outputs, everything=True, failed=found.failed
-        )
+        shown = card_text(recorded_card(record.bug), everything=True)
         console.print(shown, soft_wrap=True, end="")
         if output is not None:
             click.echo("warning: no files were written: it could not be run", err=True)

@@ -14,8 +14,7 @@ from nomos.inline import _job
 from nomos.inline import spec as inline_spec
 from nomos.runner.jobs import Prepared, Preparing
 from nomos.runner.options import Budget, Options
-from nomos.sanity.faults import Answered, marks
-from nomos.sanity.sanity import SanityCheck, check_sanity
+from nomos.sanity import Answered, SanityCheck, check_sanity, marks
 
 
 class Loans(Domain):
