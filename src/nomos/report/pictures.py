@@ -33,7 +33,8 @@ def as_bytes(pixels: Array) -> Array:
     low, high = float(values.min()), float(values.max())
     if low < 0 or high > 1:
         values = (values - low) / ((high - low) or 1.0)
-    return np.rint(values * 255).astype(np.uint8)
+    made: Array = np.rint(values * 255).astype(np.uint8)
+    return made
 
 
 def png(pixels: Array, *, scale: int = 1) -> bytes:
