@@ -17,7 +17,7 @@ from nomos.diagnostics import Code, Diagnostic, Severity, Source
 from nomos.diagnostics.render import render, to_json
 from nomos.errors import NomosError
 from nomos.lang.checking.check import Checked
-from nomos.lang.python.invocations import safety
+from nomos.lang.python.flow import safety
 from nomos.report.texts import count
 
 
