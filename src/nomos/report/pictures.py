@@ -20,11 +20,9 @@ _WIDEST = 60  # columns of a terminal that one picture may take
 _FRAME, _STEP = 256, 128  # samples; about 16 ms at 16 kHz
 
 
-def finite(values: Array) -> Array:
+def finite(values: Array) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Return numbers that can be drawn in the place of those that cannot."""
-    plain = np.asarray(values, dtype=np.float64)
-    drawn: Array = np.nan_to_num(plain, posinf=1, neginf=0)
-    return drawn
+    return np.nan_to_num(np.asarray(values, dtype=np.float64), posinf=1, neginf=0)
 
 
 def as_bytes(pixels: Array) -> Array:
