@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Callable
@@ -89,7 +90,7 @@ def load_model(
 
         return ServedModel.at(text)
     trust = trust or _trusted.get()
-    if _exists(path):
+    if os.path.exists(path):  # noqa: PTH110 - it never raises, as Path does
         return load_file(path, trust=trust)
     file, at, factory = text.rpartition("@")
     if at and (named := _NAMED.fullmatch(factory)):
@@ -122,13 +123,6 @@ def load_file(path: Path, *, trust: bool) -> Any:
             import_module(f"nomos.models.formats.{module}"), function
         )
         return load(path, trust=trust)
-
-
-def _exists(path: Path) -> bool:
-    try:
-        return path.exists()
-    except (OSError, ValueError):  # no file can have such a name
-        return False
 
 
 def load_object(source: Any, name: str) -> Any:
@@ -168,12 +162,9 @@ def import_named(module: str, name: str) -> Any:
         sys.path.append(here)
     try:
         found: Any = import_module(module)
-    except ImportError as error:
-        raise ModelError(f"{module}:{name} cannot be imported: {error}") from error
     except (Exception, SystemExit) as error:  # the module is the user's
-        raise ModelError(
-            f"{module}:{name} cannot be imported: {reason(error)}"
-        ) from error
+        why = error if isinstance(error, ImportError) else reason(error)
+        raise ModelError(f"{module}:{name} cannot be imported: {why}") from error
     for part in name.split("."):
         if not hasattr(found, part):
             raise ModelError(

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nomos import api
-from nomos.cli import exit_status
 from nomos.cli.options import (
     COUNT,
     PRESENT_FILE,
@@ -30,7 +29,7 @@ from nomos.cli.options import (
     worker_options,
 )
 from nomos.cli.output import STDOUT, Output, ReportPath, own_stdout
-from nomos.errors import DomainError, NomosError
+from nomos.errors import DomainError, NomosError, exit_status
 
 if TYPE_CHECKING:
     from nomos.results.gate import Gate

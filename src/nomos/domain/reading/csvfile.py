@@ -188,22 +188,19 @@ def _part(path: Path, feature: Feature, columns: Columns, groups: Any) -> Array:
     if feature.name not in columns:
         raise DomainError(f"{path} has no column `{feature.name}`")
     cells = columns[feature.name]
+    numbers: list[float | None] = []
     if isinstance(feature, Category | OneHot):
-        at = next((n for n, c in enumerate(cells) if c not in feature.levels), None)
-        if at is not None:
-            where = f"{path}: row {at + 1}: `{feature.name}`"
-            raise DomainError(f"{where} has no level {_cut(cells[at])}")
-        return feature.write_many(cells).astype(np.float64)
-    numbers = [number(cell) for cell in cells]
-    bad = next((n for n, value in enumerate(numbers) if value is None), None)
-    if bad is not None:
-        where = f"{path}: row {bad + 1}: `{feature.name}`"
-        raise DomainError(f"{where} is no number: {_cut(cells[bad])}")
-    return np.array(numbers, dtype=np.float64)
-
-
-def _cut(cell: str) -> str:
-    return repr(cell) if len(cell) <= 80 else f"{cell[:80]!r}…"
+        fits, problem = [cell in feature.levels for cell in cells], "has no level"
+    else:
+        numbers = [number(cell) for cell in cells]
+        fits, problem = [value is not None for value in numbers], "is no number:"
+    if not all(fits):
+        row = fits.index(False)
+        shown = repr(cells[row][:80]) + "…"[: len(cells[row]) > 80]
+        where = f"{path}: row {row + 1}: `{feature.name}`"
+        raise DomainError(f"{where} {problem} {shown}")
+    written = numbers or feature.write_many(cells)
+    return np.array(written, dtype=np.float64)
 
 
 def feature_code(feature: Feature) -> str:

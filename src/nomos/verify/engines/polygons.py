@@ -4,25 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nomos.lang import core
-from nomos.verify.question.components import AtomGroup
+from nomos.verify.engines.regions import Component, Regions
+from nomos.verify.question.cases import Atoms
+from nomos.verify.question.components import AtomGroup, numbered
 from nomos.verify.question.formulas import Array
-from nomos.verify.question.linear import linear, ways
-from nomos.verify.question.symbolic import NotProvable
-
-if TYPE_CHECKING:  # regions.py makes polygons
-    from nomos.verify.engines.regions import Regions
+from nomos.verify.question.linear import SIDES, linear, ways
+from nomos.verify.question.symbolic import NotProvable, difference
 
 HalfPlane = tuple[float, float, float]  # (a, b, c): a * number + b * draw + c >= 0
 _CORNERS = 12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Polygon:
+class Polygon(Component):
     """All pairs of a number and a draw; a state is a box (number, number, draw, draw)."""
 
     number_atom: str
@@ -62,13 +60,6 @@ class Polygon:
         high[empty] = -1e30
         return low, high
 
-    def box(self, state: Array) -> tuple[Array, Array]:
-        """Return the least and the most of each sum."""
-        corners, _ = self.corners(state)
-        value = corners[:, :, :1] * self.by_number + corners[:, :, 1:] * self.by_draw
-        value = value + self.base
-        return value.min(axis=1), value.max(axis=1)
-
     def _lines(self, state: Array) -> tuple[Array, Array, Array]:
         """Return the numbers of a part, and the least and the greatest draw of each."""
         number = np.arange(int(state[0]), int(state[1]) + 1)
@@ -103,21 +94,13 @@ class Polygon:
         one[side + 1], two[side] = middle, middle + 1
         return one, two
 
-    def picks(self, state: Array) -> Array:
+    def values(self, state: Array) -> tuple[Atoms, Array]:
         """Return the pairs that are left."""
         number, low, high = self._lines(state)
         lengths = np.maximum(high - low + 1, 0).astype(np.int64)
-        starts = np.repeat(np.cumsum(lengths) - lengths, lengths)
-        draws = np.arange(int(lengths.sum())) - starts + np.repeat(low, lengths)
-        return np.stack([np.repeat(number, lengths), draws.astype(np.int64)], axis=1)
-
-    def counts(self, picks: Array) -> Array:
-        """Return that each pair stands for itself."""
-        return np.ones(len(picks), np.int64)
-
-    def atoms(self, picks: Array) -> dict[str, Array]:
-        """Return the atoms of pairs."""
-        return {self.number_atom: picks[:, 0], self.draw_atom: picks[:, 1]}
+        draws = numbered(low, lengths).astype(np.int64)
+        pairs = {self.number_atom: np.repeat(number, lengths), self.draw_atom: draws}
+        return pairs, np.ones(len(draws), np.int64)
 
 
 def _clipped(
@@ -142,7 +125,7 @@ def _clipped(
 def polygon(group: AtomGroup, regions: Regions) -> Polygon:
     """Return the polygon of a feature and a draw whose conditions are all linear."""
     (number,), (draw,) = group.features, group.draws
-    one = regions.space.ranges[number.partition(".")[2]]
+    one = regions.cases.space.range_of(number)
     pair = number, draw.atom
     low, high = _line(draw.low, pair), _line(draw.high, pair)
     planes = [(-low[0], 1 - low[1], -low[2]), (high[0], high[1] - 1, high[2])]
@@ -179,22 +162,12 @@ def _planes(guard: core.Expr, pair: tuple[str, str]) -> list[HalfPlane]:
     """Return the half-planes in which a condition holds, where they are all needed."""
 
     def compared(test: core.Compare, relation: str) -> list[list[HalfPlane]]:
-        difference = core.Arithmetic("-", test.left, test.right, span=test.span)
-        a, b, c = _line(difference, pair)
-        over, under = (a, b, c), (-a, -b, -c)
-        match relation:
-            case ">=":
-                return [[over]]
-            case ">":
-                return [[(a, b, c - 1)]]
-            case "<=":
-                return [[under]]
-            case "<":
-                return [[(-a, -b, -c - 1)]]
-            case "==":
-                return [[over, under]]
-            case _:
-                return [[(a, b, c - 1)], [(-a, -b, -c - 1)]]
+        a, b, c = _line(difference(test), pair)
+        # All numbers are whole: above 0 is 1 or more.
+        return [
+            [(sign * a, sign * b, sign * c - strict) for sign, strict in way]
+            for way in SIDES[relation]
+        ]
 
     found = ways(guard, True, compared)
     if len(found) != 1:

@@ -6,18 +6,18 @@ many parts at a time: `state` holds one row for each part.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
 
 import numpy as np
 
 from nomos.domain.schema import Real
 from nomos.lang import core
+from nomos.verify.question.cases import AskedCases, Atoms, chosen
 from nomos.verify.question.components import AtomGroup, CaseTable, groups, table
 from nomos.verify.question.formulas import Array
-from nomos.verify.question.space import FeatureRange, Space
-from nomos.verify.question.symbolic import NotProvable, Question
+from nomos.verify.question.symbolic import NotProvable
 from nomos.verify.structure.layers import Layers
 
 _WIDE = 8  # more values than these are a range and no table, if nothing changes them
@@ -25,48 +25,42 @@ _POLYGON = 200  # more than these are a polygon with a draw
 _CHUNK = 2_000_000  # numbers that a bound looks at at once
 
 
-class Component(Protocol):
+class Component(ABC):
     """Values that are coupled, and what they add to the first layer's sums."""
 
+    __slots__ = ()
+
+    @abstractmethod
     def root(self) -> Array:
         """Return the state in which all values are left, (1, ...)."""
-        ...
 
+    @abstractmethod
     def bound(self, state: Array, weights: Array) -> tuple[Array, Array]:
         """Return the least and the most of `weights . sums`, (parts, weights)."""
-        ...
 
-    def box(self, state: Array) -> tuple[Array, Array]:
-        """Return the least and the most of each sum."""
-        ...
+    def box(self, state: Array, sums: int) -> tuple[Array, Array]:
+        """Return the least and the most of each of so many sums."""
+        return self.bound(state, np.eye(sums)[None])
 
+    @abstractmethod
     def volume(self, state: Array) -> int:
         """Return how many cases the state of one part stands for."""
-        ...
 
+    @abstractmethod
     def numbers(self, state: Array) -> Array:
         """Return how many different values are left in each part; infinite for reals."""
-        ...
 
+    @abstractmethod
     def split(self, state: Array, weights: Array) -> tuple[Array, Array]:
         """Return the two halves of one part's state."""
-        ...
 
-    def picks(self, state: Array) -> Array:
-        """Return the values that are left in one part."""
-        ...
-
-    def counts(self, picks: Array) -> Array:
-        """Return how many cases each value stands for."""
-        ...
-
-    def atoms(self, picks: Array) -> dict[str, Array]:
-        """Return the atoms of values."""
-        ...
+    @abstractmethod
+    def values(self, state: Array) -> tuple[Atoms, Array]:
+        """Return the values left in one part, and how many cases each stands for."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Listed:
+class Listed(Component):
     """A table of values; a state says which rows are left."""
 
     table: CaseTable
@@ -79,19 +73,14 @@ class Listed:
     def bound(self, state: Array, weights: Array) -> tuple[Array, Array]:
         """Return the least and the most of `weights . sums`."""
         value = weights @ self.sums.T
-        left = state[:, None, :]
-        low, high = np.where(left, value, np.inf), np.where(left, value, -np.inf)
-        return low.min(axis=2), high.max(axis=2)
-
-    def box(self, state: Array) -> tuple[Array, Array]:
-        """Return the least and the most of each sum."""
-        low = np.empty((len(state), self.sums.shape[1]))
-        high = np.empty_like(low)
-        step = max(1, _CHUNK // max(1, self.sums.size))
+        step = max(1, _CHUNK // max(1, value[0].size))
+        low, high = np.empty((2, len(state), value.shape[1]))
         for start in range(0, len(state), step):
-            left = state[start : start + step, :, None]
-            low[start : start + step] = np.where(left, self.sums, np.inf).min(axis=1)
-            high[start : start + step] = np.where(left, self.sums, -np.inf).max(axis=1)
+            some = slice(start, start + step)
+            own = value if len(value) == 1 else value[some]
+            left = state[some, None, :]
+            low[some] = np.where(left, own, np.inf).min(axis=2)
+            high[some] = np.where(left, own, -np.inf).max(axis=2)
         return low, high
 
     def volume(self, state: Array) -> int:
@@ -106,26 +95,17 @@ class Listed:
         """Return the rows of low and of high value."""
         rows = np.flatnonzero(state)
         order = rows[np.argsort(self.sums[rows] @ weights, kind="stable")]
-        low, high = np.zeros_like(state), np.zeros_like(state)
+        low = np.zeros_like(state)
         low[order[: len(order) // 2]] = True
-        high[order[len(order) // 2 :]] = True
-        return low, high
+        return low, state & ~low
 
-    def picks(self, state: Array) -> Array:
+    def values(self, state: Array) -> tuple[Atoms, Array]:
         """Return the rows that are left."""
-        return np.flatnonzero(state)
-
-    def counts(self, picks: Array) -> Array:
-        """Return how many cases each row stands for."""
-        return self.table.counts[picks]
-
-    def atoms(self, picks: Array) -> dict[str, Array]:
-        """Return the atoms of rows."""
-        return {name: values[picks] for name, values in self.table.atoms.items()}
+        return chosen(self.table.atoms, state), self.table.counts[state]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Wide:
+class Wide(Component):
     """A number that no call changes; a state is the range that is left.
 
     Where numbers are the beginnings of steps, all of a step counts for bounds.
@@ -149,11 +129,6 @@ class Wide:
         base = weights @ self.base
         return np.minimum(one, two) + base, np.maximum(one, two) + base
 
-    def box(self, state: Array) -> tuple[Array, Array]:
-        """Return the least and the most of each sum."""
-        one, two = state[:, :1] * self.slope, (state[:, 1:] + self.step) * self.slope
-        return np.minimum(one, two) + self.base, np.maximum(one, two) + self.base
-
     def volume(self, state: Array) -> int:
         """Return how many numbers are left; 1 for reals, which are not counted."""
         return 1 if self.is_real else int(state[1] - state[0]) + 1
@@ -171,41 +146,32 @@ class Wide:
         middle = np.floor(middle)
         return np.array([state[0], middle]), np.array([middle + 1, state[1]])
 
-    def picks(self, state: Array) -> Array:
+    def values(self, state: Array) -> tuple[Atoms, Array]:
         """Return the numbers that are left."""
-        if self.is_real:
-            return state[:1]
-        return np.arange(int(state[0]), int(state[1]) + 1)
-
-    def counts(self, picks: Array) -> Array:
-        """Return that each number stands for itself."""
-        return np.ones(len(picks), np.int64)
-
-    def atoms(self, picks: Array) -> dict[str, Array]:
-        """Return the atom's values."""
-        return {self.atom: picks}
+        listed = np.arange(int(state[0]), int(state[1]) + 1)
+        numbers = state[:1] if self.is_real else listed
+        return {self.atom: numbers}, np.ones(len(numbers), np.int64)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Contribution:
-    """What columns of calls add to the sums of the first layer."""
+class Regions:
+    """Makes the components of a question for a network.
 
-    model: Layers
-    space: Space
-    dtype: np.dtype[Any]
-    calls: int
+    `largest` is how large what the first layer sees can be, and `deviation` how far that
+    may be from a straight line, where one is taken for it; both grow with components.
+    """
+
+    def __init__(self, cases: AskedCases, model: Layers) -> None:
+        self.cases, self.model = cases, model
+        self.calls = len(cases.question.calls)
+        self.largest = np.zeros(len(model.columns.origins))
+        self.deviation = np.zeros(len(model.columns.origins))
 
     def columns(self, feature: str, values: Array) -> tuple[list[int], Array]:
         """Return the model's columns that a feature makes, and their numbers."""
-        one = self.space.ranges[feature]
-        sources = self.model.columns.sources
-        own = [
-            c
-            for c, s in enumerate(sources)
-            if one.columns.start <= s < one.columns.stop
-        ]
-        rows = self.space.changed(feature, values, self.dtype)
-        return own, self.model.columns.transform(rows)[:, own].astype(float)
+        space, columns = self.cases.space, self.model.columns
+        own = columns.made_of(space.ranges[feature].columns)
+        rows = space.changed(feature, values, self.cases.dtype)
+        return own, columns.transform(rows)[:, own].astype(float)
 
     def sums(self, slots: Mapping[tuple[int, str], Array], count: int) -> Array:
         """Return what values of slots add, (values, calls * outputs)."""
@@ -214,72 +180,41 @@ class Contribution:
         for (call, name), values in slots.items():
             own, columns = self.columns(name, values)
             total[:, call] += columns @ first[:, own].T
+            self.largest[own] = np.maximum(
+                self.largest[own], np.abs(columns).max(axis=0)
+            )
         return total.reshape(count, self.calls * len(first))
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LayerParts:
-    """The components of a question, and how large what the first layer sees can be.
-
-    `deviation` is how far that may be from a straight line, where one is taken for it.
-    """
-
-    components: tuple[Component, ...]
-    largest: Array
-    deviation: Array
-
-
-class Regions:
-    """Makes the components of a question for a network."""
-
-    def __init__(
-        self, question: Question, space: Space, dtype: np.dtype[Any], model: Layers
-    ) -> None:
-        self.question, self.space, self.dtype, self.model = (
-            question,
-            space,
-            dtype,
-            model,
-        )
-        self.add = Contribution(model, space, dtype, len(question.calls))
-        self.largest = np.zeros(len(model.columns.sources))
-        self.deviation = np.zeros(len(model.columns.sources))
-
-    def parts(self, own: Sequence[AtomGroup] | None = None) -> LayerParts:
+    def components(
+        self, own: Sequence[AtomGroup] | None = None
+    ) -> tuple[Component, ...]:
         """Return a component for each group."""
-        chosen = groups(self.question, self.space) if own is None else own
-        found = tuple(self._component(group) for group in chosen)
-        return LayerParts(found, self.largest, self.deviation)
+        found = groups(self.cases) if own is None else own
+        return tuple(self.component(group) for group in found)
 
-    def _component(self, group: AtomGroup) -> Component:
+    def component(self, group: AtomGroup) -> Component:
+        """Return the component of a group: a range, a polygon, or a table."""
         wide = self._wide(group)
         if wide is not None:
             return wide
-        if any(self._range(atom).is_real for atom in group.features):
+        if any(self.cases.space.range_of(atom).is_real for atom in group.features):
             raise NotProvable(
                 f"the spec changes or compares {', '.join(group.features)}, which is "
                 "real, and the model is a network"
             )
-        if self.is_polygon(group):
+        if self._is_polygon(group):
             from nomos.verify.engines.polygons import polygon
 
             try:
                 return polygon(group, self)
             except NotProvable:  # not linear: perhaps few enough for a table
                 pass
-        rows = table(group, self.space, self.dtype, None)
+        rows = table(self.cases, group)
         if not group.slots and len(rows):  # nothing that the model sees
-            first = {name: values[:1] for name, values in rows.atoms.items()}
+            first = chosen(rows.atoms, slice(1))
             rows = CaseTable({}, first, np.array([rows.total], object))
         slots = rows.slots if len(rows) else {}  # libraries refuse to take no rows
-        for (_, name), values in slots.items():
-            columns, numbers = self.add.columns(name, values)
-            most = np.abs(numbers).max(axis=0)
-            self.largest[columns] = np.maximum(self.largest[columns], most)
-        return Listed(rows, self.add.sums(slots, len(rows)))
-
-    def _range(self, atom: str) -> FeatureRange:
-        return self.space.ranges[atom.partition(".")[2]]
+        return Listed(rows, self.sums(slots, len(rows)))
 
     def line(
         self, slot: tuple[int, str], low: float, high: float
@@ -287,29 +222,28 @@ class Regions:
         """Return what a feature adds as a straight line, between two of its values."""
         ends = np.array([low, high], float)
         apart = high - low if high > low else 1.0
-        at = self.add.sums({slot: ends}, 2)
-        columns, numbers = self.add.columns(slot[1], ends)
+        at = self.sums({slot: ends}, 2)
+        columns, numbers = self.columns(slot[1], ends)
         most = np.abs(numbers).max(axis=0)
         steep = np.abs(numbers[1] - numbers[0]) / apart * np.abs(ends).max()
-        self.largest[columns] = np.maximum(self.largest[columns], most)
         # A scaler subtracts first: what it calculates with is larger than what it gives.
-        apart_error = 8 * self.model.roundoff * (most + 2 * steep)
-        self.deviation[columns] = np.maximum(self.deviation[columns], apart_error)
+        error = 8 * self.model.roundoff * (most + 2 * steep)
+        self.deviation[columns] = np.maximum(self.deviation[columns], error)
         slope = (at[1] - at[0]) / apart
         return at[0] - slope * ends[0], slope
 
     def is_line(self, name: str) -> bool:
         """Tell whether all that a network sees of a feature is a straight line over it."""
-        own, _ = self.add.columns(name, self.space.ranges[name].values()[:1])
-        is_number = self.space.ranges[name].names is None
-        return is_number and all(self.model.affine[column] for column in own)
+        one, columns = self.cases.space.ranges[name], self.model.columns
+        made = columns.made_of(one.columns)
+        return one.names is None and all(columns.origins[c].affine for c in made)
 
     def _wide(self, group: AtomGroup) -> Wide | None:
         """Return a range for a feature with many values that is only passed on."""
         if len(group.features) != 1 or group.draws or group.guards or group.writes:
             return None
         (atom,) = group.features
-        one = self._range(atom)
+        one = self.cases.space.range_of(atom)
         if not group.slots or not (one.is_real or one.count > _WIDE):
             return None
         if not self.is_line(one.feature.name):
@@ -323,11 +257,11 @@ class Regions:
         is_real = isinstance(one.feature, Real)
         return Wide(atom, (one.low, one.high), base, slope, is_real)
 
-    def is_polygon(self, group: AtomGroup) -> bool:
+    def _is_polygon(self, group: AtomGroup) -> bool:
         """Tell whether a number and a draw have too many pairs for a table."""
         if len(group.features) != 1 or len(group.draws) != 1:
             return False
-        one = self._range(group.features[0])
+        one = self.cases.space.range_of(group.features[0])
         name = one.feature.name
         if one.names is not None or one.count <= _POLYGON or not self.is_line(name):
             return False

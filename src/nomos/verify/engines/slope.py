@@ -9,6 +9,7 @@ q's on the way: bounds of both are those of one call, over half as many features
 from __future__ import annotations
 
 import heapq
+import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -18,15 +19,14 @@ import numpy as np
 from nomos.diagnostics.source import Span
 from nomos.lang import core
 from nomos.verify.engines.bounds import Bounds, Relaxation, State, interval
-from nomos.verify.engines.netsearch import combinations
-from nomos.verify.engines.regions import Component, LayerParts, Regions, Wide
+from nomos.verify.engines.netsearch import Parts, combinations, halves
+from nomos.verify.engines.regions import Component, Regions, Wide
 from nomos.verify.engines.rise import Rise
 from nomos.verify.engines.search import Deadline
 from nomos.verify.question.cases import AskedCases, one_case, size_of
 from nomos.verify.question.components import AtomGroup, groups
 from nomos.verify.question.formulas import Array
 from nomos.verify.structure.layers import Layers
-from nomos.verify.structure.trees import answers
 
 _BATCH = 256
 _SMALL = 1000  # steps that are asked rather than halved
@@ -52,40 +52,33 @@ class SlopeSearch:
         self, model: Layers, rise: Rise, cases: AskedCases, limits: Deadline
     ) -> None:
         self.model, self.rise, self.cases, self.limits = model, rise, cases, limits
-        record = rise.question.calls[rise.first]
-        self.single = replace(rise.question, calls=(record,))
-        space = cases.space
-        regions = Regions(self.single, space, cases.dtype, model)
+        record = cases.question.calls[rise.first]
+        single = replace(cases, question=replace(cases.question, calls=(record,)))
+        self.record = {**record, rise.feature: core.Variable(_START, span=Span(0, 0))}
+        regions = Regions(single, model)
         others = [
             replace(group, slots=_without(group, rise.feature))
-            for group in groups(self.single, space)
+            for group in groups(single)
             if group.features != rise.group.features
         ]
-        parts = regions.parts(others)
         base, slope = regions.line((0, rise.feature), rise.low, rise.high)
         steps = Wide(_START, (rise.low, rise.high - 1), base, slope, step=1)
-        components: tuple[Component, ...] = (steps, *parts.components)
-        self.components = components
-        self.relaxation = Relaxation(
-            model, LayerParts(components, regions.largest, regions.deviation), 1
-        )
+        self.components: tuple[Component, ...] = (steps, *regions.components(others))
+        self.relaxation = Relaxation(regions, self.components)
         self.direction = slope
-        self.labels = 2 if model.decision == "sign" else len(model.biases[-1])
-        self.pairs = [
-            (p, q) for p in range(self.labels) for q in range(self.labels) if p != q
-        ]
+        self.labels = len(model.labels)
+        self.pairs = list(itertools.permutations(range(self.labels), 2))
         self.weights = np.stack([self._weights(p, q) for p, q in self.pairs])
         self.place = {pair: n for n, pair in enumerate(self.pairs)}
-        root = tuple(c.root()[0] for c in components)
+        root = tuple(c.root()[0] for c in self.components)
         self.heap: list[Any] = [(0.0, 0, root, rise.bad)]
         self.parts = 0
 
     def _weights(self, p: int, q: int) -> Array:
         """Return the weights of (score of p - score of q)."""
-        scores = len(self.model.biases[-1])
+        own = np.zeros(self.model.outputs)
         if self.model.decision == "sign":
-            return np.full(scores, float(p - q))
-        own = np.zeros(scores)
+            return own + (p - q)
         own[p], own[q] = 1, -1
         return own
 
@@ -102,7 +95,7 @@ class SlopeSearch:
             several = {name: np.repeat(v, len(way)) for name, v in atoms.items()}
             numbers = np.tile(way, count)
             scores = self.model.scores(self._rows(several, numbers, len(numbers)))
-            labels = answers(scores, self.model.decision, None).reshape(count, -1)
+            labels = self.model.places(scores).reshape(count, -1)
             bad = self._bad(labels[:, :-1], labels[:, 1:])
             if bad.any():
                 record, stop = np.argwhere(bad)[0]
@@ -138,9 +131,7 @@ class SlopeSearch:
                     return found
         return True
 
-    def _settle(
-        self, batch: list[Any]
-    ) -> Iterator[tuple[tuple[Array, ...], Any, bool]]:
+    def _settle(self, batch: list[Any]) -> Iterator[tuple[Parts, Any, bool]]:
         """Yield what is left of parts, and whether it is few enough to be asked."""
         state = [np.stack(own) for own in zip(*(b[0] for b in batch), strict=True)]
         known = self.relaxation.layers(state)
@@ -169,7 +160,7 @@ class SlopeSearch:
             yield from self._halves(left, [s[places] for s in state], flat[places, toward],
                                     [(a[places], b[places]) for a, b in known])  # fmt: skip
 
-    def _number(self, state: tuple[Array, ...]) -> float:
+    def _number(self, state: Parts) -> float:
         parts = zip(self.components, state, strict=True)
         return float(np.prod([c.numbers(own[None])[0] for c, own in parts]))
 
@@ -194,7 +185,7 @@ class SlopeSearch:
 
     def _halves(
         self, left: list[Any], state: State, weights: Array, known: Bounds
-    ) -> Iterator[tuple[tuple[Array, ...], Any, bool]]:
+    ) -> Iterator[tuple[Parts, Any, bool]]:
         """Split the component that bends most ReLUs of the first layer."""
         low, high = known[0][0][:, 0], known[0][1][:, 0]
         width = np.maximum(high - low, 1e-9)
@@ -204,23 +195,19 @@ class SlopeSearch:
             state, weights, bent / width * scale * width.max()
         )
         for number, (own, live) in enumerate(left):
-            at = int(np.argmax(gains[number]))
-            for half in self.components[at].split(own[at], weights[number]):
-                yield (*own[:at], half, *own[at + 1 :]), live, False
+            for half in halves(self.components, own, gains[number], weights[number]):
+                yield half, live, False
 
-    def _ask(self, state: tuple[Array, ...]) -> dict[str, Any] | None:
+    def _ask(self, state: Parts) -> dict[str, Any] | None:
         """Ask about both ends of all steps of a part; returns a case with a bad one."""
         atoms, _ = combinations(self.components, state)
         starts = atoms.pop(_START)
         count = len(starts)
-        labels = self.model.classes
-        said_labels = []
+        places = []
         for shift in (0, 1):
-            rows = self._rows(atoms, starts + shift, count)
-            said = self.cases.ask(rows)
-            known = np.arange(self.labels) if labels is None else labels
-            said_labels.append((said[:, None] == known).argmax(axis=1))
-        bad = self._bad(*said_labels)
+            said = self.cases.ask(self._rows(atoms, starts + shift, count))
+            places.append((said[:, None] == self.model.labels).argmax(axis=1))
+        bad = self._bad(*places)
         if not bad.any():
             return None
         place = int(np.argmax(bad))
@@ -228,6 +215,4 @@ class SlopeSearch:
         return {**one_case(atoms, place), _START: start, _END: start + 1}
 
     def _rows(self, atoms: dict[str, Array], number: Array, count: int) -> Array:
-        place = core.Variable(_START, span=Span(0, 0))
-        record = {**self.single.calls[0], self.rise.feature: place}
-        return self.cases.rows(record, {**atoms, _START: number}, count)
+        return self.cases.rows(self.record, {**atoms, _START: number}, count)

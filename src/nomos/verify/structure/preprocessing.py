@@ -3,29 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from nomos.verify.question.symbolic import NotProvable
-from nomos.verify.structure.columns import Array
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnOrigin:
-    """Where a column comes from: its source, whether it rises, whether it is a line."""
-
-    source: int
-    rising: bool = True
-    affine: bool = True
-
-    def changed(self, *, rising: bool, affine: bool) -> ColumnOrigin:
-        """Return the origin after another step."""
-        return ColumnOrigin(self.source, self.rising and rising, self.affine and affine)
-
-
-Origins = tuple[ColumnOrigin, ...]
+from nomos.verify.structure.model import Array, Origins
 
 
 def trace(transformer: Any, origins: Origins) -> Origins:
@@ -61,14 +44,13 @@ def _scaler(scaler: Any, origins: Origins) -> Origins:
 def _one_hot(encoder: Any, origins: Origins) -> Origins:
     if getattr(encoder, "_infrequent_enabled", False):
         raise NotProvable("a OneHotEncoder that joins infrequent categories")
-    found: list[ColumnOrigin] = []
-    for number, (origin, levels) in enumerate(
-        zip(origins, encoder.categories_, strict=True)
-    ):
-        drop = None if encoder.drop_idx_ is None else encoder.drop_idx_[number]
-        width = len(levels) - (drop is not None)
-        found += [origin.changed(rising=False, affine=False)] * width
-    return tuple(found)
+    dropped = encoder.drop_idx_
+    drops = [None] * len(origins) if dropped is None else dropped
+    parts = zip(_ordinal(encoder, origins), encoder.categories_, drops, strict=True)
+    found: Origins = ()
+    for one, levels, drop in parts:
+        found += (one,) * (len(levels) - (drop is not None))
+    return found
 
 
 def _ordinal(_: Any, origins: Origins) -> Origins:
@@ -90,27 +72,12 @@ def _function(transformer: Any, origins: Origins) -> Origins:
 
 
 def _column_transformer(transformer: Any, origins: Origins) -> Origins:
-    names = getattr(transformer, "feature_names_in_", None)
     found: Origins = ()
-    for _, step, chosen in transformer.transformers_:
-        if isinstance(step, str) and step == "drop":
-            continue
-        places = _places(chosen, None if names is None else list(names), len(origins))
-        found += trace(step, tuple(origins[place] for place in places))
+    for name, step, _ in transformer.transformers_:
+        if not (isinstance(step, str) and step == "drop"):
+            places = transformer._transformer_to_input_indices[name]
+            found += trace(step, tuple(origins[place] for place in places))
     return found
-
-
-def _places(chosen: Any, names: list[str] | None, width: int) -> list[int]:
-    """Return the numbers of the columns that a ColumnTransformer chose."""
-    if isinstance(chosen, slice):
-        return list(range(width))[chosen]
-    listed = [chosen] if isinstance(chosen, str | int) else list(chosen)
-    if listed and all(isinstance(one, bool | np.bool_) for one in listed):
-        return [place for place, one in enumerate(listed) if one]
-    if any(isinstance(one, str) for one in listed):
-        assert names is not None
-        return [names.index(str(one)) for one in listed]
-    return [int(one) % width for one in listed]
 
 
 _KNOWN: dict[str, Callable[[Any, Origins], Origins]] = {

@@ -11,8 +11,8 @@ import numpy as np
 from nomos.domain.domain import Domain
 from nomos.domain.reading.csvfile import number, read_columns, read_rows
 from nomos.errors import DomainError
+from nomos.train.repairing.judging.evaluate import Records
 from nomos.train.repairing.judging.overlap import check_apart
-from nomos.train.repairing.judging.records import Records
 
 Array = np.ndarray[Any, Any]
 _LOOKED_AT = 1 / 3  # of the inputs; of what is left of them, where some are trained on

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from nomos.errors import DomainError
-from nomos.train.repairing.judging.records import Records
+from nomos.train.repairing.judging.evaluate import Records
 
 _MOST = 0.5  # of the inputs that may be among the training records
 _MORE = 0.25  # of the inputs: so many more than are to be expected by chance

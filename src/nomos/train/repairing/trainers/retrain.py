@@ -27,7 +27,7 @@ from nomos.train.repairing.cases.drawn import (
     Untrainable,
     joined_rows,
 )
-from nomos.train.repairing.cases.labels import satisfying
+from nomos.train.repairing.cases.soft import satisfying
 from nomos.train.repairing.trainers.estimators import (
     constraint_parameter,
     fresh,
