@@ -20,7 +20,7 @@ _WIDEST = 60  # columns of a terminal that one picture may take
 _FRAME, _STEP = 256, 128  # samples; about 16 ms at 16 kHz
 
 
-def finite(values: Array) -> np.ndarray[Any, np.dtype[np.float64]]:
+def finite(values: Array) -> Array:
     """Return numbers that can be drawn in the place of those that cannot."""
     return np.nan_to_num(np.asarray(values, dtype=np.float64), posinf=1, neginf=0)
 
@@ -31,7 +31,8 @@ def as_bytes(pixels: Array) -> Array:
     low, high = float(values.min()), float(values.max())
     if low < 0 or high > 1:
         values = (values - low) / ((high - low) or 1.0)
-    return np.rint(values * 255).astype(np.uint8)
+    drawn: Array = np.rint(values * 255).astype(np.uint8)
+    return drawn
 
 
 def png(pixels: Array, *, scale: int = 1) -> bytes:
