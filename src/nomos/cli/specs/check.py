@@ -114,7 +114,8 @@ def _check_all(
     checked: list[Checked] = []
     for one, text in found.items():
         try:
-            checked.append(api.check(one, text=text, imports=imports))
+            loaded = api.load_spec(one, text=text, imports=imports)
+            checked.append(loaded.checked)
         except NomosError as error:
             unreadable.append(str(error))
     return checked, unreadable
