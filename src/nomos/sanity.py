@@ -33,7 +33,7 @@ from nomos.runner.options import Options
 
 Array = np.ndarray[Any, Any]
 _MOST_LABELS = 50  # different answers; a model with more gives numbers
-_MOST_NOTED = 1000  # different answers; a model with more gives numbers
+_MOST_NOTED = 1000  # different answers that are kept
 _SCALARS = (bool, int, float, str)
 Chosen = Callable[[Sequence[Any]], Array]  # of columns: the records concerned
 Wrong = Callable[[Sequence[Any], Sequence[Any]], list[Any]]  # of columns and answers
