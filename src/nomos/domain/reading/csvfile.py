@@ -150,6 +150,23 @@ def read_rows(path: str | Path, schema: Schema, *, dtype: Any = np.float32) -> A
     return np.column_stack(parts).astype(dtype)
 
 
+def read_labels(path: str | Path, name: str) -> Any:
+    """Return a column of a CSV file as labels: numbers where all of them are, or texts."""
+    columns = read_columns(Path(path))
+    if name not in columns:
+        raise DomainError(
+            f"{path} has no column `{name}`; it has: {', '.join(columns)}"
+        )
+    numbers = [number(cell) for cell in columns[name]]
+    if any(value is not None and value != value for value in numbers):
+        raise DomainError(f"{path}: `{name}` is missing in some rows")
+    if any(value is None for value in numbers):
+        return columns[name]
+    labels = np.array(numbers)
+    is_whole = (labels == np.rint(labels)).all()
+    return labels.astype(np.int64) if is_whole else labels
+
+
 def to_frame(rows: Array, schema: Schema) -> Any:
     """Return rows as the data frame that pandas would read from the CSV file.
 
