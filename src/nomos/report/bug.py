@@ -10,15 +10,7 @@ from typing import Any
 from rich.text import Text
 
 from nomos.domain.show import Fields, Image, Scene, Sound, Words, looks
-from nomos.report.cards import (
-    Card,
-    CardCase,
-    CardTable,
-    Cell,
-    make_card,
-    recorded_kinds,
-    replayed,
-)
+from nomos.report.cards import Card, CardTable, Cell, recorded_card, replayed_card
 from nomos.report.pictures import blocks, difference, png, spectrogram, wav
 from nomos.report.texts import printable, shortened
 from nomos.results.result import Bug
@@ -59,8 +51,8 @@ def show_bug(
     width: int = WIDTH,
 ) -> Text:
     """Return the picture of a described bug; without `everything`, only what differs."""
-    case = CardCase(inputs, outputs, recorded_kinds(inputs), failed=failed)
-    return card_text(make_card(case), everything=everything, width=width)
+    bug = Bug("", 0, (), failed, inputs=inputs, outputs=outputs)
+    return card_text(recorded_card(bug), everything=everything, width=width)
 
 
 def picture(
@@ -73,10 +65,10 @@ def picture(
     failed: str = "",
 ) -> Text:
     """Return a bug's values as its domain shows them: tables, texts, images, sounds."""
-    case = replayed(values, outputs, domain, Bug("", 0, choices, failed))
+    card = replayed_card(values, outputs, domain, Bug("", 0, choices, failed))
     # Only a terminal has colours, and a width to keep to.
     width = shutil.get_terminal_size((WIDTH, 24)).columns if colour else WIDTH
-    return card_text(make_card(case), colour=colour, everything=True, width=width)
+    return card_text(card, colour=colour, everything=True, width=width)
 
 
 def card_text(

@@ -82,7 +82,7 @@ def compare(
     rows = np.concatenate([data, drawn])
     try:
         scores = model.scores(rows)
-    except (ValueError, IndexError) as error:
+    except (ValueError, TypeError, LookupError) as error:
         raise NotProvable(
             f"the model does not take the rows of the schema: {reason(error)}"
         ) from error

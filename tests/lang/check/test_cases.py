@@ -31,7 +31,7 @@ def check_case(case, offer, folder: Path) -> Checked:
 
 def located(checked: Checked) -> list[tuple[int, str, str]]:
     return sorted(
-        (checked.source.locate(d.at.start)[0], d.severity.value, d.code.value)
+        (checked.source.locate(d.at.start)[0], d.severity.value, d.code.slug)
         for d in checked.diagnostics
     )
 

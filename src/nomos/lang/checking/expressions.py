@@ -156,28 +156,21 @@ def join(operator: Literal["&&", "||"], parts: Sequence[core.Expr]) -> core.Expr
 def _compare(
     scope: Scope, operator: str, left: core.Expr, right: core.Expr, span: Span
 ) -> core.Expr:
-    _check_comparison(scope, operator, left, right)
     sign = cast('Literal["==", "!=", "<", "<=", ">", ">="]', operator)
-    return core.Compare(sign, left, right, span=span, type=Type.BOOL)
-
-
-def _check_comparison(
-    scope: Scope, operator: str, left: core.Expr, right: core.Expr
-) -> None:
+    made = core.Compare(sign, left, right, span=span, type=Type.BOOL)
     if operator not in ("==", "!="):
         words = "numbers or strings"
         if not expect(scope, f"`{operator}`", ORDERED, words, left, right):
-            return
-    if Type.UNKNOWN in (left.type, right.type):
-        return
+            return made
     kinds = {_family(left.type), _family(right.type)}
-    if len(kinds) > 1:
+    if Type.UNKNOWN not in (left.type, right.type) and len(kinds) > 1:
         what = f"`{operator}` with {left.type.value} on its left"
         wanted, got = "the same on its right", right.type.value
         help = None
         if kinds == {"number", Type.STRING.name}:
             help = "a number is written without quotes, a string with them"
         wrong_type(scope, right.span, what, wanted, got, help)
+    return made
 
 
 def _family(type_: Type) -> str:

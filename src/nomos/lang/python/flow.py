@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 
 from nomos.lang.checking.names import bound_names
 
-__all__ = ["always_assigned", "bound_names", "repetitions", "runs_at_least_once"]
-
 # The names assigned for sure at a point; None where no path arrives.
 _State = frozenset[str] | None
 
@@ -80,8 +78,11 @@ class _Flow:
                 return self._match(cases, state | _surely_bound(subject))
             case ast.Raise():
                 return None
-            case ast.Break() | ast.Continue():
-                self._jump(statement, state)
+            case ast.Break():
+                self.loops[-1].breaks.append(state)  # it compiles, so there is one
+                return None
+            case ast.Continue():
+                self.loops[-1].continues.append(state)
                 return None
             case ast.Delete():
                 return state - bound_names([statement])
@@ -91,11 +92,6 @@ class _Flow:
                 return state
             case _:
                 return state | _surely_bound(statement)
-
-    def _jump(self, statement: ast.Break | ast.Continue, state: _State) -> None:
-        loop = self.loops[-1]  # the block compiles, so there is one
-        is_break = isinstance(statement, ast.Break)
-        (loop.breaks if is_break else loop.continues).append(state)
 
     def _body(
         self, body: list[ast.stmt], state: frozenset[str]
@@ -108,7 +104,7 @@ class _Flow:
     def _for(self, loop: ast.For, state: frozenset[str]) -> _State:
         before = state | _surely_bound(loop.iter)
         after, jumps = self._body(loop.body, before | bound_names([loop.target]))
-        done = after if runs_at_least_once(loop.iter) else _join(before, after)
+        done = after if repetitions(loop.iter, {}) else _join(before, after)
         return _join(self.run(loop.orelse, done), *jumps.breaks)
 
     def _while(self, loop: ast.While, state: frozenset[str]) -> _State:
@@ -146,27 +142,24 @@ class _Flow:
         return _join(*ends, *([] if irrefutable else [state]))
 
 
-def repetitions(
-    iterable: ast.expr, sizes: Mapping[str, int] | None = None
-) -> int | None:
+def repetitions(iterable: ast.expr, sizes: Mapping[str, int]) -> int | None:
     """Return how often a loop over this runs, None where that is not plain to see.
 
     `sizes` are those of the lists of inputs.
     """
-    known = sizes or {}
     match iterable:
-        case ast.Name(id=name) if name in known:
-            return known[name]
+        case ast.Name(id=name) if name in sizes:
+            return sizes[name]
         case ast.Call(
             func=ast.Name(id="enumerate" | "reversed" | "list" | "sorted"),
             args=[inner],
         ):
-            return repetitions(inner, known)
+            return repetitions(inner, sizes)
         case ast.Call(
             func=ast.Name(id="range"),
             args=[ast.Call(func=ast.Name(id="len"), args=[inner])],
         ):
-            return repetitions(inner, known)
+            return repetitions(inner, sizes)
         case ast.Call(func=ast.Name(id="range"), args=args, keywords=[]):
             return _length_of_range(args)
         case ast.List(elts=items) | ast.Tuple(elts=items):
@@ -196,8 +189,3 @@ def _whole_number(node: ast.expr) -> int | None:
             return None if number is None else -number
         case _:
             return None
-
-
-def runs_at_least_once(iterable: ast.expr) -> bool:
-    """Tell whether a loop over this certainly runs."""
-    return bool(repetitions(iterable))

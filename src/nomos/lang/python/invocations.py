@@ -36,17 +36,14 @@ class _Depends(Exception):
 
 
 def count_invocations(
-    statements: Iterable[ast.stmt],
-    calls_of: CallsOf,
-    sizes: Mapping[str, int] | None = None,
+    statements: Iterable[ast.stmt], calls_of: CallsOf, sizes: Mapping[str, int]
 ) -> int | None:
     """Count the calls of models, or return None where it depends on the run.
 
     `sizes` are those of the lists of inputs.
     """
-    known = sizes or {}
     try:
-        return sum(_count(statement, calls_of, known) for statement in statements)
+        return sum(_count(statement, calls_of, sizes) for statement in statements)
     except _Depends:
         return None
 

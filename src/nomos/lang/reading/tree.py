@@ -20,6 +20,7 @@ STRING = r""" "(?:\\[^\n]|[^"\\\n])*"|'(?:\\[^\n]|[^'\\\n])*' """.strip()
 _PIECE = re.compile(
     rf"(?P<comment>{COMMENT})|{STRING}|(?P<word>\w+)|(?P<brace>\{{)|\S", re.DOTALL
 )
+_SUMS = "+-*/%"
 # The operators that each one makes a chain with.
 _CHAINS: dict[str, tuple[str, ...]] = {
     **{sign: (sign,) for sign in ("&&", "||", "==>")},
@@ -129,14 +130,13 @@ def depth_exceeds(statement: syntax.Statement) -> bool:
     The operands of a chain, `a && b && c`, are all on one level.
     """
     for depth, level in enumerate(_levels(list(children(statement)))):
-        if depth == DEEPEST_NESTING or any(map(_is_too_long, level)):
+        sums = [
+            e for e in level if isinstance(e, syntax.Binary) and e.operator in _SUMS
+        ]
+        longest = max((len(operands(expr)) for expr in sums), default=0)
+        if depth == DEEPEST_NESTING or longest > LONGEST_CHAIN:
             return True
     return False
-
-
-def _is_too_long(expr: syntax.Expr) -> bool:
-    is_sum = isinstance(expr, syntax.Binary) and expr.operator in "+-*/%"
-    return is_sum and len(operands(expr)) > LONGEST_CHAIN
 
 
 def _levels(level: list[syntax.Expr]) -> Iterator[list[syntax.Expr]]:

@@ -1,9 +1,10 @@
-"""Models of scikit-learn and its likes: objects with `predict` and `predict_proba`."""
+"""Models of scikit-learn and its likes: as objects, in skops files, in pickles."""
 
 from __future__ import annotations
 
 import importlib.util
 import json
+import pickle
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,9 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from nomos.domain.reading.csvfile import to_frame
+from nomos.domain.schema import Category
 from nomos.errors import ModelError
 from nomos.models.adapter import Adapter, Array, NoScores
 from nomos.models.extras import distrust, need, told_as
+from nomos.models.load import load_object
 from nomos.models.recognise import json_objects, open_archive
 from nomos.models.screening.sklearn_trees import TREES, trees_are_sound
 
@@ -26,7 +30,8 @@ class EstimatorModel(Adapter):
 
     One that was fitted on a data frame gets its rows as a data frame again, so that its
     columns have their names, unless it says the same of a plain array: that is three
-    times as fast for a single row. Frames, and lists of texts or dicts, are passed on.
+    times as fast for a single row. Names of categories, which `schema` knows, stand in
+    such a frame again. Frames, and lists of texts or dicts, are passed on.
 
     Attributes:
         columns: The names of the frame's columns that it was fitted on, if it was.
@@ -58,6 +63,10 @@ class EstimatorModel(Adapter):
             return rows
         if self.columns is None or importlib.util.find_spec("pandas") is None:
             return array
+        told = () if self.schema is None else self.schema.features
+        if array.dtype.kind in "biuf" and any(isinstance(f, Category) for f in told):
+            assert self.schema is not None
+            return to_frame(array, self.schema)[self.columns]
         import pandas as pd
 
         frame = pd.DataFrame(array, columns=self.columns)
@@ -128,3 +137,25 @@ def _dtypes_are_read_as_such(path: Path) -> bool:
         schema = json.loads(archive.read("schema.json"))
     types = (o for o in json_objects(schema) if o.get("__class__") == "dtype")
     return all(kind.get("__loader__") == "DTypeNode" for kind in types)
+
+
+def load_pickle(path: Path, *, trust: bool) -> Any:
+    """Load a pickle or a joblib file: with trust alone, since that runs code."""
+    if not trust:
+        raise distrust(path, "is a pickle, which runs code when it is loaded")
+    with told_as(f"{path} cannot be unpickled"):
+        model = _unpickle(path)
+    if hasattr(model, "predict") or callable(model):
+        return load_object(model, str(path))
+    raise ModelError(
+        f"{path} holds a {type(model).__name__}, which is no model: "
+        "it has no `predict` and cannot be called"
+    )
+
+
+def _unpickle(path: Path) -> Any:
+    if importlib.util.find_spec("joblib") is not None:
+        # It reads plain pickles too.
+        return need("joblib", extra="sklearn", what="joblib files").load(path)
+    with path.open("rb") as file:
+        return pickle.load(file)

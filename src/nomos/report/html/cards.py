@@ -11,17 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from nomos.report.cards import (
-    Card,
-    Cell,
-    card_of,
-    make_card,
-    recorded,
-    smaller_card,
-)
+from nomos.report.cards import Card, Cell, card_of, recorded_card, smaller_card
 from nomos.report.groups import shrunk_words
 from nomos.report.html.drawings import drawings
 from nomos.report.html.templating import environment
+from nomos.report.texts import brief
 from nomos.report.view import FoundBug
 from nomos.results.describe import describe
 from nomos.results.result import Bug
@@ -120,8 +114,7 @@ def _card(
 
 def _outputs(said: Mapping[str, Any], bug: Bug) -> tuple[tuple[str, Cell], ...]:
     described = {name: describe(value) for name, value in said.items()}
-    case = recorded(replace(bug, inputs={}, outputs=described))
-    return make_card(case).outputs
+    return recorded_card(replace(bug, inputs={}, outputs=described)).outputs
 
 
 def gist(card: Card, by: Sequence[tuple[str, tuple[tuple[str, Cell], ...]]]) -> str:
@@ -142,4 +135,4 @@ def gist(card: Card, by: Sequence[tuple[str, tuple[tuple[str, Cell], ...]]]) -> 
 
 def _plain(cell: Cell, longest: int = 24) -> str:
     text = "".join(piece.text for piece in cell if piece.kind in ("", "ins"))
-    return text if len(text) <= longest else text[: longest - 1] + "…"
+    return brief(text, longest)

@@ -284,8 +284,13 @@ class _Run:
 
     def _call(self, expr: core.Call) -> core.Expr:
         if expr.draws or expr.function not in self.models:
-            what = "draws at random" if expr.draws else "is not declared to be a model"
-            raise NotProvable(f"`{expr.function}` {what}", expr.span)
+            name = expr.function
+            declares = (
+                f'`verifies = {{"{name}": "model"}}` in the domain says that it is'
+            )
+            why = f"is not declared to be a model: {declares} what `self.model` answers"
+            what = "draws at random" if expr.draws else why
+            raise NotProvable(f"`{name}` {what}", expr.span)
         if self.function not in ("", expr.function):
             raise NotProvable("two different functions are asked", expr.span)
         if self.lazy:

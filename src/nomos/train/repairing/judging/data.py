@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from nomos.domain.domain import Domain
-from nomos.domain.reading.csvfile import number, read_columns, read_rows
+from nomos.domain.reading.csvfile import read_labels, read_rows
 from nomos.errors import DomainError
 from nomos.train.repairing.judging.evaluate import Records
 
@@ -126,21 +126,7 @@ def read_records(path: Path, label: str, domain: Domain) -> Records:
             f"{type(domain).__name__} has no schema, so {path} cannot be read as its "
             "records; give the domain a method `training()` instead"
         )
-    columns = read_columns(path)
-    if label not in columns:
-        raise DomainError(
-            f"{path} has no column `{label}`; it has: {', '.join(columns)}"
-        )
-    cells = columns[label]
-    numbers = [number(cell) for cell in cells]
-    if any(value is not None and value != value for value in numbers):
-        raise DomainError(f"{path}: `{label}` is missing in some rows")
-    labels: Any = cells
-    if all(value is not None for value in numbers):
-        labels = np.array(numbers)
-        if (labels == np.rint(labels)).all():
-            labels = labels.astype(np.int64)
-    return Records(read_rows(path, domain.schema), labels)
+    return Records(read_rows(path, domain.schema), read_labels(path, label))
 
 
 def check_apart(training: Records, inputs: Records, name: str, *, allow: bool) -> str:

@@ -1,10 +1,15 @@
-"""Would a spec notice? The same cases, asked of a model with a fault planted in it."""
+"""Would a spec notice? The same cases, asked of a model with a fault planted in it.
+
+A fault is a function of the records that the model is asked about, and of its answers.
+"""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -12,6 +17,7 @@ import numpy as np
 from nomos.domain.functions import BoundBatched
 from nomos.domain.records import items
 from nomos.domain.schema import Schema
+from nomos.domain.values import plain
 from nomos.engine.cases import ListedCases
 from nomos.engine.choices import EndlessRange
 from nomos.engine.engine import Engine
@@ -23,11 +29,12 @@ from nomos.results.result import Result
 from nomos.runner.driver import run_prepared
 from nomos.runner.jobs import Prepared
 from nomos.runner.options import Options
-from nomos.sanity.faults import MOST_LABELS, Answered, Fault, faults_of
 
 Array = np.ndarray[Any, Any]
+_MOST_LABELS = 50  # different answers; a model with more gives numbers
 _MOST_NOTED = 1000  # different answers; a model with more gives numbers
 _SCALARS = (bool, int, float, str)
+Wrong = Callable[[Sequence[Any], Sequence[Any]], list[Any]]  # of columns and answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +59,18 @@ class SanityCheck:
     tests: int
     violations: int  # of the model as it is
     faults: tuple[Noticed, ...]
+
+    @property
+    def lines(self) -> Iterator[str]:
+        """What a reader is told."""
+        yield f"{self.name}: {self.violations} of {self.tests} violated as it is"
+        widest = max(len(noticed.fault) for noticed in self.faults)
+        for noticed in self.faults:
+            said = "noticed" if noticed.is_noticed else "not noticed"
+            counts = f"{noticed.violations} violated, {noticed.new} new bugs"
+            yield f"  {noticed.fault:<{widest}}  {said:<11}  {counts}"
+        for remark in self.remarks:
+            yield f"  {remark}"
 
     @property
     def remarks(self) -> list[str]:
@@ -109,11 +128,7 @@ def _called(program: Program) -> list[str]:
     return [name for name in names if program.batched(name) is not None]
 
 
-def _planted(
-    prepared: Prepared,
-    names: Sequence[str],
-    wrong: Callable[[Sequence[Any], Sequence[Any]], list[Any]],
-) -> Prepared:
+def _planted(prepared: Prepared, names: Sequence[str], wrong: Wrong) -> Prepared:
     """Return the same job with other answers."""
     program = copy.copy(prepared.engine.program)
     program.functions = dict(program.functions)
@@ -124,9 +139,7 @@ def _planted(
     return replace(prepared, engine=Engine(program, prepared.engine.way))
 
 
-def _faulty(
-    bound: BoundBatched, wrong: Callable[[Sequence[Any], Sequence[Any]], list[Any]]
-) -> BoundBatched:
+def _faulty(bound: BoundBatched, wrong: Wrong) -> BoundBatched:
     function = copy.copy(bound.function)
 
     def method(_: Any, *columns: Any) -> Any:
@@ -160,7 +173,7 @@ def _faults(prepared: Prepared, result: Result, noting: _Noting) -> list[Fault]:
         values = tuple(sorted(noting.answers))
     except TypeError:
         values = tuple(sorted(noting.answers, key=repr))
-    if len(values) > MOST_LABELS and isinstance(values[0], str):
+    if len(values) > _MOST_LABELS and isinstance(values[0], str):
         raise NomosError(f"{result.name}: its answers are texts, not labels")
     program = prepared.engine.program
     dip = subgroup = None
@@ -169,17 +182,18 @@ def _faults(prepared: Prepared, result: Result, noting: _Noting) -> list[Fault]:
         dip = _band(program.source, program.schema, changed[:1], 0.45, 0.55)
         others = [f.name for f in program.schema.features if f.name not in changed]
         subgroup = _band(program.source, program.schema, others, 0.0, 0.1)
-    return faults_of(Answered(values), dip, subgroup)
+    return _faults_of(Answered(values), dip, subgroup)
 
 
 def _changed(engine: Engine) -> list[str]:
     """Return the features in which the records of a case differ from its first input."""
     program = engine.program
     choices: list[Any] = []
-    for known in engine.listed() if _can_list(engine) else ():
-        choices += known[:200].tolist()
-        if len(choices) >= 200:
-            break
+    with suppress(EndlessRange):
+        for known in engine.listed():
+            choices += known[:200].tolist()
+            if len(choices) >= 200:
+                break
     if not choices:
         return []
     _, _, values = engine.values(ListedCases(*padded(choices)))
@@ -193,14 +207,6 @@ def _changed(engine: Engine) -> list[str]:
             if is_change or (is_other and (column != "unchanged").any()):
                 found.append(feature.name)
     return list(dict.fromkeys(found))
-
-
-def _can_list(engine: Engine) -> bool:
-    try:
-        next(engine.listed(), None)
-    except EndlessRange:
-        return False
-    return True
 
 
 def _band(
@@ -230,3 +236,93 @@ def _band(
 
         return chosen
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What a model answers: labels from low to high, or numbers of a range."""
+
+    values: tuple[Any, ...]
+
+    @property
+    def are_labels(self) -> bool:
+        """Whether there are few enough to be told apart."""
+        return len(self.values) <= _MOST_LABELS
+
+    def reversed(self, answer: Any) -> Any:
+        """Return the answer at the other end."""
+        low, high = self.values[0], self.values[-1]
+        if not self.are_labels:
+            return low + high - answer
+        if answer not in self.values:
+            return answer
+        return self.values[-1 - self.values.index(answer)]
+
+    def other(self, answer: Any) -> Any:
+        """Return an answer that is another one."""
+        low, high = self.values[0], self.values[-1]
+        if not self.are_labels:
+            return high if answer < (low + high) / 2 else low
+        if answer not in self.values:
+            return low
+        return self.values[(self.values.index(answer) + 1) % len(self.values)]
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A way to be wrong, and what it is called."""
+
+    name: str
+    wrong: Wrong
+
+
+def marks(columns: Sequence[Any]) -> Array:
+    """Return a number from 0 to 1 for each record, the same whenever it is asked about."""
+    found = []
+    for record in zip(*columns, strict=True):
+        digest = blake2b(digest_size=8)
+        for part in record:
+            is_array = isinstance(part, np.ndarray)
+            digest.update(part.tobytes() if is_array else repr(plain(part)).encode())
+        found.append(int.from_bytes(digest.digest(), "little") / 2**64)
+    return np.array(found)
+
+
+def _faults_of(
+    answered: Answered,
+    dip: Callable[[Sequence[Any]], Array] | None,
+    subgroup: Callable[[Sequence[Any]], Array] | None,
+) -> list[Fault]:
+    """Return all faults; `dip` and `subgroup` say which records are concerned."""
+    low, high = answered.values[0], answered.values[-1]
+    found = [
+        Fault(f"noise of {share * 100:g} %", _noise(answered, share))
+        for share in (0.1, 0.01, 0.001)
+    ]
+    found.append(Fault("reversed", _everywhere(answered.reversed)))
+    if dip is not None:
+        found.append(Fault("a dip in what is changed", _where(dip, lambda _: low)))
+    if subgroup is not None:
+        wrong = _where(subgroup, answered.reversed)
+        found.append(Fault("reversed for a subgroup", wrong))
+    found.append(Fault(f"always {low}", _everywhere(lambda _: low)))
+    found.append(Fault(f"always {high}", _everywhere(lambda _: high)))
+    return found
+
+
+def _noise(answered: Answered, share: float) -> Wrong:
+    return _where(lambda columns: marks(columns) < share, answered.other)
+
+
+def _everywhere(wrong: Callable[[Any], Any]) -> Wrong:
+    return lambda columns, answers: [wrong(answer) for answer in answers]
+
+
+def _where(
+    chosen: Callable[[Sequence[Any]], Array], wrong: Callable[[Any], Any]
+) -> Wrong:
+    def answers_with(columns: Sequence[Any], answers: Sequence[Any]) -> list[Any]:
+        pairs = zip(chosen(columns).tolist(), answers, strict=True)
+        return [wrong(answer) if hit else answer for hit, answer in pairs]
+
+    return answers_with
