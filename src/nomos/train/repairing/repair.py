@@ -28,12 +28,13 @@ from nomos.train.repairing.judging.evaluate import (
     noise_of,
     on_records,
 )
-from nomos.train.repairing.rounds.checkpoint import Checkpoint, repair_key
-from nomos.train.repairing.rounds.rounds import (
+from nomos.train.repairing.rounds import (
+    Checkpoint,
     Goal,
     Round,
     RoundProgress,
     Rounds,
+    repair_key,
     seed_of,
 )
 from nomos.train.repairing.trainers.choose import (
