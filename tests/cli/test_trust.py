@@ -16,6 +16,8 @@ import pytest
 from click.testing import CliRunner
 
 from nomos.cli import cli
+from tests.lying_models.worlds import nomos as in_this_process
+from tests.test_pytest_plugin import run_pytest
 
 DOMAIN = """
 import numpy as np
@@ -118,7 +120,9 @@ def command(folder: Path, *arguments: str) -> tuple[int, str]:
 
 
 def nomos(folder: Path, *arguments: str) -> tuple[int, str]:
-    return command(folder, "-m", "nomos", *arguments)
+    """Run a command in this process; another one is tried by the harness and pytest."""
+    done = in_this_process(*arguments, folder=folder)
+    return done.status, done.stdout + done.stderr
 
 
 def model(*, rising: bool) -> Any:
@@ -196,8 +200,7 @@ def test_compiled_harness_asks_for_trust(folder: Path) -> None:
 
 def test_pytest_asks_for_trust(folder: Path) -> None:
     as_pickle(folder / "m", model(rising=True))
-    pytest_ = ("-m", "pytest", "-p", "no:cacheprovider", "rising.nom")
-    status, out = command(folder, *pytest_)
+    status, out = run_pytest(folder, "rising.nom")
     assert (status, "m.pkl is a pickle" in out) == (1, True)
-    status, out = command(folder, *pytest_, "--nomos-trust")
+    status, out = run_pytest(folder, "rising.nom", "--nomos-trust")
     assert (status, "1 passed" in out) == (0, True)
