@@ -11,7 +11,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import joblib
 import pytest
 from click.testing import CliRunner
 
@@ -75,11 +74,13 @@ def as_old_pickle(path: Path, content: Any) -> str:
 
 
 def as_joblib(path: Path, content: Any) -> str:
+    joblib = pytest.importorskip("joblib", reason="needs joblib")
     joblib.dump(content, path.with_suffix(".joblib"))
     return "m.joblib"
 
 
 def as_packed_joblib(path: Path, content: Any) -> str:
+    joblib = pytest.importorskip("joblib", reason="needs joblib")
     joblib.dump(content, path.with_suffix(".joblib"), compress=3)
     data = path.with_suffix(".joblib").read_bytes()
     assert zlib.decompress(data)
