@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from nomos.domain.show import Fields, Image, Scene, Sound, Words
 from nomos.report.bug import heading, picture, show_bug, write_files
