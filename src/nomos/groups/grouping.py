@@ -44,8 +44,14 @@ def key_of(mask: int, outputs: Mapping[str, Any]) -> Key:
 
 
 def tell_apart(bugs: Sequence[Bug]) -> bool:
-    """Tell whether outputs are few enough to group bugs by them."""
-    return len({key_of(0, bug.outputs) for bug in bugs}) <= _MOST_OUTPUTS
+    """Tell whether outputs are few enough to group bugs by them.
+
+    Real numbers are few only where bugs share them: three bugs may have three.
+    """
+    different = len({key_of(0, bug.outputs) for bug in bugs})
+    values = [value for bug in bugs for value in bug.outputs.values()]
+    real = any(isinstance(value, float) and value % 1 != 0 for value in values)
+    return different <= (min(_MOST_OUTPUTS, len(bugs) // 2) if real else _MOST_OUTPUTS)
 
 
 def group_bugs(bugs: Sequence[Bug], described: Raw, sampled: Sampled) -> list[BugGroup]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from nomos.device import Placement, Precision, during, placed, placement
+from nomos.domain.schema import Schema
 from nomos.errors import ModelError
 from nomos.models.adapter import Adapter
 from nomos.models.extras import reason, told_as
@@ -59,6 +60,7 @@ def load_model(
     trust: bool = False,
     device: str | None = None,
     dtype: Precision | None = None,
+    schema: Schema | None = None,
 ) -> Any:
     """Load a model: an object with `predict(rows)`, and `scores(rows)` where it has them.
 
@@ -71,10 +73,16 @@ def load_model(
         device: Where networks run: cpu, cuda, cuda:N, mps or auto. Without it, where
             the run says (`--device`).
         dtype: The precision of networks of torch, likewise (`--dtype`).
+        schema: What the rows hold. An estimator that was fitted on a data frame then
+            gets one again, with the names of categories in it.
 
     Raises:
         ModelError: Says in one sentence why the model cannot be loaded.
     """
+    if schema is not None:
+        model = load_model(source, trust=trust, device=device, dtype=dtype)
+        model.schema = schema
+        return model
     if device is not None or dtype is not None:
         here = placement()
         wanted = Placement(device or here.device, dtype or here.dtype)

@@ -56,7 +56,7 @@ def _read(path: Path) -> list[tuple[int, list[str]]]:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise DomainError(
-            f"{path} cannot be read: save it as UTF-8 ({error})"
+            f"{path} is no table of text in UTF-8, such as a CSV file ({error})"
         ) from None
     except OSError as error:
         raise DomainError(f"{path} cannot be read: {error.strerror}") from None
@@ -148,6 +148,23 @@ def read_rows(path: str | Path, schema: Schema, *, dtype: Any = np.float32) -> A
     groups = _groups(columns)
     parts = [_part(Path(path), feature, columns, groups) for feature in schema.features]
     return np.column_stack(parts).astype(dtype)
+
+
+def read_labels(path: str | Path, name: str) -> Any:
+    """Return a column of a CSV file as labels: numbers where all of them are, or texts."""
+    columns = read_columns(Path(path))
+    if name not in columns:
+        raise DomainError(
+            f"{path} has no column `{name}`; it has: {', '.join(columns)}"
+        )
+    numbers = [number(cell) for cell in columns[name]]
+    if any(value is not None and value != value for value in numbers):
+        raise DomainError(f"{path}: `{name}` is missing in some rows")
+    if any(value is None for value in numbers):
+        return columns[name]
+    labels = np.array(numbers)
+    is_whole = (labels == np.rint(labels)).all()
+    return labels.astype(np.int64) if is_whole else labels
 
 
 def to_frame(rows: Array, schema: Schema) -> Any:
