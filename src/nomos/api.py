@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 from nomos.errors import NomosError, StoreError
 
 if TYPE_CHECKING:  # help and mistakes do not wait for numpy
-    from nomos.lang.checking.check import Checked
     from nomos.report.notebook import ShownResult
     from nomos.results.result import Subject
     from nomos.runner.campaigns.proofs import Proofs
@@ -43,15 +42,13 @@ def find_specs(
 
 
 def load_spec(path: Path, **options: Any) -> LoadedSpec:
-    """Check a spec and its use of its domain; no model is loaded, nothing is run."""
+    """Check a spec and its use of its domain; no model is loaded, nothing is run.
+
+    See `nomos.runner.project.specs.load_spec` for the options.
+    """
     from nomos.runner.project import specs
 
     return specs.load_spec(path, **options)
-
-
-def check(path: Path, **options: Any) -> Checked:
-    """Return a spec as it was checked; see `nomos.runner.project.specs.load_spec`."""
-    return load_spec(path, **options).checked
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ import copy
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import blake2b
 from typing import Any
 
@@ -32,8 +33,9 @@ from nomos.runner.options import Options
 
 Array = np.ndarray[Any, Any]
 _MOST_LABELS = 50  # different answers; a model with more gives numbers
-_MOST_NOTED = 1000  # different answers; a model with more gives numbers
+_MOST_NOTED = 1000  # different answers that are kept
 _SCALARS = (bool, int, float, str)
+Chosen = Callable[[Sequence[Any]], Array]  # of columns: the records concerned
 Wrong = Callable[[Sequence[Any], Sequence[Any]], list[Any]]  # of columns and answers
 
 
@@ -107,10 +109,10 @@ def check_sanity(prepared: Prepared, seed: int, options: Options) -> SanityCheck
     as_it_is = _run(_planted(prepared, called, noting.note), seed, options)
     before = {bug.choices for bug in as_it_is.bugs}
     found = []
-    for fault in _faults(prepared, as_it_is, noting):
-        result = _run(_planted(prepared, called, fault.wrong), seed, options)
+    for name, wrong in _faults(prepared, as_it_is, noting).items():
+        result = _run(_planted(prepared, called, wrong), seed, options)
         new = sum(bug.choices not in before for bug in result.bugs)
-        found.append(Noticed(fault.name, result.counts.violations, new))
+        found.append(Noticed(name, result.counts.violations, new))
     counts = as_it_is.counts
     return SanityCheck(as_it_is.name, counts.tests, counts.violations, tuple(found))
 
@@ -165,7 +167,7 @@ class _Noting:
         return list(answers)
 
 
-def _faults(prepared: Prepared, result: Result, noting: _Noting) -> list[Fault]:
+def _faults(prepared: Prepared, result: Result, noting: _Noting) -> dict[str, Wrong]:
     """Return the faults that can be planted in these answers."""
     if not noting.are_scalars or not noting.answers:
         raise NomosError(f"{result.name}: its answers are neither labels nor numbers")
@@ -211,7 +213,7 @@ def _changed(engine: Engine) -> list[str]:
 
 def _band(
     source: Array, schema: Schema, names: Sequence[str], low: float, high: float
-) -> Callable[[Sequence[Any]], Array] | None:
+) -> Chosen | None:
     """Return what chooses rows by quantiles of the first of the features that varies."""
     for name in names:
         feature, columns = schema.place(name)
@@ -221,21 +223,16 @@ def _band(
         start, end = np.quantile(values, (low, high), method="nearest")
         if low == 0.0 and not (values > end).any():
             continue
-
-        def chosen(
-            asked: Sequence[Any],
-            at: int = columns.start,
-            start: Any = start,
-            end: Any = end,
-        ) -> Array:
-            rows = np.asarray(asked[0])
-            if rows.ndim != 2:
-                return np.zeros(len(rows), dtype=bool)
-            inside: Array = (rows[:, at] >= start) & (rows[:, at] <= end)
-            return inside
-
-        return chosen
+        return partial(_inside, columns.start, start, end)
     return None
+
+
+def _inside(at: int, start: Any, end: Any, columns: Sequence[Any]) -> Array:
+    rows = np.asarray(columns[0])
+    if rows.ndim != 2:
+        return np.zeros(len(rows), dtype=bool)
+    chosen: Array = (rows[:, at] >= start) & (rows[:, at] <= end)
+    return chosen
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,14 +265,6 @@ class Answered:
         return self.values[(self.values.index(answer) + 1) % len(self.values)]
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """A way to be wrong, and what it is called."""
-
-    name: str
-    wrong: Wrong
-
-
 def marks(columns: Sequence[Any]) -> Array:
     """Return a number from 0 to 1 for each record, the same whenever it is asked about."""
     found = []
@@ -289,39 +278,35 @@ def marks(columns: Sequence[Any]) -> Array:
 
 
 def _faults_of(
-    answered: Answered,
-    dip: Callable[[Sequence[Any]], Array] | None,
-    subgroup: Callable[[Sequence[Any]], Array] | None,
-) -> list[Fault]:
-    """Return all faults; `dip` and `subgroup` say which records are concerned."""
+    answered: Answered, dip: Chosen | None, subgroup: Chosen | None
+) -> dict[str, Wrong]:
+    """Return all faults by name; `dip` and `subgroup` say which records are concerned."""
     low, high = answered.values[0], answered.values[-1]
-    found = [
-        Fault(f"noise of {share * 100:g} %", _noise(answered, share))
+    found = {
+        f"noise of {share * 100:g} %": _where(partial(_marked, share), answered.other)
         for share in (0.1, 0.01, 0.001)
-    ]
-    found.append(Fault("reversed", _everywhere(answered.reversed)))
+    }
+    found["reversed"] = _where(None, answered.reversed)
     if dip is not None:
-        found.append(Fault("a dip in what is changed", _where(dip, lambda _: low)))
+        found["a dip in what is changed"] = _where(dip, lambda _: low)
     if subgroup is not None:
-        wrong = _where(subgroup, answered.reversed)
-        found.append(Fault("reversed for a subgroup", wrong))
-    found.append(Fault(f"always {low}", _everywhere(lambda _: low)))
-    found.append(Fault(f"always {high}", _everywhere(lambda _: high)))
+        found["reversed for a subgroup"] = _where(subgroup, answered.reversed)
+    found[f"always {low}"] = _where(None, lambda _: low)
+    found[f"always {high}"] = _where(None, lambda _: high)
     return found
 
 
-def _noise(answered: Answered, share: float) -> Wrong:
-    return _where(lambda columns: marks(columns) < share, answered.other)
+def _marked(share: float, columns: Sequence[Any]) -> Array:
+    chosen: Array = marks(columns) < share
+    return chosen
 
 
-def _everywhere(wrong: Callable[[Any], Any]) -> Wrong:
-    return lambda columns, answers: [wrong(answer) for answer in answers]
+def _where(chosen: Chosen | None, wrong: Callable[[Any], Any]) -> Wrong:
+    """Return what is wrong about the chosen records; None: about all."""
 
-
-def _where(
-    chosen: Callable[[Sequence[Any]], Array], wrong: Callable[[Any], Any]
-) -> Wrong:
     def answers_with(columns: Sequence[Any], answers: Sequence[Any]) -> list[Any]:
+        if chosen is None:
+            return [wrong(answer) for answer in answers]
         pairs = zip(chosen(columns).tolist(), answers, strict=True)
         return [wrong(answer) if hit else answer for hit, answer in pairs]
 

@@ -81,9 +81,9 @@ def test_the_wrong_example_makes_the_mistake_and_the_right_one_none(
     spec = folder / "example.nom"
     encoding = "latin-1" if code is Code.NOT_UTF8 else "utf-8"
     spec.write_bytes(examples(code)["Wrong"].encode(encoding))
-    assert {found.code for found in api.check(spec).diagnostics} == {code}
+    assert {found.code for found in api.load_spec(spec).checked.diagnostics} == {code}
     spec.write_text(examples(code)["Right"], "utf-8")
-    assert api.check(spec).diagnostics == ()
+    assert api.load_spec(spec).checked.diagnostics == ()
 
 
 @pytest.mark.parametrize("code", CODES, ids=lambda code: code.slug)

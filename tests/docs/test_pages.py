@@ -120,7 +120,7 @@ class Page:
         return path
 
     def check(self, block: Block) -> None:
-        checked = api.check(self.write(block))
+        checked = api.load_spec(self.write(block)).checked
         found = checked.diagnostics
         mistakes = [d.message for d in found if d.code is not Code.DOMAIN_UNAVAILABLE]
         if block.mark == HAS_MISTAKES:

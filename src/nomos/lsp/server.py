@@ -20,8 +20,7 @@ from nomos.diagnostics import Source
 from nomos.errors import NomosError, SpecError
 from nomos.lang.reading.parse import parse
 from nomos.lang.writing.format import format_spec
-from nomos.lsp.document import Document
-from nomos.lsp.places import Places
+from nomos.lsp.document import Document, Places
 from nomos.lsp.requests import navigation, outline
 from nomos.lsp.requests.completion import complete
 from nomos.lsp.requests.fixes import Fix, fixes_of

@@ -11,9 +11,8 @@ from lsprotocol import types
 from pygls.uris import from_fs_path, to_fs_path
 
 from nomos.diagnostics import Diagnostic, Severity
-from nomos.lsp.document import Document, read_document
+from nomos.lsp.document import Document, Places, read_document
 from nomos.lsp.domains import Domains, Stamp
-from nomos.lsp.places import Places
 from nomos.lsp.requests.results import store_stamp
 
 PAUSE_S = 0.01  # without a key before a text is checked

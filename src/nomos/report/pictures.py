@@ -22,9 +22,7 @@ _FRAME, _STEP = 256, 128  # samples; about 16 ms at 16 kHz
 
 def finite(values: Array) -> Array:
     """Return numbers that can be drawn in the place of those that cannot."""
-    plain = np.asarray(values, dtype=np.float64)
-    drawn: Array = np.nan_to_num(plain, posinf=1, neginf=0)
-    return drawn
+    return np.nan_to_num(np.asarray(values, dtype=np.float64), posinf=1, neginf=0)
 
 
 def as_bytes(pixels: Array) -> Array:
@@ -33,8 +31,8 @@ def as_bytes(pixels: Array) -> Array:
     low, high = float(values.min()), float(values.max())
     if low < 0 or high > 1:
         values = (values - low) / ((high - low) or 1.0)
-    made: Array = np.rint(values * 255).astype(np.uint8)
-    return made
+    drawn: Array = np.rint(values * 255).astype(np.uint8)
+    return drawn
 
 
 def png(pixels: Array, *, scale: int = 1) -> bytes:

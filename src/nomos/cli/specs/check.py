@@ -17,7 +17,7 @@ from nomos.diagnostics import Code, Diagnostic, Severity, Source
 from nomos.diagnostics.render import render, to_json
 from nomos.errors import NomosError
 from nomos.lang.checking.check import Checked
-from nomos.lang.python.invocations import safety
+from nomos.lang.python.flow import safety
 from nomos.report.texts import count
 
 
@@ -114,7 +114,8 @@ def _check_all(
     checked: list[Checked] = []
     for one, text in found.items():
         try:
-            checked.append(api.check(one, text=text, imports=imports))
+            loaded = api.load_spec(one, text=text, imports=imports)
+            checked.append(loaded.checked)
         except NomosError as error:
             unreadable.append(str(error))
     return checked, unreadable

@@ -29,10 +29,8 @@ def command(folder: Path, model: str | None, data: Path | None) -> None:
 
     if (model is None) != (data is None):
         raise click.UsageError("give --model and --data together, or neither")
-    if model is not None and data is not None:
-        project = scaffold(model, data, folder)
-    else:
-        project = example()
+    given = None if model is None or data is None else (model, data)
+    project = example() if given is None else scaffold(*given, folder)
     taken = [name for name in project.files if (folder / name).exists()]
     if taken:
         raise NomosError(f"{', '.join(taken)} exists already, and is left as it is")

@@ -24,7 +24,7 @@ from nomos.lang.checking.calls import (
 from nomos.lang.checking.scope import Definition, Role, Scope
 from nomos.lang.nodes import children
 from nomos.lang.reading import syntax
-from nomos.lang.reading.tree import operands
+from nomos.lang.reading.tree import operands, spine
 from nomos.lang.types import MAX_INT, NUMBERS, Type
 
 _LOGIC = ("&&", "||", "==>")
@@ -114,14 +114,9 @@ def _unary(scope: Scope, operator: str, operand: core.Expr, span: Span) -> core.
 
 def _arithmetic(scope: Scope, expr: syntax.Binary) -> core.Expr:
     """Elaborate a chain of operators from its left end, so that length costs no stack."""
-    spine = [expr]
-    while (
-        isinstance(left := spine[-1].left, syntax.Binary)
-        and left.operator in _ARITHMETIC
-    ):
-        spine.append(left)
-    result = elaborate(scope, spine[-1].left)
-    for node in reversed(spine):
+    nodes = spine(expr, _ARITHMETIC)
+    result = elaborate(scope, nodes[-1].left)
+    for node in reversed(nodes):
         right = elaborate(scope, node.right)
         expect(scope, f"`{node.operator}`", NUMBERS, "numbers", result, right)
         sign = cast('Literal["+", "-", "*", "/", "%"]', node.operator)

@@ -14,8 +14,7 @@ from nomos.lang.checking.calls import known_function, label, resolve_call, signa
 from nomos.lang.checking.names import bindings, bound_names, names_from_outside
 from nomos.lang.checking.scope import Role, Scope
 from nomos.lang.python.block import PythonCode
-from nomos.lang.python.flow import always_assigned
-from nomos.lang.python.invocations import count_invocations
+from nomos.lang.python.flow import always_assigned, count_invocations
 from nomos.lang.reading import syntax
 from nomos.lang.types import BUILT_IN, MAX_INT
 
@@ -71,7 +70,9 @@ class _Block:
         self._check_names()
         called = {self._function_name(call.func) for call in self.calls}
         named = frozenset(name for name in called if name is not None)
-        _Constants(self.scope, self.outside).put_in_place(statements)
+        constants = _Constants(self.scope, self.outside)
+        for statement in statements:
+            constants.visit(statement)
         sizes = {n: size for n, size in self.scope.sizes.items() if n in self.free}
         k = count_invocations(statements, self._calls_of, sizes)
         if self._hands_on_a_model():
@@ -188,11 +189,6 @@ class _Constants(ast.NodeTransformer):
     def __init__(self, scope: Scope, outside: dict[int, ast.Name]) -> None:
         self.params = scope.params
         self.outside = outside
-
-    def put_in_place(self, statements: list[ast.stmt]) -> None:
-        if self.params:
-            for statement in statements:
-                self.visit(statement)
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         param = self.params.get(node.id)

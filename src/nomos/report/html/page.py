@@ -72,12 +72,7 @@ class Section:
     @property
     def rest(self) -> Markup:
         """The cards that the script shows, as one text."""
-        return Markup("<hr>".join(self.cards.rest))  # cards are escaped already
-
-    @property
-    def in_page(self) -> list[Markup]:
-        """The cards that are on the page."""
-        return [Markup(card) for card in self.cards.in_page]
+        return Markup("<hr>").join(self.cards.rest)
 
 
 def html(results: Sequence[Result], failures: Sequence[Failure] = ()) -> str:
