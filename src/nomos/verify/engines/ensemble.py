@@ -9,6 +9,7 @@ same answers, and the model itself is asked for them.
 from __future__ import annotations
 
 import heapq
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +24,7 @@ from nomos.verify.structure.model import DOUBLE
 _SAMPLES = 64
 _CELLS_AT_ONCE = 20_000_000  # of tuples and rows: memory
 _SAMPLE_EVERY = 16  # parts
+_TRIED = 6  # ways to split a table, by the leaves of a tree
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -185,55 +187,32 @@ class EnsembleSearch:
         nearest = int(np.argmin(most.sum(axis=0) + self.constants[needed]))
         spread = (most - least)[:, nearest]
         ends = np.r_[starts[1:], len(part.alive)]
-        best: tuple[float, int, Array] | None = None
+        found: list[tuple[float, int, Array]] = []
         for tree in np.argsort(-spread)[:3]:
-            if spread[tree] <= 0:
-                break
-            alive = part.alive[starts[tree] : ends[tree]]
-            own = self.gains[alive, needed[nearest]]
-            for scored in self._splits(part, alive, own):
-                if best is None or scored[0] > best[0]:
-                    best = scored
-        if best is not None:
-            return best[1], best[2]
-        return self._any_split(part, starts, ends)
+            if spread[tree] > 0:
+                alive = part.alive[starts[tree] : ends[tree]]
+                own = self.gains[alive, needed[nearest]]
+                found += self._splits(part, alive, own, _TRIED)
+        for tree in np.argsort(starts - ends):  # where nothing helps: any that differs
+            if not found:
+                alive = part.alive[starts[tree] : ends[tree]]
+                found += self._splits(part, alive, np.zeros(len(alive)), len(alive))
+        return max(found, key=lambda one: one[0])[1:] if found else None
 
     def _splits(
-        self, part: _Part, alive: Array, gains: Array
-    ) -> list[tuple[float, int, Array]]:
-        """Return ways to halve a part by the leaves of one tree, with how much they help."""
-        found = []
+        self, part: _Part, alive: Array, gains: Array, most: int
+    ) -> Iterator[tuple[float, int, Array]]:
+        """Yield ways to halve a part by the leaves of one tree, with how much they help."""
+        top = gains.max()
         for table, (start, stop) in enumerate(self.reached.parts):
             rows = np.flatnonzero(part.mask[start:stop])
-            if len(rows) < 2:
-                continue
             masks = unpacked(self.bits[alive], start, stop)[:, rows]
-            for inside in np.unique(masks[~masks.all(axis=1)], axis=0)[:6]:
+            for inside in np.unique(masks[~masks.all(axis=1)], axis=0)[:most]:
                 one, two = masks[:, inside].any(axis=1), masks[:, ~inside].any(axis=1)
                 if (one.all() and two.all()) or not (one.any() and two.any()):
                     continue
-                top = gains.max()
                 help_ = (top - gains[one].max()) + (top - gains[two].max())
                 help_ += 1e-3 * (2 - one.mean() - two.mean())
                 whole = np.zeros(stop - start, bool)
                 whole[rows[inside]] = True
-                found.append((float(help_), table, whole))
-        return found
-
-    def _any_split(
-        self, part: _Part, starts: Array, ends: Array
-    ) -> tuple[int, Array] | None:
-        """Return a split by any tree that has more than one tuple."""
-        for tree in np.argsort(starts - ends):
-            if ends[tree] - starts[tree] < 2:
-                return None
-            alive = part.alive[starts[tree] : ends[tree]]
-            for table, (start, stop) in enumerate(self.reached.parts):
-                rows = np.flatnonzero(part.mask[start:stop])
-                masks = unpacked(self.bits[alive], start, stop)[:, rows]
-                partial = masks[~masks.all(axis=1)]
-                if len(partial):
-                    whole = np.zeros(stop - start, bool)
-                    whole[rows[partial[0]]] = True
-                    return table, whole
-        return None
+                yield float(help_), table, whole

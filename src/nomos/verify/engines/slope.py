@@ -23,17 +23,18 @@ from nomos.verify.engines.netsearch import Parts, combinations, halves
 from nomos.verify.engines.regions import Regions
 from nomos.verify.engines.search import Deadline
 from nomos.verify.engines.shapes import Component, Listed, Polygon, Wide
-from nomos.verify.question.cases import AskedCases, one_case, size_of
+from nomos.verify.question.cases import columns_of, one_case, size_of
 from nomos.verify.question.components import AtomGroup, groups
 from nomos.verify.question.conditions import Violation
 from nomos.verify.question.formulas import Array
-from nomos.verify.structure.layers import Layers
 
 _BATCH = 256
 _SMALL = 1000  # steps that are asked rather than halved
 _SWEPT = 4000  # records along whose numbers is looked
 _STOPS = 48
 _CHANGES, _ROUNDS = (1, 2, 3, 4, 6, 8), 4  # of features, so that records are near rows
+_SLOPES = 0.6  # the part of the time in which one copy is tried
+_FEW_PARTS, _MANY_PARTS = 2000, 10**9  # before and after looking along some records
 _START, _END = "start of a rise", "end of a rise"
 
 
@@ -132,35 +133,50 @@ def _steps(
     return tuple((int(p), int(q)) for p, q in np.argwhere(~allowed))
 
 
-def ends_of(case: dict[str, Any]) -> tuple[int, int]:
-    """Take the numbers between which a case rises out of it."""
-    return case.pop(_START), case.pop(_END)
-
-
-def _without(group: AtomGroup, feature: str) -> dict[tuple[int, str], Any]:
-    return {slot: v for slot, v in group.slots.items() if slot[1] != feature}
+def by_slopes(
+    ways: list[Violation], regions: Regions, data: Array, limits: Deadline
+) -> bool | dict[str, Any]:
+    """Try one copy instead of two: True for a proof, a case that breaks the property."""
+    rise = find_rise(ways, regions)
+    if rise is None:
+        return False
+    part = Deadline(_SLOPES * limits.seconds, limits.counting)
+    search = SlopeSearch(regions, rise, part)
+    outcome = search.run(_FEW_PARTS)
+    if outcome is False:
+        swept = search.sweep(data)
+        case = None if swept is None else search.case_of(swept)
+        if case is not None:
+            return case
+        outcome = search.run(_MANY_PARTS)
+    if not isinstance(outcome, dict):
+        return outcome
+    # A forbidden step ends the search. Where the spec does not take it, the rest of the
+    # steps is unknown: there is no proof then, and the other engine has to look.
+    return search.case_of(outcome) or False
 
 
 class SlopeSearch:
     """Settles all steps of a number, for a network that decides on labels."""
 
-    def __init__(
-        self, model: Layers, rise: Rise, cases: AskedCases, limits: Deadline
-    ) -> None:
-        self.model, self.rise, self.cases, self.limits = model, rise, cases, limits
+    def __init__(self, regions: Regions, rise: Rise, limits: Deadline) -> None:
+        self.regions, self.rise, self.limits = regions, rise, limits
+        cases, model = regions.cases, regions.model
+        self.cases, self.model = cases, model
         record = cases.question.calls[rise.first]
         single = replace(cases, question=replace(cases.question, calls=(record,)))
         self.record = {**record, rise.feature: core.Variable(_START, span=Span(0, 0))}
-        regions = Regions(single, model)
-        others = [
-            replace(group, slots=_without(group, rise.feature))
-            for group in groups(single)
-            if group.features != rise.group.features
-        ]
-        base, slope = regions.line((0, rise.feature), rise.low, rise.high)
+        one_call = Regions(single, model)
+        # The feature that rises is the first component, and in no other one.
+        others = []
+        for group in groups(single):
+            if group.features != rise.group.features:
+                kept = {s: v for s, v in group.slots.items() if s[1] != rise.feature}
+                others.append(replace(group, slots=kept))
+        base, slope = one_call.line((0, rise.feature), rise.low, rise.high)
         steps = Wide(_START, (rise.low, rise.high - 1), base, slope, step=1)
-        self.components: tuple[Component, ...] = (steps, *regions.components(others))
-        self.relaxation = Relaxation(regions, self.components)
+        self.components: tuple[Component, ...] = (steps, *one_call.components(others))
+        self.relaxation = Relaxation(one_call, self.components)
         self.direction = slope
         self.labels = len(model.labels)
         self.pairs = list(itertools.permutations(range(self.labels), 2))
@@ -169,6 +185,15 @@ class SlopeSearch:
         root = tuple(c.root()[0] for c in self.components)
         self.heap: list[Any] = [(0.0, 0, root, rise.bad)]
         self.parts = 0
+
+    def case_of(self, found: dict[str, Any]) -> dict[str, Any] | None:
+        """Return the case of the spec in which a number rises so; None: it has none."""
+        start, end = found.pop(_START), found.pop(_END)
+        atoms = atoms_of_rise(self.rise, start, end, self.regions)
+        if atoms is None:
+            return None
+        case = {**found, **atoms}
+        return case if self.cases.broken(columns_of(case, 1), 1)[0] else None
 
     def _weights(self, p: int, q: int) -> Array:
         """Return the weights of (score of p - score of q)."""

@@ -89,12 +89,12 @@ def _sorted(levels: tuple[str, ...]) -> tuple[Array, Array]:
     return np.array(levels)[order], order
 
 
+@dataclass(frozen=True)
 class Space:
     """All records with each feature in its range."""
 
-    def __init__(self, schema: Schema, ranges: Mapping[str, FeatureRange]) -> None:
-        self.schema = schema
-        self.ranges = dict(ranges)
+    schema: Schema
+    ranges: Mapping[str, FeatureRange]
 
     @property
     def is_real(self) -> bool:
