@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import shutil
 import subprocess
@@ -43,14 +44,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run_specs(folder: Path, *arguments: str) -> tuple[int, str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "nomos", *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return done.returncode, done.stdout + done.stderr
+    """Run a command of the folder in this process."""
+    with contextlib.chdir(folder):
+        done = nomos(*arguments)
+    return done.exit_code, done.output
 
 
 def write_csv(path: Path, head: list[str], rows: list[list[object]]) -> None:
@@ -200,7 +197,7 @@ class TestColumns:
         domain = (folder / "new" / "people.py").read_text()
         assert 'Category("town", ("", "Aix", "Bern", "Cork"))' in domain
         assert 'HERE / "../m.skops"' in domain
-        status, out = run_specs(folder / "new", "run", "specs")
+        status, out = run_specs(folder / "new", "run", "specs", "--budget", "200")
         assert status in (0, 1), out
         assert out.count("crashed=0 unstable=0") == 2
 
@@ -217,6 +214,9 @@ class TestColumns:
             " ensures d == label(x) || d != label(x);"
         )
         assert run_specs(folder, "run", str(spec))[0] == 0
+        asked = ("--model", "m.skops", "--rounds", "1", "--budget", "200")
+        status, out = run_specs(folder, "repair", "specs/higher_income.nom", *asked)
+        assert status in (0, 1) and "round 1: violations" in out, out
 
     def test_rows_are_those_that_pandas_reads(self, folder, people):
         schema = Schema(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,8 +12,9 @@ import numpy as np
 import pytest
 
 from nomos.engine.watch import WHOLE_CHUNK, watch
+from nomos.errors import NomosError
 from nomos.results.result import Result
-from nomos.runner.driver import Driver, Run
+from nomos.runner.driver import Driver, Run, run_prepared
 from nomos.runner.executors.crew import Answer, Crew, Died
 from nomos.runner.executors.worker import Setting, Worker
 from nomos.runner.jobs import Job
@@ -35,6 +37,7 @@ class DyingCrew(Crew):
         self.worker = Worker(Setting(root))
         self.rng = np.random.default_rng(seed)
         self.row = WHOLE_CHUNK
+        self.judged: list[Any] = []
 
     def wait(self) -> Sequence[Answer]:
         """Do one of the next tasks."""
@@ -44,6 +47,9 @@ class DyingCrew(Crew):
         if only_judges and self.rng.random() < self.rings:
             raise TimeUp
         del self._todo[place]
+        if task.method == "judge":
+            assert task.arguments[1:] not in self.judged, "what was dropped is judged"
+            self.judged.append(task.arguments[1:])
         watch.mark = lambda row: setattr(self, "row", row)
         try:
             return [Answer(ticket, getattr(self.worker, task.method)(*task.arguments))]
@@ -52,6 +58,7 @@ class DyingCrew(Crew):
         except KeyboardInterrupt:
             self.worker = Worker(self.worker.setting)
             is_told = self.can_tell_row and self.row != WHOLE_CHUNK
+            is_told = is_told and self.rng.random() < 0.7  # one may die at other times
             return [Answer(ticket, died=Died("it died", self.row if is_told else None))]
         finally:
             del watch.mark
@@ -123,6 +130,28 @@ def test_a_job_whose_worker_dies_at_once_is_a_failure_of_its_own(steps: Path) ->
     (failure,) = done.failures  # not one for each seed
     assert str(failure.error) == f"{steps}: it died while it was set up"
     assert [result.verdict for result in done.results] == ["violated"] * 2
+
+
+def test_bugs_are_grouped_once_where_that_is_wanted(steps: Path) -> None:
+    done, _, warnings = drive([steps])
+    assert done.results[0].analysis is not None
+    plain, _, more = drive([steps], groups=False, shrink=False)
+    assert plain.results[0].analysis is None
+    assert warnings == more == []
+
+
+def test_a_campaign_that_is_prepared_ends_with_a_result_or_with_what_stopped_it(
+    steps: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker, walks = Worker(Setting(steps.parent.parent)), steps.with_stem("walks")
+    options, ready = options_of(cases=50), worker.prepared(Job(walks))
+    assert run_prepared(ready, 0, options).counts.tests == 50
+    with pytest.raises(NomosError, match="cannot be searched exhaustively"):
+        run_prepared(ready, 0, options_of(search="exhaustive"))
+    monkeypatch.setenv("INTERRUPTED", str(os.getpid()))
+    stopping = worker.prepared(Job(steps, {"fault": "interrupt", "at": "7"}))
+    with pytest.raises(KeyboardInterrupt):
+        run_prepared(stopping, 0, options)
 
 
 def test_the_clock_rings_a_second_after_the_time_of_the_first_campaign_is_up(

@@ -12,6 +12,7 @@ import pytest
 
 from nomos import api
 from nomos.engine.compile import compile_harness
+from tests.lying_models.worlds import nomos
 
 LOOP = """\
 # Several draws in the block, one after the other.
@@ -100,13 +101,9 @@ def python(*arguments: str, folder) -> tuple[int, list[str]]:
 
 
 def nomos_run(spec, *arguments: str, folder):
-    out = folder / "out.json"
-    status, _ = python(
-        *("-m", "nomos", "run", str(spec), "--no-store", "--quiet", "--json", str(out)),
-        *arguments,
-        folder=folder,
-    )
-    return status, json.loads(out.read_text())["runs"][0]
+    run = ("run", str(spec), "--no-store", "--quiet", "--json", "out.json")
+    done = nomos(*run, *arguments, folder=folder)
+    return done.status, json.loads((folder / "out.json").read_text())["runs"][0]
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,7 @@ def test_numbers_are_compared_as_numbers() -> None:
         key: torch.tensor([[float(v)] for v in values])
         for key, values in zip(cases.asks, ([1, 2, 3], [1, 1, 1]), strict=True)
     }
-    loss = SpecLoss(cases, outputs, {"f": Number(None)}, 0.0)
+    loss = SpecLoss(cases, outputs, {"f": Number()}, 0.0)
     assert loss.losses().tolist() == [0, 0, 1]
 
 

@@ -200,12 +200,12 @@ MUTANTS = {
         "most = np.where(on, high, 0)",
     ),
     "a range without its end": (
-        "engines.regions",
+        "engines.shapes",
         "two = weights @ self.slope * (state[:, 1:] + self.step)",
         "two = weights @ self.slope * state[:, :1]",
     ),
     "a table without its largest value": (
-        "engines.regions",
+        "engines.shapes",
         "np.where(left, own, -np.inf)",
         "(np.where(left, own, np.inf) * 0)",
     ),
@@ -220,7 +220,7 @@ MUTANTS = {
         "pass",
     ),
     "a polygon without an edge": (
-        "engines.polygons",
+        "engines.shapes",
         "high = np.minimum(high, np.floor(rest / -b))",
         "pass",
     ),
@@ -239,8 +239,7 @@ def test_a_mutant_of_an_engine_is_caught(
     mutate(monkeypatch, *MUTANTS[name])
     layers = MUTANTS[name][0] in (
         "engines.bounds",
-        "engines.regions",
-        "engines.polygons",
+        "engines.shapes",
         "engines.terms",
     )
     kinds = LAYERS if layers else TREES

@@ -23,7 +23,7 @@ class Format(Enum):
 
     ONNX = "ONNX model", "onnx:load_onnx"
     SKOPS = "skops file", "sklearn:load_skops"
-    PICKLE = "pickle", "sklearn:load_pickle"
+    PICKLE = "pickle", "pickled:load_pickle"
     TORCH_EXPORT = "torch.export file", "torch:load_exported"
     TORCHSCRIPT = "TorchScript file", "torch:load_script"
     TORCH_PICKLE = "file of torch.save", "torch:load_saved"

@@ -176,9 +176,10 @@ def _images(kinds: Mapping[str, Image | Sound], *, colour: bool, width: int) -> 
     side_by_side = sum(len(lines[0]) + 2 for lines in drawn.values()) <= width
     groups = [drawn] if side_by_side else [{n: lines} for n, lines in drawn.items()]
     for group in groups:
-        for name, lines in group.items():
-            text.append(f"  {name}".ljust(len(lines[0]) + 2)[: len(lines[0]) + 2])
-        text.append("\n")
+        widths = {name: len(lines[0]) + 2 for name, lines in group.items()}
+        *cut, last = (f"  {name}".ljust(width) for name, width in widths.items())
+        text.append("".join(c[:w] for c, w in zip(cut, widths.values(), strict=False)))
+        text.append(f"{last}\n")
         for number in range(max(map(len, group.values()))):
             for lines in group.values():
                 blank = Text(" " * len(lines[0]))

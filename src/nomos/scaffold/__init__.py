@@ -129,6 +129,7 @@ def _label(unused: Sequence[str], columns: Columns) -> str:
 
 def _domain(model: str, data: Path, folder: Path, reading: Reading, label: str) -> str:
     module, features = _identifier(data.stem), reading.features
+    is_real = any(isinstance(feature, Real) for feature in features)
     beside = f"str(HERE / {quoted(_beside(Path(model), folder))})"
     return _template("domain").format(
         module=module,
@@ -136,7 +137,7 @@ def _domain(model: str, data: Path, folder: Path, reading: Reading, label: str) 
         name=module.title().replace("_", ""),
         about=_one_line(data.name),
         data=quoted(_beside(data, folder)),
-        dtype=", dtype=float" if reading.framed else "",
+        dtype=", dtype=float" if reading.framed or is_real else "",
         model=beside if Path(model).exists() else quoted(model),
         example=next((f.name for f in features if f.name.isidentifier()), "name"),
         features="\n".join(f"        {feature_code(feature)}," for feature in features),

@@ -21,20 +21,28 @@ from nomos.results.real_rows import RealRows
 from nomos.results.result import Bug, Certificate, Nearest, Proof, Scope
 from nomos.verify.engines.search import Deadline, Findings
 from nomos.verify.engines.settle import settle
-from nomos.verify.nearest import moved
-from nomos.verify.question.cases import Ask, AskedCases, Atoms, one_case, size_of
+from nomos.verify.question.cases import (
+    Ask,
+    AskedCases,
+    Atoms,
+    columns_of,
+    one_case,
+    size_of,
+)
 from nomos.verify.question.formulas import Array
 from nomos.verify.question.space import around, whole, within
 from nomos.verify.question.splitting import split
 from nomos.verify.question.symbolic import NotProvable, question
 from nomos.verify.real import asker, check_exact, compare, data_rows
 from nomos.verify.structure.layers import Layers
-from nomos.verify.structure.model import SINGLE, Model
+from nomos.verify.structure.model import SINGLE, Structure
 from nomos.verify.structure.read import read_structure
 from nomos.verify.structure.trees import Trees
 
 _SAMPLES = 10_000
 _FEW_SAMPLES = 256  # around a row
+_ROWS = 64  # of the data, towards which a violation is moved
+_ROUNDS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +68,7 @@ class ProofOptions:
 class ComparedModel:
     """A domain's function, and the structure that was compared with it."""
 
-    structure: Model
+    structure: Structure
     ask: Ask
     compared: int
 
@@ -272,7 +280,7 @@ def _together(found: Mapping[int, Proof]) -> Proof:
     )
 
 
-def assumptions(model: Model) -> tuple[str, ...]:
+def assumptions(model: Structure) -> tuple[str, ...]:
     """Return what a proof takes for granted, in words."""
     shared = (
         "the structure that was read is the model: it was compared with the real "
@@ -290,3 +298,32 @@ def assumptions(model: Model) -> tuple[str, ...]:
     if isinstance(model, Trees) and model.in_order and len(model.trees) > 1:
         return (*shared, "the library adds up its trees in one order")
     return shared
+
+
+def moved(cases: AskedCases, case: dict[str, Any], data: Array) -> dict[str, Any]:
+    """Return a violation with as many features of a row as keep it one."""
+    data = data[cases.inside(data)]
+    if not len(data):
+        return case
+    real = RealRows(data, cases.space.schema)
+    targets = {}
+    for name in cases.question.inputs:
+        order = real.order(cases.record(case, name))
+        targets[name] = data[np.resize(order[:_ROWS], _ROWS)]
+    atoms = columns_of(case, _ROWS)
+    for _ in range(_ROUNDS):
+        for name, rows in targets.items():
+            for feature, one in cases.space.ranges.items():
+                atom, wanted = f"{name}.{feature}", one.read(rows)
+                kind = np.result_type(atoms[atom], wanted)
+                tried = {**atoms, atom: wanted.astype(kind)}
+                ok = cases.allowed(tried, _ROWS)
+                ok[ok] = cases.broken(
+                    {a: v[ok] for a, v in tried.items()}, int(ok.sum())
+                )
+                atoms[atom] = np.where(ok, wanted, atoms[atom])
+    distance = np.zeros(_ROWS, int)
+    for name, rows in targets.items():
+        for feature, one in cases.space.ranges.items():
+            distance += atoms[f"{name}.{feature}"] != one.read(rows)
+    return one_case(atoms, int(np.argmin(distance)))

@@ -15,7 +15,7 @@ from nomos.verify.question.cases import Ask
 from nomos.verify.question.formulas import Array
 from nomos.verify.question.space import Space
 from nomos.verify.question.symbolic import NotProvable
-from nomos.verify.structure.model import Model
+from nomos.verify.structure.model import Structure
 
 SCHEMA_ROWS = 20_000  # on which a structure is compared with the model, beside the data
 
@@ -70,7 +70,9 @@ def check_exact(space: Space, dtype: np.dtype[Any]) -> None:
                 raise NotProvable(f"`{name}` has numbers that rows of {dtype} round")
 
 
-def compare(model: Model, ask: Ask, space: Space, data: Array, function: str) -> int:
+def compare(
+    model: Structure, ask: Ask, space: Space, data: Array, function: str
+) -> int:
     """Compare a structure with the real function; returns on how many rows.
 
     Raises where they differ by more than rounding: then the function is not the model.

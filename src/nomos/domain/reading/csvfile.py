@@ -56,7 +56,7 @@ def _read(path: Path) -> list[tuple[int, list[str]]]:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise DomainError(
-            f"{path} cannot be read: save it as UTF-8 ({error})"
+            f"{path} is no table of text in UTF-8, such as a CSV file ({error})"
         ) from None
     except OSError as error:
         raise DomainError(f"{path} cannot be read: {error.strerror}") from None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import pickle
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +17,6 @@ from nomos.domain.schema import Category
 from nomos.errors import ModelError
 from nomos.models.adapter import Adapter, Array, NoScores
 from nomos.models.extras import distrust, need, told_as
-from nomos.models.load import load_object
 from nomos.models.recognise import json_objects, open_archive
 from nomos.models.screening.sklearn_trees import TREES, trees_are_sound
 
@@ -137,25 +135,3 @@ def _dtypes_are_read_as_such(path: Path) -> bool:
         schema = json.loads(archive.read("schema.json"))
     types = (o for o in json_objects(schema) if o.get("__class__") == "dtype")
     return all(kind.get("__loader__") == "DTypeNode" for kind in types)
-
-
-def load_pickle(path: Path, *, trust: bool) -> Any:
-    """Load a pickle or a joblib file: with trust alone, since that runs code."""
-    if not trust:
-        raise distrust(path, "is a pickle, which runs code when it is loaded")
-    with told_as(f"{path} cannot be unpickled"):
-        model = _unpickle(path)
-    if hasattr(model, "predict") or callable(model):
-        return load_object(model, str(path))
-    raise ModelError(
-        f"{path} holds a {type(model).__name__}, which is no model: "
-        "it has no `predict` and cannot be called"
-    )
-
-
-def _unpickle(path: Path) -> Any:
-    if importlib.util.find_spec("joblib") is not None:
-        # It reads plain pickles too.
-        return need("joblib", extra="sklearn", what="joblib files").load(path)
-    with path.open("rb") as file:
-        return pickle.load(file)

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from nomos.verify.engines.regions import Component, Regions
+from nomos.verify.engines.regions import Regions
+from nomos.verify.engines.shapes import Component
 from nomos.verify.question.formulas import Array
 from nomos.verify.structure.model import DOUBLE
 

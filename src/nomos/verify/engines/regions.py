@@ -1,156 +1,23 @@
-"""Parts of the cases of a network: for each table or range, which values are left.
-
-A component adds to the sums of the first layer, for all calls at once. Bounds are over
-many parts at a time: `state` holds one row for each part.
-"""
+"""The components of a question for a network: which shape coupled values have."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from nomos.domain.schema import Real
 from nomos.lang import core
-from nomos.verify.question.cases import AskedCases, Atoms, chosen
-from nomos.verify.question.components import AtomGroup, CaseTable, groups, table
+from nomos.verify.engines.shapes import Component, HalfPlane, Listed, Polygon, Wide
+from nomos.verify.question.cases import AskedCases, chosen
+from nomos.verify.question.components import AtomGroup, CaseTable, Slot, groups, table
 from nomos.verify.question.formulas import Array
-from nomos.verify.question.symbolic import NotProvable
+from nomos.verify.question.linear import SIDES, linear, ways
+from nomos.verify.question.symbolic import NotProvable, difference
 from nomos.verify.structure.layers import Layers
 
 _WIDE = 8  # more values than these are a range and no table, if nothing changes them
 _POLYGON = 200  # more than these are a polygon with a draw
-_CHUNK = 2_000_000  # numbers that a bound looks at at once
-
-
-class Component(ABC):
-    """Values that are coupled, and what they add to the first layer's sums."""
-
-    __slots__ = ()
-
-    @abstractmethod
-    def root(self) -> Array:
-        """Return the state in which all values are left, (1, ...)."""
-
-    @abstractmethod
-    def bound(self, state: Array, weights: Array) -> tuple[Array, Array]:
-        """Return the least and the most of `weights . sums`, (parts, weights)."""
-
-    def box(self, state: Array, sums: int) -> tuple[Array, Array]:
-        """Return the least and the most of each of so many sums."""
-        return self.bound(state, np.eye(sums)[None])
-
-    @abstractmethod
-    def volume(self, state: Array) -> int:
-        """Return how many cases the state of one part stands for."""
-
-    @abstractmethod
-    def numbers(self, state: Array) -> Array:
-        """Return how many different values are left in each part; infinite for reals."""
-
-    @abstractmethod
-    def split(self, state: Array, weights: Array) -> tuple[Array, Array]:
-        """Return the two halves of one part's state."""
-
-    @abstractmethod
-    def values(self, state: Array) -> tuple[Atoms, Array]:
-        """Return the values left in one part, and how many cases each stands for."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Listed(Component):
-    """A table of values; a state says which rows are left."""
-
-    table: CaseTable
-    sums: Array  # (rows, calls * outputs of the first layer)
-
-    def root(self) -> Array:
-        """Return the state in which all rows are left."""
-        return np.ones((1, len(self.table)), bool)
-
-    def bound(self, state: Array, weights: Array) -> tuple[Array, Array]:
-        """Return the least and the most of `weights . sums`."""
-        value = weights @ self.sums.T
-        step = max(1, _CHUNK // max(1, value[0].size))
-        low, high = np.empty((2, len(state), value.shape[1]))
-        for start in range(0, len(state), step):
-            some = slice(start, start + step)
-            own = value if len(value) == 1 else value[some]
-            left = state[some, None, :]
-            low[some] = np.where(left, own, np.inf).min(axis=2)
-            high[some] = np.where(left, own, -np.inf).max(axis=2)
-        return low, high
-
-    def volume(self, state: Array) -> int:
-        """Return how many cases the rows stand for."""
-        return int(self.table.counts[state].sum())
-
-    def numbers(self, state: Array) -> Array:
-        """Return how many rows are left."""
-        return np.asarray(state.sum(axis=1), float)
-
-    def split(self, state: Array, weights: Array) -> tuple[Array, Array]:
-        """Return the rows of low and of high value."""
-        rows = np.flatnonzero(state)
-        order = rows[np.argsort(self.sums[rows] @ weights, kind="stable")]
-        low = np.zeros_like(state)
-        low[order[: len(order) // 2]] = True
-        return low, state & ~low
-
-    def values(self, state: Array) -> tuple[Atoms, Array]:
-        """Return the rows that are left."""
-        return chosen(self.table.atoms, state), self.table.counts[state]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Wide(Component):
-    """A number that no call changes; a state is the range that is left.
-
-    Where numbers are the beginnings of steps, all of a step counts for bounds.
-    """
-
-    atom: str
-    ends: tuple[float, float]
-    base: Array  # what it adds where it is 0
-    slope: Array
-    is_real: bool = False
-    step: int = 0
-
-    def root(self) -> Array:
-        """Return the whole range."""
-        return np.array([self.ends], float)
-
-    def bound(self, state: Array, weights: Array) -> tuple[Array, Array]:
-        """Return the least and the most of `weights . sums`."""
-        one = weights @ self.slope * state[:, :1]
-        two = weights @ self.slope * (state[:, 1:] + self.step)
-        base = weights @ self.base
-        return np.minimum(one, two) + base, np.maximum(one, two) + base
-
-    def volume(self, state: Array) -> int:
-        """Return how many numbers are left; 1 for reals, which are not counted."""
-        return 1 if self.is_real else int(state[1] - state[0]) + 1
-
-    def numbers(self, state: Array) -> Array:
-        """Return how many numbers are left."""
-        apart: Array = state[:, 1] - state[:, 0]
-        return np.where(apart == 0, 1.0, np.inf) if self.is_real else apart + 1
-
-    def split(self, state: Array, weights: Array) -> tuple[Array, Array]:
-        """Return the two halves of a range."""
-        middle = (state[0] + state[1]) / 2
-        if self.is_real:
-            return np.array([state[0], middle]), np.array([middle, state[1]])
-        middle = np.floor(middle)
-        return np.array([state[0], middle]), np.array([middle + 1, state[1]])
-
-    def values(self, state: Array) -> tuple[Atoms, Array]:
-        """Return the numbers that are left."""
-        listed = np.arange(int(state[0]), int(state[1]) + 1)
-        numbers = state[:1] if self.is_real else listed
-        return {self.atom: numbers}, np.ones(len(numbers), np.int64)
 
 
 class Regions:
@@ -173,7 +40,7 @@ class Regions:
         rows = space.changed(feature, values, self.cases.dtype)
         return own, columns.transform(rows)[:, own].astype(float)
 
-    def sums(self, slots: Mapping[tuple[int, str], Array], count: int) -> Array:
+    def sums(self, slots: Mapping[Slot, Array], count: int) -> Array:
         """Return what values of slots add, (values, calls * outputs)."""
         first = self.model.weights[0]
         total = np.zeros((count, self.calls, len(first)))
@@ -203,10 +70,8 @@ class Regions:
                 "real, and the model is a network"
             )
         if self._is_polygon(group):
-            from nomos.verify.engines.polygons import polygon
-
             try:
-                return polygon(group, self)
+                return _polygon(group, self)
             except NotProvable:  # not linear: perhaps few enough for a table
                 pass
         rows = table(self.cases, group)
@@ -216,9 +81,7 @@ class Regions:
         slots = rows.slots if len(rows) else {}  # libraries refuse to take no rows
         return Listed(rows, self.sums(slots, len(rows)))
 
-    def line(
-        self, slot: tuple[int, str], low: float, high: float
-    ) -> tuple[Array, Array]:
+    def line(self, slot: Slot, low: float, high: float) -> tuple[Array, Array]:
         """Return what a feature adds as a straight line, between two of its values."""
         ends = np.array([low, high], float)
         apart = high - low if high > low else 1.0
@@ -266,3 +129,58 @@ class Regions:
         if one.names is not None or one.count <= _POLYGON or not self.is_line(name):
             return False
         return all(own == name for _, own in group.slots)
+
+
+def _polygon(group: AtomGroup, regions: Regions) -> Polygon:
+    """Return the polygon of a feature and a draw whose conditions are all linear."""
+    (number,), (draw,) = group.features, group.draws
+    one = regions.cases.space.range_of(number)
+    pair = number, draw.atom
+    low, high = _line(draw.low, pair), _line(draw.high, pair)
+    planes = [(-low[0], 1 - low[1], -low[2]), (high[0], high[1] - 1, high[2])]
+    for guard in group.guards:
+        planes += _planes(guard, pair)
+    for write in group.writes:
+        _line(write.value, pair)  # refuses what is not whole
+    ends = [low[0] * v + low[2] for v in (one.low, one.high)]
+    ends += [high[0] * v + high[2] for v in (one.low, one.high)]
+    box = (float(one.low), float(one.high), float(min(ends)), float(max(ends)))
+    base, by_number, by_draw = np.zeros(1), np.zeros(1), np.zeros(1)
+    forms = {slot: _line(formula, pair) for slot, formula in group.slots.items()}
+    for slot, (a, b, c) in forms.items():
+        reached = [a * v + b * d + c for v in box[:2] for d in box[2:]]
+        own, slope = regions.line(slot, min(reached), max(reached))
+        base = base + own + slope * c
+        by_number, by_draw = by_number + slope * a, by_draw + slope * b
+    sums = base, by_number, by_draw
+    return Polygon(number, draw.atom, box, tuple(planes), *sums, forms)
+
+
+def _line(expr: core.Expr, pair: tuple[str, str]) -> HalfPlane:
+    """Return the coefficients of the number and the draw, and the constant: all whole."""
+    weights, constant = linear(expr)
+    a, b = (weights.get(atom, 0.0) for atom in pair)
+    if not (a.is_integer() and b.is_integer() and constant.is_integer()):
+        raise NotProvable(
+            "this is not always whole, and there are too many values", expr.span
+        )
+    return a, b, constant
+
+
+def _planes(guard: core.Expr, pair: tuple[str, str]) -> list[HalfPlane]:
+    """Return the half-planes in which a condition holds, where they are all needed."""
+
+    def compared(test: core.Compare, relation: str) -> list[list[HalfPlane]]:
+        a, b, c = _line(difference(test), pair)
+        # All numbers are whole: above 0 is 1 or more.
+        return [
+            [(sign * a, sign * b, sign * c - strict) for sign, strict in way]
+            for way in SIDES[relation]
+        ]
+
+    found = ways(guard, True, compared)
+    if len(found) != 1:
+        raise NotProvable(
+            "this condition is no line, and there are too many values", guard.span
+        )
+    return found[0]

@@ -8,16 +8,21 @@ from nomos.verify.engines.ensemble import EnsembleSearch
 from nomos.verify.engines.leaves import Reached, count_exactly
 from nomos.verify.engines.netsearch import NetworkSearch
 from nomos.verify.engines.regions import Regions
-from nomos.verify.engines.rise import Rise, atoms_of_rise, find_rise
 from nomos.verify.engines.search import Deadline, Findings
-from nomos.verify.engines.slope import SlopeSearch, ends_of
+from nomos.verify.engines.slope import (
+    Rise,
+    SlopeSearch,
+    atoms_of_rise,
+    ends_of,
+    find_rise,
+)
 from nomos.verify.engines.terms import not_against_terms
 from nomos.verify.question.cases import AskedCases, columns_of
 from nomos.verify.question.components import build
 from nomos.verify.question.conditions import Violation, violations
 from nomos.verify.question.formulas import Array
 from nomos.verify.structure.layers import Layers
-from nomos.verify.structure.model import Model
+from nomos.verify.structure.model import Structure
 from nomos.verify.structure.trees import TreeKeys, Trees
 
 _SLOPES = 0.6  # the part of the time in which one copy is tried
@@ -25,7 +30,7 @@ _FEW_PARTS, _MANY_PARTS = 2000, 10**9  # before and after looking along some rec
 
 
 def settle(
-    cases: AskedCases, data: Array, model: Model, limits: Deadline
+    cases: AskedCases, data: Array, model: Structure, limits: Deadline
 ) -> tuple[Findings, str]:
     """Settle the cases of a question; returns what was found, and by what method."""
     if isinstance(model, Trees):

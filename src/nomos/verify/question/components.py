@@ -304,6 +304,7 @@ class _Builder:
         elif values.dtype.kind not in "ifb":
             problem = "takes numbers, and gets a name"
         elif not (values.astype(float).astype(dtype) == values).all():
-            problem = f"gets numbers that rows of {dtype} round"
+            problem = f"gets numbers that rows of {dtype} round: let `inputs()` give "
+            problem += "rows of float64, such as read_rows(..., dtype=float)"
         if problem:
             raise NotProvable(f"`{write.feature}` {problem}", write.value.span)

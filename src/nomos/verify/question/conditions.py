@@ -15,7 +15,7 @@ from nomos.verify.question.cases import violated
 from nomos.verify.question.formulas import Array
 from nomos.verify.question.linear import SIDES, linear, ways
 from nomos.verify.question.symbolic import ANSWER, NotProvable, Question, difference
-from nomos.verify.structure.model import Model
+from nomos.verify.structure.model import Structure
 
 _MOST_COMBINATIONS = 4096
 
@@ -45,7 +45,7 @@ class Violation:
     labels: tuple[int, ...] | None = None
 
 
-def violations(question: Question, model: Model) -> list[Violation]:
+def violations(question: Question, model: Structure) -> list[Violation]:
     """Return all ways to break a property whose ensures speak of answers alone."""
     calls = len(question.calls)
     if model.decision == "value":
@@ -64,7 +64,7 @@ def violations(question: Question, model: Model) -> list[Violation]:
     return [_labelled(tuple(chosen), model) for chosen in places[bad].tolist()]
 
 
-def _labelled(labels: tuple[int, ...], model: Model) -> Violation:
+def _labelled(labels: tuple[int, ...], model: Structure) -> Violation:
     space = partial(_space, len(labels), model.outputs)
     is_sign = model.decision == "sign"
     conditions, implied = [], []

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from nomos.verify.question.symbolic import NotProvable
-from nomos.verify.structure.model import Array, Model
+from nomos.verify.structure.model import Array, Structure
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Layers(Model):
+class Layers(Structure):
     """Weights (outputs, inputs) and biases of each layer."""
 
     weights: tuple[Array, ...]

@@ -55,7 +55,7 @@ def as_they_are(width: int, dtype: Any) -> ModelColumns:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Model(ABC):
+class Structure(ABC):
     """What gives scores to rows, and what is made of the scores.
 
     Attributes:

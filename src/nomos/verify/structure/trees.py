@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from nomos.verify.question.symbolic import NotProvable
-from nomos.verify.structure.model import DOUBLE, Array, Model
+from nomos.verify.structure.model import DOUBLE, Array, Structure
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,7 +34,7 @@ class Tree:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Trees(Model):
+class Trees(Structure):
     """A sum of trees.
 
     Attributes:
