@@ -126,7 +126,7 @@ class Page:
         if block.mark == HAS_MISTAKES:
             assert mistakes, "this spec has no mistakes"
         else:
-            assert mistakes == []
+            assert not mistakes, mistakes
 
     def python(self, block: Block) -> str:
         output = io.StringIO()
