@@ -110,6 +110,7 @@ TESTS = (
     "tests/cli/test_named_ensures.py",
     "tests/cli/test_output.py",
     "tests/cli/test_run.py",
+    "tests/cli/test_trust.py",
     "tests/lying_models/test_runs.py",
     "tests/lying_models/test_commands.py",
     "tests/report/formats",
@@ -275,8 +276,8 @@ class _Trying:
                 (source / "nomos" / name).write_text(ast.unparse(one.tree))
                 prepare = partial(_prepare, name, one.tree, source)
                 what = self._fate(name, one, session, items, prepare)
-                told[what] += 1
-                if what != "noticed":
+                told["noticed" if what in items else what] += 1
+                if what in ("alive", "late") or options.all:
                     print(f"{what}  {one.told}  (line {one.line})", flush=True)
         fates = ", ".join(f"{count} {what}" for what, count in told.items())
         print(
@@ -303,7 +304,6 @@ class _Trying:
         if what in items:
             self.noticed.pop(what, None)
             self.noticed[what] = None
-            return "noticed"
         return what
 
 
@@ -380,6 +380,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", nargs="*", default=[""], help="parts of their paths")
     parser.add_argument("--like", nargs="*", default=[""], help="parts of their texts")
+    parser.add_argument("--all", action="store_true", help="say who noticed, too")
     parser.add_argument("--seconds", type=float, default=30, help="of tests for each")
     parser.add_argument("--tests", nargs="*", default=TESTS, help="that are run")
     parser.add_argument("--most", type=float, default=1e9, help="seconds for each file")

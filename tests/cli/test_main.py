@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from nomos import cli
 from nomos.errors import DomainError, ModelError, NomosError, StoreError
@@ -56,6 +57,30 @@ def test_an_error_has_its_status_and_one_line(
 ) -> None:
     assert ends(error) == status
     assert capsys.readouterr() == ("", says)
+
+
+def test_wrong_usage_has_a_status_of_its_own(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["nomos", "explain", "--nothing"])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 2
+    assert "No such option" in capsys.readouterr().err
+
+
+def test_the_help_lists_every_command() -> None:
+    told = " ".join(CliRunner().invoke(cli.cli, ["--help"]).output.split())
+    for command, module in cli._MODULES.items():
+        assert f"{command} {cli._HELP[module][:30]}" in told
+
+
+def test_each_command_that_loads_a_model_takes_the_word_that_it_may() -> None:
+    loading = "init report run verify compare show replay fuzz-states"
+    for name in loading.split():
+        command = cli.cli.get_command(click.Context(cli.cli), name)
+        assert command is not None
+        assert [option.name for option in command.params].count("trust") == 1
 
 
 def test_a_fault_of_ours_is_told_with_its_place_and_judges_nothing(

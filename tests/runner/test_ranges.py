@@ -75,6 +75,24 @@ def test_a_plan_of_all_cases_ends_with_the_last() -> None:
     assert plan.is_done
 
 
+def test_a_plan_says_what_it_is_and_asks_for_nothing_else() -> None:
+    sample, every = (Plan(next_first=0, total=n, batch=4) for n in (None, 10))
+    assert (sample.search, sample.scope, sample.is_listed) == (
+        *("random", "sample"),
+        False,
+    )
+    assert (every.search, every.scope, every.is_listed) == (
+        *("exhaustive", "inputs"),
+        True,
+    )
+    for plan in (sample, every):
+        asked = plan.next(1e9, 1.0)
+        assert asked is not None
+        assert asked.is_listed is plan.is_listed
+        assert not asked.one_by_one and not asked.signals
+        assert plan.can_resume(7)
+
+
 @pytest.mark.parametrize("start", range(9))
 @pytest.mark.parametrize("stop", [None, *range(9)])
 def test_a_part_of_a_range_is_the_same_however_its_cases_are_listed(

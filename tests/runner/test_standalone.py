@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import os
-import runpy
+import pickle
 import subprocess
 import sys
+from operator import itemgetter
+from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from nomos import api
+from nomos.cli import cli
 from nomos.engine.compile import compile_harness
-from tests.lying_models.worlds import nomos
 
 LOOP = """\
 # Several draws in the block, one after the other.
@@ -88,49 +91,55 @@ ensures x1 == x2 || d1 != d2 && predict(x1) ==> case(x1) == 6;
 """
 
 
-def python(*arguments: str, folder) -> tuple[int, list[str]]:
-    done = subprocess.run(
-        [sys.executable, *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    return done.returncode, done.stdout.splitlines()
+def run_file() -> int:
+    """Run the harness that is there, in this process."""
+    program = compile(Path("harness.py").read_text(), "harness.py", "exec")
+    with pytest.raises(SystemExit) as ended:
+        exec(program, {"__name__": "__main__", "__file__": "harness.py"})
+    return ended.value.code
 
 
-def nomos_run(spec, *arguments: str, folder):
-    run = ("run", str(spec), "--no-store", "--quiet", "--json", "out.json")
-    done = nomos(*run, *arguments, folder=folder)
-    return done.status, json.loads((folder / "out.json").read_text())["runs"][0]
+@pytest.fixture
+def harness(project, monkeypatch):
+    """Return what runs a harness in this process, and gives its exit status."""
+
+    def run(*arguments: str, spec: str = "income") -> int:
+        checked, imported = api.load_spec(
+            project.folder / "specs" / f"{spec}.nom"
+        ).runnable()
+        (project.folder / "harness.py").write_text(
+            compile_harness(checked, f"specs/{spec}.nom", imported.offer.functions)
+        )
+        monkeypatch.setattr(sys, "argv", ["harness.py", *arguments])
+        return run_file()
+
+    return run
 
 
 @pytest.mark.parametrize(
     ("name", "text", "arguments"),
     [
         ("income", None, ["--budget", "150", "--seed", "42"]),
-        ("income", None, ["--budget", "5000"]),  # every case there is
+        ("income", None, []),  # every case there is
+        ("income", None, ["--budget", "100", "--search", "exhaustive"]),
         ("income", None, ["--budget", "150", "--model", "smooth"]),
+        ("income", None, ["--budget", "150", "--model", "bumpy", "--set", "people=30"]),
         ("loop", LOOP, ["--budget", "300", "--seed", "9"]),
         ("shadow", SHADOW, ["--budget", "60"]),
         ("colliding", COLLIDING, ["--budget", "60"]),
     ],
 )
 def test_the_harness_prints_the_counts_and_bugs_of_nomos_run(
-    project, name, text, arguments
+    project, harness, capsys, name, text, arguments
 ):
-    spec = project.folder / "specs" / f"{name}.nom"
     (project.folder / "odd.py").write_text(COLLIDING_DOMAIN)
     if text is not None:
-        spec = project.spec(name, text)
-    checked, imported = api.load_spec(spec).runnable()
-    harness = project.folder / "harness.py"
-    harness.write_text(
-        compile_harness(checked, f"specs/{name}.nom", imported.offer.functions)
-    )
-    status, lines = python("harness.py", *arguments, folder=project.folder)
-    wanted_status, wanted = nomos_run(spec, *arguments, folder=project.folder)
+        project.spec(name, text)
+    status = harness(*arguments, spec=name)
+    lines = capsys.readouterr().out.splitlines()
+    files = ["--no-store", "--quiet", "--json", "out.json"]
+    ran = CliRunner().invoke(cli, ["run", f"specs/{name}.nom", *files, *arguments])
+    (wanted,) = json.loads((project.folder / "out.json").read_text())["runs"]
     bugs = {line.split()[1] for line in lines if line.startswith("bug ")}
     assert bugs == {bug["id"] for bug in wanted["bugs"]}
     counts = dict(pair.split("=") for pair in lines[-1].split()[1:])
@@ -143,7 +152,20 @@ def test_the_harness_prints_the_counts_and_bugs_of_nomos_run(
         "crashed",
     ):
         assert int(counts[count]) == wanted[count], count
-    assert status == wanted_status
+    assert status == ran.exit_code
+
+
+def test_the_harness_is_a_program_of_its_own(project, harness):
+    assert harness("--budget", "150") == 1
+    done = subprocess.run(
+        [sys.executable, "harness.py", "--budget", "150"],
+        cwd=project.folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[-1].startswith("income seed=0 tests=150 ")
 
 
 def test_the_harness_reads_like_the_figure_of_the_paper(project):
@@ -177,25 +199,6 @@ def test_the_harness_reads_like_the_figure_of_the_paper(project):
     )
 
 
-@pytest.fixture
-def harness(project, monkeypatch):
-    """Return what runs a harness in this process, and gives its exit status."""
-
-    def run(*arguments: str, spec: str = "income") -> int:
-        checked, imported = api.load_spec(
-            project.folder / "specs" / f"{spec}.nom"
-        ).runnable()
-        (project.folder / "harness.py").write_text(
-            compile_harness(checked, f"specs/{spec}.nom", imported.offer.functions)
-        )
-        monkeypatch.setattr(sys, "argv", ["harness.py", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            runpy.run_path("harness.py")
-        return ended.value.code
-
-    return run
-
-
 @pytest.mark.parametrize(
     ("setting", "says"), [("people=x", "people"), ("size=3", "no setting `size`")]
 )
@@ -219,6 +222,14 @@ def test_the_harness_refuses_to_list_what_a_block_draws(project, harness, capsys
         "error: late cannot be searched: a draw inside the block, or after it\n"
     )
     assert harness("--search", "auto", spec="late") == 1
+    assert "late seed=0 tests=5000 " in capsys.readouterr().out
+
+
+def test_the_harness_refuses_to_list_what_has_no_end(project, harness, capsys):
+    text = (project.folder / "specs" / "income.nom").read_text()
+    project.spec("drawn", text.replace("x1[income := v2]", "jitter(x1)"))
+    assert harness("--search", "exhaustive", spec="drawn") == 2
+    assert "drawn cannot be searched exhaustively" in capsys.readouterr().err
 
 
 def test_a_harness_that_is_interrupted_is_not_green(project, harness):
@@ -237,6 +248,39 @@ def test_a_harness_whose_domain_ends_the_process_says_so(project, harness, monke
     domain.write_text(text)
     monkeypatch.setattr(os, "_exit", lambda status: pytest.fail("it ended"))
     assert harness() == 3
+
+
+def test_a_value_of_a_setting_may_have_an_equals_sign(harness):
+    assert harness("--set", "model=a=b") == 0
+
+
+def test_a_harness_without_its_domain_says_so(project, harness, capsys):
+    harness("--model", "smooth", "--budget", "1")
+    (project.folder / "loans.py").write_text("def predict(x):\n    return 1\n")
+    capsys.readouterr()
+    assert run_file() == 3
+    assert capsys.readouterr().err.startswith("error: no domain is imported")
+
+
+def test_a_harness_stops_after_a_hundred_crashes(project, harness, capsys):
+    domain = project.folder / "loans.py"
+    domain.write_text(
+        domain.read_text().replace("(income == self.fail_at)", "(income)")
+    )
+    assert harness("--search", "random") == 3
+    assert " crashed=100 " in capsys.readouterr().out
+
+
+def test_a_harness_loads_what_can_run_code_only_where_that_is_said(
+    project, harness, capsys
+):
+    (project.folder / "model.pkl").write_bytes(pickle.dumps(itemgetter(0)))
+    domain = project.folder / "loans.py"
+    text = domain.read_text().replace("rng = np", "load_model('model.pkl'); rng = np")
+    domain.write_text("from nomos import load_model\n" + text)
+    assert harness() == 3
+    assert "--trust" in capsys.readouterr().err
+    assert harness("--trust") == 1
 
 
 def test_a_harness_whose_model_fails_is_not_green(harness, capsys):

@@ -147,7 +147,7 @@ def test_a_spec_cannot_name_a_file_outside_the_cases(tmp_path: Path, spec: str) 
         "[]",
         "{}",
         '{"schema":2,"cases":["one"]}',
-        '{"schema":2,"cases":[{"choices":["one"]}]}',
+        '{"schema":2,"cases":[{"choices":["one"],"model":"m","settings":{}}]}',
         '{"schema":2,"cases":[{"choices":[1]}]}',
         '"\xff',
     ],
@@ -198,6 +198,27 @@ def test_names_of_every_length_and_order_are_known(tmp_path: Path) -> None:
         add_known(tmp_path, SPEC, [extra])
         assert extra in load_known(tmp_path, SPEC)
     assert len(load_known(tmp_path, SPEC)) == 1003
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "aaaaaaaaaa\naaaaaaaaaa\nbbbbbbbbbb\n",  # twice, as a merge may leave it
+        "bbbbbbbbbb\naaaaaaaaaa\n",
+        "aaaa bbbbb\n",
+        "aaaaaaaaa \n",
+        "aaaaaaaaaaa",  # longer by one, without an end of its line
+        "aaaaaaaaaaa\n",
+    ],
+)
+def test_known_names_are_words_however_they_are_written(
+    tmp_path: Path, text: str
+) -> None:
+    path = file_of(tmp_path, ".known")
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    known = load_known(tmp_path, SPEC)
+    assert known.lines().decode().split("\n") == [*sorted(set(text.split())), ""]
 
 
 def test_known_names_that_are_no_text_are_refused_with_a_remedy(tmp_path: Path) -> None:

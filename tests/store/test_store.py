@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from nomos.errors import StoreError
+from nomos.results.analysis import Shrunk, ShrunkRecord
 from nomos.results.identity import bug_id
 from nomos.results.result import (
     Bug,
@@ -68,7 +69,7 @@ def add(store: Store, campaign: int, *bugs: Bug, **more: Any) -> None:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    with Store.open(tmp_path / ".nomos") as opened:
+    with Store.open(tmp_path / "project" / ".nomos") as opened:
         yield opened
 
 
@@ -172,6 +173,15 @@ def test_how_often_a_bug_was_met_is_brought_up_to_date(store: Store) -> None:
     add(store, id, make_bug(1), make_bug(2))
     add(store, id, seen=[(1, 5)])
     assert [(r.bug.choices, r.bug.seen) for r in store.bugs()] == [((1,), 5), ((2,), 1)]
+
+
+def test_a_smaller_case_is_kept_with_its_bug(store: Store) -> None:
+    id = store.begin(RESULT)
+    add(store, id, make_bug(1), make_bug(2))
+    record = ShrunkRecord(4, {"age": 20.5})
+    small = Shrunk((record,), (3,), "d1 <= d2", None, {"x1": 1}, {"d1": 0}, 9)
+    add(store, id, shrunk=[make_bug(2, shrunk=small)])
+    assert [record.bug.shrunk for record in store.bugs()] == [None, small]
 
 
 def test_a_bug_that_two_campaigns_met_is_listed_once_and_counted_for_each(

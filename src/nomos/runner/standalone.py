@@ -101,7 +101,7 @@ class Harness:
         for failure in run.failures:
             _refuse(failure.error)
         statuses = [_report(result) for result in run.results]
-        sys.exit(EXIT_STATUS.get(run.stopped) or max(statuses))
+        sys.exit(EXIT_STATUS.get(run.stopped) or statuses[0])
 
 
 def _print_bug(event: Event) -> None:
