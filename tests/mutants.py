@@ -26,7 +26,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -47,6 +47,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "results/comparison.py": ("tests/results",),
     "results/identity.py": ("tests/results",),
     "results/gaps.py": ("tests/results",),
+    "results/gate.py": ("tests/results/test_gate.py", "tests/cli/test_exit_status.py"),
     "store/database.py": ("tests/store",),
     "store/files.py": ("tests/store",),
     "store/rows.py": ("tests/store",),
@@ -62,7 +63,10 @@ TARGETS: dict[str, tuple[str, ...]] = {
     ),
     "runner/campaigns/fingerprint.py": ("tests/runner/test_fingerprint.py",),
     "runner/campaigns/health.py": ("tests/runner/test_health.py",),
-    "runner/campaigns/ranges.py": ("tests/runner/test_ranges.py",),
+    "runner/campaigns/ranges.py": (
+        "tests/runner/test_ranges.py",
+        "tests/runner/test_driver.py",
+    ),
     "runner/campaigns/recording.py": (
         "tests/runner/test_resuming.py",
         "tests/runner/test_campaign.py::test_a_resumed",
@@ -73,9 +77,11 @@ TARGETS: dict[str, tuple[str, ...]] = {
         "tests/runner/test_resuming.py",
     ),
     "runner/driver.py": (
+        "tests/runner/test_driver.py",
         "tests/runner/test_stopping.py",
         "tests/runner/test_campaign.py",
     ),
+    "runner/standalone.py": ("tests/runner/test_standalone.py",),
     "runner/stopping.py": ("tests/runner/test_stopping.py",),
     "runner/executors/crew.py": ("tests/runner/test_crew.py",),
     "runner/executors/processes.py": (
@@ -85,6 +91,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "runner/executors/worker.py": ("tests/runner/test_campaign.py",),
     "runner/project/reopening.py": ("tests/lying_models/test_commands.py",),
     "cli/campaigns/run.py": ("tests/cli/test_exit_status.py", "tests/cli/test_run.py"),
+    "cli/__init__.py": ("tests/cli/test_main.py",),
     "cli/output.py": ("tests/cli/test_output.py",),
 }
 TESTS = (
@@ -97,6 +104,10 @@ TESTS = (
     "tests/runner",
     "tests/cli/test_control.py",
     "tests/cli/test_exit_status.py",
+    "tests/cli/test_explaining.py",
+    "tests/cli/test_gates.py",
+    "tests/cli/test_main.py",
+    "tests/cli/test_named_ensures.py",
     "tests/cli/test_output.py",
     "tests/cli/test_run.py",
     "tests/lying_models/test_runs.py",
@@ -187,9 +198,12 @@ def tests_of(
     name: str,
     line: int,
     most: float,
-    items: Container[str],
+    items: Collection[str],
 ) -> list[str]:
-    """Return the tests that reach a line, the quickest first, for so many seconds."""
+    """Return the tests that reach a line, the quickest first, for so many seconds.
+
+    A test of the file that is newer than what was learned is among them.
+    """
     seconds = {t: s for t, s in learned["seconds"].items() if t in items}
     found = learned["lines"].get(name, {}).get(str(line), [])
     found = [test for test in found if test in items]
@@ -203,7 +217,8 @@ def tests_of(
         rank = 0 if test.startswith(own) or seconds[test] < _QUICK_S else kinds[kind]
         order.append((not test.startswith(own), rank, seconds[test], test))
         kinds[kind] += 1
-    chosen, spent = [], 0.0
+    chosen = [t for t in items if t.startswith(own) and t not in seconds]
+    spent = 0.0
     for *_, test in sorted(order):
         spent += seconds[test]
         if chosen and spent > most:
@@ -237,7 +252,11 @@ class _Trying:
         """Try mutants of one file and print those that nobody noticed."""
         options, began = self.options, time.monotonic()
         text = (SOURCES / name).read_text()
-        every = [one for one in mutants(name, text) if options.like in one.told]
+        every = [
+            one
+            for one in mutants(name, text)
+            if any(part in one.told for part in options.like)
+        ]
         rng = np.random.default_rng(options.seed)
         drawn = [every[n] for n in rng.permutation(len(every))[: options.count]]
         known = PAGE.read_text()
@@ -278,7 +297,7 @@ class _Trying:
         tests = tests_of(self.learned, name, one.line, most, items)
         last = [test for test in reversed(self.noticed) if test in tests]
         tests = list(dict.fromkeys([*last, *tests]))
-        seconds = sum(self.learned["seconds"][test] for test in tests)
+        seconds = sum(self.learned["seconds"].get(test, 1.0) for test in tests)
         chosen = [items[test] for test in tests]
         what = fate(chosen, session, prepare, 5 + round(seconds))
         if what in items:
@@ -360,7 +379,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=40)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", nargs="*", default=[""], help="parts of their paths")
-    parser.add_argument("--like", default="", help="changes with this in their text")
+    parser.add_argument("--like", nargs="*", default=[""], help="parts of their texts")
     parser.add_argument("--seconds", type=float, default=30, help="of tests for each")
     parser.add_argument("--tests", nargs="*", default=TESTS, help="that are run")
     parser.add_argument("--most", type=float, default=1e9, help="seconds for each file")

@@ -145,7 +145,8 @@ def _functions(namespace: dict[str, Any], path: str) -> Iterator[FunctionType]:
 
 def module_of(name: str) -> ModuleType:
     """Return the module of a file below `nomos`, loaded if it was not."""
-    return import_module("nomos." + name.removesuffix(".py").replace("/", "."))
+    name = name.removesuffix(".py").removesuffix("/__init__")
+    return import_module("nomos." + name.replace("/", "."))
 
 
 def put_in_place(name: str, tree: ast.Module) -> None:

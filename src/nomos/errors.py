@@ -47,6 +47,12 @@ class StoreError(NomosError):
     """A store that cannot be read or written."""
 
 
+def exit_status(error: Exception) -> int:
+    """Return 2 for wrong usage or a bad spec, 3 where the outside world failed."""
+    world = DomainError | ModelError | StoreError | OSError
+    return 3 if isinstance(error, world) else 2
+
+
 class Discard(Exception):
     """Raised by a domain function for which the case has no meaning."""
 

@@ -59,7 +59,7 @@ def test_wheel_holds_what_report_pages_are_made_of(wheel: zipfile.ZipFile) -> No
 
 
 def test_wheel_holds_the_page_of_every_code(wheel: zipfile.ZipFile) -> None:
-    pages = {f"nomos/diagnostics/pages/{code.value}.md" for code in Code}
+    pages = {f"nomos/diagnostics/pages/{code.slug}.md" for code in Code}
     assert pages - set(wheel.namelist()) == set()
 
 

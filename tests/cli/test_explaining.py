@@ -58,3 +58,20 @@ def test_sanity_is_not_green_for_a_spec_that_demands_nothing(project: Project) -
     ran = nomos("run", "specs/empty.nom", "--sanity")
     assert ran.exit_code == 1
     assert "notices none of these faults" in ran.output
+
+
+def test_sanity_is_not_green_where_a_spec_could_not_be_tried(project: Project) -> None:
+    text = (project.folder / "specs" / "income.nom").read_text()
+    project.spec("empty", text.replace("ensures d1 <= d2", "ensures d1 == d1"))
+    project.spec("away", text.replace("import loans", "import nowhere"))
+    ran = nomos("run", "specs", "--sanity")
+    assert ran.exit_code == 3
+    assert "nowhere" in ran.stderr
+
+
+def test_sanity_says_why_a_spec_could_not_be_tried(project: Project) -> None:
+    text = (project.folder / "specs" / "income.nom").read_text()
+    project.spec("drawn", text.replace("predict(x2)", "predict(jitter(x2))"))
+    ran = nomos("run", "specs/drawn.nom", "--sanity", "--search", "exhaustive")
+    assert ran.exit_code == 3
+    assert "drawn cannot be searched exhaustively: a draw inside" in ran.output

@@ -30,8 +30,9 @@ def rate(project: Any) -> float:
 
 
 def test_a_rate_is_red_green_or_not_decided(rate: float) -> None:
-    done = nomos("--max-rate", str(rate + 0.05))
+    done = nomos("--max-rate", str(rate + 0.05), "--junit", "out.xml")
     assert done.exit_code == 0
+    assert 'failures="0"' in Path("out.xml").read_text()
     assert "income passes: " in done.stdout and "allowed are" in done.stdout
     assert nomos("--max-rate", str(rate / 2)).exit_code == 1
     done = nomos("--max-rate", str(rate + 0.0001))
@@ -40,7 +41,7 @@ def test_a_rate_is_red_green_or_not_decided(rate: float) -> None:
 
 
 def test_another_seed_is_not_worse_and_a_worse_model_is(rate: float) -> None:
-    done = nomos("--baseline", "old.json", "--seed", "5")
+    done = nomos("--baseline", "old.json", "--seed", "5", "--json", "new.json")
     assert done.exit_code == 0
     assert "in the baseline" in done.stdout and "worse below 0.01" in done.stdout
     assert nomos("--model", "smooth", "--json", "smooth.json").exit_code == 0

@@ -85,7 +85,7 @@ def test_odd_names_missing_values_and_dates_are_coped_with(folder):
     write_csv(folder / "odd rows.csv", head, rows)
     result = nomos("init", "--model", "odd_model:judge", "--data", "odd rows.csv")
     assert result.exit_code == 0, result.output
-    assert "`label` is not used" in result.output
+    assert "`label` is taken for what is right" in result.output
     assert '`Größe (cm) "barfuß"` has missing values' in result.output
     status, out = run_specs(folder, "check", "specs")
     assert status == 0, out
@@ -148,7 +148,7 @@ def test_german_credit_from_its_onnx_file_and_a_table(folder):
     model.write_bytes((MODELS / "dt.onnx").read_bytes())
     result = nomos("init", "--model", "m.onnx", "--data", "rows.csv")
     assert result.exit_code == 0, result.output
-    assert "its column `class` is not used" in result.output
+    assert "its column `class` is taken for what is right" in result.output
     assert 'OneHot("housing", (' in (folder / "rows.py").read_text()
     status, out = run_specs(folder, "check", "specs")
     assert (status, "3 specs, no mistakes" in out) == (0, True), out
@@ -200,6 +200,20 @@ class TestColumns:
         status, out = run_specs(folder / "new", "run", "specs", "--budget", "200")
         assert status in (0, 1), out
         assert out.count("crashed=0 unstable=0") == 2
+
+    def test_properties_of_a_model_of_texts_can_be_proved(self, folder, people):
+        self.save(people, folder / "m.skops")
+        people.drop(columns="id").to_csv(folder / "people.csv", index=False)
+        result = nomos("init", "--model", "m.skops", "--data", "people.csv")
+        assert "its column `loan` is taken for what is right" in result.output
+        status, out = run_specs(folder, "verify", "specs/higher_income.nom")
+        assert status == 1 and "exact: 4672 of 20736 cases of the schema" in out, out
+        spec = folder / "specs" / "label.nom"
+        spec.write_text(
+            "import people; input x; output d; { d = predict(x) }"
+            " ensures d == label(x) || d != label(x);"
+        )
+        assert run_specs(folder, "run", str(spec))[0] == 0
 
     def test_rows_are_those_that_pandas_reads(self, folder, people):
         schema = Schema(

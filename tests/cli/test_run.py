@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from nomos.cli import cli, exit_status
-from nomos.errors import NomosError
+from nomos.cli import cli
+from nomos.errors import NomosError, exit_status
 
 
 def nomos(*arguments: str) -> Result:

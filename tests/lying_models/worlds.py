@@ -17,8 +17,8 @@ from textwrap import indent
 
 from click.testing import CliRunner
 
-from nomos.cli import cli, exit_status
-from nomos.errors import NomosError
+from nomos.cli import cli
+from nomos.errors import NomosError, exit_status
 
 GREEN, VIOLATED, NOT_JUDGED = frozenset({0}), frozenset({1}), frozenset({3})
 NOT_GREEN = frozenset({1, 3})

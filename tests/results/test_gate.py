@@ -13,7 +13,14 @@ import pytest
 from nomos.errors import NomosError
 from nomos.report.formats.junit import junit
 from nomos.report.formats.sarif import sarif
-from nomos.results.gate import Gate, make_gate, missing, read_baseline, rulings
+from nomos.results.gate import (
+    CONFIDENCE,
+    Gate,
+    make_gate,
+    missing,
+    read_baseline,
+    rulings,
+)
 from nomos.results.result import Counts, Proof, Recorded, Result, Subject, to_data
 from nomos.results.statistics import clopper_pearson
 
@@ -130,6 +137,39 @@ def test_all_gates_that_are_given_must_be_passed() -> None:
     proof = replace(few, proof=PROOFS["open"])
     assert status(proof, fail_on="open", max_rate=0.02) == 1
     assert status(few, fail_on="open", max_rate=0.02) == 0
+
+
+def test_an_open_proof_is_red_where_that_is_asked() -> None:
+    proof = sample(0, proof=PROOFS["open"])
+    assert [status(proof, fail_on=asked) for asked in ("any", "open")] == [0, 1]
+    assert status(sample(0), fail_on="open") == 0
+
+
+def test_one_seed_that_was_not_judged_leaves_the_rate_open() -> None:
+    seeds = [sample(0), sample(0, verdict="failed")]
+    for results in (seeds, seeds[::-1]):
+        assert [r.status for r in rulings(results, Gate(max_rate=0.02))] == [3]
+
+
+def test_of_several_seeds_the_first_that_is_violated_is_shown() -> None:
+    seeds = [replace(sample(count), seed=count) for count in (0, 3, 4)]
+    (ruling,) = rulings(seeds, Gate(max_rate=0.02))
+    assert ruling.worst.seed == 3
+
+
+def test_a_bound_that_is_just_what_is_allowed_passes() -> None:
+    bound = clopper_pearson(3, 5000, confidence=2 * CONFIDENCE - 1).high
+    assert status(sample(3), max_rate=bound) == 0
+
+
+def test_inputs_that_differ_from_those_of_the_baseline_are_told() -> None:
+    def said(new: dict[str, str], old: dict[str, str]) -> str:
+        gate = Gate(baseline=(sample(3, fingerprint=old),))
+        return rulings([sample(3, fingerprint=new)], gate)[0].said
+
+    assert "(0.06 %), on other inputs (p" in said({"inputs": "a"}, {"inputs": "b"})
+    assert "other inputs" not in said({"inputs": "a"}, {"inputs": "a"})
+    assert "other inputs" not in said({}, {"inputs": "a"})
 
 
 BASELINES: dict[str, tuple[dict[str, Any], int]] = {

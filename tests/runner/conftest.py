@@ -31,6 +31,7 @@ FAULTS = {
     "kill": lambda: os.kill(os.getpid(), signal.SIGKILL),
     "exit": lambda: os._exit(0),
     "leave": lambda: sys.exit(0),
+    "die": lambda: signal.default_int_handler(signal.SIGINT, None),  # in this process
     "hang": lambda: time.sleep(3600),
     "interrupt": lambda: (
         os.kill(int(os.environ["INTERRUPTED"]), signal.SIGINT),

@@ -94,6 +94,21 @@ def test_a_death_is_put_down_to_the_first_reason_a_worker_was_ended_for(
         crew.close()
 
 
+def test_a_worker_that_was_ended_as_it_answered_gets_no_other_task(steps: Path) -> None:
+    crew = in_process(steps.parent.parent)
+    try:
+        ask(crew, steps)
+        crew.wait()
+        (worker,) = crew._crew
+        worker.killed_for = "it took too long"  # the system has not ended it yet
+        ask(crew, steps)
+        assert worker not in crew._crew
+        (answer,) = crew.wait()
+        assert answer.died is None
+    finally:
+        crew.close()
+
+
 def test_a_dropped_worker_is_ended(steps: Path) -> None:
     crew = in_process(steps.parent.parent)
     ask(crew, steps)

@@ -239,6 +239,17 @@ def test_an_interruption_while_violations_run_alone_counts_none_of_them_twice(
         assert rows == store.rows(1)
 
 
+def test_bugs_that_cannot_be_kept_for_the_repository_are_told(
+    steps: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "store" / "cases" / "specs" / "steps.json").mkdir(parents=True)
+    with Store.open(tmp_path / "store") as store:
+        done, _, warnings = drive([steps], store=store)
+        assert len(store.bugs()) == done.results[0].counts.unique_bugs
+    assert len(warnings) == 1
+    assert "the bugs are not kept for the repository: " in warnings[0]
+
+
 class TestRecordedBugs:
     def test_a_second_campaign_tries_the_recorded_bugs_first(
         self, steps: Path, tmp_path: Path

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import runpy
 import subprocess
 import sys
 
@@ -175,50 +177,71 @@ def test_the_harness_reads_like_the_figure_of_the_paper(project):
     )
 
 
+@pytest.fixture
+def harness(project, monkeypatch):
+    """Return what runs a harness in this process, and gives its exit status."""
+
+    def run(*arguments: str, spec: str = "income") -> int:
+        checked, imported = api.load_spec(
+            project.folder / "specs" / f"{spec}.nom"
+        ).runnable()
+        (project.folder / "harness.py").write_text(
+            compile_harness(checked, f"specs/{spec}.nom", imported.offer.functions)
+        )
+        monkeypatch.setattr(sys, "argv", ["harness.py", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            runpy.run_path("harness.py")
+        return ended.value.code
+
+    return run
+
+
 @pytest.mark.parametrize(
-    ("arguments", "says"),
-    [(["--set", "people=x"], "people"), (["--set", "size=3"], "no setting `size`")],
+    ("setting", "says"), [("people=x", "people"), ("size=3", "no setting `size`")]
 )
-def test_the_harness_refuses_wrong_settings_with_a_sentence(project, arguments, says):
-    checked, imported = api.load_spec(
-        project.folder / "specs" / "income.nom"
-    ).runnable()
-    harness = project.folder / "harness.py"
-    harness.write_text(
-        compile_harness(checked, "specs/income.nom", imported.offer.functions)
-    )
-    done = subprocess.run(
-        [sys.executable, "harness.py", *arguments],
-        cwd=project.folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 1
-    assert says in done.stderr
-    assert "Traceback" not in done.stderr
+def test_the_harness_refuses_wrong_settings_with_a_sentence(
+    harness, capsys, setting, says
+):
+    assert harness("--set", setting) == 3
+    err = capsys.readouterr().err
+    assert err.startswith("error: ")
+    assert says in err
 
 
-def test_the_harness_refuses_to_list_what_a_block_draws(project):
-    spec = project.spec(
+def test_the_harness_refuses_to_list_what_a_block_draws(project, harness, capsys):
+    project.spec(
         "late",
         "import loans; input x1; output d1; { d1 = predict(x1) + randInt(0, 9) }"
         " ensures d1 != 7;",
     )
-    checked, imported = api.load_spec(spec).runnable()
-    harness = project.folder / "harness.py"
-    harness.write_text(
-        compile_harness(checked, "specs/late.nom", imported.offer.functions)
-    )
-    done = subprocess.run(
-        [sys.executable, "harness.py", "--search", "exhaustive"],
-        cwd=project.folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 2
-    assert done.stderr == (
+    assert harness("--search", "exhaustive", spec="late") == 2
+    assert capsys.readouterr().err == (
         "error: late cannot be searched: a draw inside the block, or after it\n"
     )
-    assert python("harness.py", "--search", "auto", folder=project.folder)[0] == 1
+    assert harness("--search", "auto", spec="late") == 1
+
+
+def test_a_harness_that_is_interrupted_is_not_green(project, harness):
+    domain = project.folder / "loans.py"
+    stop = "import os, signal; os.kill(os.getpid(), signal.SIGINT)"
+    text = domain.read_text().replace(
+        "granted = income", f"{stop}\n        granted = income"
+    )
+    domain.write_text(text)
+    assert harness("--model", "smooth") == 130
+
+
+def test_a_harness_whose_domain_ends_the_process_says_so(project, harness, monkeypatch):
+    domain = project.folder / "loans.py"
+    text = domain.read_text().replace("rng = np", "import os; os._exit(0); rng = np")
+    domain.write_text(text)
+    monkeypatch.setattr(os, "_exit", lambda status: pytest.fail("it ended"))
+    assert harness() == 3
+
+
+def test_a_harness_whose_model_fails_is_not_green(harness, capsys):
+    assert harness("--model", "smooth", "--set", "fail_at=62") == 3
+    out, err = capsys.readouterr()
+    assert "income seed=0 tests=" in out
+    assert "ValueError: no answer for this income" in err
+    assert "\nerror: " in err

@@ -16,7 +16,16 @@ import pytest
 
 from nomos.errors import StoreError
 from nomos.results.identity import bug_id
-from nomos.results.result import Bug, Counts, Ensures, Nearest, Result, Subject
+from nomos.results.result import (
+    Bug,
+    Counts,
+    Ensures,
+    Nearest,
+    Proof,
+    Result,
+    Subject,
+)
+from nomos.results.verdict import with_proof
 from nomos.store.rows import BugRecord, Row
 from nomos.store.store import Store
 
@@ -288,6 +297,26 @@ def test_each_model_and_setting_has_its_newest_result(store: Store) -> None:
         store.begin(replace(RESULT, subject=replace(SUBJECT, **change)))
         store.begin(replace(RESULT, subject=replace(SUBJECT, **change)))
     assert len(store.newest()) == 4
+
+
+def test_a_proof_is_shown_beside_the_cases_that_were_tried_of_the_same(
+    store: Store,
+) -> None:
+    def write(result: Result) -> Result:
+        store.checkpoint(store.begin(result), result, {}, finished=True)
+        return result
+
+    proof = Proof("holds")
+    plain = replace(RESULT, search="proof", verdict="holds", proof=proof)
+    proved = write(replace(plain, fingerprint={"model": "a"}))
+    assert store.newest() == [proved]  # nothing was tried
+    tested = replace(RESULT, verdict="none-found", fingerprint={"model": "a"})
+    write(tested)
+    assert store.newest() == [with_proof(tested, proof)]
+    other = write(replace(tested, fingerprint={"model": "b"}))
+    assert store.newest() == [other]  # the later one, of another model
+    later = write(replace(plain, fingerprint={"model": "c"}))
+    assert store.newest() == [later]
 
 
 # Resuming

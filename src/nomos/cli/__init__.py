@@ -34,7 +34,7 @@ _HELP = {
 _MODULES = {name.rpartition(".")[2].replace("_", "-"): name for name in _HELP}
 # Those that load a model; each takes --trust.
 _LOADING = {"init", "report", "run", "verify", "compare", "show", "replay"}
-_LOADING |= {"fuzz-states"}
+_LOADING |= {"repair", "fuzz-states"}
 
 
 def _trust(ctx: click.Context, _: click.Parameter, given: bool) -> None:
@@ -114,7 +114,7 @@ def main() -> None:
         with no_sudden_exit():
             cli(standalone_mode=True)
     except Exception as error:
-        from nomos.errors import NomosError
+        from nomos.errors import NomosError, exit_status
 
         if isinstance(error, BrokenPipeError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # whoever read has gone
@@ -138,11 +138,3 @@ def _internal(error: Exception) -> str:
         f"a fault in Nomos itself, at {where}: {type(error).__name__}: {error}\n"
         "help: please report it; NOMOS_DEBUG=1 shows the whole traceback"
     )
-
-
-def exit_status(error: Exception) -> int:
-    """Return 2 for wrong usage or a bad spec, 3 where the outside world failed."""
-    from nomos.errors import DomainError, ModelError, StoreError
-
-    world = DomainError | ModelError | StoreError | OSError
-    return 3 if isinstance(error, world) else 2

@@ -288,9 +288,8 @@ class Driver:
         """Return what replaces a range whose worker died: smaller ranges, or a crash."""
         if died.row is not None:
             before, behind = asked.around(died.row)
-            case = replace(before, start=before.stop or 0, stop=behind.start)
             first, last = self._submit(one, before), self._submit(one, behind)
-            return [first, self._crashed(case, died), last]
+            return [first, self._crashed(before, died), last]
         if self._crew.can_tell_row and not asked.one_by_one:
             return [self._submit(one, replace(asked, one_by_one=True))]
         halves = asked.halves()
@@ -298,11 +297,11 @@ class Driver:
             return [self._crashed(asked, died)]
         return [self._submit(one, half) for half in halves]
 
-    def _crashed(self, case: Range, died: Died) -> tuple[Range, int]:
-        """Return a case that is judged: its worker died of it."""
+    def _crashed(self, part: Range, died: Died) -> tuple[Range, int]:
+        """Return one case of a range as judged: its worker died of it."""
         ticket = -next(self._deaths)  # no worker's
         self._answers[ticket] = Answer(ticket, [died.judged()])
-        return case, ticket
+        return part, ticket
 
     def _confirm(self, job: Job, cases: Sequence[KnownCase]) -> list[RunAlone]:
         """Run cases alone; one that kills its worker has crashed."""
@@ -345,7 +344,6 @@ class Driver:
             if why == LATE:
                 one.campaign.problem = "the model did not return in time"
             finished[one.number] = self._finish(one)
-        active.clear()
 
     def _finish(self, one: _Active) -> Result:
         for _, ticket in one.ranges:  # judged for nothing: the campaign ended before
@@ -388,6 +386,8 @@ def run_prepared(prepared: Prepared, seed: int, options: Options) -> Result:
     options = replace(options, groups=False, shrink=False)
     job = Job(Path(prepared.subject.spec), prepared=prepared)
     run = Driver(Path(), options).run([job], [seed])
-    if run.stopped or not run.results:
+    for failure in run.failures:
+        raise failure.error
+    if run.stopped:
         raise KeyboardInterrupt
     return run.results[0]

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from nomos.diagnostics import Span
 from nomos.diagnostics.source import Source
@@ -19,15 +19,17 @@ from nomos.domain.find import build, load_imports
 from nomos.engine.alone import Case
 from nomos.engine.engine import Engine
 from nomos.engine.program import Program, blank_spec
-from nomos.errors import DomainError, NomosError
+from nomos.errors import DomainError, NomosError, exit_status
 from nomos.lang import core
 from nomos.models import trusting
+from nomos.results.gate import Gate, rulings
 from nomos.results.result import Result, count_words
 from nomos.runner.driver import Driver
 from nomos.runner.events import BugFound, Event
 from nomos.runner.jobs import Job, Prepared, subject_of
 from nomos.runner.options import Budget, Options
 from nomos.runner.project.naming import model_name, project_root, relative
+from nomos.runner.stopping import EXIT_STATUS, no_sudden_exit
 
 
 class Harness:
@@ -49,10 +51,11 @@ class Harness:
         self.listable = listable
         stub = _stub(path.stem, file, tuple(inputs), tuple(values), ensures)
         try:
-            with trusting() if self.options.trust else nullcontext():
+            trust = trusting() if self.options.trust else nullcontext()
+            with trust, no_sudden_exit():
                 self.program = _program(stub, path, imports, self.options.settings)
         except NomosError as error:
-            sys.exit(f"error: {error}")
+            _refuse(error)
         root = project_root(path)
         model = model_name(type(self.program.domain), self.options.settings, root)
         settings = {n: v for n, v in self.options.settings.items() if n != "model"}
@@ -96,8 +99,9 @@ class Harness:
         driver = Driver(Path(), how, handlers=[_print_bug], warn=_print_error)
         run = driver.run([Job(Path(), prepared=prepared)], [options.seed])
         for failure in run.failures:
-            sys.exit(f"error: {failure.error}")
-        sys.exit(_report(run.results[0]))
+            _refuse(failure.error)
+        statuses = [_report(result) for result in run.results]
+        sys.exit(EXIT_STATUS.get(run.stopped) or max(statuses))
 
 
 def _print_bug(event: Event) -> None:
@@ -111,6 +115,11 @@ def _print_error(message: str) -> None:
     print(f"error: {message}", file=sys.stderr)
 
 
+def _refuse(error: NomosError) -> NoReturn:
+    _print_error(str(error))
+    sys.exit(exit_status(error))
+
+
 def _report(result: Result) -> int:
     """Print the counts; return the exit status."""
     for crash in result.crashes:
@@ -118,8 +127,7 @@ def _report(result: Result) -> int:
     print(f"{result.name} seed={result.seed} {count_words(result.counts)}")
     if result.problem:
         _print_error(result.problem)
-        return 3
-    return 1 if result.verdict == "violated" else 0
+    return rulings([result], Gate())[0].status
 
 
 def _stub(

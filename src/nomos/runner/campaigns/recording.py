@@ -83,7 +83,6 @@ class Recording:
         except StoreError as error:
             self.warn(f"{said}: {error}")
             self._id, self.campaign.bugs.is_stored = None, False
-            self.campaign.bugs.unsaved.clear()
 
     def _go_on(self, *, retry: bool) -> bool:
         """Take up the same campaign where it was killed; False where there is none."""

@@ -124,16 +124,17 @@ class ProcessCrew(Crew):
         self._crew: list[_Process] = []
 
     def _give_out(self) -> None:
-        dead = [w for w in self._crew if w.process.poll() is not None]
-        self._end([w for w in dead if w.ticket is None])  # with or after its last task
+        idle = [w for w in self._crew if w.ticket is None]
+        # One that ended with or after its last task, or is about to.
+        self._end([w for w in idle if w.killed_for or w.process.poll() is not None])
         while self._todo:
-            idle = next((w for w in self._crew if w.ticket is None), None)
-            if idle is None and len(self._crew) < self.size:
-                idle = _Process(self.setting)
-                self._crew.append(idle)
-            if idle is None:
+            one = next((w for w in self._crew if w.ticket is None), None)
+            if one is None and len(self._crew) < self.size:
+                one = _Process(self.setting)
+                self._crew.append(one)
+            if one is None:
                 return
-            idle.give(*self._todo.popleft())
+            one.give(*self._todo.popleft())
 
     def wait(self) -> Sequence[Answer]:
         """Wait until at least one task is done."""

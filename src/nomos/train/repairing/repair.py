@@ -22,18 +22,19 @@ from nomos.train.repairing.judging.evaluate import (
     Bench,
     Evaluation,
     Property,
+    Records,
     SwappableModel,
+    find_function,
     noise_of,
     on_records,
 )
-from nomos.train.repairing.judging.function import find_function
-from nomos.train.repairing.judging.records import Records
-from nomos.train.repairing.rounds.checkpoint import Checkpoint, repair_key
-from nomos.train.repairing.rounds.rounds import (
+from nomos.train.repairing.rounds import (
+    Checkpoint,
     Goal,
     Round,
     RoundProgress,
     Rounds,
+    repair_key,
     seed_of,
 )
 from nomos.train.repairing.trainers.choose import (

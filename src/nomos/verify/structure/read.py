@@ -9,13 +9,12 @@ import numpy as np
 from nomos.verify.question.symbolic import NotProvable
 from nomos.verify.structure.boosters import read_catboost, read_lightgbm, read_xgboost
 from nomos.verify.structure.estimators import read_estimator
-from nomos.verify.structure.layers import Layers
+from nomos.verify.structure.model import Structure
 from nomos.verify.structure.onnx import read_onnx
 from nomos.verify.structure.torch import read_torch
-from nomos.verify.structure.trees import Trees
 
 
-def read_structure(model: Any, width: int) -> Trees | Layers:
+def read_structure(model: Any, width: int) -> Structure:
     """Return what a model is made of: an adapter of `load_model`, or an estimator."""
     match type(model).__name__:
         case "OnnxModel":
@@ -38,7 +37,7 @@ def read_structure(model: Any, width: int) -> Trees | Layers:
             return _estimator(model, np.asarray, width)
 
 
-def _estimator(estimator: Any, rows: Any, width: int) -> Trees | Layers:
+def _estimator(estimator: Any, rows: Any, width: int) -> Structure:
     """Return what an object with `predict` is made of."""
     classes = getattr(estimator, "classes_", None)
     match type(estimator).__name__:

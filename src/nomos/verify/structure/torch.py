@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from nomos.verify.question.symbolic import NotProvable
-from nomos.verify.structure.columns import as_they_are
 from nomos.verify.structure.layers import Layers
-from nomos.verify.structure.trees import DOUBLE, SINGLE
+from nomos.verify.structure.model import DOUBLE, SINGLE, as_they_are
 
 _NOTHING = {"Dropout", "Identity", "Flatten"}
 
@@ -40,10 +39,8 @@ def read_torch(module: Any, width: int) -> Layers:
         raise NotProvable("the module does not end with a linear layer")
     return Layers(
         columns=as_they_are(width, np.float32 if roundoff == SINGLE else np.float64),
-        affine=(True,) * width,
         weights=tuple(weights),
         biases=tuple(bias.astype(float) for bias in biases),
-        decision="value" if len(biases[-1]) == 1 else "argmax",
         roundoff=roundoff,
         link=link,
     )
