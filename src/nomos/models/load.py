@@ -81,8 +81,7 @@ def load_model(
     """
     if schema is not None:
         model = load_model(source, trust=trust, device=device, dtype=dtype)
-        if isinstance(model, Adapter):
-            model.schema = schema
+        model.schema = schema
         return model
     if device is not None or dtype is not None:
         here = placement()

@@ -189,6 +189,8 @@ class Repairing:
                 "`nomos.load_model`, so no other model can be put in its place; let its "
                 "constructor call `load_model(model)`"
             )
+        for one in (self.original, self.trainer.model):
+            one.schema = self.swappable.schema
         self.parts: Parts = split(
             self.domain,
             self._records(data),

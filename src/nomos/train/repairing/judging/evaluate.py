@@ -14,6 +14,7 @@ import numpy as np
 from nomos.domain.domain import Domain
 from nomos.domain.find import Imported
 from nomos.domain.functions import BoundBatched
+from nomos.domain.schema import Schema
 from nomos.engine.alone import Verdict
 from nomos.engine.cases import Cases, ListedCases, RandomCases
 from nomos.engine.choices import Stream
@@ -64,6 +65,7 @@ class SwappableModel:
 
     def __init__(self, model: Any) -> None:
         self.model = model
+        self.schema: Schema | None = None  # as `load_model` was told
         self.taken = False  # a domain has loaded it
         self._heard: list[Any] | None = None
 

@@ -37,6 +37,7 @@ from nomos.train.repairing.trainers.trainer import RoundData, TrainingData, chec
 
 Array = np.ndarray[Any, Any]
 _ADDED = 1 / 16  # of the data, for each spec and round, times the weight of the spec
+_NARROW = 1000  # columns; texts have many more
 
 
 class Retrainer:
@@ -130,7 +131,7 @@ class Retrainer:
         self, cases: TrainingCases, given_up: int | None = None
     ) -> Constraint | None:
         """Return the constraint that a spec is for this model, if it is one."""
-        found = find_constraint(cases, lambda rows: prepared(self.estimator, rows))
+        found = find_constraint(cases, self._prepared)
         given_up = self.given_up if given_up is None else given_up
         if found is None or given_up > (1 if found.direction else 0):
             return None
@@ -203,6 +204,12 @@ class Retrainer:
         likely: Array = scores[:, places]
         return likely
 
+    def _prepared(self, rows: Any) -> Any:
+        """Return rows as the last step of a pipeline gets them; as an array, if narrow."""
+        made = prepared(self.estimator, self.first._rows(rows))
+        is_narrow = hasattr(made, "toarray") and made.shape[1] <= _NARROW
+        return made.toarray() if is_narrow else made
+
     def _fit(self) -> None:
         assert self.data is not None
         parts = [self.data, *self.added]
@@ -212,7 +219,7 @@ class Retrainer:
             rows[:, sorted(self.ignored)] = 0
         estimator = fresh(self.estimator)
         if self.directions:
-            width = np.asarray(prepared(self.estimator, self.data[0][:1])).shape[1]
+            width = np.asarray(self._prepared(self.data[0][:1])).shape[1]
             estimator = with_directions(estimator, self.directions, width)
         try:
             with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
@@ -222,6 +229,7 @@ class Retrainer:
                 f"{self.first.name} cannot be trained again: {reason(error)}"
             ) from error
         self.model = EstimatorModel(estimator, self.first.name)
+        self.model.schema = self.first.schema
 
     def snapshot(self) -> bytes:
         """Return the added data and the constraints; the rest is trained again."""
