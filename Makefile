@@ -5,7 +5,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo paper train-study wild test test-all coverage lint docs vscode vscode-headless clean
+# Tests start hundreds of processes: each would compile the package anew.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: demo paper train-study wild test test-all matrix coverage lint docs vscode vscode-headless clean
 .DEFAULT_GOAL := test
 
 $(BIN)/python:
@@ -66,6 +69,11 @@ test: lint
 test-all: lint $(VENV)/.all
 	HYPOTHESIS_PROFILE=default $(BIN)/python -m pytest -n 2
 	$(BIN)/mkdocs build --strict --site-dir build/site
+
+# The wheel with each extra alone, on each Python from 3.11 to 3.14 that is found.
+# make matrix MATRIX="core onnx --python 3.12" for some of it; scripts/matrix.py says more.
+matrix: $(VENV)/.dev
+	$(BIN)/python scripts/matrix.py $(MATRIX)
 
 # Branches of everything that needs no extra; fails under 95 %.
 coverage: $(VENV)/.dev

@@ -28,8 +28,7 @@ from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before numpy and torch are imported
 
-from nomos.train.repairing.judging.evaluate import Bench, Evaluation, Share
-from nomos.train.repairing.judging.records import Records
+from nomos.train.repairing.judging.evaluate import Bench, Evaluation, Records, Share
 from nomos.train.repairing.repair import Repair, load_properties, repair
 
 CASES = Path(__file__).parents[1] / "casestudies"

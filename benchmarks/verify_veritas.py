@@ -17,7 +17,8 @@ import numpy as np
 
 from nomos.lang import core
 from nomos.verify.prove import Prover
-from nomos.verify.question.components import Problem, build, violated
+from nomos.verify.question.cases import AskedCases, violated
+from nomos.verify.question.components import Problem, build
 from nomos.verify.question.conditions import violations
 from nomos.verify.question.symbolic import question
 from nomos.verify.structure.trees import Tree, TreeKeys, Trees
@@ -39,14 +40,15 @@ def ask_veritas(
         or len(asked.calls) != 2
     ):
         return None
-    problem = build(asked, prover.space, dtype, TreeKeys(trees, prover.space, dtype))
+    cases = AskedCases(asked, prover.space, dtype, model.ask)
+    problem = build(cases, TreeKeys(trees, prover.space, dtype))
     answers = []
-    for way in violations(asked, "sign", trees.classes, 1):
+    for way in violations(asked, trees):
         assert way.labels is not None
         if way.labels[0] == way.labels[1]:
             return None
         sign = 1.0 if way.labels[0] else -1.0
-        answers.append(_Pair(problem, trees, model.ask, sign).answer(until))
+        answers.append(_Pair(problem, trees, sign).answer(until))
     order = ["refuted", "open", "proved"]
     said = min(answers, key=order.index) if answers else "proved"
     return said, time.process_time() - started
@@ -55,17 +57,18 @@ def ask_veritas(
 class _Pair:
     """The difference of two calls as one sum of trees."""
 
-    def __init__(self, problem: Problem, model: Trees, ask: Any, sign: float) -> None:
+    def __init__(self, problem: Problem, model: Trees, sign: float) -> None:
         import veritas
 
-        self.veritas, self.problem, self.model, self.ask = veritas, problem, model, ask
-        self.width = len(model.columns.sources)
+        self.veritas, self.problem, self.model = veritas, problem, model
+        self.cases = problem.cases
+        self.width = len(model.columns.origins)
         self.sum = veritas.AddTree(1, veritas.AddTreeType.REGR)
-        changed = {name for name in problem.question.calls[0]
-                   if problem.question.calls[0][name] != problem.question.calls[1][name]}  # fmt: skip
+        one, two = self.cases.question.calls
+        changed = {name for name in one if one[name] != two[name]}
         self.own = [column for name in changed
-                    for column in range(problem.space.schema.width)[
-                        problem.space.ranges[name].columns]]  # fmt: skip
+                    for column in range(self.cases.space.schema.width)[
+                        self.cases.space.ranges[name].columns]]  # fmt: skip
         self.tables = [number for number, table in enumerate(problem.tables)
                        if changed & {name for _, name in table.slots}]  # fmt: skip
         for tree in model.trees:
@@ -96,7 +99,9 @@ class _Pair:
                 return "open"
             picks = np.zeros((1, len(self.problem.tables)), int)
             picks[0, self.tables] = chosen
-            calls = [self.problem.rows(c, picks)[0] for c in (0, 1)]
+            atoms = self.problem.atoms(picks)
+            records = self.cases.question.calls
+            calls = [self.cases.rows(record, atoms, 1)[0] for record in records]
             search = self._search(calls)
             search.step_for(max(0.01, until - time.monotonic()), 1000)
             while not search.is_optimal() and time.monotonic() < until:
@@ -109,7 +114,7 @@ class _Pair:
         return said
 
     def _search(self, calls: list[Any]) -> Any:
-        veritas, space = self.veritas, self.problem.space
+        veritas, space = self.veritas, self.cases.space
         box = [veritas.Interval() for _ in range(2 * self.width)]
         for one in space.ranges.values():
             for column in range(space.schema.width)[one.columns]:
@@ -133,9 +138,9 @@ class _Pair:
         for column in range(self.width):
             if column not in self.own and column in box:
                 rows[:, column] = np.ceil(max(box[column].lo, 0.0))
-        answers = self.ask(rows)
-        for one in self.problem.space.ranges.values():
+        answers = self.cases.ask(rows)
+        for one in self.cases.space.ranges.values():
             columns = rows[0, one.columns]
             if len(columns) > 1 and columns.sum() != 1:
                 return False
-        return bool(violated(self.problem.question, [answers[:1], answers[1:]])[0])
+        return bool(violated(self.cases.question, [answers[:1], answers[1:]], {})[0])

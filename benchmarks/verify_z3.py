@@ -16,7 +16,7 @@ from nomos.verify.prove import Prover
 from nomos.verify.question.cases import AskedCases, columns_of
 from nomos.verify.question.conditions import HalfSpace, Violation, violations
 from nomos.verify.question.splitting import split
-from nomos.verify.question.symbolic import Question, question
+from nomos.verify.question.symbolic import question
 from nomos.verify.structure.trees import Tree, Trees
 
 
@@ -26,10 +26,9 @@ def ask_z3(prover: Prover, spec: core.Spec, seconds: float) -> tuple[str, float]
     schema = prover.domain.schema
     assert schema is not None
     asked = question(spec, schema, prover.domain.verifies)
-    answers = [
-        _Encoding(prover, part, seconds).answer()
-        for part in split(asked, prover.space, prover.data.dtype)
-    ]
+    model = prover._model(asked.function)
+    cases = AskedCases(asked, prover.space, prover.data.dtype, model.ask)
+    answers = [_Encoding(prover, part, seconds).answer() for part in split(cases)]
     order = ["refuted", "spurious", "open", "proved"]
     return min(answers, key=order.index), time.process_time() - started
 
@@ -37,10 +36,11 @@ def ask_z3(prover: Prover, spec: core.Spec, seconds: float) -> tuple[str, float]
 class _Encoding:
     """One question in the language of Z3."""
 
-    def __init__(self, prover: Prover, asked: Question, seconds: float) -> None:
+    def __init__(self, prover: Prover, cases: AskedCases, seconds: float) -> None:
         import z3
 
-        self.z3, self.prover, self.asked = z3, prover, asked
+        asked = cases.question
+        self.z3, self.prover, self.cases, self.asked = z3, prover, cases, asked
         self.model = prover._model(asked.function)
         self.solver = z3.Solver()
         self.solver.set("timeout", int(1000 * seconds))
@@ -101,11 +101,7 @@ class _Encoding:
         found = {}
         for name, one in space.ranges.items():
             value = self.formula(self.asked.calls[call][name])
-            own = [
-                column
-                for column, source in enumerate(structure.columns.sources)
-                if one.columns.start <= source < one.columns.stop
-            ]
+            own = structure.columns.made_of(one.columns)
             tried = np.array([0, 1]) if one.names is None else np.array(one.names)
             rows = space.changed(name, tried, dtype)
             seen = structure.columns.transform(rows).astype(float)[:, own]
@@ -170,9 +166,7 @@ class _Encoding:
         """Look for scores that break the property, and ask the model about them."""
         z3, structure = self.z3, self.model.structure
         scores = [self.scores(call) for call in range(len(self.asked.calls))]
-        ways = violations(
-            self.asked, structure.decision, structure.classes, len(scores[0])
-        )
+        ways = violations(self.asked, structure)
         broken = [self._broken(way, scores) for way in ways]
         self.solver.add(z3.Or(broken))
         said = self.solver.check()
@@ -209,10 +203,7 @@ class _Encoding:
             one = self.prover.space.ranges.get(atom.partition(".")[2])
             is_name = one is not None and one.names is not None
             case[atom] = names[value] if is_name else value
-        cases = AskedCases(
-            self.asked, self.prover.space, self.prover.data.dtype, self.model.ask
-        )
-        return bool(cases.broken(columns_of(case, 1), 1)[0])
+        return bool(self.cases.broken(columns_of(case, 1), 1)[0])
 
 
 def _compared(operator: str, one: Any, two: Any) -> Any:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Generator
 from pathlib import Path
 from textwrap import dedent
 
+import numpy as np
 import pytest
 from hypothesis import settings
 
@@ -16,6 +18,50 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # The same examples in every run; `make test-all` draws new ones each time, and more.
 settings.register_profile("repeatable", derandomize=True, max_examples=40)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+
+# What tests import and the package itself does not need.
+OPTIONAL = "jsonschema|joblib|pandas|polars|scipy|sklearn|skops|torch|xmlschema|yaml"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--random-order",
+        type=int,
+        metavar="SEED",
+        help="shuffle the test files, and the tests of each",
+    )
+
+
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> None:
+    seed = config.getoption("--random-order")
+    if seed is None:
+        return
+    rng = np.random.default_rng(seed)
+    files: dict[Path, list[pytest.Item]] = {}
+    for number in rng.permutation(len(items)):
+        files.setdefault(items[number].path, []).append(items[number])
+    items[:] = [item for tests in files.values() for item in tests]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Skip a file that itself imports an optional package which is not there.
+
+    Where the package imports one, that is an error: it must do without.
+    """
+    report = yield
+    missing = re.search(rf"No module named '({OPTIONAL})", str(report.longrepr))
+    if report.failed and missing and isinstance(collector, pytest.Module):
+        own = rf"^(import|from) {missing[1]}\b"
+        if re.search(own, collector.path.read_text(encoding="utf-8"), re.MULTILINE):
+            report.outcome = "skipped"
+            report.longrepr = (str(collector.path), 0, f"Skipped: needs {missing[1]}")
+    return report
+
 
 DOMAIN = '''
 import numpy as np
@@ -124,8 +170,6 @@ def exact_income_bugs() -> Callable[[str], int]:
     """Count the bugs of the spec `income` by a plain loop, without Nomos."""
 
     def count(model: str) -> int:
-        import numpy as np
-
         rng = np.random.default_rng(7)
         incomes = rng.integers(0, 100, 40)
 

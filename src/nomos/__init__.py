@@ -46,31 +46,21 @@ __all__ = [
 
 # Loaded when first asked for, so that `import nomos` and `nomos --help` cost nothing.
 _HOMES = {
-    "Discard": "nomos.errors",
-    "Domain": "nomos.domain",
-    "DomainError": "nomos.errors",
-    "ModelError": "nomos.errors",
-    "NomosError": "nomos.errors",
-    "Schema": "nomos.domain",
-    "SpecError": "nomos.errors",
-    "StoreError": "nomos.errors",
-    "assert_holds": "nomos.api",
-    "batched": "nomos.domain",
-    "load_ipython_extension": "nomos.magic",
-    "load_model": "nomos.models",
-    "random": "nomos.domain",
-    "run": "nomos.inline",
-    "run_specs": "nomos.api",
-    "spec": "nomos.inline",
-    "tensors": "nomos.domain",
+    "nomos.errors": "Discard DomainError ModelError NomosError SpecError StoreError",
+    "nomos.domain": "Domain Schema batched random tensors",
+    "nomos.api": "assert_holds run_specs",
+    "nomos.inline": "run spec",
+    "nomos.magic": "load_ipython_extension",
+    "nomos.models": "load_model",
 }
 
 
 def __getattr__(name: str) -> Any:
     if name in ("relations", "transformations"):
         return importlib.import_module(f"nomos.{name}")
-    if name in _HOMES:
-        return getattr(importlib.import_module(_HOMES[name]), name)
+    for home, names in _HOMES.items():
+        if name in names.split():
+            return getattr(importlib.import_module(home), name)
     raise AttributeError(f"module 'nomos' has no attribute {name!r}")
 
 

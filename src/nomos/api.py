@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 from nomos.errors import NomosError, StoreError
 
 if TYPE_CHECKING:  # help and mistakes do not wait for numpy
-    from nomos.lang.checking.check import Checked
     from nomos.report.notebook import ShownResult
     from nomos.results.result import Subject
     from nomos.runner.campaigns.proofs import Proofs
@@ -32,30 +31,24 @@ if TYPE_CHECKING:  # help and mistakes do not wait for numpy
     from nomos.verify.prove import ProofOptions
 
 
-def find_specs(arguments: Sequence[str], *, libraries: bool = False) -> list[Path]:
+def find_specs(
+    named: str | Path | Sequence[str | Path], *, libraries: bool = False
+) -> list[Path]:
     """Return the specs that files, folders and globs name, each once."""
     from nomos.runner.project import specs
 
-    return specs.find_specs(arguments, libraries=libraries)
+    every = [named] if isinstance(named, str | Path) else named
+    return specs.find_specs([str(one) for one in every], libraries=libraries)
 
 
 def load_spec(path: Path, **options: Any) -> LoadedSpec:
-    """Check a spec and its use of its domain; no model is loaded, nothing is run."""
+    """Check a spec and its use of its domain; no model is loaded, nothing is run.
+
+    See `nomos.runner.project.specs.load_spec` for the options.
+    """
     from nomos.runner.project import specs
 
     return specs.load_spec(path, **options)
-
-
-def check(path: Path, **options: Any) -> Checked:
-    """Return a spec as it was checked; see `nomos.runner.project.specs.load_spec`."""
-    return load_spec(path, **options).checked
-
-
-def is_clean(checked: Checked) -> bool:
-    """Tell whether a spec itself has neither errors nor warnings."""
-    from nomos.diagnostics import Code
-
-    return all(d.code is Code.DOMAIN_UNAVAILABLE for d in checked.diagnostics)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +101,7 @@ def run_specs(  # noqa: PLR0913 - keywords
     from nomos.runner.project.naming import project_root
     from nomos.runner.project.params import each_setting
 
-    given = [specs] if isinstance(specs, str | Path) else list(specs)
-    paths = find_specs([str(spec) for spec in given])
+    paths = find_specs(specs)
     loaded = {path: load_spec(path) for path in paths}
     jobs = [
         Job(path, {**given, **chosen}, loaded[path])
@@ -118,15 +110,12 @@ def run_specs(  # noqa: PLR0913 - keywords
         for chosen in ([{"model": model} for model in models] or [{}])
     ]
     root = project_root(paths[0])
-    kept = None
-    if store is not False:
-        kept = keeping_store(root, _warn, None if store is True else Path(store))
     run = drive(
         jobs,
         list(seeds),
         root=root,
         options=campaign_options(**options),
-        store=kept,
+        store=keeping_store(root, _warn, store),
         handlers=handlers,
         warn=_warn,
         control=None if control is None else Path(control),
@@ -147,8 +136,7 @@ def spaces(
     from nomos.runner.jobs import Job
     from nomos.runner.project.naming import project_root
 
-    given = [specs] if isinstance(specs, str | Path) else list(specs)
-    paths = find_specs([str(spec) for spec in given])
+    paths = find_specs(specs)
     worker = _worker(project_root(paths[0]))
     return {path: worker.space(Job(path, settings or {}), limit) for path in paths}
 
@@ -288,6 +276,10 @@ def only_result(results: Results) -> ShownResult:
     return results[0]  # type: ignore[no-any-return]  # one result
 
 
+class PropertyViolated(AssertionError):
+    """A violated or failed property, told in its own words."""
+
+
 def assert_holds(
     path: Path | str,
     *,
@@ -316,17 +308,22 @@ def assert_holds(
         raise failure.error
     for ruling in rulings(results, gate):
         if ruling.status:
-            raise AssertionError(failure_text(ruling.worst, ruling.line))
+            raise PropertyViolated(failure_text(ruling.worst, ruling.line))
 
 
 def keeping_store(
-    root: Path, warn: Callable[[str], None], folder: Path | None = None
+    root: Path, warn: Callable[[str], None], kept: bool | Path
 ) -> Store | None:
-    """Open the store of a project to write; where that fails, a campaign goes without."""
+    """Open the store of a project to write, or the one that is named; False: none.
+
+    Where that fails, a campaign goes without.
+    """
     from nomos.store.store import FOLDER, Store
 
+    if kept is False:
+        return None
     try:
-        return Store.open(folder or root / FOLDER)
+        return Store.open(root / FOLDER if kept is True else Path(kept))
     except StoreError as error:
         warn(f"nothing is stored: {error}")
         return None

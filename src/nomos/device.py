@@ -147,13 +147,6 @@ def places_on(tensor: Any, index: Array) -> Any:
     return torch.from_numpy(np.ascontiguousarray(index)).to(tensor.device)
 
 
-def join(parts: list[Any]) -> Any:
-    """Put tensors together, one behind the other."""
-    import torch
-
-    return torch.cat(parts)
-
-
 def is_out_of_memory(error: BaseException) -> bool:
     """Tell whether a device had too little memory; half as much may do."""
     named = type(error).__name__ == "OutOfMemoryError"

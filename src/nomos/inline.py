@@ -250,47 +250,37 @@ def _domain(
     if listed is not None:
         members["labels"] = lambda self: listed
     for name, function in functions.items():
-        members[name] = batched(_method(_checked(name, function, wide), table))
+        members[name] = batched(_method(name, function, table, wide))
     return type("Inline", (Domain,), members)
 
 
-def _checked(
-    name: str, function: Callable[..., Any], wide: dict[str, int]
+def _method(
+    name: str, function: Callable[..., Any], table: Table | None, wide: dict[str, int]
 ) -> Callable[..., Any]:
-    """Return a function that says what is wrong with it, if it takes one record only."""
+    """Return a function as a domain's method: rows go back to what they were.
+
+    It says what is wrong with the function, if that takes one record only.
+    """
     has_answered = False
 
-    def checked(*columns: Any) -> Any:
+    def original(column: Any) -> Any:
+        width = None if table is None else table.schema.width
+        is_rows = isinstance(column, np.ndarray) and column.shape[1:] == (width,)
+        return column if table is None or not is_rows else table.original(column)
+
+    def method(self: Domain, *columns: Any) -> Any:
         nonlocal has_answered
+        given = tuple(original(column) for column in columns)
         try:
-            answer = function(*columns)
+            answer = function(*given)
         except Exception:
-            if not has_answered and columns:
-                check_takes_many(function, columns, name)
+            if not has_answered and given:
+                check_takes_many(function, given, name)
             raise
         has_answered = True
         if isinstance(answer, np.ndarray) and answer.ndim == 2 and answer.shape[1] > 1:
             wide[name] = answer.shape[1]
         return answer
-
-    return checked
-
-
-def _method(function: Callable[..., Any], table: Table | None) -> Callable[..., Any]:
-    """Return a function as a domain's method: rows go back to what they were."""
-
-    def method(self: Domain, *columns: Any) -> Any:
-        if table is None:
-            return function(*columns)
-        width = table.schema.width
-        return function(
-            *(
-                table.original(column)
-                if isinstance(column, np.ndarray) and column.shape[1:] == (width,)
-                else column
-                for column in columns
-            )
-        )
 
     return method
 

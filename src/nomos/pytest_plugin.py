@@ -64,10 +64,6 @@ def pytest_collect_file(
     return SpecFile.from_parent(parent, path=file_path)
 
 
-class PropertyViolated(Exception):
-    """A violated or failed property, told in its own words."""
-
-
 class SpecFile(pytest.File):
     """One spec: a test for each model."""
 
@@ -99,40 +95,31 @@ class SpecItem(pytest.Item):
 
     def runtest(self) -> None:
         """Run the campaign."""
-        from nomos import api
+        from nomos.api import assert_holds
         from nomos.models import trusting
-        from nomos.report.summary import failure_text
-        from nomos.results.gate import rulings
         from nomos.runner.project.config import load_config
         from nomos.runner.project.naming import project_root
 
-        config = load_config(project_root(self.path))
-        gate = config.gate(
-            self.config.getoption("--nomos-max-rate"),
-            self.config.getoption("--nomos-baseline"),
-        )
-        budget = self.config.getoption("--nomos-budget")
-        seed = self.config.getoption("--nomos-seed")
-        with trusting() if self.config.getoption("--nomos-trust") else nullcontext():
-            results = api.run_specs(
+        config, given = load_config(project_root(self.path)), self.config.getoption
+        seed, rate = given("--nomos-seed"), given("--nomos-max-rate")
+        with trusting() if given("--nomos-trust") else nullcontext():
+            # Green is what was judged and passes the gate, nothing else.
+            assert_holds(
                 self.path,
                 models=[] if self.model is None else [self.model],
-                seeds=[config.seed if seed is None else seed],
-                budget=budget,
+                seed=config.seed if seed is None else seed,
+                max_rate=config.max_rate if rate is None else rate,
+                baseline=given("--nomos-baseline") or config.baseline,
+                budget=given("--nomos-budget"),
                 default_budget=config.budget,
-                verify=self.config.getoption("--nomos-verify"),
+                verify=given("--nomos-verify"),
             )
-        for failure in results.failures:
-            raise failure.error
-        # Green is what was judged and passes the gate, nothing else.
-        for ruling in rulings(results, gate):
-            if ruling.status:
-                raise PropertyViolated(failure_text(ruling.worst, ruling.line))
 
     def repr_failure(
         self, excinfo: pytest.ExceptionInfo[BaseException], *args: Any
     ) -> Any:
         """Show the bug or the mistake, not our own stack."""
+        from nomos.api import PropertyViolated
         from nomos.diagnostics.render import render
         from nomos.errors import NomosError, SpecError
 

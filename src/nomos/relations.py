@@ -46,7 +46,7 @@ def monotone(
         "monotone", feature, f"A higher {feature} never gives a {word} answer."
     )
     change = with_feature("x1", feature, higher)
-    return _changed(title, change, function, f"d1 {sign} d2", when)
+    return _changed(title, change, function, when, ensures=f"d1 {sign} d2")
 
 
 def fair(
@@ -81,8 +81,7 @@ def robust(
         noisy = f"{feature_of('x1', feature)} + {_draw(-radius, radius)}"
         changed = with_feature(changed, feature, noisy)
     about = f"Changes of at most {radius} in {', '.join(features)} change nothing."
-    same = _same("d1", "d2", tolerance)
-    return _changed(("robust", about), changed, function, same, when, tolerance)
+    return _changed(("robust", about), changed, function, when, tolerance)
 
 
 def exchangeable(
@@ -98,8 +97,7 @@ def exchangeable(
     change = with_feature(swapped, second, feature_of("x1", first))
     about = f"{first} and {second} may change places."
     title = _title("exchangeable", f"{first}_{second}", about)
-    same = _same("d1", "d2", tolerance)
-    return _changed(title, change, function, same, when, tolerance)
+    return _changed(title, change, function, when, tolerance)
 
 
 def invariant(
@@ -117,11 +115,8 @@ def invariant(
     """
     about = f"What is {transformation.replace('_', ' ')} gets the same answer."
     change = f"{transformation}({', '.join(['x1', *amounts])})"
-    title, same = (
-        _title("invariant", transformation, about),
-        _same("d1", "d2", tolerance),
-    )
-    return _changed(title, change, function, same, when, tolerance)
+    title = _title("invariant", transformation, about)
+    return _changed(title, change, function, when, tolerance)
 
 
 def better_when_easier(
@@ -131,9 +126,8 @@ def better_when_easier(
     about = f"What is answered rightly when {harder} is so without it, too."
     change = f"{harder}({', '.join(['x1', *amounts])})"
     ensures = "d2 == label(x1) ==> d1 == label(x1)"
-    return _changed(
-        _title("better_unless", harder, about), change, function, ensures, when
-    )
+    title = _title("better_unless", harder, about)
+    return _changed(title, change, function, when, ensures=ensures)
 
 
 def symmetric(
@@ -212,11 +206,15 @@ def _changed(
     title: tuple[str, str],
     change: str,
     function: str,
-    ensures: str,
     when: str | None,
     tolerance: float = 0,
+    ensures: str = "",
 ) -> SpecText:
-    """Return a spec that relates the answers to an input and to a changed copy."""
+    """Return a spec that relates the answers to an input and to a changed copy.
+
+    Where it does not say how, they are the same.
+    """
+    ensures = ensures or _same("d1", "d2", tolerance)
     opening = ["input x1;", f"var x2 := {change};"]
     calls = {f"d{n}": f"{function}(x{n})" for n in (1, 2)}
     return _spec(title, opening, calls, ensures, when, tolerance)

@@ -1,9 +1,9 @@
-"""What is installed: a wheel with everything that the program reads at run time."""
+"""What is installed: packages with everything that the program reads at run time."""
 
 import subprocess
 import sys
+import tarfile
 import zipfile
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -14,16 +14,30 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
-    folder = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--quiet"]
-    command += ["--disable-pip-version-check", "--wheel-dir", str(folder), str(ROOT)]
-    if find_spec("hatchling") is not None:  # else pip fetches it for the build
-        command.append("--no-build-isolation")
-    done = subprocess.run(command, capture_output=True, text=True)
+def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a folder with the wheel and the sdist."""
+    pytest.importorskip("hatchling", reason="needs hatchling")
+    folder = tmp_path_factory.mktemp("dist")
+    command = [sys.executable, "-m", "hatchling", "build", "--directory", str(folder)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    (built,) = folder.glob("*.whl")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheel(dist: Path) -> zipfile.ZipFile:
+    (built,) = dist.glob("*.whl")
     return zipfile.ZipFile(built)
+
+
+@pytest.fixture(scope="module")
+def package() -> set[str]:
+    """Give every file of the package, below `src`."""
+    return {
+        path.relative_to(ROOT / "src").as_posix()
+        for path in (ROOT / "src/nomos").rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
 
 
 def test_wheel_has_the_name_that_pip_installs(wheel: zipfile.ZipFile) -> None:
@@ -45,18 +59,23 @@ def test_wheel_holds_what_report_pages_are_made_of(wheel: zipfile.ZipFile) -> No
 
 
 def test_wheel_holds_the_page_of_every_code(wheel: zipfile.ZipFile) -> None:
-    pages = {f"nomos/diagnostics/pages/{code.value}.md" for code in Code}
+    pages = {f"nomos/diagnostics/pages/{code.slug}.md" for code in Code}
     assert pages - set(wheel.namelist()) == set()
 
 
 def test_wheel_holds_every_file_of_the_package_and_nothing_beside_it(
-    wheel: zipfile.ZipFile,
+    wheel: zipfile.ZipFile, package: set[str]
 ) -> None:
-    source = ROOT / "src"
-    files = {
-        path.relative_to(source).as_posix()
-        for path in (source / "nomos").rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts
-    }
     packed = {name for name in wheel.namelist() if ".dist-info/" not in name}
-    assert packed == files
+    assert packed == package
+
+
+def test_sdist_holds_what_the_wheel_is_built_from_and_nothing_beside_it(
+    dist: Path, package: set[str]
+) -> None:
+    (built,) = dist.glob("*.tar.gz")
+    with tarfile.open(built) as archive:
+        packed = {name.partition("/")[2] for name in archive.getnames()}
+    beside = {"PKG-INFO", "pyproject.toml", ".gitignore"}  # hatchling adds these
+    beside |= {"README.md", "LICENSE", "CHANGELOG.md"}
+    assert packed == {f"src/{name}" for name in package} | beside

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from casestudies.census.exact import cells_of, shares
-from nomos.verify.structure.columns import as_they_are
+from nomos.verify.structure.model import as_they_are
 from nomos.verify.structure.trees import Tree, Trees
 
 SIZES = (5, 3, 4, 2)
@@ -26,7 +26,13 @@ def some_trees(seed: int) -> Trees:
         right = np.array([2, 4, 6, -1, -1, -1, -1])
         trees.append(Tree(feature, threshold, left, right, rng.choice([-1, 1], (7, 1))))
     columns = as_they_are(len(SIZES), np.float32)
-    return Trees(columns, tuple(trees), np.zeros(1), "sign", False, 2.0**-24)
+    return Trees(
+        columns=columns,
+        trees=tuple(trees),
+        base=np.zeros(1),
+        roundoff=2.0**-24,
+        classes=np.arange(2),
+    )
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -170,6 +170,7 @@ def against(case: str, name: str, sentence: Sentence, rows: np.ndarray) -> Resul
 def check_people(case: str, name: str, sentence: Sentence, rows: np.ndarray) -> None:
     """Assert that every x2 is x1 with the feature changed as said, and nothing else."""
     result = against(case, name, sentence, rows)
+    assert result.counts.violations == result.counts.tests
     schema = schema_of(case)
     place = schema.place(sentence.feature)[1]
     others = np.ones(schema.width, dtype=bool)
@@ -179,10 +180,13 @@ def check_people(case: str, name: str, sentence: Sentence, rows: np.ndarray) -> 
     assert (before[:, others] == after[:, others]).all()
     assert ((after[:, place] - before[:, place]) * sentence.goes > 0).all()
     assert schema.problems(before) == schema.problems(after) == []
+    if case == "compas":  # nobody becomes a violent recidivist who is no recidivist
+        recid, violent = (schema.place(n)[1] for n in ("is_recid", "is_violent_recid"))
+        assert (after[:, violent] <= after[:, recid]).all()
 
 
 @every_spec
-def test_a_spec_changes_its_feature_alone_in_the_direction_of_its_name(
+def test_a_spec_changes_its_feature_alone_and_a_model_against_it_always_fails(
     case: str, name: str, sentence: Sentence
 ) -> None:
     check_people(case, name, sentence, made_up_rows(domain_of(case)))
@@ -193,14 +197,6 @@ def test_on_real_rows_too_a_spec_changes_its_feature_alone(
     case: str, name: str, sentence: Sentence
 ) -> None:
     check_people(case, name, sentence, real_rows(case))
-
-
-@every_spec
-def test_a_model_that_answers_against_the_sentence_fails_in_every_case(
-    case: str, name: str, sentence: Sentence
-) -> None:
-    result = against(case, name, sentence, made_up_rows(domain_of(case)))
-    assert result.counts.violations == result.counts.tests
 
 
 @every_spec
@@ -229,15 +225,3 @@ def test_there_is_a_sentence_for_every_spec(
 ) -> None:
     names = {path.stem for path in (SPECS / case / "specs").glob("*.nom")}
     assert names == set(sentences)
-
-
-@pytest.mark.parametrize("name", COMPAS)
-def test_nobody_is_changed_into_a_violent_recidivist_who_is_no_recidivist(
-    name: str,
-) -> None:
-    rows = made_up_rows(domain_of("compas"))
-    result = against("compas", name, COMPAS[name], rows)
-    recid = schema_of("compas").place("is_recid")[1]
-    violent = schema_of("compas").place("is_violent_recid")[1]
-    _, after = people_of(result)
-    assert (after[:, violent] <= after[:, recid]).all()

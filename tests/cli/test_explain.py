@@ -12,9 +12,9 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(cli, ["explain", *arguments])
 
 
-@pytest.mark.parametrize("code", Code, ids=lambda code: code.value)
+@pytest.mark.parametrize("code", Code, ids=lambda code: code.slug)
 def test_a_code_shows_its_page(code: Code) -> None:
-    result = run(code.value)
+    result = run(code.slug)
     assert (result.exit_code, result.output) == (0, page(code))
 
 
@@ -25,7 +25,7 @@ def test_a_code_can_be_copied_from_a_message() -> None:
 def test_without_a_code_all_are_listed() -> None:
     lines = run().output.split("\n")
     listed = dict(line.split(None, 1) for line in lines if line and line[0] != "`")
-    assert listed == {code.value: title(code) for code in Code}
+    assert listed == {code.slug: title(code) for code in Code}
 
 
 def test_all_pages_come_as_one_document() -> None:

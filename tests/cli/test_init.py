@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import shutil
 import subprocess
@@ -43,14 +44,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run_specs(folder: Path, *arguments: str) -> tuple[int, str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "nomos", *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return done.returncode, done.stdout + done.stderr
+    """Run a command of the folder in this process."""
+    with contextlib.chdir(folder):
+        done = nomos(*arguments)
+    return done.exit_code, done.output
 
 
 def write_csv(path: Path, head: list[str], rows: list[list[object]]) -> None:
@@ -88,7 +85,7 @@ def test_odd_names_missing_values_and_dates_are_coped_with(folder):
     write_csv(folder / "odd rows.csv", head, rows)
     result = nomos("init", "--model", "odd_model:judge", "--data", "odd rows.csv")
     assert result.exit_code == 0, result.output
-    assert "`label` is not used" in result.output
+    assert "`label` is taken for what is right" in result.output
     assert '`Größe (cm) "barfuß"` has missing values' in result.output
     status, out = run_specs(folder, "check", "specs")
     assert status == 0, out
@@ -151,7 +148,7 @@ def test_german_credit_from_its_onnx_file_and_a_table(folder):
     model.write_bytes((MODELS / "dt.onnx").read_bytes())
     result = nomos("init", "--model", "m.onnx", "--data", "rows.csv")
     assert result.exit_code == 0, result.output
-    assert "its column `class` is not used" in result.output
+    assert "its column `class` is taken for what is right" in result.output
     assert 'OneHot("housing", (' in (folder / "rows.py").read_text()
     status, out = run_specs(folder, "check", "specs")
     assert (status, "3 specs, no mistakes" in out) == (0, True), out
@@ -200,9 +197,26 @@ class TestColumns:
         domain = (folder / "new" / "people.py").read_text()
         assert 'Category("town", ("", "Aix", "Bern", "Cork"))' in domain
         assert 'HERE / "../m.skops"' in domain
-        status, out = run_specs(folder / "new", "run", "specs")
+        status, out = run_specs(folder / "new", "run", "specs", "--budget", "200")
         assert status in (0, 1), out
         assert out.count("crashed=0 unstable=0") == 2
+
+    def test_properties_of_a_model_of_texts_can_be_proved(self, folder, people):
+        self.save(people, folder / "m.skops")
+        people.drop(columns="id").to_csv(folder / "people.csv", index=False)
+        result = nomos("init", "--model", "m.skops", "--data", "people.csv")
+        assert "its column `loan` is taken for what is right" in result.output
+        status, out = run_specs(folder, "verify", "specs/higher_income.nom")
+        assert status == 1 and "exact: 4672 of 20736 cases of the schema" in out, out
+        spec = folder / "specs" / "label.nom"
+        spec.write_text(
+            "import people; input x; output d; { d = predict(x) }"
+            " ensures d == label(x) || d != label(x);"
+        )
+        assert run_specs(folder, "run", str(spec))[0] == 0
+        asked = ("--model", "m.skops", "--rounds", "1", "--budget", "200")
+        status, out = run_specs(folder, "repair", "specs/higher_income.nom", *asked)
+        assert status in (0, 1) and "round 1: violations" in out, out
 
     def test_rows_are_those_that_pandas_reads(self, folder, people):
         schema = Schema(

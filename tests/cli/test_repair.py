@@ -124,6 +124,9 @@ def test_repair_of_a_sound_model_says_so_and_writes_nothing(shop: Path) -> None:
     assert done.exit_code == 0
     assert "clean: no violation was found, so there is nothing to repair" in done.output
     assert not Path("model.repaired.pkl").exists()
+    unwritten = run(*REPAIR, "--json", "/dev/full")
+    assert "/dev/full was not written" in unwritten.output
+    assert unwritten.exit_code == 3
 
 
 def test_repair_without_success_ends_with_status_1(shop: Path) -> None:

@@ -11,11 +11,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import joblib
 import pytest
 from click.testing import CliRunner
 
 from nomos.cli import cli
+from tests.lying_models.worlds import nomos as in_this_process
+from tests.test_pytest_plugin import run_pytest
 
 DOMAIN = """
 import numpy as np
@@ -73,11 +74,13 @@ def as_old_pickle(path: Path, content: Any) -> str:
 
 
 def as_joblib(path: Path, content: Any) -> str:
+    joblib = pytest.importorskip("joblib", reason="needs joblib")
     joblib.dump(content, path.with_suffix(".joblib"))
     return "m.joblib"
 
 
 def as_packed_joblib(path: Path, content: Any) -> str:
+    joblib = pytest.importorskip("joblib", reason="needs joblib")
     joblib.dump(content, path.with_suffix(".joblib"), compress=3)
     data = path.with_suffix(".joblib").read_bytes()
     assert zlib.decompress(data)
@@ -118,7 +121,9 @@ def command(folder: Path, *arguments: str) -> tuple[int, str]:
 
 
 def nomos(folder: Path, *arguments: str) -> tuple[int, str]:
-    return command(folder, "-m", "nomos", *arguments)
+    """Run a command in this process; another one is tried by the harness and pytest."""
+    done = in_this_process(*arguments, folder=folder)
+    return done.status, done.stdout + done.stderr
 
 
 def model(*, rising: bool) -> Any:
@@ -196,8 +201,7 @@ def test_compiled_harness_asks_for_trust(folder: Path) -> None:
 
 def test_pytest_asks_for_trust(folder: Path) -> None:
     as_pickle(folder / "m", model(rising=True))
-    pytest_ = ("-m", "pytest", "-p", "no:cacheprovider", "rising.nom")
-    status, out = command(folder, *pytest_)
+    status, out = run_pytest(folder, "rising.nom")
     assert (status, "m.pkl is a pickle" in out) == (1, True)
-    status, out = command(folder, *pytest_, "--nomos-trust")
+    status, out = run_pytest(folder, "rising.nom", "--nomos-trust")
     assert (status, "1 passed" in out) == (0, True)

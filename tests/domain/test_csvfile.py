@@ -60,7 +60,7 @@ def test_what_is_wrong_with_a_table_is_told_with_its_line(
 
 def test_what_is_no_text_is_told_with_a_remedy(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes("a,b\n1,2\n".encode("utf-16"))
-    with pytest.raises(DomainError, match=r"a\.csv cannot be read: save it as UTF-8"):
+    with pytest.raises(DomainError, match=r"a\.csv is no table of text in UTF-8"):
         read_columns(tmp_path / "a.csv")
     with pytest.raises(DomainError, match="cannot be read: Is a directory"):
         read_columns(tmp_path)

@@ -11,7 +11,7 @@ from nomos import Discard, Domain, Schema, batched, random
 from nomos.domain import Flag, Integer
 from nomos.engine.alone import Verdict
 
-BATCHES = {1: 20, 7: 70, 512: 600, 8192: 600}
+BATCHES = {1: 20, 7: 70, 512: 600}
 
 
 class Review(NamedTuple):

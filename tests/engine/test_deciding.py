@@ -114,3 +114,21 @@ def test_an_answer_that_was_not_declared_is_refused(tmp_path: Path) -> None:
         ModelError, match="none of the classes that the domain declares"
     ):
         one.run(RandomCases(Stream(3, "a"), 0, 80), Limits(2**62, 2**62))
+
+
+def test_an_answer_put_off_is_asked_for_after_other_cases_have_left(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "signs.py").write_text(DOMAIN)
+    path = tmp_path / "a.nom"
+    path.write_text(
+        "import signs;\ninput x;\noutput a;\n{\n  a = sign(x)\n}\n"
+        "var part := if x > 0 then a / (x - 3) else 0.0;\n"
+        "ensures a == part || a < 1;\n"
+    )
+    one = Worker(Setting(tmp_path)).prepared(Job(path, {})).engine
+    cases, limits = RandomCases(Stream(3, "a"), 0, 400), Limits(2**62, 2**62)
+    found = one.run(cases, limits)
+    alone = one.run(cases, limits, one_by_one=True)
+    assert np.array_equal(found.verdicts, alone.verdicts)
+    assert len(found.crashes) == len(alone.crashes) > 0

@@ -13,6 +13,7 @@ from nomos.engine.alone import Verdict
 from nomos.engine.cases import ListedCases, RandomCases
 from nomos.engine.choices import ReplayedCase, Stream
 from nomos.engine.engine import Engine, Limits, Way
+from nomos.engine.program import Program
 from nomos.engine.watch import watch
 from tests.engine.judging import discards, violated
 
@@ -317,6 +318,24 @@ def test_violations_that_do_not_come_back_are_marked(
     low = violations.choices[:, 0] < 500
     assert low.any() and not low.all()
     assert violations.came_back.tolist() == low.tolist()
+
+
+def test_violations_on_a_device_come_back_in_batches_of_few_sizes(
+    make: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = make(alone("forgetful"), Scores())
+    here = judge(program, "columns", 50).violations
+    engine, sizes = Engine(program, "columns"), []
+
+    def counted(cases: Any, *given: Any, **options: Any) -> Any:
+        sizes.append(cases.count)
+        return Engine.run(engine, cases, *given, **options)
+
+    monkeypatch.setattr(Program, "device", "cuda")  # nothing is placed there
+    monkeypatch.setattr(engine, "run", counted)
+    again = engine._repeat(here)
+    assert again.tolist() == here.came_back.tolist()
+    assert len(here) % 64 and [size % 64 for size in sizes] == [0]
 
 
 def test_each_run_counts_the_answers_that_moved_in_it(make: Callable[..., Any]) -> None:

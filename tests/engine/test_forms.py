@@ -13,7 +13,7 @@ from nomos.engine.cases import ListedCases, RandomCases
 from nomos.engine.choices import EndlessRange, ReplayedCase, Stream
 from nomos.engine.engine import Engine, Limits
 from nomos.engine.space import listed_cases
-from nomos.lang.checking.params import bind_params
+from nomos.lang.checking.check import bind_params
 
 BATCHES = {7: 35, 512: 520}
 

@@ -16,7 +16,7 @@ from nomos.engine.coroutines.hub import MOST_LIVE, MOST_TURNS, Hub, Lane
 from nomos.engine.engine import Engine, Limits
 
 MUCH = 10**9
-BATCHES = {1: 15, 7: 70, 512: 700, 8192: 700}
+BATCHES = {1: 15, 7: 70, 512: 700}
 
 
 class Walks(Domain):

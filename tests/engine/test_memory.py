@@ -8,7 +8,7 @@ import pytest
 from nomos import Discard, Domain, ModelError, batched, random
 from nomos.engine.answers import memory as memories
 from nomos.engine.answers.asking import Answers, call_batch
-from nomos.engine.answers.memory import UNKNOWN, Memory, fresh, scatter, spread
+from nomos.engine.answers.memory import UNKNOWN, Memory, fresh, put
 
 
 class Asked:
@@ -95,11 +95,11 @@ def test_whoever_gets_a_fresh_value_may_change_it() -> None:
 
 
 def test_columns_of_two_kinds_become_a_list() -> None:
-    target = spread(np.array([5, 6]), np.array([2, 0]), 3)
+    target = put(None, np.array([2, 0]), np.array([5, 6]), 3)
     assert isinstance(target, np.ndarray) and target.tolist() == [6, 0, 5]
-    assert scatter(target, np.array([1]), np.array([9])).tolist() == [6, 9, 5]
-    assert scatter(target, np.array([1]), np.array([0.5])) == [6, 0.5, 5]
-    assert spread(["a"], np.array([1]), 2) == [None, "a"]
+    assert put(target, np.array([1]), np.array([9]), 3).tolist() == [6, 9, 5]
+    assert put(target, np.array([1]), np.array([0.5]), 3) == [6, 0.5, 5]
+    assert put(None, np.array([1]), ["a"], 2) == [None, "a"]
 
 
 def test_a_share_of_the_places_that_are_used_again_is_asked_for_again() -> None:

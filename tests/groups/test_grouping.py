@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from nomos.groups.grouping import Sampled, group_bugs, key_of
+from nomos.groups.grouping import Sampled, group_bugs, key_of, tell_apart
 from nomos.results.result import Bug
 
 
@@ -78,3 +80,13 @@ def test_outputs_of_many_values_do_not_tell_groups_apart() -> None:
     nothing = Sampled({}, [], np.empty(0, bool), {}, np.empty(0, bool))
     (group,) = group_bugs(bugs, {}, nothing)
     assert (group.bugs, group.outputs, group.region) == (20, {}, None)
+
+
+def test_real_outputs_tell_bugs_apart_only_where_they_share_them() -> None:
+    bugs = [bug(number, 20 + number, 0) for number in range(4)]
+    own = [replace(b, outputs={"d2": 0.5 + b.case}) for b in bugs]
+    assert not tell_apart(own) and tell_apart(bugs)
+    shared = [replace(b, outputs={"d2": 0.5 + b.case % 2}) for b in bugs]
+    assert tell_apart(shared)
+    whole = [replace(b, outputs={"d2": float(b.case)}) for b in bugs]
+    assert tell_apart(whole)  # classes as a library wrote them

@@ -153,4 +153,4 @@ def test_a_block_that_never_ends_normally_owes_nothing(code: str) -> None:
     ],
 )
 def test_how_often_a_loop_runs(iterable: str, count: int | None) -> None:
-    assert repetitions(ast.parse(iterable, mode="eval").body) == count
+    assert repetitions(ast.parse(iterable, mode="eval").body, {}) == count

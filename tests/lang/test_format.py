@@ -273,7 +273,7 @@ def test_code_too_deep_to_compare_is_not_touched() -> None:
 def test_a_spec_that_cannot_be_read_is_refused(text: str, code: str) -> None:
     with pytest.raises(SpecError) as caught:
         format_spec(Source("test.nom", text))
-    assert code in [diagnostic.code.value for diagnostic in caught.value.diagnostics]
+    assert code in [diagnostic.code.slug for diagnostic in caught.value.diagnostics]
 
 
 def test_mistakes_that_are_no_matter_of_layout_do_not_hinder_formatting() -> None:

@@ -204,17 +204,12 @@ def work(source: Source, offer) -> tuple[float, str | None]:
     return taken, text
 
 
-def block_lines(text: str) -> list[str]:
-    """Return the lines of the block without their indentation."""
-    block = parse(Source("fuzz.nom", text)).spec.block
-    lines = [] if block is None else block.code.split("\n")
-    return [line.strip() for line in lines if line.strip()]
-
-
-def shapes(text: str) -> list[object]:
-    """Return what the statements outside the block say."""
-    statements = syntax.statements(parse(Source("fuzz.nom", text)).spec)
-    return [shape(s) for s in statements if not isinstance(s, syntax.Block)]
+def said(text: str) -> tuple[list[str], list[object]]:
+    """Return the lines of the block without indentation, and the other statements."""
+    spec = parse(Source("fuzz.nom", text)).spec
+    lines = [] if spec.block is None else spec.block.code.split("\n")
+    others = (s for s in syntax.statements(spec) if not isinstance(s, syntax.Block))
+    return [line.strip() for line in lines if line.strip()], [shape(s) for s in others]
 
 
 def survive(text: str, offer) -> bool:
@@ -228,8 +223,7 @@ def survive(text: str, offer) -> bool:
     if formatted is not None:
         again = format_spec(Source("fuzz.nom", formatted))
         assert again == formatted, f"formatting {text!r} does not settle"
-        assert block_lines(formatted) == block_lines(source.text)
-        assert shapes(formatted) == shapes(source.text)
+        assert said(formatted) == said(source.text)
     return formatted is not None
 
 

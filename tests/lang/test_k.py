@@ -6,7 +6,7 @@ import pytest
 
 from nomos.diagnostics import Source
 from nomos.lang.checking.check import check
-from nomos.lang.python.invocations import safety
+from nomos.lang.python.flow import safety
 
 
 def k(code: str, offer=None, head: str = "") -> int | None:

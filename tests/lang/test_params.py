@@ -8,8 +8,7 @@ import pytest
 from nomos.diagnostics import Source
 from nomos.errors import NomosError, SpecError
 from nomos.lang import core
-from nomos.lang.checking.check import check
-from nomos.lang.checking.params import bind_params
+from nomos.lang.checking.check import bind_params, check
 from nomos.lang.types import Type
 
 TEXT = """\

@@ -358,8 +358,19 @@ def blocks(draw) -> str:
 
 
 @given(blocks())
-@settings(steady, max_examples=400)
+@settings(steady, max_examples=150)
 def test_a_block_means_the_same_whatever_its_strings_hold(block: str) -> None:
+    check_block(block)
+
+
+@pytest.mark.slow
+@given(blocks())
+@settings(steady, max_examples=1000)
+def test_many_blocks_mean_the_same_whatever_their_strings_hold(block: str) -> None:
+    check_block(block)
+
+
+def check_block(block: str) -> None:
     text = f"input x;\n{block}\nensures x == 1;\n"
     try:
         formatted = format_spec(Source("test.nom", text))

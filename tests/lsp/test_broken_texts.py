@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from pygls.workspace import PositionCodec
 
-from nomos.lsp.document import read_document
+from nomos.lsp.document import Places, read_document
 from nomos.lsp.domains import Imports, import_apart
-from nomos.lsp.places import Places
 from nomos.lsp.requests import navigation, outline
 from nomos.lsp.requests.completion import complete
 from nomos.lsp.requests.fixes import fixes_of

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,14 @@ input = sys.stdin.read()
     own_editor.diagnostics("income.nom", lambda codes: "unknown-feature" in codes)
 
 
+@pytest.fixture(scope="module")
+def one_editor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Editor]:
+    folder = tmp_path_factory.mktemp("project")
+    (folder / "pyproject.toml").write_text("")
+    with Editor(folder, "--import-timeout", "5") as opened:
+        yield opened
+
+
 @pytest.mark.parametrize(
     ("code", "reason"),
     [
@@ -69,16 +78,17 @@ input = sys.stdin.read()
     ],
 )
 def test_a_domain_that_cannot_be_imported_is_told(
-    own_editor: Editor, code: str, reason: str
+    one_editor: Editor, code: str, reason: str
 ) -> None:
-    domain = own_editor.folder / "loans.py"
+    name = f"loans_{code.encode().hex()[:40]}"
+    domain, spec = one_editor.folder / f"{name}.py", f"{name}.nom"
     domain.write_text(code + DOMAIN)
-    own_editor.open("income.nom", INCOME)
-    found = own_editor.diagnostics("income.nom", unavailable)
+    one_editor.open(spec, INCOME.replace("import loans;", f"import {name};"))
+    found = one_editor.diagnostics(spec, unavailable)
     assert reason in the_reason(found)
-    assert own_editor.of("documentSymbol", "income.nom")  # it still answers
+    assert one_editor.of("documentSymbol", spec)  # it still answers
     domain.write_text(DOMAIN)  # and learns when it is mended
-    assert own_editor.diagnostics("income.nom", lambda codes: not codes) == []
+    assert one_editor.diagnostics(spec, lambda codes: not codes) == []
 
 
 def test_a_domain_that_hangs_keeps_nobody_waiting(own_editor: Editor) -> None:

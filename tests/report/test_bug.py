@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from nomos.domain.show import Fields, Image, Scene, Sound, Words
 from nomos.report.bug import heading, picture, show_bug, write_files
@@ -78,8 +79,9 @@ def test_records_wider_than_the_terminal_stand_one_below_the_other():
     assert "* x1.income: 1200.5\n  * x2.income: 1300\n" in text
 
 
-def test_images_stand_side_by_side_with_their_difference():
-    one, two = np.zeros((12, 12)), np.eye(12)
+@pytest.mark.parametrize("size", [12, 8])  # narrower than the last word
+def test_images_stand_side_by_side_with_their_difference(size):
+    one, two = np.zeros((size, size)), np.eye(size)
     text = picture({"x1": one, "x2": two, "d": 3}, ("d",), None, colour=False).plain
     first, *rest = text.splitlines()
     assert first.split() == ["x1", "x2", "difference"]

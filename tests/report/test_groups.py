@@ -92,8 +92,12 @@ def test_a_group_names_its_bugs_and_its_rule() -> None:
     spread = replace(GROUP, region=None, by_answer=RULE)
     analysis = replace(RESULT.analysis or Analysis(), groups=(spread, spread))
     first, second = group_views([replace(RESULT, analysis=analysis)])
-    assert first.lines[1:3] == ["  no rule: spread out", f"  {WORDS}"]
+    assert first.lines[1:3] == ["  no rule over features alone", f"  {WORDS}"]
     assert second.by_answer == ""  # of all bugs with these outputs, so said once
+    assert second.where == "no rule: spread out"
+    analysis = replace(analysis, groups=(replace(spread, bugs=1, by_answer=None),))
+    (single,) = group_views([replace(RESULT, analysis=analysis)])
+    assert single.where == "a single bug"
 
 
 def test_the_console_shows_the_group_and_its_smallest_bug_made_smaller() -> None:

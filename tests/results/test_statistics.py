@@ -7,7 +7,6 @@ from math import comb
 
 import numpy as np
 import pytest
-from scipy.stats import beta
 
 from nomos.results.statistics import (
     Interval,
@@ -29,6 +28,7 @@ def counts_of(trials: int) -> list[int]:
 
 @pytest.mark.parametrize("trials", [1, 2, 3, 7, 10, 31, 100, 997, 5000, 10**5, 10**6])
 def test_the_interval_is_that_of_the_beta_distribution(trials: int) -> None:
+    beta = pytest.importorskip("scipy.stats", reason="needs scipy").beta
     for successes in counts_of(trials):
         for confidence in CONFIDENCES:
             interval = clopper_pearson(successes, trials, confidence=confidence)

@@ -74,7 +74,7 @@ def test_two_workers_that_die_leave_what_one_leaves(steps: Path) -> None:
     options = {
         "settings": {"fault": "segfault", "at": "37,38"},
         "search": "random",
-        "cases": 400,
+        "cases": 150,
         "batch": 40,
     }
     one, _ = run(steps, isolate=True, **options)

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from nomos.domain import Domain, Integer, OneHot, Real, Schema, batched
-from nomos.domain.encoding import Encoding
+from nomos.engine.program import Program, blank_spec
 from nomos.models.adapter import OutputModel
 from nomos.search.genetic import Genetic
 from nomos.search.guided import Boundaries, Guided, strategy
-from nomos.search.material import _cuts
+from nomos.search.making import Making
 from nomos.search.mutation import Mutated
 from nomos.search.strategy import Material, Proposal, Told, generator
 
@@ -128,8 +128,8 @@ class Trees(Domain):
 
 
 def test_the_cuts_of_trees_are_read_from_the_model() -> None:
-    domain = Trees()
-    cuts = _cuts(domain, Encoding(Trees.schema, domain.rows))
+    program = Program(blank_spec(inputs=("x",)), Trees())
+    cuts = Making(program).material().cuts
     assert cuts is not None
     whole, real, names = cuts
     assert whole.tolist() == [0.0, 40.0]

@@ -6,9 +6,12 @@ import importlib
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+from nomos import ModelError, load_model
 
 
 @contextmanager
@@ -26,3 +29,14 @@ def library(name: str, *, extra: str) -> Any:
             return importlib.import_module(name)
         except ImportError as error:
             pytest.skip(f"needs {name}: pip install 'nomos-ml[{extra}]' ({error})")
+
+
+def refused_when_cut(path: Path) -> None:
+    """Cut a file at many places; none may be loaded or end the process."""
+    whole = path.read_bytes()
+    for tenth in range(1, 10):
+        path.write_bytes(whole[: len(whole) * tenth // 10])
+        with pytest.raises(ModelError) as refusal:
+            load_model(path)
+        assert str(refusal.value).startswith(str(path))
+        assert "\n" not in str(refusal.value)

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import json
-import pickle
-import sys
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
-from sklearn.svm import SVC
 
 from nomos import ModelError, load_model
 from nomos.models import NoScores
 from nomos.testing import check_model
-from tests.slow.libraries import library, quiet
+from tests.slow.libraries import library, quiet, refused_when_cut
 
 pytestmark = pytest.mark.slow
 RNG = np.random.default_rng(5)
@@ -29,79 +22,6 @@ TWO = (ROWS[:, 0] + ROWS[:, 1] > 0).astype(int)
 THREE = (ROWS[:, :2] > 0.2).sum(axis=1)
 NUMBERS = ROWS[:, 0] * 2 - ROWS[:, 2]
 SMALL = {"num_boost_round": 6}
-
-
-def refused_when_cut(path: Path) -> None:
-    """Cut a file at many places; none may be loaded or end the process."""
-    whole = path.read_bytes()
-    for tenth in range(1, 10):
-        path.write_bytes(whole[: len(whole) * tenth // 10])
-        with pytest.raises(ModelError) as refusal:
-            load_model(path)
-        assert str(refusal.value).startswith(str(path))
-        assert "\n" not in str(refusal.value)
-
-
-def odd(rows: Any) -> Any:
-    return rows * 3
-
-
-class TestSkops:
-    @pytest.fixture
-    def skops(self) -> Any:
-        return library("skops.io", extra="sklearn")
-
-    @pytest.mark.parametrize(
-        "estimator",
-        [make_pipeline(StandardScaler(), LogisticRegression()), SVC()],
-        ids=["pipeline", "SVC"],
-    )
-    def test_file_is_loaded_without_trust(
-        self, skops: Any, estimator: Any, tmp_path: Path
-    ) -> None:
-        names = np.array(["low", "middle", "high"])
-        skops.dump(estimator.fit(ROWS, names[THREE]), tmp_path / "m.skops")
-        model = load_model(tmp_path / "m.skops")
-        check_model(model, ROWS)
-        assert (model.predict(ROWS) == estimator.predict(ROWS)).all()
-
-    def test_estimator_of_a_frame_keeps_its_columns(
-        self, skops: Any, tmp_path: Path
-    ) -> None:
-        frame = pd.DataFrame(ROWS, columns=list("abcd"))
-        estimator = LogisticRegression().fit(frame, TWO)
-        skops.dump(estimator, tmp_path / "m.skops")
-        check_model(load_model(tmp_path / "m.skops"), ROWS)
-
-    def test_unknown_types_are_listed_and_refused_without_trust(
-        self, skops: Any, tmp_path: Path
-    ) -> None:
-        pipeline = make_pipeline(FunctionTransformer(odd), LogisticRegression())
-        skops.dump(pipeline.fit(ROWS, TWO), tmp_path / "m.skops")
-        with pytest.raises(
-            ModelError, match=r"types that may run code: .*odd; .*trust"
-        ):
-            load_model(tmp_path / "m.skops")
-        check_model(load_model(tmp_path / "m.skops", trust=True), ROWS)
-
-    def test_schema_that_names_a_function_of_os_is_refused_unrun(
-        self, skops: Any, tmp_path: Path
-    ) -> None:
-        target = tmp_path / "ran"
-        skops.dump(FunctionTransformer(odd).fit(ROWS), tmp_path / "m.skops")
-        with zipfile.ZipFile(tmp_path / "m.skops") as archive:
-            schema = json.loads(archive.read("schema.json"))
-        text = json.dumps(schema).replace(f'"{odd.__module__}"', '"os"')
-        text = text.replace('"odd"', '"system"').replace("null", f'"touch {target}"', 1)
-        with zipfile.ZipFile(tmp_path / "h.skops", "w") as archive:
-            archive.writestr("schema.json", text)
-        with pytest.raises(ModelError):
-            load_model(tmp_path / "h.skops")
-        assert not target.exists()
-
-    def test_cut_files_are_refused(self, skops: Any, tmp_path: Path) -> None:
-        skops.dump(LogisticRegression().fit(ROWS, TWO), tmp_path / "m.skops")
-        refused_when_cut(tmp_path / "m.skops")
 
 
 class TestXgboost:
@@ -145,6 +65,8 @@ class TestXgboost:
         self, tmp_path: Path
     ) -> None:
         xgboost = library("xgboost", extra="xgboost")
+        library("sklearn", extra="sklearn")
+        pd = pytest.importorskip("pandas", reason="needs pandas")
         frame = pd.DataFrame(ROWS, columns=["a b", "c", "d", "e"])
         classifier = xgboost.XGBClassifier(
             n_estimators=60, early_stopping_rounds=2, n_jobs=1, learning_rate=1.0
@@ -328,20 +250,3 @@ class TestKeras:
     def test_cut_files_are_refused(self, keras: Any, tmp_path: Path) -> None:
         self.save(keras, tmp_path / "m.keras", keras.layers.Dense(2))
         refused_when_cut(tmp_path / "m.keras")
-
-
-def test_loading_one_format_imports_no_other_library(tmp_path: Path) -> None:
-    import subprocess
-
-    path = tmp_path / "m.pkl"
-    path.write_bytes(pickle.dumps(LogisticRegression().fit(ROWS, TWO)))
-    program = (
-        "import sys; from nomos import load_model; "
-        f"load_model({str(path)!r}, trust=True); "
-        "print([m for m in ('torch', 'keras', 'xgboost', 'lightgbm', 'catboost', "
-        "'transformers', 'mlflow', 'onnxruntime') if m in sys.modules])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == "[]"

@@ -11,9 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
-from sklearn.linear_model import LogisticRegression
 
 from nomos import ModelError, load_model
 from nomos.models import NoScores
@@ -162,6 +160,10 @@ class TestMlflow:
         monkeypatch.setenv("MLFLOW_TRACKING_URI", (tmp_path / "runs").as_uri())
         return library("mlflow", extra="mlflow")
 
+    def fitted(self, rows: Any) -> Any:
+        linear_model = library("sklearn.linear_model", extra="sklearn")
+        return linear_model.LogisticRegression().fit(rows, THREE)
+
     def save(self, flavour: str, path: Path, model: Any, **more: Any) -> Path:
         module = library(f"mlflow.{flavour}", extra="mlflow")
         with quiet():
@@ -172,14 +174,15 @@ class TestMlflow:
         self, mlflow: Any, tmp_path: Path
     ) -> None:
         library("skops", extra="sklearn")
-        own = LogisticRegression().fit(ROWS, THREE)
+        own = self.fitted(ROWS)
         path = self.save("sklearn", tmp_path / "m", own, serialization_format="skops")
         model = load_model(path)
         check_model(model, ROWS)
         assert np.allclose(model.scores(ROWS), own.predict_proba(ROWS))
 
     def test_pickled_estimator_needs_trust(self, mlflow: Any, tmp_path: Path) -> None:
-        own = LogisticRegression().fit(pd.DataFrame(ROWS, columns=list("abcd")), THREE)
+        frame = library("pandas", extra="mlflow").DataFrame(ROWS, columns=list("abcd"))
+        own = self.fitted(frame)
         path = self.save(
             "sklearn", tmp_path / "m", own, serialization_format="cloudpickle"
         )
@@ -191,7 +194,7 @@ class TestMlflow:
         self, mlflow: Any, tmp_path: Path
     ) -> None:
         target = tmp_path / "ran"
-        own = LogisticRegression().fit(ROWS, THREE)
+        own = self.fitted(ROWS)
         path = self.save("sklearn", tmp_path / "m", own, serialization_format="pickle")
         (path / "model.pkl").write_bytes(pickle.dumps(Payload(target)))
         with pytest.raises(ModelError, match="--trust"):
@@ -208,7 +211,7 @@ class TestMlflow:
             ) -> Any:
                 return (np.asarray(model_input)[:, 0] > 0).astype(int)
 
-        frame = pd.DataFrame(ROWS, columns=list("abcd"))
+        frame = library("pandas", extra="mlflow").DataFrame(ROWS, columns=list("abcd"))
         with quiet():
             signature = mlflow.models.infer_signature(frame, THREE)
             pyfunc.save_model(

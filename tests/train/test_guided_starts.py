@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nomos.train import GuidedTraining, PolicyTest, Schedule
-from nomos.train.guiding.starts import BuggyStarts, Dose, Start, StartChooser, states_of
+from nomos.train.guiding.starts import BuggyStarts, Dose, Start, StartChooser
 
 
 def starts(*bugs: str) -> list[Start]:
@@ -135,8 +135,7 @@ def test_a_forgotten_bug_that_is_found_again_is_known_again_but_not_new():
 def test_both_states_of_a_bug_are_starts_and_count_as_one_bug():
     pool = BuggyStarts(2)
     pool.begin()
-    both = states_of("a", {"s1": 1, "s2": 2, "o1": 0}, ["s1", "s2"])
-    pool.add("a", (1, 2), both)
+    pool.add("a", (1, 2), [Start("a", "s1", 1), Start("a", "s2", 2)])
     assert [start.state for start in pool.newest] == [1, 2]
     assert len(pool) == 1
 

@@ -24,19 +24,17 @@ from nomos.train.repairing.cases.answers import (
 )
 from nomos.train.repairing.cases.constraints import Constraint, find_constraint
 from nomos.train.repairing.cases.drawn import TrainingCases, Untrainable, draw_cases
-from nomos.train.repairing.cases.labels import holds, satisfying
-from nomos.train.repairing.judging.data import read_records, split
+from nomos.train.repairing.cases.soft import holds, satisfying
+from nomos.train.repairing.judging.data import check_apart, read_records, split
 from nomos.train.repairing.judging.evaluate import (
     Bench,
     Evaluation,
     Property,
+    Records,
     Share,
     SwappableModel,
 )
-from nomos.train.repairing.judging.overlap import check_apart
-from nomos.train.repairing.judging.records import Records
-from nomos.train.repairing.rounds.checkpoint import Checkpoint
-from nomos.train.repairing.rounds.rounds import Goal, Round, RoundProgress, seed_of
+from nomos.train.repairing.rounds import Checkpoint, Goal, Round, RoundProgress, seed_of
 from nomos.train.repairing.verdict import statement, verdict_on
 
 

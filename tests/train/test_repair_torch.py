@@ -23,8 +23,8 @@ torch = pytest.importorskip("torch")
 
 from nomos.train.repairing.cases.answers import Labels, Number  # noqa: E402 - needs torch
 from nomos.train.repairing.cases.drawn import TrainingCases, Untrainable, draw_cases  # noqa: E402
-from nomos.train.repairing.cases.labels import holds  # noqa: E402
 from nomos.train.repairing.cases.loss import SpecLoss  # noqa: E402
+from nomos.train.repairing.cases.soft import holds  # noqa: E402
 from nomos.train.repairing.judging.evaluate import SwappableModel  # noqa: E402
 
 FORMULAS = [
@@ -105,7 +105,7 @@ def test_numbers_are_compared_as_numbers() -> None:
         key: torch.tensor([[float(v)] for v in values])
         for key, values in zip(cases.asks, ([1, 2, 3], [1, 1, 1]), strict=True)
     }
-    loss = SpecLoss(cases, outputs, {"f": Number(None)}, 0.0)
+    loss = SpecLoss(cases, outputs, {"f": Number()}, 0.0)
     assert loss.losses().tolist() == [0, 0, 1]
 
 

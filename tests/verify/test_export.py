@@ -96,9 +96,7 @@ def triples(count: int) -> Iterator[Triple]:
 
 
 def drawn(triple: Triple) -> tuple[AskedCases, dict[str, Any]]:
-    prover = Prover(triple.domain)
-    asked, model, space = prover.asked(Program(triple.spec, triple.domain), "")
-    cases = AskedCases(asked, space, prover.data.dtype, model.ask)
+    cases, _ = Prover(triple.domain).asked(Program(triple.spec, triple.domain), "")
     return cases, cases.from_schema(np.random.default_rng(0), 60)
 
 
@@ -179,9 +177,9 @@ def test_a_missing_package_is_named(
 
 def test_a_column_that_is_no_line_is_named(tmp_path: Path) -> None:
     triple = random_triple(0, ("logistic",))
-    cases, _ = drawn(triple)
-    prover = Prover(triple.domain)
-    structure = prover.asked(Program(triple.spec, triple.domain), "")[1].structure
-    bent = replace(structure, affine=(False,) * len(structure.columns.sources))  # type: ignore[arg-type,call-arg]  # it is layers
+    cases, model = Prover(triple.domain).asked(Program(triple.spec, triple.domain), "")
+    columns = model.structure.columns
+    origins = tuple(replace(origin, affine=False) for origin in columns.origins)
+    bent = replace(model.structure, columns=replace(columns, origins=origins))
     with pytest.raises(NotProvable, match="no straight line"):
-        Product(cases.question, bent, cases.space, cases.dtype).layers()  # type: ignore[arg-type]  # it is layers
+        Product(cases, bent).layers()  # type: ignore[arg-type]  # it is layers

@@ -9,7 +9,7 @@ from types import ModuleType
 import pytest
 
 from nomos.verify import NotProvable, ProofOptions, prove, real, verify
-from nomos.verify.engines import netsearch, regions, settle, slope
+from nomos.verify.engines import netsearch, regions, slope
 from tests.verify.triples import Triple, brute_force, random_triple, rising_triple
 
 pytest.importorskip("sklearn")
@@ -96,7 +96,8 @@ def test_a_slope_that_is_thought_to_rise_is_caught(
 ) -> None:
     text = "self._slopes(known) <= 2 * slack", "self._slopes(known) <= -1e9"
     mutate(monkeypatch, "engines.slope", *text)
-    monkeypatch.setattr(settle.SlopeSearch, "sweep", lambda *_: None)
+    mutant = sys.modules["nomos.verify.engines.slope"].SlopeSearch
+    monkeypatch.setattr(mutant, "sweep", lambda *_: None)
     assert any(verdict_is_wrong(rising_triple(seed)) for seed in range(40))
 
 
@@ -141,13 +142,13 @@ MUTANTS = {
     ),
     "the last region is not asked": (
         "engines.ensemble",
-        "if broken(self.problem, self.ask, pick)[0]:",
+        "if self.problem.cases.broken(self.reached.first(part.mask), 1)[0]:",
         "if False:",
     ),
     "any rise of a tree is forgotten": (
         "engines.ensemble",
-        "> v[:, two, 0]]",
-        "> 1e9]",
+        "v[:, one, 0] > v[:, two, 0]",
+        "v[:, one, 0] > 1e9",
     ),
     "< for <= on the way to a leaf": (
         "engines.leaves",
@@ -200,14 +201,14 @@ MUTANTS = {
         "most = np.where(on, high, 0)",
     ),
     "a range without its end": (
-        "engines.regions",
-        "one, two = state[:, :1] * self.slope, (state[:, 1:] + self.step) * self.slope",
-        "one, two = state[:, :1] * self.slope, state[:, :1] * self.slope",
+        "engines.shapes",
+        "two = weights @ self.slope * (state[:, 1:] + self.step)",
+        "two = weights @ self.slope * state[:, :1]",
     ),
     "a table without its largest value": (
-        "engines.regions",
-        "np.where(left, value, -np.inf)",
-        "np.where(left, value, np.inf) * 0",
+        "engines.shapes",
+        "np.where(left, own, -np.inf)",
+        "(np.where(left, own, np.inf) * 0)",
     ),
     "a term that falls is forgotten": (
         "engines.terms",
@@ -220,7 +221,7 @@ MUTANTS = {
         "pass",
     ),
     "a polygon without an edge": (
-        "engines.polygons",
+        "engines.shapes",
         "high = np.minimum(high, np.floor(rest / -b))",
         "pass",
     ),
@@ -239,8 +240,7 @@ def test_a_mutant_of_an_engine_is_caught(
     mutate(monkeypatch, *MUTANTS[name])
     layers = MUTANTS[name][0] in (
         "engines.bounds",
-        "engines.regions",
-        "engines.polygons",
+        "engines.shapes",
         "engines.terms",
     )
     kinds = LAYERS if layers else TREES

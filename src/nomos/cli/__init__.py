@@ -34,7 +34,7 @@ _HELP = {
 _MODULES = {name.rpartition(".")[2].replace("_", "-"): name for name in _HELP}
 # Those that load a model; each takes --trust.
 _LOADING = {"init", "report", "run", "verify", "compare", "show", "replay"}
-_LOADING |= {"fuzz-states"}
+_LOADING |= {"repair", "fuzz-states"}
 
 
 def _trust(ctx: click.Context, _: click.Parameter, given: bool) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from nomos import __version__
+from nomos.cli.options import format_option
 
 # What each extra is known by; the package is what is installed under that name.
 _EXTRAS = {
@@ -33,13 +34,7 @@ _NEEDED = ("click", "greenlet", "jinja2", "lark", "numpy", "rich")
 
 
 @click.command("doctor")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    help="How to print it.",
-)
+@format_option
 def command(form: str) -> None:
     """Say what is installed: versions, extras, devices, the store, the data.
 
@@ -49,18 +44,7 @@ def command(form: str) -> None:
 
     Nothing of yours is run. Paste what it prints into a report of a fault.
     """
-    found = _found()
-    if form == "json":
-        click.echo(json.dumps(found, indent=1))
-        return
-    for title, values in found.items():
-        click.echo(f"{title}")
-        for name, value in values.items():
-            click.echo(f"  {name:<16} {value}")
-
-
-def _found() -> dict[str, dict[str, Any]]:
-    return {
+    found: dict[str, dict[str, Any]] = {
         "program": {
             "nomos": __version__,
             "python": sys.version.split()[0],
@@ -75,6 +59,13 @@ def _found() -> dict[str, dict[str, Any]]:
         "devices": _devices(),
         "project": _project(),
     }
+    if form == "json":
+        click.echo(json.dumps(found, indent=1))
+        return
+    for title, values in found.items():
+        click.echo(f"{title}")
+        for name, value in values.items():
+            click.echo(f"  {name:<16} {value}")
 
 
 def _version(package: str) -> str | None:

@@ -7,19 +7,19 @@ import sys
 
 import click
 
+from nomos.cli.options import SECONDS, flag, option
 from nomos.errors import NomosError
 
 
 @click.command("lsp")
-@click.option(
+@option(
     "--import-timeout",
+    "How long importing a domain may take.",
+    SECONDS,
     default=20.0,
-    show_default=True,
-    type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
-    help="How long importing a domain may take.",
 )
-@click.option("--stdio", is_flag=True, help="What it does anyway; many editors say so.")
+@flag("--stdio", "What it does anyway; many editors say so.")
 def command(import_timeout: float, stdio: bool) -> None:
     """Answer an editor over standard input and output, by the language server protocol.
 

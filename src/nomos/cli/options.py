@@ -32,7 +32,7 @@ def flag(names: str, help: str) -> _Decorator:
     return click.option(*names.split(), help=help, is_flag=True)
 
 
-def _together(*options: _Decorator) -> _Decorator:
+def together(*options: _Decorator) -> _Decorator:
     """Return what adds options to a command, in their order."""
 
     def add(command: _Command) -> _Command:
@@ -66,9 +66,16 @@ PRESENT_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 COUNT, AMOUNT = click.IntRange(1), click.FloatRange(0)
 SECONDS = click.FloatRange(0, min_open=True)
 quiet_option = flag("--quiet -q", "Print nothing but errors.")
+# Of commands that programs read, too.
+format_option = option(
+    "--format form",
+    "Text for people, JSON for programs.",
+    click.Choice(["text", "json"]),
+    default="text",
+)
 store_option = option("--store", "The store.  [default: the nearest .nomos]", FOLDER)
 # For commands that run campaigns.
-keeping_options = _together(
+keeping_options = together(
     option(
         "--store",
         "Where campaigns and bugs are kept.  [default: .nomos at the project's root]",
@@ -84,7 +91,7 @@ settings_option = option(
     metavar="NAME=VALUE",
 )
 # Which cases are run, and how.
-campaign_options = _together(
+campaign_options = together(
     settings_option,
     option(
         "--budget",
@@ -122,7 +129,7 @@ campaign_options = _together(
     quiet_option,
 )
 # What is told of the bugs together.
-explaining_options = _together(
+explaining_options = together(
     option(
         "--groups/--no-groups",
         "Put bugs into groups, with rules that say where they are.",
@@ -135,7 +142,7 @@ explaining_options = _together(
     ),
 )
 # Where cases run.
-worker_options = _together(
+worker_options = together(
     option(
         "--device",
         "Where networks run, and where functions of tensors have their tensors."
@@ -207,9 +214,9 @@ def keeping_store(
     root: Path, options: dict[str, Any], warn: Callable[[str], None]
 ) -> Any:
     """Return the store to keep campaigns in; None where there is none to be had."""
-    if options["no_store"]:
-        return None
-    return api.keeping_store(root, warn, options["store"])
+    return api.keeping_store(
+        root, warn, not options["no_store"] and (options["store"] or True)
+    )
 
 
 def run_options(options: dict[str, Any], default_budget: int | None) -> Options:

@@ -21,208 +21,157 @@ class Severity(Enum):
 class Code(Enum):
     """The kinds of mistakes; each has its words here, a page and at least one case.
 
-    A member is its code, its message, what to do about it, and a note. The message
-    states the problem and shows the value; only the help says what to do.
+    A member is its message, what to do about it, and a note. The message states the
+    problem and shows the value; only the help says what to do.
     """
 
-    message: str
-    help: str | None
-    note: str | None
+    def __init__(
+        self, message: str, help: str | None = None, note: str | None = None
+    ) -> None:
+        self.message, self.help, self.note = message, help, note
 
-    def __new__(
-        cls, code: str, message: str, help: str | None = None, note: str | None = None
-    ) -> Code:
-        """Make a member whose value is its code alone."""
-        made = object.__new__(cls)
-        made._value_ = code
-        made.message, made.help, made.note = message, help, note
-        return made
+    @property
+    def slug(self) -> str:
+        """What it is called in brackets, as in `error[unknown-feature]`."""
+        return self.name.lower().replace("_", "-")
 
     NOT_UTF8 = (
-        "not-utf8",
         "the file is not UTF-8 text: {reason}",
         "save the file with the encoding UTF-8",
     )
     UNKNOWN_CHARACTER = (
-        "unknown-character",
         "the character {character!a} has no meaning here",
         "remove it, or put it in a string or a comment",
     )
-    UNCLOSED_COMMENT = (
-        "unclosed-comment",
-        "this comment is never closed",
-        "end it with `*/`",
-    )
+    UNCLOSED_COMMENT = ("this comment is never closed", "end it with `*/`")
     UNCLOSED_STRING = (
-        "unclosed-string",
         "this string does not end on its line",
         "end it with {quote}; write a line break inside a string as `\\n`",
     )
     INVALID_STRING = (
-        "invalid-string",
         "this string has an escape that cannot be read: {reason}",
         "write a backslash as `\\\\`",
     )
-    INVALID_NUMBER = "invalid-number", "`{number}` is no number: {reason}"
-    SYNTAX_ERROR = "syntax-error", "expected {expected}, found {found}"
-    MISSING_SEMICOLON = (
-        "missing-semicolon",
-        "this statement does not end with `;`",
-        "put a `;` here",
-    )
+    INVALID_NUMBER = "`{number}` is no number: {reason}"
+    SYNTAX_ERROR = "expected {expected}, found {found}"
+    MISSING_SEMICOLON = ("this statement does not end with `;`", "put a `;` here")
     SINGLE_EQUALS = (
-        "single-equals",
         "`=` is no operator of the language",
         "write `==` to compare, `==>` for implication",
     )
     CHAINED_COMPARISON = (
-        "chained-comparison",
         "comparisons do not chain, but `{operator}` follows another comparison",
         "write `a < b && b < c`, or put one comparison in parentheses",
     )
     NESTED_TOO_DEEPLY = (
-        "nested-too-deeply",
         "this expression is nested more than {limit} levels deep, or it is too long",
         "name parts of it with `var`",
     )
     MISPLACED_STATEMENT = (
-        "misplaced-statement",
         "`{word}` is out of place here",
         "move it {where}",
         "the sections come in this order: import, use and param and def, input, var, "
         "requires, output, the block, var, ensures",
     )
-    MISSING_INPUT = (
-        "missing-input",
-        "this spec has no input",
-        "declare at least one: `input x1;`",
-    )
+    MISSING_INPUT = ("this spec has no input", "declare at least one: `input x1;`")
     MISSING_BLOCK = (
-        "missing-block",
         "this spec has no block of Python code that calls the model",
         "after the outputs, write for example `{{ d1 = predict(x1) }}`",
     )
     UNCLOSED_BLOCK = (
-        "unclosed-block",
         "this block is never closed",
         "end the block with `}}`, and close each bracket and string inside it",
         "brackets and quotes inside the block count as Python's",
     )
     SECOND_BLOCK = (
-        "second-block",
         "a spec has one block of Python code, and this is another",
         "join the blocks, or make two specs",
     )
-    PYTHON_SYNTAX = "python-syntax", "the Python code does not compile: {reason}"
+    PYTHON_SYNTAX = "the Python code does not compile: {reason}"
     LEAVES_BLOCK = (
-        "leaves-block",
         "`{word}` cannot be used at the top level of the block",
         "assign the outputs and let the block run to its end; "
         "a function defined inside the block may use it",
     )
     UNDECLARED_NAME = (
-        "undeclared-name",
         "`{name}` is not declared",
         "declare it with `input`, `var` or `output`",
     )
     DECLARED_TWICE = (
-        "declared-twice",
         "`{name}` is declared twice",
         "give one of them another name",
         "first declared on line {line}",
     )
     ASSIGNED_TWICE = (
-        "assigned-twice",
         "the block {verb} `{name}`, which has its value already as {kind}",
         "inputs and vars are values; use another name in the block",
     )
     RESERVED_NAME = (
-        "reserved-name",
         "`{name}` cannot be declared: it is {reason}",
         "choose another name",
     )
     OUTPUT_BEFORE_BLOCK = (
-        "output-before-block",
         "the output `{name}` has no value before the block has run",
         "use it in `ensures`, or in a `var` after the block",
     )
     OUTPUT_NOT_ASSIGNED = (
-        "output-not-assigned",
         "the block {does} the output `{name}`{where}",
         "assign it first, for example `{name} = 0` or `{name} = predict(x1)`",
     )
     UNUSED_OUTPUT = (
-        "unused-output",
         "the output `{name}` is never used after the block",
         "mention it in an `ensures`, or make it a plain name of the block",
     )
-    WRONG_TYPE = "wrong-type", "{what} takes {wanted}, but this is {got}"
-    WRONG_ARGUMENT_COUNT = (
-        "wrong-argument-count",
-        "`{name}` takes {wanted}, but {given} given",
-    )
+    WRONG_TYPE = "{what} takes {wanted}, but this is {got}"
+    WRONG_ARGUMENT_COUNT = "`{name}` takes {wanted}, but {given} given"
     UNKNOWN_FUNCTION = (
-        "unknown-function",
         "the domain has no function `{name}`",
         "add a method of that name to the domain",
         "known functions: {known}",
     )
     UNKNOWN_FEATURE = (
-        "unknown-feature",
         "the inputs have no feature `{name}`",
         None,
         "known features: {known}",
     )
     LABEL_OF_MADE_UP_RECORD = (
-        "label-of-made-up-record",
         "`{shown}` is a made-up record and has no label",
         "ask for the label of the input itself: `label(x1)`",
         "a label belongs to the item that an `input` drew",
     )
     NO_LABELS = (
-        "no-labels",
         "the domain does not say what the labels of its inputs are",
         "add a method `labels()` to it, with one label for each item of `inputs()`",
     )
     NO_ENSURES = (
-        "no-ensures",
         "this spec has no `ensures`, so nothing can be violated",
         "after the block, say what must hold: `ensures d1 <= d2;`",
     )
     ENSURES_WITHOUT_OUTPUT = (
-        "ensures-without-output",
         "this `ensures` mentions no output, so it cannot fail because of the model",
         "mention an output, or make it a `requires`",
     )
-    DOMAIN_UNAVAILABLE = (
-        "domain-unavailable",
-        "functions and features were not checked: {reason}",
-    )
+    DOMAIN_UNAVAILABLE = "functions and features were not checked: {reason}"
     EMPTY_RANGE = (
-        "empty-range",
         "`{shown}` has no value: there is none from {low} to {high}",
         "write the smaller end first: {high}, then {low}",
     )
     OVERRIDES_BUILT_IN = (
-        "overrides-built-in",
         "`{name}` is the domain's own here, not the built-in function",
         "give the domain's function another name",
     )
-    INVALID_PARAM = "invalid-param", "the param `{name}` {reason}"
-    INVALID_DEFINITION = "invalid-definition", "the definition `{name}` {reason}"
+    INVALID_PARAM = "the param `{name}` {reason}"
+    INVALID_DEFINITION = "the definition `{name}` {reason}"
     INVALID_LIBRARY = (
-        "invalid-library",
         "`{path}` cannot be used: {reason}",
         "a file to `use` holds `param` and `def` only, and its path is seen from "
         "the spec's folder",
     )
     INVALID_SIZE = (
-        "invalid-size",
         "`{name}` cannot have the size {shown}",
         "give the number of items, at least 1 and at most 1000, or an integer param",
     )
     INVALID_INDEX = (
-        "invalid-index",
         "the list has no item {index}: it has {size}",
         "items are counted from 0 to {last}",
     )

@@ -48,9 +48,7 @@ def render(diagnostic: Diagnostic, source: Source, *, colour: bool = False) -> s
     marked = line[start : start + max(1, at.end - at.start)]  # on its first line only
     carets = " " * _cells(line[:start]) + "^" * max(1, _cells(marked))
     paint = _COLOURS[diagnostic.severity]
-    head = _paint(
-        f"{diagnostic.severity.value}[{diagnostic.code.value}]", paint, colour
-    )
+    head = _paint(f"{diagnostic.severity.value}[{diagnostic.code.slug}]", paint, colour)
     gutter = " " * len(str(line_number))
     parts = [
         f"{head}: {_printable(diagnostic.message)}",
@@ -81,7 +79,7 @@ def to_json(diagnostic: Diagnostic, source: Source) -> dict[str, Any]:
             "end": _position(source, max(diagnostic.at.start, diagnostic.at.end)),
         },
         "severity": diagnostic.severity.value,
-        "code": diagnostic.code.value,
+        "code": diagnostic.code.slug,
         "message": diagnostic.message,
         "notes": list(diagnostic.notes),
         "help": diagnostic.help,

@@ -6,7 +6,6 @@ number in a feature's range stands for a row that the schema allows.
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -55,11 +54,6 @@ class Encoding:
                 pass
         own = self.data[:, number]
         return float(own.min()), float(own.max())
-
-    @cached_property
-    def names(self) -> tuple[str, ...]:
-        """The names of the features."""
-        return tuple(feature.name for feature in self.schema.features)
 
     def encode(self, rows: Array) -> Array:
         """Return one number for each feature of rows."""

@@ -136,7 +136,12 @@ def build(domain: type[Domain], settings: Mapping[str, str]) -> Domain:
                 f"{domain.__name__} has no setting `{name}`; its settings are: {known}"
             )
         arguments[name] = _convert(name, text, hints.get(name, _kind(parameters[name])))
-    missing = [n for n, p in parameters.items() if _is_needed(p) and n not in arguments]
+    many = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
+    empty = inspect.Parameter.empty
+    needed = [n for n, p in parameters.items() if p.default is empty]
+    missing = [
+        n for n in needed if n not in arguments and parameters[n].kind not in many
+    ]
     if missing:
         ways = ["--model MODEL" if n == "model" else f"--set {n}=…" for n in missing]
         raise DomainError(f"{domain.__name__} needs a setting: {' '.join(ways)}")
@@ -144,11 +149,6 @@ def build(domain: type[Domain], settings: Mapping[str, str]) -> Domain:
         made = domain(**arguments)
         _ = made.device  # known from now on, wherever it is asked for
         return made
-
-
-def _is_needed(parameter: inspect.Parameter) -> bool:
-    many = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
-    return parameter.default is inspect.Parameter.empty and parameter.kind not in many
 
 
 def _hints(domain: type[Domain]) -> dict[str, Any]:

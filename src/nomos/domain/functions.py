@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from greenlet import getcurrent
@@ -22,12 +22,6 @@ Method = Callable[..., Any]
 _Marked = TypeVar("_Marked", bound=Any)
 
 
-class Listener(Protocol):
-    """Whoever counts the calls of a model."""
-
-    calls: int
-
-
 class Counted:
     """Counts the calls of a model that are made while it is listening."""
 
@@ -38,7 +32,7 @@ class Counted:
 
 
 # Whose block runs here; None: nobody's, or a model is at work, which is one call.
-_listening: ContextVar[Listener | None] = ContextVar("listening", default=None)
+_listening: ContextVar[Counted | None] = ContextVar("listening", default=None)
 listen = _listening.set
 
 
@@ -49,7 +43,7 @@ def count_calls(calls: int = 1) -> None:
         counted.calls += calls
 
 
-def listening(counted: Listener | None) -> AbstractContextManager[None]:
+def listening(counted: Counted | None) -> AbstractContextManager[None]:
     """Count the calls that are made inside."""
     return during(_listening, counted)
 

@@ -67,21 +67,17 @@ def owned(value: Any) -> Any:
     if isinstance(value, tuple) and hasattr(value, "_make"):
         return value._make(map(owned, value))
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return _owned_dataclass(value)
+        if is_value(value):
+            return value
+        made = copy.copy(value)
+        for field in dataclasses.fields(value):
+            object.__setattr__(made, field.name, owned(getattr(value, field.name)))
+        return made
     if isinstance(value, list | dict | set | bytearray):
         return copy.deepcopy(value)
     if isinstance(value, memoryview) or hasattr(value, "__array__"):
         return _owned_buffer(value)
     return value
-
-
-def _owned_dataclass(value: Any) -> Any:
-    if is_value(value):
-        return value
-    made = copy.copy(value)
-    for field in dataclasses.fields(value):
-        object.__setattr__(made, field.name, owned(getattr(value, field.name)))
-    return made
 
 
 def _owned_buffer(value: Any) -> Any:

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from nomos.engine.emit import Emitter, mentioned
 from nomos.engine.space import draws_late
 from nomos.lang import core
-from nomos.lang.python.flow import bound_names
+from nomos.lang.checking.names import bound_names
 from nomos.lang.types import BUILT_IN, Function
 
 # The first statement of a function is written as its docstring is.

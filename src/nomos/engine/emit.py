@@ -14,7 +14,7 @@ from typing import Any, TypeVar, assert_never
 
 from nomos.diagnostics.source import Source, Span
 from nomos.lang import core
-from nomos.lang.python.flow import bound_names
+from nomos.lang.checking.names import bound_names
 from nomos.lang.types import BUILT_IN, Type
 
 _Node = TypeVar("_Node", bound=ast.stmt | ast.expr)

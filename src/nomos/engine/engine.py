@@ -38,6 +38,7 @@ from nomos.engine.watch import watch
 
 Way = Literal["columns", "lanes", "rows"]
 _ALL = 2**62  # tests and crashes: no limit
+_EVEN = 64  # violations on a device run again in multiples: each size is planned anew
 _MOST_REMEMBERED = 1_000_000  # violations that are known to come back, or not to
 _TRIED_INPUTS, _MOST_COUNTED = 64, 100_000  # where the size of a space is estimated
 
@@ -244,13 +245,16 @@ class Engine:
         return came_back
 
     def _violated_again(self, violations: Violations) -> Array:
-        cases = ListedCases(violations.choices, violations.lengths)
+        count = len(violations)
+        filled = count if self.program.device == "cpu" else count + -count % _EVEN
+        index = np.arange(filled) % max(1, count)
+        cases = ListedCases(violations.choices[index], violations.lengths[index])
         remembered, self.answers = self.answers, Answers(0)
         try:
             judged = self.run(cases, Limits(_ALL, _ALL), repeat=False)
         finally:
             self.answers = remembered
-        again: Array = judged.verdicts == Verdict.VIOLATED
+        again: Array = judged.verdicts[:count] == Verdict.VIOLATED
         return again
 
     def _run_next(

@@ -2,13 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-from typing import Any
-
-import numpy as np
-
-from nomos.device import Array, to_host
 from nomos.lang import core
 
 _PLAIN = core.Constant | core.Variable | core.GetFeature | core.Arithmetic | core.Negate
@@ -30,27 +23,3 @@ def sides(test: core.Expr) -> tuple[core.Expr, core.Expr] | None:
     if test.operator in ("<=", "<"):
         return test.left, test.right
     return (test.right, test.left) if test.operator in (">=", ">") else None
-
-
-def gaps(test: core.Expr, count: int, value: Callable[[core.Expr], Any]) -> Array:
-    """Return the gap of each of `count` cases; NaN where the sides are no numbers.
-
-    `value` gives the values of an expression, for all of these cases.
-    """
-    unknown = np.full(count, math.nan)
-    both = sides(test)
-    if both is None:
-        return unknown
-    smaller, larger = (_numbers(value(side), count) for side in both)
-    if smaller is None or larger is None:
-        return unknown
-    with np.errstate(all="ignore"):
-        gap = smaller - larger
-    return np.where(np.isfinite(gap), gap, math.nan)
-
-
-def _numbers(value: Any, count: int) -> Array | None:
-    column = np.asarray(to_host(value))
-    if column.dtype.kind not in "if" or column.ndim > 1:
-        return None
-    return np.broadcast_to(column.astype(np.float64), count)

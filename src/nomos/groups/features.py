@@ -10,12 +10,19 @@ import numpy as np
 
 from nomos.domain.records import Column
 from nomos.domain.schema import Flag, Schema
+from nomos.results.analysis import RuleCondition
 
 Array = np.ndarray[Any, Any]
 Raw = dict[str, Array]  # a name, and its value in each case: floats, or objects
 _MOST_LEVELS = 40  # different names; more of them describe nothing
 _MOST_FEATURES = 80
 _SAME = "unchanged"
+_RELATIONS = {
+    "<=": np.less_equal,
+    ">=": np.greater_equal,
+    "is": np.equal,
+    "is not": np.not_equal,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +32,19 @@ class CaseFeature:
     name: str
     values: Array
     levels: tuple[str, ...] | None = None  # None: numbers
+
+    def take(self, index: Any) -> CaseFeature:
+        """Return the feature of some of the cases."""
+        return CaseFeature(self.name, self.values[index], self.levels)
+
+    def meets(self, condition: RuleCondition) -> Array:
+        """Return which cases meet a condition."""
+        value = condition.value
+        if isinstance(value, str):
+            assert self.levels is not None
+            value = self.levels.index(value)
+        met: Array = _RELATIONS[condition.relation](self.values, value)
+        return met
 
 
 def raw_features(
@@ -101,9 +121,8 @@ def features_of(raw: Raw) -> list[CaseFeature]:
             feature = CaseFeature(name, values)
         else:
             levels, codes = np.unique(values.astype(str), return_inverse=True)
-            feature = CaseFeature(
-                name, codes.astype(np.float64), tuple(levels.tolist())
-            )
+            codes = codes.astype(np.float64)
+            feature = CaseFeature(name, codes, tuple(levels.tolist()))
             if len(levels) > _MOST_LEVELS:
                 words = [float(len(text.split())) for text in values]
                 feature = CaseFeature(f"words of {name}", np.array(words))

@@ -44,8 +44,14 @@ def key_of(mask: int, outputs: Mapping[str, Any]) -> Key:
 
 
 def tell_apart(bugs: Sequence[Bug]) -> bool:
-    """Tell whether outputs are few enough to group bugs by them."""
-    return len({key_of(0, bug.outputs) for bug in bugs}) <= _MOST_OUTPUTS
+    """Tell whether outputs are few enough to group bugs by them.
+
+    Real numbers are few only where bugs share them: three bugs may have three.
+    """
+    different = len({key_of(0, bug.outputs) for bug in bugs})
+    values = [value for bug in bugs for value in bug.outputs.values()]
+    real = any(isinstance(value, float) and value % 1 != 0 for value in values)
+    return different <= (min(_MOST_OUTPUTS, len(bugs) // 2) if real else _MOST_OUTPUTS)
 
 
 def group_bugs(bugs: Sequence[Bug], described: Raw, sampled: Sampled) -> list[BugGroup]:
@@ -73,12 +79,8 @@ class _Grouping:
         self.sampled = sampled
         self.count = len(sampled.keys)
         both = features_of(joined(sampled.raw, described))
-        self.ours = [
-            CaseFeature(f.name, f.values[self.count :], f.levels) for f in both
-        ]
-        self.features = [
-            CaseFeature(f.name, f.values[: self.count], f.levels) for f in both
-        ]
+        self.ours = [feature.take(np.s_[self.count :]) for feature in both]
+        self.features = [feature.take(np.s_[: self.count]) for feature in both]
         self.answers = features_of(sampled.answers)
         self.typical = _distances(self.features, self.ours, len(bugs))
 
@@ -137,10 +139,7 @@ class _Grouping:
         if not self.answers:
             return None
         known, held = self.sampled.answered, self.sampled.held_out
-        features = [
-            CaseFeature(f.name, f.values[known], f.levels)
-            for f in (*self.answers, *self.features)
-        ]
+        features = [f.take(known) for f in (*self.answers, *self.features)]
         found = find_rule(features, y[known], held[known])
         names = {feature.name for feature in self.answers}
         if found is None or not names & {c.feature for c in found[0].conditions}:
@@ -152,8 +151,7 @@ class _Grouping:
         feature = next(f for f in (*self.answers, *self.features) if f.name == name)
         if any(feature is answer for answer in self.answers):
             known = self.sampled.answered
-            feature = CaseFeature(name, feature.values[known], feature.levels)
-            y = y[known]
+            feature, y = feature.take(known), y[known]
         x = feature.values
         if feature.levels is not None:
             most = Counter(x.tolist()).most_common(_MOST_BARS)
@@ -186,16 +184,8 @@ def _ranges(x: Array) -> list[tuple[str, Array]]:
 def meets(rule: Rule, features: Sequence[CaseFeature]) -> Array:
     """Return which cases meet a rule's conditions."""
     by_name = {feature.name: feature for feature in features}
-    met = np.ones(len(features[0].values), dtype=bool)
-    for condition in rule.conditions:
-        feature = by_name[condition.feature]
-        x, value = feature.values, condition.value
-        if isinstance(value, str):
-            assert feature.levels is not None
-            same = x == feature.levels.index(value)
-            met &= same if condition.relation == "is" else ~same
-        else:
-            met &= x <= value if condition.relation == "<=" else x >= value
+    each = [by_name[c.feature].meets(c) for c in rule.conditions]
+    met: Array = np.all(each, axis=0)
     return met
 
 

@@ -16,6 +16,7 @@ from nomos.results.analysis import Relation, Rule, RuleCondition
 from nomos.results.statistics import clopper_pearson
 
 Array = np.ndarray[Any, Any]
+_Numbered = tuple[int, RuleCondition]  # with the number of its feature
 FEWEST = 5  # violations that a rule is found on
 _CUTS = 12  # of a number's range, among all cases and among violations
 _DEPTH = 3  # conditions
@@ -29,51 +30,40 @@ class _Candidates:
     """All single conditions, and which cases meet each."""
 
     def __init__(self, features: Sequence[CaseFeature], y: Array) -> None:
-        self.conditions: list[tuple[int, Relation, float]] = []
-        masks: list[Array] = []
-        for number, feature in enumerate(features):
-            for relation, value in _cuts(feature, y):
-                self.conditions.append((number, relation, value))
-                masks.append(_meets(feature, relation, value))
+        self.conditions: list[_Numbered] = [
+            (number, condition)
+            for number, feature in enumerate(features)
+            for condition in _cuts(feature, y)
+        ]
+        masks = [features[n].meets(condition) for n, condition in self.conditions]
         self.masks = np.array(masks, dtype=np.float32).reshape(len(masks), len(y))
 
-    def may_join(self, new: int, used: tuple[int, ...]) -> bool:
-        """Tell whether a condition says something beside others."""
-        mine = self.conditions[new][:2]
-        return new not in used and all(self.conditions[i][:2] != mine for i in used)
+    def kind(self, place: int) -> tuple[int, str]:
+        """Return what a rule says once at most: a feature and a relation."""
+        number, condition = self.conditions[place]
+        return number, condition.relation
 
 
-def _cuts(feature: CaseFeature, y: Array) -> list[tuple[Relation, float]]:
+def _cuts(feature: CaseFeature, y: Array) -> list[RuleCondition]:
     values = np.unique(feature.values[~np.isnan(feature.values)])
+    found: list[tuple[Relation, float | str]]
     if len(values) < 2:
         return []
     if feature.levels is not None:
-        found: list[tuple[Relation, float]] = [("is", v) for v in values.tolist()]
-        return found + ([("is not", v) for _, v in found] if len(values) > 2 else [])
-    shares = np.linspace(0, 1, _CUTS + 1)
-    ends = [
-        np.quantile(part[~np.isnan(part)], shares, method="nearest")
-        for part in (feature.values, feature.values[y])
-        if len(part)
-    ]
-    cuts = np.unique(np.concatenate(ends)).tolist()
-    found = [(">=", cut) for cut in cuts if cut > values[0]]
-    return found + [("<=", cut) for cut in cuts if cut < values[-1]]
-
-
-def _meets(feature: CaseFeature, relation: Relation, value: float) -> Array:
-    x = feature.values
-    met: Array
-    match relation:
-        case "<=":
-            met = x <= value
-        case ">=":
-            met = x >= value
-        case "is":
-            met = x == value
-        case "is not":
-            met = x != value
-    return met
+        names = [feature.levels[int(value)] for value in values.tolist()]
+        found = [("is", name) for name in names]
+        found += [("is not", name) for name in names if len(names) > 2]
+    else:
+        shares = np.linspace(0, 1, _CUTS + 1)
+        ends = [
+            np.quantile(part[~np.isnan(part)], shares, method="nearest")
+            for part in (feature.values, feature.values[y])
+            if len(part)
+        ]
+        cuts = np.unique(np.concatenate(ends)).tolist()
+        found = [(">=", cut) for cut in cuts if cut > values[0]]
+        found += [("<=", cut) for cut in cuts if cut < values[-1]]
+    return [RuleCondition(feature.name, *condition) for condition in found]
 
 
 def _quality(hits: Array, cases: Array, violations: int) -> Array:
@@ -86,9 +76,7 @@ def _quality(hits: Array, cases: Array, violations: int) -> Array:
     return quality
 
 
-def search(
-    features: Sequence[CaseFeature], y: Array
-) -> list[tuple[int, Relation, float]]:
+def search(features: Sequence[CaseFeature], y: Array) -> list[_Numbered]:
     """Return the conditions that best tell violations (`y`) from other cases."""
     violations = int(y.sum())
     candidates = _Candidates(features, y)
@@ -103,7 +91,7 @@ def search(
             break
         best = top[0][1], top[0][0]
         level = [used for used, _ in top]
-    return sorted(candidates.conditions[i] for i in best[1])
+    return [candidates.conditions[i] for i in sorted(best[1], key=candidates.kind)]
 
 
 def _longer(
@@ -118,20 +106,11 @@ def _longer(
     found = {}
     for number, used in enumerate(level):
         mine = quality[:, number]
+        kinds = set(map(candidates.kind, used))
         for i in np.argsort(-mine, kind="stable")[: 2 * _BEAM].tolist():
-            if mine[i] > 0 and candidates.may_join(i, used):
+            if mine[i] > 0 and candidates.kind(i) not in kinds:
                 found[tuple(sorted((*used, i)))] = float(mine[i])
     return found
-
-
-def covered(
-    conditions: Sequence[tuple[int, Relation, float]], features: Sequence[CaseFeature]
-) -> Array:
-    """Return which cases meet all conditions."""
-    met = np.ones(len(features[0].values), dtype=bool)
-    for number, relation, value in conditions:
-        met &= _meets(features[number], relation, value)
-    return met
 
 
 def find_rule(
@@ -143,11 +122,11 @@ def find_rule(
     that another rule covers already: they do not help to find this one.
     """
     use = ~held_out if but is None else ~held_out & ~but
-    part = [CaseFeature(f.name, f.values[use], f.levels) for f in features]
+    part = [feature.take(use) for feature in features]
     conditions = search(part, y[use]) if features else []
     if not conditions:
         return None
-    met = covered(conditions, features)
+    met: Array = np.all([features[n].meets(c) for n, c in conditions], axis=0)
     tried = met & held_out
     cases, hits = int(tried.sum()), int((tried & y).sum())
     others = int((held_out & y).sum())
@@ -155,12 +134,6 @@ def find_rule(
     precision = clopper_pearson(hits, cases)
     if hits < FEWEST or precision.low <= _LIFT * base:
         return None
-    words = tuple(_words(features[n], relation, v) for n, relation, v in conditions)
     share = hits / others if others else 0.0
+    words = tuple(condition for _, condition in conditions)
     return Rule(words, hits, cases, precision, share, base), met
-
-
-def _words(feature: CaseFeature, relation: Relation, value: float) -> RuleCondition:
-    if feature.levels is None:
-        return RuleCondition(feature.name, relation, value)
-    return RuleCondition(feature.name, relation, feature.levels[int(value)])

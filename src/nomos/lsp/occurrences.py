@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -182,10 +182,11 @@ def _quoted(finder: _Finder, name: str, span: Span) -> None:
 def _in_block(finder: _Finder, python: PythonCode) -> None:
     statements = python.statements
     own = bound_names(statements)
-    for node in _names_of_block(statements, own):
-        role = finder.roles.get(node.id)
-        if role is not None:
-            finder.add(node.id, python.span(node), role)
+    inside = [n for n in walk_own_scope(statements) if isinstance(n, ast.Name)]
+    own_names = [node for node in inside if node.id in own]
+    for node in (*names_from_outside(statements), *own_names):
+        if node.id in finder.roles:
+            finder.add(node.id, python.span(node), finder.roles[node.id])
     finder.unsure |= _bound_inside(statements)
     for inner in (node for s in statements for node in ast.walk(s)):
         match inner:
@@ -202,16 +203,6 @@ def _in_block(finder: _Finder, python: PythonCode) -> None:
                     finder.add(attribute, at, Role.FUNCTION)
             case _:
                 pass
-
-
-def _names_of_block(
-    statements: list[ast.stmt], own: frozenset[str]
-) -> Iterator[ast.Name]:
-    """Yield the names that stand in the block for what the spec declares."""
-    yield from names_from_outside(statements)
-    for node in walk_own_scope(statements):
-        if isinstance(node, ast.Name) and node.id in own:
-            yield node
 
 
 def _bound_inside(statements: list[ast.stmt]) -> set[str]:

@@ -20,13 +20,12 @@ from nomos.diagnostics import Source
 from nomos.errors import NomosError, SpecError
 from nomos.lang.reading.parse import parse
 from nomos.lang.writing.format import format_spec
-from nomos.lsp.document import Document
-from nomos.lsp.places import Places
+from nomos.lsp.document import Document, Places
 from nomos.lsp.requests import navigation, outline
 from nomos.lsp.requests.completion import complete
 from nomos.lsp.requests.fixes import Fix, fixes_of
 from nomos.lsp.requests.hover import hover
-from nomos.lsp.requests.results import bugs_text, rates, verdict_line
+from nomos.lsp.requests.results import bugs_text, last_results, rates, verdict_line
 from nomos.lsp.session import Session, path_of
 from nomos.runner.project.naming import project_root
 
@@ -169,7 +168,7 @@ class _Requests:
         start = places.offset(params.range.start)
         end = places.offset(params.range.end)
         return [
-            _action(fix, params, places, diagnostic.code.value)
+            _action(fix, params, places, diagnostic.code.slug)
             for diagnostic in document.diagnostics
             if diagnostic.at.start <= end and start <= diagnostic.at.end
             for fix in fixes_of(diagnostic, document.source)
@@ -184,14 +183,14 @@ class _Requests:
         at = places.range(heads[0].span) if heads else places.range(spec.span)
         uri = params.text_document.uri
         commands = [types.Command("run", RUN, arguments=[uri])]
-        for result in await asyncio.to_thread(self.session.results.of, document.path):
+        for result in await asyncio.to_thread(last_results, document.path):
             title = f"show bugs ({verdict_line(document, result)})"
             commands.append(types.Command(title, SHOW_BUGS, arguments=[uri]))
         return [types.CodeLens(at, command) for command in commands]
 
     async def hints(self, params: types.InlayHintParams) -> list[types.InlayHint]:
         document, places = self._asked(params)
-        results = await asyncio.to_thread(self.session.results.of, document.path)
+        results = await asyncio.to_thread(last_results, document.path)
         return [
             types.InlayHint(places.position(span.end), said, padding_left=True)
             for span, said in rates(document, results)
@@ -224,7 +223,7 @@ class _Requests:
     async def show_bugs(self, uri: str) -> str:
         """Write the bugs of a spec to a file, and ask the editor to open it."""
         path = path_of(uri)
-        results = await asyncio.to_thread(self.session.results.of, path)
+        results = await asyncio.to_thread(last_results, path)
         folder = Path(tempfile.mkdtemp(prefix="nomos-"))
         file = folder / f"{path.stem}-bugs.txt"
         text = bugs_text(path, results)

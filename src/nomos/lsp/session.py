@@ -11,10 +11,9 @@ from lsprotocol import types
 from pygls.uris import from_fs_path, to_fs_path
 
 from nomos.diagnostics import Diagnostic, Severity
-from nomos.lsp.document import Document, read_document
+from nomos.lsp.document import Document, Places, read_document
 from nomos.lsp.domains import Domains, Stamp
-from nomos.lsp.places import Places
-from nomos.lsp.requests.results import LastResults, store_stamp
+from nomos.lsp.requests.results import store_stamp
 
 PAUSE_S = 0.01  # without a key before a text is checked
 LOOK_EVERY_S = 1.0  # at files that may have changed on the disk
@@ -30,7 +29,6 @@ class Session:
 
     def __init__(self, server: Any, import_timeout_s: float) -> None:
         self.server = server
-        self.results = LastResults()
         self._import_timeout_s = import_timeout_s
         self._domains: Domains | None = None
         self._documents: dict[str, tuple[object, Document]] = {}
@@ -153,6 +151,6 @@ def _shown(diagnostic: Diagnostic, places: Places) -> types.Diagnostic:
         range=places.range(diagnostic.at),
         message="\n".join(lines),
         severity=_SEVERITIES[diagnostic.severity],
-        code=diagnostic.code.value,
+        code=diagnostic.code.slug,
         source="nomos",
     )

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from nomos.device import is_out_of_memory, is_tensor
+from nomos.domain.schema import Schema
 from nomos.errors import ModelError
 from nomos.models.extras import reason
 
@@ -36,12 +37,14 @@ class Adapter:
         width: How many numbers a row has, where known.
         dtype: What rows are turned into; None leaves them.
         batch: The only number of rows that the model takes at once, where there is one.
+        schema: What the rows hold, where `load_model` was told.
     """
 
     classes: Array | None = None
     width: int | None = None
     dtype: Any = None
     batch: int | None = None
+    schema: Schema | None = None
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from nomos.device import Placement, Precision, during, placed, placement
+from nomos.domain.schema import Schema
 from nomos.errors import ModelError
 from nomos.models.adapter import Adapter
 from nomos.models.extras import reason, told_as
@@ -58,6 +60,7 @@ def load_model(
     trust: bool = False,
     device: str | None = None,
     dtype: Precision | None = None,
+    schema: Schema | None = None,
 ) -> Any:
     """Load a model: an object with `predict(rows)`, and `scores(rows)` where it has them.
 
@@ -70,10 +73,16 @@ def load_model(
         device: Where networks run: cpu, cuda, cuda:N, mps or auto. Without it, where
             the run says (`--device`).
         dtype: The precision of networks of torch, likewise (`--dtype`).
+        schema: What the rows hold. An estimator that was fitted on a data frame then
+            gets one again, with the names of categories in it.
 
     Raises:
         ModelError: Says in one sentence why the model cannot be loaded.
     """
+    if schema is not None:
+        model = load_model(source, trust=trust, device=device, dtype=dtype)
+        model.schema = schema
+        return model
     if device is not None or dtype is not None:
         here = placement()
         wanted = Placement(device or here.device, dtype or here.dtype)
@@ -89,7 +98,7 @@ def load_model(
 
         return ServedModel.at(text)
     trust = trust or _trusted.get()
-    if _exists(path):
+    if os.path.exists(path):  # noqa: PTH110 - it never raises, as Path does
         return load_file(path, trust=trust)
     file, at, factory = text.rpartition("@")
     if at and (named := _NAMED.fullmatch(factory)):
@@ -122,13 +131,6 @@ def load_file(path: Path, *, trust: bool) -> Any:
             import_module(f"nomos.models.formats.{module}"), function
         )
         return load(path, trust=trust)
-
-
-def _exists(path: Path) -> bool:
-    try:
-        return path.exists()
-    except (OSError, ValueError):  # no file can have such a name
-        return False
 
 
 def load_object(source: Any, name: str) -> Any:
@@ -168,12 +170,9 @@ def import_named(module: str, name: str) -> Any:
         sys.path.append(here)
     try:
         found: Any = import_module(module)
-    except ImportError as error:
-        raise ModelError(f"{module}:{name} cannot be imported: {error}") from error
     except (Exception, SystemExit) as error:  # the module is the user's
-        raise ModelError(
-            f"{module}:{name} cannot be imported: {reason(error)}"
-        ) from error
+        why = error if isinstance(error, ImportError) else reason(error)
+        raise ModelError(f"{module}:{name} cannot be imported: {why}") from error
     for part in name.split("."):
         if not hasattr(found, part):
             raise ModelError(

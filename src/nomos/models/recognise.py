@@ -28,9 +28,9 @@ class Format(Enum):
     TORCHSCRIPT = "TorchScript file", "torch:load_script"
     TORCH_PICKLE = "file of torch.save", "torch:load_saved"
     KERAS = "Keras model", "keras:load_keras"
-    XGBOOST = "XGBoost model", "xgboost:load_xgboost"
-    LIGHTGBM = "LightGBM model", "lightgbm:load_lightgbm"
-    CATBOOST = "CatBoost model", "catboost:load_catboost"
+    XGBOOST = "XGBoost model", "boosters:load_xgboost"
+    LIGHTGBM = "LightGBM model", "boosters:load_lightgbm"
+    CATBOOST = "CatBoost model", "boosters:load_catboost"
     HUGGING_FACE = "Hugging Face folder", "huggingface:load_pipeline"
     MLFLOW = "MLflow folder", "mlflow:load_mlflow"
     SB3 = "Stable-Baselines3 policy", "sb3:load_policy"
@@ -113,15 +113,11 @@ def _plain(path: Path, head: bytes) -> Format:
     # The first field of an ONNX file is the version, a small number.
     if head[0] == 0x08 and not _is_text(head):
         return Format.ONNX
-    raise ModelError(_unknown(path, head, ending))
-
-
-def _unknown(path: Path, head: bytes, ending: str) -> str:
     promised = {**_NAMED_ONLY, **_ENDINGS}.get(ending)
     if promised is not None:
         kind = "a text file" if _is_text(head) else "something else"
-        return f"{path} is no {promised.value[0]}: it is {kind}, or damaged"
-    return f"{path} is no model that can be loaded; known are: {_KNOWN}"
+        raise ModelError(f"{path} is no {promised.value[0]}: it is {kind}, or damaged")
+    raise ModelError(f"{path} is no model that can be loaded; known are: {_KNOWN}")
 
 
 def _is_text(head: bytes) -> bool:

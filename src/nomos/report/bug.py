@@ -10,15 +10,7 @@ from typing import Any
 from rich.text import Text
 
 from nomos.domain.show import Fields, Image, Scene, Sound, Words, looks
-from nomos.report.cards import (
-    Card,
-    CardCase,
-    CardTable,
-    Cell,
-    make_card,
-    recorded_kinds,
-    replayed,
-)
+from nomos.report.cards import Card, CardTable, Cell, recorded_card, replayed_card
 from nomos.report.pictures import blocks, difference, png, spectrogram, wav
 from nomos.report.texts import printable, shortened
 from nomos.results.result import Bug
@@ -59,8 +51,8 @@ def show_bug(
     width: int = WIDTH,
 ) -> Text:
     """Return the picture of a described bug; without `everything`, only what differs."""
-    case = CardCase(inputs, outputs, recorded_kinds(inputs), failed=failed)
-    return card_text(make_card(case), everything=everything, width=width)
+    bug = Bug("", 0, (), failed, inputs=inputs, outputs=outputs)
+    return card_text(recorded_card(bug), everything=everything, width=width)
 
 
 def picture(
@@ -73,10 +65,10 @@ def picture(
     failed: str = "",
 ) -> Text:
     """Return a bug's values as its domain shows them: tables, texts, images, sounds."""
-    case = replayed(values, outputs, domain, Bug("", 0, choices, failed))
+    card = replayed_card(values, outputs, domain, Bug("", 0, choices, failed))
     # Only a terminal has colours, and a width to keep to.
     width = shutil.get_terminal_size((WIDTH, 24)).columns if colour else WIDTH
-    return card_text(make_card(case), colour=colour, everything=True, width=width)
+    return card_text(card, colour=colour, everything=True, width=width)
 
 
 def card_text(
@@ -184,9 +176,10 @@ def _images(kinds: Mapping[str, Image | Sound], *, colour: bool, width: int) -> 
     side_by_side = sum(len(lines[0]) + 2 for lines in drawn.values()) <= width
     groups = [drawn] if side_by_side else [{n: lines} for n, lines in drawn.items()]
     for group in groups:
-        for name, lines in group.items():
-            text.append(f"  {name}".ljust(len(lines[0]) + 2)[: len(lines[0]) + 2])
-        text.append("\n")
+        widths = {name: len(lines[0]) + 2 for name, lines in group.items()}
+        *cut, last = (f"  {name}".ljust(width) for name, width in widths.items())
+        text.append("".join(c[:w] for c, w in zip(cut, widths.values(), strict=False)))
+        text.append(f"{last}\n")
         for number in range(max(map(len, group.values()))):
             for lines in group.values():
                 blank = Text(" " * len(lines[0]))

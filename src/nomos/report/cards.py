@@ -23,7 +23,7 @@ from nomos.domain.show import (
 )
 from nomos.report.numbers import Written
 from nomos.report.spec_text import names_in_block
-from nomos.report.texts import Piece, change, cut
+from nomos.report.texts import Piece, brief, change, cut
 from nomos.results.describe import describe
 from nomos.results.result import Bug, Result
 
@@ -63,19 +63,6 @@ class CardTable:
 
 
 @dataclass(frozen=True, slots=True)
-class CardCase:
-    """The values of a bug, and how those of them are shown that are records."""
-
-    inputs: Mapping[str, Any]  # described
-    outputs: Mapping[str, Any]
-    kinds: Mapping[str, Shown]
-    spec: str = ""  # its text
-    failed: str = ""
-    gap: float | None = None
-    problem: str = ""  # why the domain could not show a record
-
-
-@dataclass(frozen=True, slots=True)
 class Card:
     """What is shown of a bug's values, in the words and numbers that are shown."""
 
@@ -100,18 +87,17 @@ def card_of(
 
     `smaller` runs its smaller case then.
     """
-    subject, live = result.subject, result.live
+    outputs, spec, live = result.subject.outputs, result.subject.text, result.live
+    problem = ""
     if draw and live is not None and bug.inputs:
         try:
             again = live.shrunk_values if smaller else live.values
             values = again(bug) if _shows_more(bug, live.domain) else None
             if values:
-                case = replayed(values, subject.outputs, live.domain, bug, subject.text)
-                return make_card(case)
+                return replayed_card(values, outputs, live.domain, bug, spec)
         except Exception as error:  # a domain's own code: the report is worth more
-            why = f"{type(error).__name__}: {error}"
-            return make_card(recorded(bug, subject.text, why))
-    return make_card(recorded(bug, subject.text))
+            problem = f"{type(error).__name__}: {error}"
+    return replace(recorded_card(bug, spec), problem=problem)
 
 
 def shown_card(result: Result, bug: Bug) -> Card:
@@ -135,23 +121,11 @@ def smaller_card(result: Result, bug: Bug, *, draw: bool = False) -> Card | None
     return card_of(result, made, draw=draw, smaller=True)
 
 
-def recorded(bug: Bug, spec: str = "", problem: str = "") -> CardCase:
-    """Return the values of a bug as they were recorded."""
-    return CardCase(
-        bug.inputs,
-        bug.outputs,
-        recorded_kinds(bug.inputs),
-        spec,
-        bug.failed,
-        bug.gap,
-        problem,
-    )
-
-
-def recorded_kinds(values: Mapping[str, Any]) -> dict[str, Shown]:
-    """Return how described values are shown, as far as they tell."""
-    found = {n: shown(v) for n, v in values.items() if not _is_digest(v)}
-    return {name: look for name, look in found.items() if look is not None}
+def recorded_card(bug: Bug, spec: str = "") -> Card:
+    """Return the card of a bug's values as they were recorded."""
+    found = {n: shown(v) for n, v in bug.inputs.items() if not _is_digest(v)}
+    kinds = {name: look for name, look in found.items() if look is not None}
+    return _card(bug, kinds, spec)
 
 
 def _shows_more(bug: Bug, domain: Any) -> bool:
@@ -161,14 +135,14 @@ def _shows_more(bug: Bug, domain: Any) -> bool:
     return own or any(_is_digest(v) or isinstance(v, list) for v in values)
 
 
-def replayed(
+def replayed_card(
     values: Mapping[str, Any],
     outputs: tuple[str, ...],
     domain: Any,
     bug: Bug,
     spec: str = "",
-) -> CardCase:
-    """Return the values of a bug that was run again, as its domain shows them."""
+) -> Card:
+    """Return the card of a bug that was run again, as its domain shows its values."""
     schema = getattr(domain, "schema", None)
     given = {name: value for name, value in values.items() if name not in outputs}
     made = {name: values[name] for name in outputs if name in values}
@@ -181,23 +155,20 @@ def replayed(
         look_of_output = shown(value, domain, schema)
         if isinstance(look_of_output, Image | Sound):
             kinds[name] = look_of_output
-    return CardCase(
-        {name: describe(value, schema) for name, value in given.items()},
-        {name: describe(value, schema) for name, value in made.items()},
-        kinds,
-        spec,
-        bug.failed,
-        bug.gap,
-    )
+    described = [
+        {name: describe(value, schema) for name, value in some.items()}
+        for some in (given, made)
+    ]
+    again = replace(bug, inputs=described[0], outputs=described[1])
+    return _card(again, kinds, spec)
 
 
-def make_card(case: CardCase) -> Card:
-    """Put a case into words."""
-    kinds = case.kinds
+def _card(bug: Bug, kinds: Mapping[str, Shown], spec: str) -> Card:
+    """Put the values of a bug into words; `kinds` says how records are shown."""
     records = {n: look.values for n, look in kinds.items() if isinstance(look, Fields)}
     plain = {
         name: _words(value)
-        for name, value in case.inputs.items()
+        for name, value in bug.inputs.items()
         if not isinstance(kinds.get(name), Fields | Image | Sound | Scene)
     }
     texts = {n: look.text for n, look in kinds.items() if isinstance(look, Words)}
@@ -207,14 +178,12 @@ def make_card(case: CardCase) -> Card:
         plain |= texts
         texts = {}
     drawn = {n: k for n, k in kinds.items() if isinstance(k, Image | Sound | Scene)}
-    outputs = {n: _words(v) for n, v in case.outputs.items() if n not in drawn}
+    outputs = {n: _words(v) for n, v in bug.outputs.items() if n not in drawn}
     written = Written(
-        [*records.values(), *plain.values()], outputs.values(), case.failed, case.gap
+        [*records.values(), *plain.values()], outputs.values(), bug.failed, bug.gap
     )
-    used = names_in_block(case.spec)
-    shown_tables, others = tables(
-        records, written, used=used, outputs=len(case.outputs)
-    )
+    used = names_in_block(spec)
+    shown_tables, others = tables(records, written, used=used, outputs=len(bug.outputs))
     return Card(
         tuple(shown_tables),
         tuple(others),
@@ -222,7 +191,6 @@ def make_card(case: CardCase) -> Card:
         tuple(_plain(plain, written)),
         tuple(_plain(outputs, written)),
         drawn,
-        case.problem,
     )
 
 
@@ -304,13 +272,9 @@ def _table(records: Mapping[str, Record], written: Written) -> CardTable:
             CardRow(field, tuple(cells([r[field] for r in records.values()], written)))
             for field in rows
         ),
-        tuple((f, _brief(written.text(first[f]), longest)) for f in kept),
+        tuple((f, brief(written.text(first[f]), longest)) for f in kept),
         len(first) - len(rows) - len(kept),
     )
-
-
-def _brief(text: str, longest: int) -> str:
-    return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def cells(values: Sequence[Any], written: Written) -> Iterator[Cell]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from pathlib import PurePath
-from types import TracebackType
 from typing import Self
 
 from rich.console import Console
@@ -14,7 +13,7 @@ from rich.table import Table
 
 from nomos.report import summary
 from nomos.report.view import next_bug_words
-from nomos.results.result import Counts, Result, count_words
+from nomos.results.result import Counts, Result, Subject, count_words
 from nomos.runner import events
 
 _LINES_KEPT_FREE = 6  # of the terminal's height, around the bars
@@ -52,23 +51,21 @@ class RunConsole:
         self._tasks: dict[tuple[str, str], TaskID] = {}
         self._searches: dict[tuple[str, str], str] = {}
         self._shown = 0.0
+        self.spaces: dict[str, None] = {}  # what all cases would cost, each once
 
     def __enter__(self) -> Self:
         self._progress.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._progress.stop()
 
     def handle(self, event: events.Event) -> None:
         """Show an event."""
         if self.quiet:
             return
+        if isinstance(event, events.Started) and event.about_space is not None:
+            self.spaces[_space(event.subject, event.about_space)] = None
         match event:
             case events.Finished(result=result) if not self.live:
                 self.console.print(_line(result), markup=False, soft_wrap=True)
@@ -149,3 +146,19 @@ def _line(result: Result) -> str:
 
 def _speed(counts: Counts) -> str:
     return f"{counts.tests / counts.seconds:,.0f}" if counts.seconds else "-"
+
+
+def _space(subject: Subject, cases: int) -> str:
+    """Say what it would cost to try every case, where they are drawn at random."""
+    k = subject.k
+    calls = f", about {_rounded(cases * k)} calls of the model" if k else ""
+    return (
+        f"{subject.property}: about {_rounded(cases)} cases in all;"
+        f" --search exhaustive tries each of them{calls}"
+    )
+
+
+def _rounded(number: int) -> str:
+    """Write a number with two digits that count."""
+    digits = max(0, len(str(number)) - 2)
+    return f"{round(number, -digits):,}"

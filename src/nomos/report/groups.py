@@ -63,7 +63,11 @@ def _view(group: BugGroup, grouped: int, several_ensures: bool) -> GroupView:
     said = [outputs] if outputs else []
     said += [f"`{group.failed}` does not hold"] if several_ensures or not said else []
     by_answer = "" if group.by_answer is None else rule_words(group.by_answer)
-    where = SPREAD_OUT if group.region is None else rule_words(group.region)
+    where = SPREAD_OUT if group.bugs > 1 else "a single bug"
+    if group.region is not None:
+        where = rule_words(group.region)
+    elif by_answer:
+        where = "no rule over features alone"
     ids: dict[str, list[str]] = {}
     for words in ("smallest", "most_real", "worst"):
         ids.setdefault(getattr(group, words), []).append(words.replace("_", " "))

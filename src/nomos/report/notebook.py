@@ -61,7 +61,12 @@ class ShownResult(Result):
         """Return a pandas frame with a row for each bug and its values in columns."""
         import pandas as pd
 
-        return pd.DataFrame([_row(bug) for bug in self.bugs])
+        own = ("id", "case", "failed", "seen", "confirmed", "gap")
+        return pd.DataFrame(
+            {name: getattr(bug, name) for name in own}
+            | dict(_flat({**bug.inputs, **bug.outputs}))
+            for bug in self.bugs
+        )
 
     def save(self, path: str | Path) -> Path:
         """Write a page (`.html`) or the data (`.json`), by the file's ending."""
@@ -104,18 +109,6 @@ def _clearest(result: Result) -> list[Bug]:
         if firsts.setdefault(bug.choices[:1], bug) is not bug:
             others.append(bug)
     return [*firsts.values(), *others][:_MOST_SHOWN]
-
-
-def _row(bug: Bug) -> dict[str, Any]:
-    head = {
-        "id": bug.id,
-        "case": bug.case,
-        "failed": bug.failed,
-        "seen": bug.seen,
-        "confirmed": bug.confirmed,
-        "gap": bug.gap,
-    }
-    return head | dict(_flat({**bug.inputs, **bug.outputs}))
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -20,13 +20,19 @@ _WIDEST = 60  # columns of a terminal that one picture may take
 _FRAME, _STEP = 256, 128  # samples; about 16 ms at 16 kHz
 
 
+def finite(values: Array) -> Array:
+    """Return numbers that can be drawn in the place of those that cannot."""
+    return np.nan_to_num(np.asarray(values, dtype=np.float64), posinf=1, neginf=0)
+
+
 def as_bytes(pixels: Array) -> Array:
     """Return pixels as bytes, whatever their range: 0..1 as it is, others stretched."""
-    values = np.nan_to_num(np.asarray(pixels, dtype=np.float64), posinf=1.0, neginf=0.0)
+    values = finite(pixels)
     low, high = float(values.min()), float(values.max())
     if low < 0 or high > 1:
         values = (values - low) / ((high - low) or 1.0)
-    return np.rint(values * 255).astype(np.uint8)
+    drawn: Array = np.rint(values * 255).astype(np.uint8)
+    return drawn
 
 
 def png(pixels: Array, *, scale: int = 1) -> bytes:

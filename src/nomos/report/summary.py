@@ -11,10 +11,9 @@ from rich.text import Text
 from nomos.report.bug import WIDTH, card_text
 from nomos.report.cards import card_of, shown_card
 from nomos.report.groups import shrunk_words
-from nomos.report.view import PropertyView, view, views
+from nomos.report.view import PropertyView, model_names, view, views
 from nomos.results.bug_list import with_values
 from nomos.results.result import Bug, Result
-from nomos.runner.project.naming import short_names
 
 STYLES = {"violated": "bold red", "holds": "bold green", "failed": "bold magenta"}
 _MOST_WEIGHED = 200  # bugs, among which the clearest are looked for
@@ -54,14 +53,15 @@ def by_clearness(result: Result) -> list[Bug]:
 
 def summary_table(told: Sequence[PropertyView]) -> Table:
     """Return the table that ends a run."""
-    models = _models(told)
+    models = model_names(told)
+    several = len(set(models)) > 1
     seeds = max((len(one.results) for one in told), default=1)
     caption = (
         f"unique bugs: mean and deviation over {seeds} seeds" if seeds > 1 else None
     )
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, caption=caption)
     table.add_column("property", overflow="fold")
-    if models:
+    if several:
         table.add_column("model", overflow="fold")
     table.add_column("k", justify="right")
     table.add_column("verdict")
@@ -69,36 +69,28 @@ def summary_table(told: Sequence[PropertyView]) -> Table:
     table.add_column("violations")
     for number, one in enumerate(told):
         cells = [Text(one.name)]
-        if models:
+        if several:
             cells.append(Text(models[number]))
         verdict = Text(one.verdict.replace("-", " "), style=STYLES.get(one.verdict, ""))
-        table.add_row(*cells, one.k, verdict, _bugs(one), one.rate)
+        table.add_row(*cells, one.k, verdict, one.bugs_words, one.rate)
     return table
 
 
 def summary_lines(told: Sequence[PropertyView]) -> Iterable[Text]:
     """Yield the same as lines, for a terminal that is too narrow for a table."""
-    models = _models(told)
+    models = model_names(told)
+    several = len(set(models)) > 1
     for number, one in enumerate(told):
         text = Text(one.name, style="bold")
-        if models:
+        if several:
             text.append(f" on {models[number]}", style="")
         text.append("\n  ")
         text.append(one.verdict.replace("-", " "), style=STYLES.get(one.verdict, ""))
-        text.append(f", {one.k}-safety, {_bugs(one)} unique bugs\n  ", style="not bold")
+        text.append(
+            f", {one.k}-safety, {one.bugs_words} unique bugs\n  ", style="not bold"
+        )
         text.append(one.rate, style="not bold")
         yield text
-
-
-def _models(told: Sequence[PropertyView]) -> list[str]:
-    """Return what models are called, where there are several."""
-    models = [one.first.subject.model for one in told]
-    several = len(set(models)) > 1
-    return [name or "-" for name in short_names(models)] if several else []
-
-
-def _bugs(one: PropertyView) -> str:
-    return one.unique_bugs + (f" ({one.new_bugs})" if one.new_bugs else "")
 
 
 def summary(results: Sequence[Result], width: int = WIDTH) -> Iterable[Table | Text]:

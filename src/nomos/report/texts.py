@@ -38,6 +38,17 @@ def percent(share: float) -> str:
     return (written.rstrip("0").rstrip(".") if "." in written else written) + " %"
 
 
+def brief(text: str, longest: int) -> str:
+    """Return a text of at most so many characters."""
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def clipped(text: str, longest: int) -> str:
+    """Return a text of about so many characters, and how many more there were."""
+    left = len(text) - longest
+    return text if left <= 0 else f"{text[:longest]} … {left} more characters"
+
+
 def printable(text: str) -> str:
     """Replace what a terminal would act on."""
     return "".join(char if char.isprintable() or char == "\n" else "�" for char in text)

@@ -18,6 +18,7 @@ from nomos.results.gate import by_subject
 from nomos.results.result import Bug, Result, Verdict
 from nomos.results.statistics import describe_rate, spread
 from nomos.results.verdict import confirmation_text, nearest_text, rate_text
+from nomos.runner.project.naming import short_names
 
 Failure = tuple[str, str]  # a spec's path, and why it could not be run
 _WORST_FIRST = ("violated", "failed", "open", "none-found", "holds")
@@ -120,6 +121,11 @@ class PropertyView:
         """The property's name."""
         return self.first.name
 
+    @property
+    def bugs_words(self) -> str:
+        """How many unique bugs there are, and how many of them are new."""
+        return self.unique_bugs + (f" ({self.new_bugs})" if self.new_bugs else "")
+
     def found(self) -> list[FoundBug]:
         """Return the bugs of all seeds, each once, in the order they were found."""
         some_known = any(r.counts.new_bugs < r.counts.unique_bugs for r in self.results)
@@ -169,6 +175,12 @@ def view(results: Sequence[Result]) -> PropertyView:
         next_bug=next_bug_words(first) if len(results) == 1 else "",
         groups=group_views(results),
     )
+
+
+def model_names(told: Sequence[PropertyView]) -> list[str]:
+    """Return models: as much of the end of each path as tells them apart."""
+    names = short_names([one.first.subject.model for one in told])
+    return [name or "-" for name in names]
 
 
 def _meaning(verdict: Verdict, result: Result) -> str:

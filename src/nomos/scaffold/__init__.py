@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -17,6 +17,7 @@ from nomos.domain.reading.csvfile import (
     Columns,
     feature_code,
     infer_features,
+    number,
     quoted,
     read_columns,
     read_rows,
@@ -30,11 +31,13 @@ from nomos.report.texts import count
 
 # What the column that a model predicts is often called; it is then no feature.
 _TARGETS = ("label", "labels", "target", "class", "y", "outcome", "risk", "output")
-_ASKED = 200  # rows, of which the model is asked to see its answers
-_VERIFIES = """\
-    # For `nomos verify`: `predict` is what `self.model` says, and nothing else.
-    verifies = {"predict": "model"}
+_READ_LABELS = "\n        self._labels = read_labels(data, {})"
+_LABELS = """
+    def labels(self):
+        \"\"\"Return what is right for each row: `nomos repair` needs it.\"\"\"
+        return self._labels
 """
+_ASKED = 200  # rows, of which the model is asked to see its answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +102,16 @@ def scaffold(model: str, data: Path, folder: Path) -> ProjectFiles:
         )
     module = _identifier(data.stem)
     answers, problem = _answers(loaded, reading.rows(data))
-    files = {f"{module}.py": _domain(model, data, folder, reading)}
+    label = _label(reading.unused, columns)
+    files = {f"{module}.py": _domain(model, data, folder, reading, label)}
     specs = _specs(Schema(*reading.features), module, answers)
     files |= {f"specs/{name}.nom": text for name, text in specs}
     rows = len(next(iter(columns.values())))
     notes = [f"{data} has {count(rows, 'row')} of {count(len(columns), 'column')}"]
-    notes += [f"its column `{name}` is not used" for name in reading.unused]
+    notes += [
+        f"its column `{name}` is {'taken for what is right' if name == label else 'not used'}"
+        for name in reading.unused
+    ]
     gaps = [f.name for f in reading.features if "" in columns.get(f.name, ())]
     notes += [f"its column `{name}` has missing values" for name in gaps]
     if names is None and width is not None:
@@ -112,22 +119,31 @@ def scaffold(model: str, data: Path, folder: Path) -> ProjectFiles:
     return ProjectFiles(files, (*notes, *problem))
 
 
-def _domain(model: str, data: Path, folder: Path, reading: Reading) -> str:
+def _label(unused: Sequence[str], columns: Columns) -> str:
+    """Return the column of right answers: it is called so, or it alone is left."""
+    called = [name for name in unused if name.lower() in _TARGETS]
+    name = called[-1] if called else unused[0] if len(unused) == 1 else ""
+    cells = columns.get(name, [""])
+    return "" if any(math.isnan(number(cell) or 0) for cell in cells) else name
+
+
+def _domain(model: str, data: Path, folder: Path, reading: Reading, label: str) -> str:
     module, features = _identifier(data.stem), reading.features
+    is_real = any(isinstance(feature, Real) for feature in features)
     beside = f"str(HERE / {quoted(_beside(Path(model), folder))})"
     return _template("domain").format(
         module=module,
         kinds=", ".join(sorted({type(feature).__name__ for feature in features})),
-        readers="read_rows, to_frame" if reading.framed else "read_rows",
         name=module.title().replace("_", ""),
         about=_one_line(data.name),
         data=quoted(_beside(data, folder)),
-        dtype=", dtype=float" if reading.framed else "",
+        dtype=", dtype=float" if reading.framed or is_real else "",
         model=beside if Path(model).exists() else quoted(model),
         example=next((f.name for f in features if f.name.isidentifier()), "name"),
         features="\n".join(f"        {feature_code(feature)}," for feature in features),
-        given="to_frame(rows, self.schema)" if reading.framed else "rows",
-        verifies="" if reading.framed else _VERIFIES,
+        readers="read_labels, read_rows" if label else "read_rows",
+        read_labels=_READ_LABELS.format(quoted(label)) if label else "",
+        labels=_LABELS if label else "",
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nomos.search.mutation import Mutated
-from nomos.search.strategy import Learns, Material, Proposal, Told, joined
+from nomos.search.strategy import Learns, Material, Proposal, Strategy, Told, joined
 
 Array = np.ndarray[Any, Any]
 _FRESH = 0.02  # of the cases of a generation
@@ -24,7 +24,7 @@ def _nothing() -> Array:
 
 
 @dataclass(slots=True)
-class Collecting:
+class Collecting(Strategy):
     """Changes features of violations in the ways that leave them violations.
 
     There are two ways to change each feature: by a small step, and to any value.

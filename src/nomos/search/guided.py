@@ -50,7 +50,7 @@ class Boundaries(Mutated):
 
 
 @dataclass(slots=True)
-class Guided:
+class Guided(Strategy):
     """Changed rows, a search by margin from the data, and one by trend from anywhere.
 
     Where the cuts of trees are known, there are cases between them as well. Each kind

@@ -7,36 +7,54 @@ from typing import Any
 
 import numpy as np
 
+from nomos.domain.domain import Domain
+from nomos.domain.encoding import Array, Encoding
+from nomos.domain.schema import Category, OneHot, Real
 from nomos.engine.cases import MadeCases, MadeInputs, Records
 from nomos.engine.program import Program
 from nomos.errors import OF_THE_CASE, NomosError
 from nomos.results.real_rows import RealRows
 from nomos.results.result import Nearest
 from nomos.search.margins import Margins
-from nomos.search.material import encoding_of, margins_of, material_of
+from nomos.search.scoring import Unscored
 from nomos.search.strategy import Material, Proposal
-
-Array = np.ndarray[Any, Any]
+from nomos.shrinking.trying import uses_labels
+from nomos.verify.question.space import whole
+from nomos.verify.question.symbolic import NotProvable
+from nomos.verify.structure.read import read_structure
+from nomos.verify.structure.trees import TreeKeys, Trees
 
 
 class Making:
-    """Makes the inputs of a program."""
+    """Makes the inputs of a program; raises NomosError where they cannot be made."""
 
     def __init__(self, program: Program) -> None:
         self._program = program
-        self._encoding = encoding_of(program)
-        self._real = RealRows(self._program.source, self._encoding.schema)
+        if program.schema is None or program.rows is None:
+            raise NomosError(
+                f"inputs can be made from those of {type(program.domain).__name__} only"
+                " if it has a schema: it says which values are allowed"
+            )
+        if uses_labels(program.spec):
+            raise NomosError(
+                f"{program.spec.name} asks for the label of an input, and an input that"
+                " is made has none"
+            )
+        self._encoding = Encoding(program.schema, program.source)
+        self._real = RealRows(program.source, program.schema)
 
     @cached_property
-    def _margins(self) -> tuple[Margins | None, str]:
+    def _margins(self) -> Margins | str:
         """What tells how near cases come; or why nothing does."""
-        for attribute in self._program.domain.verifies.values():
-            keep = getattr(
-                getattr(self._program.domain, attribute, None), "keep_scores", None
-            )
-            if keep is not None:
-                keep()
-        return margins_of(self._program)
+        domain = self._program.domain
+        for attribute in domain.verifies.values():
+            model: Any = getattr(domain, attribute, None)
+            if hasattr(model, "keep_scores"):
+                model.keep_scores()
+        try:
+            return Margins(self._program)
+        except Unscored as error:
+            return str(error)
 
     def keep_scores(self) -> None:
         """Let models keep the scores that come with answers: `signals` asks for them."""
@@ -44,23 +62,33 @@ class Making:
 
     def material(self, is_guided: bool = True) -> Material:
         """Return what a search has to know; most of it where it is guided."""
-        unguided = self._margins[1] if is_guided else "nobody asked"
-        return material_of(self._program, self._encoding, unguided, is_guided)
+        unguided, cuts, encoding = "nobody asked", None, self._encoding
+        if is_guided:
+            unguided = self._margins if isinstance(self._margins, str) else ""
+            cuts = _cuts(self._program.domain, encoding)
+        inputs = len(self._program.spec.inputs)
+        return Material(
+            low=np.tile(encoding.low, inputs),
+            high=np.tile(encoding.high, inputs),
+            whole=np.tile(encoding.whole, inputs),
+            data=encoding.data,
+            inputs=inputs,
+            cuts=None if cuts is None else cuts * inputs,
+            unguided=unguided,
+        )
 
     def inputs(self, cases: Proposal) -> MadeInputs:
         """Return the records of the cases that a search proposes."""
         inputs = len(self._program.spec.inputs)
         values = cases.values.reshape(len(cases) * inputs, -1)
-        rows = self._encoding.decode(values)
-        return MadeInputs(rows, inputs, cases.words)
+        return MadeInputs(self._encoding.decode(values), inputs, cases.words)
 
     def signals(self, cases: MadeCases) -> Array | None:
         """Return how near cases come to a violation; None where the model fails."""
-        margins, _ = self._margins
-        if margins is None:
+        if isinstance(self._margins, str):
             return None
         try:
-            return margins.of(cases)
+            return self._margins.of(cases)
         except (NomosError, *OF_THE_CASE):
             return None  # the verdicts say what is wrong
 
@@ -68,3 +96,36 @@ class Making:
         """Return how far records are from the data."""
         rows = np.array(records, dtype=self._encoding.dtype)
         return tuple(self._real.nearest(row) for row in rows)
+
+
+def _cuts(domain: Domain, encoding: Encoding) -> tuple[Array, ...] | None:
+    """Return where the trees of the domain's models begin to answer differently."""
+    found: list[tuple[Array, ...]] = []
+    for attribute in sorted(set(domain.verifies.values())):
+        model = getattr(domain, attribute, None)
+        try:
+            structure = read_structure(model, encoding.schema.width)
+            if isinstance(structure, Trees):
+                found.append(_tree_cuts(structure, encoding))
+        except (NotProvable, ImportError):
+            continue
+    if not found:
+        return None
+    return tuple(np.unique(np.concatenate(own)) for own in zip(*found, strict=True))
+
+
+def _tree_cuts(trees: Trees, encoding: Encoding) -> tuple[Array, ...]:
+    keys = TreeKeys(trees, whole(encoding.schema), encoding.dtype)
+    cuts = []
+    for number, feature in enumerate(encoding.schema.features):
+        low, high = encoding.low[number], encoding.high[number]
+        places = keys.places(feature.name)
+        if isinstance(feature, OneHot | Category):
+            own = np.arange(low, high + 1) if places else np.array([low])
+        elif isinstance(feature, Real):
+            own = np.concatenate([np.empty(0), *(keys.thresholds[p] for p in places)])
+        else:
+            own = keys.starts(feature.name)
+        own = own[(own > low) & (own <= high)].astype(np.float64)
+        cuts.append(np.unique(np.append(low, own)))
+    return tuple(cuts)

@@ -38,18 +38,14 @@ class Margins:
         self._scorers: dict[str, Scorer] = {}
         self._program = program
         for let in spec.code.straight:
-            self._check(let.value)
+            call = _asked(let.value, program)
+            if call is not None:
+                if call.function not in self._scorers:
+                    self._scorers[call.function] = scorer(program, call.function)
+            elif any(isinstance(node, core.Call) for node in core.walk(let.value)):
+                raise Unscored("a line of the block is more than one call of a model")
         if not self._scorers:
             raise Unscored("the block calls no model")
-
-    def _check(self, value: core.Expr) -> None:
-        if _is_asked(value, self._program):
-            assert isinstance(value, core.Call)
-            if value.function not in self._scorers:
-                name = value.function
-                self._scorers[name] = scorer(self._program, name)
-        elif any(isinstance(node, core.Call) for node in core.walk(value)):
-            raise Unscored("a line of the block is more than one call of a model")
 
     def of(self, cases: MadeCases) -> Array:
         """Return margin and trend of each case; NaN where it was discarded."""
@@ -69,27 +65,27 @@ class Margins:
         found: dict[str, Scores] = {}
         evaluator = columns.evaluator
         for let in columns.spec.code.straight or ():
-            if _is_asked(let.value, self._program):
-                assert isinstance(let.value, core.Call)
-                rows = evaluator.value(let.value.arguments[0], None, columns.scope)
-                asked = np.array(evaluator.column(rows, None))
-                found[let.name] = self._scorers[let.value.function](asked)
-                stand_in = found[let.name].expected
-                columns.bind(let.name, [0] if stand_in is None else stand_in)
-            else:
-                value = evaluator.value(let.value, None, columns.scope)
-                columns.bind(let.name, evaluator.column(value, None))
+            call = _asked(let.value, self._program)
+            value = let.value if call is None else call.arguments[0]
+            column = evaluator.column(evaluator.value(value, None, columns.scope), None)
+            if call is not None:
+                scores = self._scorers[call.function](np.array(column))
+                found[let.name] = scores
+                column = [0] if scores.expected is None else scores.expected
+            columns.bind(let.name, column)
         return found
 
 
-def _is_asked(value: core.Expr, program: Program) -> bool:
-    """Tell whether a line is one call of a batched function with one argument."""
-    return (
+def _asked(value: core.Expr, program: Program) -> core.Call | None:
+    """Return a line that is one call of a batched function with one argument."""
+    if (
         isinstance(value, core.Call)
         and program.batched(value.function) is not None
         and len(value.arguments) == 1
         and not any(isinstance(n, core.Call) for n in core.walk(value.arguments[0]))
-    )
+    ):
+        return value
+    return None
 
 
 class _Judge:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nomos.search.strategy import WORDS, Learns, Material, Proposal, Told
+from nomos.search.strategy import WORDS, Learns, Material, Proposal, Strategy
 
 Array = np.ndarray[Any, Any]
 _TIMES = (1, 1, 1, 2, 2, 3)  # how many features are changed, each as likely
@@ -72,7 +72,7 @@ def real_rows(
 
 
 @dataclass(slots=True)
-class Mutated:
+class Mutated(Strategy):
     """Rows of the data with one to three features changed; learns nothing."""
 
     material: Material
@@ -88,15 +88,6 @@ class Mutated:
         rows, origins = real_rows(self.material, rng, count)
         values = changed(self.material, rng, rows)
         return Proposal(values, words(rng, count), origins)
-
-    def learn(self, cases: Proposal, told: Told) -> None:
-        """Learn nothing."""
-
-    def state(self) -> Any:
-        """Return what was learned: nothing."""
-
-    def restore(self, state: Any) -> None:
-        """Go on: there is nothing to know."""
 
 
 @dataclass(slots=True)

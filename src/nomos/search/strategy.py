@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 
@@ -101,27 +101,24 @@ class Told:
     trend: Array
 
 
-class Strategy(Protocol):
-    """A way to search."""
+class Strategy:
+    """A way to search; one that does not say otherwise learns nothing."""
 
     size: int  # cases of a generation, at least; always as many if nothing is learned
     learns: Learns  # if anything, the next generation waits for it
 
     def propose(self, rng: np.random.Generator) -> Proposal:
         """Return the next generation."""
-        ...
+        raise NotImplementedError
 
     def learn(self, cases: Proposal, told: Told) -> None:
         """Take in what became of a generation."""
-        ...
 
     def state(self) -> Any:
         """Return what was learned, as data that JSON can hold."""
-        ...
 
     def restore(self, state: Any) -> None:
         """Go on from what a strategy of the same kind had learned."""
-        ...
 
 
 def generator(seed: int, name: str, generation: int) -> np.random.Generator:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
 
-from nomos.engine.choices import from_pattern, pattern
-from nomos.shrinking.numbers import nearest_to_zero, rounder
 from nomos.shrinking.trying import DrawnRange, OwnCase, Tester, brought_near
 
+_DIGITS = 6
 _PASSES = 2  # over all draws: a smaller one may let another be smaller
 
 
@@ -32,9 +31,9 @@ def _smaller(
     return brought_near(
         tester,
         case,
-        lambda case: _value(case, position, drawn),
-        lambda case, number: _with(case, position, _choice(number, drawn)),
-        nearest_to_zero(drawn.low, drawn.high),
+        lambda case: drawn.number(case.draws[position]),
+        lambda case, number: case.with_draw(position, drawn.choice(number)),
+        min(max(0, drawn.low), drawn.high),
         is_whole=drawn.kind == "integer",
     )
 
@@ -42,25 +41,25 @@ def _smaller(
 def rounder_draws(tester: Tester, case: OwnCase) -> OwnCase:
     """Return a case whose real draws have as few digits as can be found."""
     for position, drawn in enumerate(tester.draws[: len(case.draws)]):
-        if drawn.kind != "real":
-            continue
-        value = _value(case, position, drawn)
-        fits = [n for n in rounder(value) if drawn.low <= n <= drawn.high]
-        cases = [_with(case, position, pattern(n)) for n in fits]
-        found = tester.first(cases)
-        case = case if found is None else cases[found]
+        if drawn.kind == "real":
+            numbers = _rounder(drawn.number(case.draws[position]))
+            fits = [n for n in numbers if drawn.low <= n <= drawn.high]
+            case = tester.first_of(
+                [case.with_draw(position, drawn.choice(n)) for n in fits], case
+            )
     return case
 
 
-def _value(case: OwnCase, position: int, drawn: DrawnRange) -> float:
-    choice = case.draws[position]
-    return choice if drawn.kind == "integer" else from_pattern(choice)
-
-
-def _choice(number: float, drawn: DrawnRange) -> int:
-    return int(number) if drawn.kind == "integer" else pattern(float(number))
-
-
-def _with(case: OwnCase, position: int, value: int) -> OwnCase:
-    draws = case.draws
-    return replace(case, draws=(*draws[:position], value, *draws[position + 1 :]))
+def _rounder(value: float) -> list[float]:
+    """Return a number with ever more digits, the fewest first."""
+    if not value or not math.isfinite(value):
+        return []
+    exponent = math.floor(math.log10(abs(value)))
+    found = []
+    for digits in range(_DIGITS):
+        for whole in (math.floor, math.ceil):
+            unit = 10.0 ** (digits - exponent)
+            rounded = round(whole(value * unit) / unit, digits - exponent)
+            if rounded != value and rounded not in found:
+                found.append(rounded)
+    return found

@@ -6,7 +6,7 @@ the property. Where none does, it becomes a real row with a few features changed
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterable
 from itertools import combinations, islice
 from typing import Any
 
@@ -30,8 +30,7 @@ def nearer_rows(tester: Tester, case: OwnCase, real: RealRows) -> OwnCase:
         off = real.off(np.asarray(case.records[number]))
         same = np.flatnonzero(~off.any(axis=1))
         if len(same):
-            rows = (*case.rows[:number], int(same[0]), *case.rows[number + 1 :])
-            case = replace(case, rows=rows)
+            case = case.with_record(number, case.records[number], int(same[0]))
         elif not tester.uses_labels:
             case = _Nearer(tester, real, number).nearer(case)
     return case
@@ -45,32 +44,29 @@ class _Nearer:
         self.real = real
         self.number = number
 
-    def _with(self, case: OwnCase, record: Array, row: int) -> OwnCase:
-        n = self.number
-        return replace(
-            case,
-            records=(*case.records[:n], record, *case.records[n + 1 :]),
-            rows=(*case.rows[:n], row, *case.rows[n + 1 :]),
-        )
+    def _with(self, case: OwnCase, row: int, kept: Iterable[int]) -> OwnCase:
+        """Return the case with a real row that keeps some features of the record."""
+        mixed = self.real.mixed(self._record(case), row, kept)
+        return case.with_record(self.number, mixed, row)
 
     def _record(self, case: OwnCase) -> Array:
         return np.asarray(case.records[self.number])
 
-    def _off(self, case: OwnCase, row: int | None = None) -> list[int]:
+    def _off(self, case: OwnCase) -> list[int]:
         """Return the features in which the record is not that of its row."""
-        row = case.rows[self.number] if row is None else row
+        row = case.rows[self.number]
         off = self.real.off(self._record(case), self.real.rows[row : row + 1])
         return np.flatnonzero(off[0]).tolist()
 
     def nearer(self, case: OwnCase) -> OwnCase:
         """Return the case with a real row, or with as few changes of one as are found."""
-        real, near = self.real, self.real.order(self._record(case))[:_NEAREST]
-        rows = [self._with(case, real.rows[row], int(row)) for row in near.tolist()]
+        near = self.real.order(self._record(case))[:_NEAREST].tolist()
+        rows = [self._with(case, row, ()) for row in near]
         found = self.tester.first(rows)
         if found is not None:
             return rows[found]
         best: OwnCase | None = None
-        for row in near[:_BASES].tolist():
+        for row in near[:_BASES]:
             one = self._towards(case, row)
             if best is None or len(self._off(one)) < len(self._off(best)):
                 best = one
@@ -81,25 +77,15 @@ class _Nearer:
 
     def _towards(self, case: OwnCase, row: int) -> OwnCase:
         """Give a record the features of a row, one after the other, while it violates."""
-        case = self._with(case, self._record(case), row)
+        case = case.with_record(self.number, self._record(case), row)
         while self.tester.left > 0:
             off = self._off(case)
-            fewer = [
-                self._with(
-                    case,
-                    self.real.mixed(
-                        self._record(case), row, [o for o in off if o != f]
-                    ),
-                    row,
-                )
-                for f in off
-            ]
+            fewer = [self._with(case, row, [o for o in off if o != f]) for f in off]
             works = self.tester.violating(fewer)
             if not works:
                 return case
             together = [f for n, f in enumerate(off) if n not in works]
-            joint = self.real.mixed(self._record(case), row, together)
-            tried = [self._with(case, joint, row), *(fewer[n] for n in works)]
+            tried = [self._with(case, row, together), *(fewer[n] for n in works)]
             found = self.tester.first(tried)
             if found is None:
                 return case
@@ -116,10 +102,7 @@ class _Nearer:
                 others += [f for f in self.tester.changed if f not in kept]
                 apart = _CHANGED * far[:, others].sum(axis=1) + 0.1 * off.sum(axis=1)
                 rows = np.argsort(apart, kind="stable")[:_ANCHORS].tolist()
-                cases = [
-                    self._with(case, self.real.mixed(record, row, some), row)
-                    for row in rows
-                ]
+                cases = [self._with(case, row, some) for row in rows]
                 found = self.tester.first(cases)
                 if found is not None:
                     return cases[found]
@@ -136,13 +119,12 @@ class _Nearer:
 
     def _closer(self, case: OwnCase, at: int) -> OwnCase:
         """Bring one number of the record nearer to that of its row."""
-        row = case.rows[self.number]
-        target = float(self.real.rows[row][at])
+        target = float(self.real.rows[case.rows[self.number]][at])
 
         def put(case: OwnCase, number: float) -> OwnCase:
             made = self._record(case).copy()
             made[at] = number
-            return self._with(case, made, row)
+            return case.with_record(self.number, made)
 
         return brought_near(
             self.tester,

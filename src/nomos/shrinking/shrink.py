@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -58,11 +57,9 @@ class Shrinker:
         """Return a smaller case than one whose records need not be those of the source."""
         tester = Tester(self.engine, failed, most)
         case = OwnCase(tuple(records), tuple(rows), draws)
-        first = tester.confirms(case)
         found = None
-        if first is not None:
-            smaller = self._smaller(tester, case)
-            found = self._result(tester, case, smaller)
+        if tester.confirms(case) is not None:
+            found = self._result(tester, case, self._smaller(tester, case))
         self.tried += tester.tried
         self.calls += tester.calls
         return found
@@ -86,20 +83,14 @@ class Shrinker:
     def _alike(self, tester: Tester, case: OwnCase, real: RealRows) -> OwnCase:
         """Replace further records by real rows that are more like the first one."""
         for number in range(1, len(case.records)):
-            off = real.off(np.asarray(case.records[0])).sum(axis=1)
-            mine = real.off(np.asarray(case.records[0]), case.records[number][None])
-            near = real.order(np.asarray(case.records[0]))[:_NEAREST_PARTNERS]
+            first = np.asarray(case.records[0])
+            off = real.off(first).sum(axis=1)
+            mine = real.off(first, case.records[number][None])
+            near = real.order(first)[:_NEAREST_PARTNERS]
             fewer = [row for row in near.tolist() if off[row] < mine.sum()]
-            cases = [
-                replace(
-                    case,
-                    records=_put(case.records, number, real.rows[row]),
-                    rows=_put(case.rows, number, row),
-                )
-                for row in fewer
-            ]
-            found = tester.first(cases)
-            case = case if found is None else cases[found]
+            case = tester.first_of(
+                [case.with_record(number, real.rows[row], row) for row in fewer], case
+            )
         return case
 
     def _result(self, tester: Tester, before: OwnCase, case: OwnCase) -> Shrunk | None:
@@ -137,7 +128,3 @@ def replay_shrunk(engine: Engine, shrunk: Shrunk) -> Outcome:
 def _off(tester: Tester, case: OwnCase) -> int:
     """Return how many features are not those of the rows that records are compared with."""
     return sum(len(record.changes) for record in tester.described(case))
-
-
-def _put(items: tuple[Any, ...], number: int, item: Any) -> tuple[Any, ...]:
-    return (*items[:number], item, *items[number + 1 :])

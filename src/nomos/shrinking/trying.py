@@ -2,37 +2,47 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from nomos.domain.records import get_feature, set_feature
+from nomos.domain.records import field_names, get_feature, set_feature
+from nomos.domain.schema import Schema
 from nomos.domain.values import plain
 from nomos.engine.alone import Outcome, Verdict
 from nomos.engine.cases import ListedCases
-from nomos.engine.choices import ReplayedCase
+from nomos.engine.choices import CaseDraws, Kind, from_pattern, known_choice, pattern
 from nomos.engine.engine import Engine, Limits
 from nomos.engine.program import Program
 from nomos.engine.vectorized.chunk import padded
 from nomos.engine.watch import WHOLE_CHUNK, watch
 from nomos.lang import core
 from nomos.results.analysis import ShrunkRecord
-from nomos.shrinking.numbers import numbers_to_try
 
 Array = np.ndarray[Any, Any]
 _ROUNDS = 5  # how often one number is brought nearer in a row
+_WHOLE = 40  # values; so many are all tried
+_GRID = 12  # values between one that is too small and one that is not
+_HALVINGS = 12
 _MOST_ALONE = 3  # cases of a batch that are run alone, where the first do not come back
 
 
 class DrawnRange(NamedTuple):
     """What a case drew from."""
 
-    kind: Literal["integer", "real", "seed"]
-    low: float = 0
-    high: float = 0
+    kind: Kind
+    low: Any  # numbers; None where a seed is drawn
+    high: Any
+
+    def number(self, choice: int) -> float:
+        """Return the number that a choice stands for."""
+        return from_pattern(choice) if self.kind == "real" else choice
+
+    def choice(self, number: float) -> int:
+        """Return the choice that stands for a number."""
+        return pattern(float(number)) if self.kind == "real" else int(number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,27 +53,19 @@ class OwnCase:
     rows: tuple[int, ...]
     draws: tuple[int, ...]
 
+    def with_record(self, number: int, record: Any, row: int | None = None) -> OwnCase:
+        """Return the case with another record, which is compared with a row."""
+        row = self.rows[number] if row is None else row
+        records, rows = _put(self.records, number, record), _put(self.rows, number, row)
+        return OwnCase(records, rows, self.draws)
 
-class _Noted(ReplayedCase):
-    """A known case that notes what it draws from."""
+    def with_draw(self, position: int, choice: int) -> OwnCase:
+        """Return the case with another choice of a draw."""
+        return OwnCase(self.records, self.rows, _put(self.draws, position, choice))
 
-    def __init__(self, choices: tuple[int, ...]) -> None:
-        super().__init__(choices)
-        self.drawn: list[DrawnRange] = []
 
-    def integer(self, low: int, high: int) -> int:
-        value = super().integer(low, high)
-        self.drawn.append(DrawnRange("integer", low, high))
-        return value
-
-    def real(self, low: float, high: float) -> float:
-        value = super().real(low, high)
-        self.drawn.append(DrawnRange("real", low, high))
-        return value
-
-    def seed(self) -> int:
-        self.drawn.append(DrawnRange("seed"))
-        return super().seed()
+def _put(items: tuple[Any, ...], number: int, item: Any) -> tuple[Any, ...]:
+    return (*items[:number], item, *items[number + 1 :])
 
 
 class Tester:
@@ -108,12 +110,23 @@ class Tester:
                 return number
         return None
 
+    def first_of(self, cases: Sequence[OwnCase], otherwise: OwnCase) -> OwnCase:
+        """Return the first of the cases that violates, another one if none does."""
+        found = self.first(cases)
+        return otherwise if found is None else cases[found]
+
     def confirms(self, case: OwnCase) -> Outcome | None:
         """Run a case alone; return what came of it if it violates, else None."""
         inputs = len(case.records)
-        noted = _Noted((*range(inputs), *case.draws))
+        choices = (*range(inputs), *case.draws)
+        drawn: list[DrawnRange] = []
+
+        def choose(position: int, kind: Kind, low: Any, high: Any) -> int:
+            drawn.append(DrawnRange(kind, low, high))
+            return known_choice(choices, position, kind, low, high)
+
         watch.mark(WHOLE_CHUNK)  # the time of a call counts from here
-        outcome = on_records(self.engine, [case]).alone.run(noted)
+        outcome = on_records(self.engine, [case]).alone.run(CaseDraws(choose))
         self.tried += 1
         self.left -= 1
         self.calls += outcome.calls
@@ -122,7 +135,7 @@ class Tester:
             or not outcome.failed >> self.failed & 1
         ):
             return None
-        self.draws = tuple(noted.drawn[inputs:])
+        self.draws = tuple(drawn[inputs:])
         self.changed = self._changed(outcome.values)
         return outcome
 
@@ -182,7 +195,7 @@ def brought_near(  # noqa: PLR0913 - keywords
     """
     floor: float | None = None
     for _ in range(_ROUNDS):
-        numbers = numbers_to_try(get(case), floor, target, is_whole)
+        numbers = _numbers_to_try(get(case), floor, target, is_whole)
         numbers = numbers if is_new or floor is not None else numbers[1:]
         if not numbers or tester.left < 1:
             break
@@ -196,6 +209,37 @@ def brought_near(  # noqa: PLR0913 - keywords
             break
         floor = numbers[found - 1] if found else target if floor is None else floor
     return case
+
+
+def _numbers_to_try(
+    value: float, floor: float | None, target: float, is_whole: bool
+) -> list[float]:
+    """Return what to try in place of a number, the nearest to the target first.
+
+    Below a floor, nothing is left to try: then some numbers between it and the value.
+    """
+    start = target if floor is None else floor
+    if is_whole:
+        return _integers(int(value), int(start), start_is_new=floor is None)
+    apart = value - start
+    if floor is None:
+        found = {start, *(start + apart / 2**n for n in range(1, _HALVINGS))}
+        return sorted(found - {value}, key=lambda number: abs(number - start))
+    if abs(apart) <= 1e-3 * abs(value):
+        return []
+    return [start + n * (apart / (_GRID + 1)) for n in range(1, _GRID + 1)]
+
+
+def _integers(value: int, start: int, *, start_is_new: bool) -> list[float]:
+    """Return whole numbers from a start to a value, the nearest to the start first."""
+    apart, sign = abs(value - start), 1 if value > start else -1
+    if not start_is_new:
+        steps = {apart * n // (_GRID + 1) for n in range(1, _GRID + 1)} - {0}
+    elif apart <= _WHOLE:
+        steps = set(range(apart))
+    else:
+        steps = {0, 1, 2, 3, *(apart >> n for n in range(1, apart.bit_length()))}
+    return [start + sign * step for step in sorted(steps)]
 
 
 def on_records(engine: Engine, cases: Sequence[OwnCase]) -> Engine:
@@ -215,9 +259,12 @@ def fields_of(record: Any) -> list[str]:
     """Return the names of a record's fields; none where it has no named ones."""
     if isinstance(record, Mapping):
         return [key for key in record if isinstance(key, str)]
-    if dataclasses.is_dataclass(record):
-        return [field.name for field in dataclasses.fields(record)]
-    return list(getattr(record, "_fields", ()))
+    return list(field_names(record) or ())
+
+
+def with_field(record: Any, key: str, value: Any, schema: Schema | None) -> Any:
+    """Return a record with another value of a field; "" stands for a text as a whole."""
+    return value if key == "" else set_feature(record, key, value, schema)
 
 
 def rebuilt(
@@ -228,10 +275,7 @@ def rebuilt(
     for shrunk in records:
         record = program.item(shrunk.row)
         for key, value in shrunk.changes.items():
-            if key == "":
-                record = value
-            else:
-                record = set_feature(record, key, value, program.schema)
+            record = with_field(record, key, value, program.schema)
         made.append(record)
     return OwnCase(tuple(made), tuple(record.row for record in records), draws)
 

@@ -23,7 +23,6 @@ from nomos.engine.answers.asking import Answers, call_batch
 from nomos.engine.coroutines.hub import Hub, Lane
 from nomos.engine.program import Program, blank_spec, draws, equal, isolated
 from nomos.errors import ModelError, NomosError
-from nomos.lang.types import Function
 from nomos.results.describe import describe
 
 Case = tuple[Any, ...]
@@ -72,15 +71,13 @@ def domain_problems(
     problems += _data_problems(program, places.tolist())
     inputs = [(program.item(place),) for place in places.tolist()]
     for name, _ in members(type(domain)):
-        cases = calls.get(name, inputs if _takes_one(known[name]) else [])
+        least, most = known[name].least, known[name].most
+        takes_one = least <= 1 and (most is None or most >= 1)
+        cases = calls.get(name, inputs if takes_one else [])
         if cases:
             checked = _FunctionCheck(program, name, list(cases))
             problems += [f"`{name}` {problem}" for problem in checked.problems()]
     return problems
-
-
-def _takes_one(function: Function) -> bool:
-    return function.least <= 1 and (function.most is None or function.most >= 1)
 
 
 def _data_problems(program: Program, places: list[int]) -> Iterator[str]:

@@ -70,19 +70,14 @@ def mirrored(images: Any) -> Any:
 def turned(images: Any, quarters: Any) -> Any:
     """Turn images by quarters, to the left; those of a column must be square."""
     height, width = images.shape[1:3]
-    lib, quarters = library(images), _whole(quarters, images) % 4
+    lib, quarters = library(images), _whole(quarters, images).reshape(-1) % 4
     if height != width:
-        if len(images) == 1:
-            return lib.rot90(images, int(quarters[0, 0, 0]), (1, 2)) + 0
         return lib.stack([lib.rot90(i, int(q)) for i, q in zip(images, quarters)])  # noqa: B905
-    i = count_up(height, images)[None, :, None]
-    j = count_up(width, images)[None, None]
-    last = height - 1
-    rows = lib.where(quarters == 1, j, lib.where(quarters == 2, last - i, last - j))
-    columns = lib.where(quarters == 1, last - i, lib.where(quarters == 2, last - j, i))
-    rows = lib.where(quarters == 0, i, rows)
-    columns = lib.where(quarters == 0, j, columns)
-    return _pixels(images, rows, columns)
+    made = images + 0  # a copy
+    for quarter in (1, 2, 3):
+        chosen = quarters == quarter
+        made[chosen] = lib.rot90(images[chosen], quarter, (1, 2))
+    return made
 
 
 @_for_columns

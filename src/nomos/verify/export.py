@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -19,12 +18,12 @@ from nomos.lang import core
 from nomos.models.extras import need
 from nomos.verify.engines.regions import Regions
 from nomos.verify.prove import Prover
+from nomos.verify.question.cases import AskedCases
 from nomos.verify.question.conditions import HalfSpace, Violation, violations
 from nomos.verify.question.formulas import Array
 from nomos.verify.question.linear import linear, ways
-from nomos.verify.question.space import Space
 from nomos.verify.question.splitting import split
-from nomos.verify.question.symbolic import NotProvable, Question
+from nomos.verify.question.symbolic import NotProvable, Question, difference
 from nomos.verify.structure.layers import Layers
 
 _LISTED = 16  # whole numbers of which each is written down; of more, the range alone
@@ -34,11 +33,12 @@ def export(
     prover: Prover, program: Program, part: str, stem: Path
 ) -> tuple[Path, Path]:
     """Write the network and the query of a property; returns the two files."""
-    asked, model, space = prover.asked(program, part)
+    cases, model = prover.asked(program, part)
     if not isinstance(model.structure, Layers):
         raise NotProvable("only networks and linear models can be exported, no trees")
-    product = Product(asked, model.structure, space, prover.data.dtype)
-    query = "\n".join(_query(product, split(asked, space, prover.data.dtype)))
+    product = Product(cases, model.structure)
+    parts = [own.question for own in split(cases)]
+    query = "\n".join(_query(product, parts))
     network = _onnx(*product.layers())
     stem.parent.mkdir(parents=True, exist_ok=True)
     files = Path(f"{stem}.onnx"), Path(f"{stem}.vnnlib")
@@ -50,11 +50,10 @@ def export(
 class Product:
     """The calls of a question side by side, over the atoms of a case."""
 
-    def __init__(
-        self, asked: Question, model: Layers, space: Space, dtype: np.dtype[Any]
-    ) -> None:
+    def __init__(self, cases: AskedCases, model: Layers) -> None:
+        asked, space = cases.question, cases.space
         self.asked, self.model, self.space = asked, model, space
-        self.regions = Regions(asked, space, dtype, model)
+        self.regions = Regions(cases, model)
         self.ranges = {f"{i}.{f}": one for i in asked.inputs
                        for f, one in space.ranges.items()}  # fmt: skip
         keys: list[tuple[str, str | None]] = [
@@ -64,11 +63,10 @@ class Product:
         ]
         keys += [(draw.atom, None) for draw in asked.draws]
         self.places = {key: number for number, key in enumerate(keys)}
-        self.scores = len(model.biases[-1])
 
     def layers(self) -> tuple[list[Array], list[Array]]:
         """Return the weights and biases of all layers; the first one prepares."""
-        calls, width = len(self.asked.calls), len(self.model.columns.sources)
+        calls, width = len(self.asked.calls), len(self.model.columns.origins)
         weight = np.zeros((calls, width, len(self.places)))
         bias = np.zeros((calls, width))
         for call, record in enumerate(self.asked.calls):
@@ -86,7 +84,7 @@ class Product:
         one = self.space.ranges[name]
         if one.names is not None:
             levels = list(getattr(one.feature, "levels", ()))
-            columns, seen = self.regions.add.columns(name, np.array(levels))
+            columns, seen = self.regions.columns(name, np.array(levels))
             match formula:
                 case core.Constant(value=value) if value in levels:
                     bias[columns] += seen[levels.index(value)]
@@ -102,7 +100,7 @@ class Product:
         if not self.regions.is_line(name):
             raise NotProvable(f"the model sees `{name}` as no straight line over it")
         low, high = float(one.low), max(float(one.high), one.low + 1.0)
-        columns, seen = self.regions.add.columns(name, np.array([low, high]))
+        columns, seen = self.regions.columns(name, np.array([low, high]))
         slope = (seen[1] - seen[0]) / (high - low)
         terms, constant = linear(formula)
         bias[columns] += seen[0] + slope * (constant - low)
@@ -119,9 +117,7 @@ class Product:
                     return [] if relation == "==" else [[]]
                 wanted = "1.0" if relation == "==" else "0.0"
                 return [[f"(== X[0,{self.places[atom, level]}] {wanted})"]]
-        weights, constant = linear(
-            core.Arithmetic("-", test.left, test.right, span=test.span)
-        )
+        weights, constant = linear(difference(test))
         if any((atom, None) not in self.places for atom in weights):
             raise NotProvable("names that are compared like this are not exported",
                               test.span)  # fmt: skip
@@ -135,11 +131,14 @@ def _query(product: Product, parts: list[Question]) -> Iterator[str]:
     yield "(vnnlib-version <2.0>)"
     yield "(declare-network product"
     yield f"  (declare-input X float32 [1,{len(product.places)}])"
-    yield f"  (declare-output Y float32 [1,{calls * product.scores}])\n)"
+    yield f"  (declare-output Y float32 [1,{calls * product.model.outputs}])\n)"
     for (atom, level), place in product.places.items():
         yield f"; X[0,{place}] is {atom}" + ("" if level is None else f" = {level}")
     for call in range(calls):
-        first, last = call * product.scores, (call + 1) * product.scores - 1
+        first, last = (
+            call * product.model.outputs,
+            (call + 1) * product.model.outputs - 1,
+        )
         yield f"; Y[0,{first}] to Y[0,{last}] are the scores of call {call + 1}"
     for atom in product.ranges:
         yield from _ranged(product, atom)
@@ -182,9 +181,8 @@ def _formula(product: Product, expr: core.Expr) -> str:
 
 def _broken(product: Product, part: Question) -> Iterator[str]:
     """Yield the ways to break one part of a question."""
-    model = product.model
     guards = [_formula(product, g) for g in part.guards[len(product.asked.guards) :]]
-    for way in violations(part, model.decision, model.classes, product.scores):
+    for way in violations(part, product.model):
         spaces = way.conditions if way.labels is None else _won(way)
         conditions = [_half(product, space) for space in spaces]
         yield _joined("and", [*guards, *conditions])
@@ -203,7 +201,7 @@ def _won(way: Violation) -> Iterator[HalfSpace]:
 
 def _half(product: Product, space: HalfSpace) -> str:
     terms = {
-        f"Y[0,{call * product.scores + score}]": float(weight)
+        f"Y[0,{call * product.model.outputs + score}]": float(weight)
         for (call, score), weight in np.ndenumerate(space.weights)
         if weight
     }

@@ -21,19 +21,28 @@ from nomos.results.real_rows import RealRows
 from nomos.results.result import Bug, Certificate, Nearest, Proof, Scope
 from nomos.verify.engines.search import Deadline, Findings
 from nomos.verify.engines.settle import settle
-from nomos.verify.nearest import moved
-from nomos.verify.question.cases import AskedCases, one_case, size_of
+from nomos.verify.question.cases import (
+    Ask,
+    AskedCases,
+    Atoms,
+    columns_of,
+    one_case,
+    size_of,
+)
 from nomos.verify.question.formulas import Array
-from nomos.verify.question.space import Space, around, whole, within
+from nomos.verify.question.space import around, whole, within
 from nomos.verify.question.splitting import split
-from nomos.verify.question.symbolic import NotProvable, Question, question
+from nomos.verify.question.symbolic import NotProvable, question
 from nomos.verify.real import asker, check_exact, compare, data_rows
 from nomos.verify.structure.layers import Layers
+from nomos.verify.structure.model import SINGLE, Structure
 from nomos.verify.structure.read import read_structure
-from nomos.verify.structure.trees import SINGLE, Trees
+from nomos.verify.structure.trees import Trees
 
 _SAMPLES = 10_000
 _FEW_SAMPLES = 256  # around a row
+_ROWS = 64  # of the data, towards which a violation is moved
+_ROUNDS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +68,8 @@ class ProofOptions:
 class ComparedModel:
     """A domain's function, and the structure that was compared with it."""
 
-    structure: Trees | Layers
-    ask: Callable[[Array], Array]
+    structure: Structure
+    ask: Ask
     compared: int
 
 
@@ -78,18 +87,16 @@ class Prover:
         """Prove one property; raises NotProvable for what no proof covers."""
         options = options or ProofOptions()
         started = time.monotonic()
-        asked, model, space = self.asked(program, options.within)
-        attempt = _Attempt(asked, model, self.data, Engine(program), options)
+        cases, model = self.asked(program, options.within)
+        attempt = _Attempt(model, self.data, Engine(program), options)
         if options.radius is not None:
-            proof = attempt.around(space, options.radius)
+            proof = attempt.around(cases, options.radius)
         else:
-            proof = attempt.verify(space)
+            proof = attempt.verify(cases)
         return replace(proof, seconds=time.monotonic() - started)
 
-    def asked(
-        self, program: Program, part: str
-    ) -> tuple[Question, ComparedModel, Space]:
-        """Return what a spec asks, of which model, and for which inputs."""
+    def asked(self, program: Program, part: str) -> tuple[AskedCases, ComparedModel]:
+        """Return what a spec asks, for which inputs, and of which model."""
         assert self.domain.schema is not None
         own = {"getFeat", "setFeat"} & set(dir(type(self.domain)))
         if own:
@@ -98,7 +105,7 @@ class Prover:
         model = self._model(asked.function)
         space = within(self.space, part) if part else self.space
         check_exact(space, self.data.dtype)
-        return asked, model, space
+        return AskedCases(asked, space, self.data.dtype, model.ask), model
 
     def _model(self, function: str) -> ComparedModel:
         if function not in self._models:
@@ -141,18 +148,16 @@ def open_proof(why: NotProvable, spec: core.Spec, options: ProofOptions) -> Proo
 class _Attempt:
     """One property, one model: what is tried on a space."""
 
-    question: Question
     model: ComparedModel
     data: Array
     engine: Engine
     options: ProofOptions
 
-    def verify(self, space: Space) -> Proof:
+    def verify(self, cases: AskedCases) -> Proof:
         """Settle all cases of a space, as far as the time allows."""
         # Around a row only the verdict is kept.
         counting = 0.0 if self.options.radius is not None else self.options.counting
         limits = Deadline(self.options.seconds, counting)
-        cases = AskedCases(self.question, space, self.data.dtype, self.model.ask)
         sampled = self._sampled(cases, limits)
         total, method = self._settled(cases, limits)
         proof = Proof(
@@ -166,7 +171,7 @@ class _Attempt:
         if not total.total:
             return replace(proof, cases=0, reason="no case fulfils `requires`")
         example = sampled or total.example
-        if not space.is_real:
+        if not cases.space.is_real:
             at_least = max(total.bad, int(example is not None))
             proof = replace(
                 proof,
@@ -185,9 +190,8 @@ class _Attempt:
         """Settle the parts of a question; returns what was found in all, and how."""
         total = Findings(0)
         methods: dict[str, None] = {}
-        for part in split(self.question, cases.space, cases.dtype):
-            own = replace(cases, question=part)
-            found, method = settle(own, self.data, self.model.structure, limits)
+        for part in split(cases):
+            found, method = settle(part, self.data, self.model.structure, limits)
             methods[method] = None
             total.total += found.total
             total.good += found.good
@@ -195,41 +199,38 @@ class _Attempt:
             total.example = total.example or found.example
         return total, ", ".join(m for m in methods if m)
 
-    def around(self, space: Space, radius: Mapping[str, float]) -> Proof:
+    def around(self, cases: AskedCases, radius: Mapping[str, float]) -> Proof:
         """Prove the property around each row of the data."""
+        space = cases.space
         unknown = [name for name in radius if name not in space.ranges]
         if unknown:
             raise NomosError(f"--radius: there is no feature `{unknown[0]}`")
-        far = {name: "all" if np.isinf(r) else f"{r:g}" for name, r in radius.items()}
         count = len(self.data) if self.options.rows is None else self.options.rows
         chosen = np.unique(np.linspace(0, len(self.data) - 1, count).astype(int))
-        cases = AskedCases(self.question, space, self.data.dtype, self.model.ask)
-        inside = cases.inside(self.data)
         found = {
-            int(row): self.verify(around(space, self.data[row], radius))
-            for row in chosen[inside[chosen]]
+            int(row): self.verify(
+                replace(cases, space=around(space, self.data[row], radius))
+            )
+            for row in chosen[cases.inside(self.data)[chosen]]
         }
+        far = {name: "all" if np.isinf(r) else f"{r:g}" for name, r in radius.items()}
         text = ", ".join(f"{name}={distance}" for name, distance in far.items())
         return replace(_together(found), scope="around", text=text)
 
     def _sampled(self, cases: AskedCases, limits: Deadline) -> dict[str, Any] | None:
         """Look for a violation among rows of the data first, then anywhere."""
-        rng = np.random.default_rng(0)
-        if self.options.radius is not None:
-            drawn = iter([cases.from_schema(rng, _FEW_SAMPLES)])
-        else:
-            drawn = self._drawn(cases, rng)
-        for atoms in drawn:
+        for atoms in self._drawn(cases, np.random.default_rng(0)):
             bad = np.flatnonzero(cases.broken(atoms, size_of(atoms)))
             if len(bad):
                 limits.begin_counting()
                 return one_case(atoms, int(bad[0]))
         return None
 
-    def _drawn(
-        self, cases: AskedCases, rng: np.random.Generator
-    ) -> Iterator[dict[str, Array]]:
+    def _drawn(self, cases: AskedCases, rng: np.random.Generator) -> Iterator[Atoms]:
         """Yield cases of rows, of rows with one to three changes, and of the schema."""
+        if self.options.radius is not None:
+            yield cases.from_schema(rng, _FEW_SAMPLES)
+            return
         for changes in range(4):
             yield cases.from_rows(self.data, rng, _SAMPLES, changes)
         yield cases.from_schema(rng, 2 * _SAMPLES)
@@ -239,13 +240,14 @@ class _Attempt:
     ) -> tuple[Bug, dict[str, Nearest]]:
         """Move a violation towards the data, and run it alone on the real model."""
         for case in (moved(cases, example, self.data), example):
-            records = {n: cases.record(case, n) for n in self.question.inputs}
+            question = cases.question
+            records = {n: cases.record(case, n) for n in question.inputs}
             rows = tuple(tuple(record.tolist()) for record in records.values())
-            draws = tuple(case[draw.atom] for draw in self.question.draws)
+            draws = tuple(case[draw.atom] for draw in question.draws)
             choices = (*range(len(rows)), *draws)
             outcome = self.engine.replay(choices, rows)
             if outcome.verdict is Verdict.VIOLATED:
-                spec, schema = self.question.spec, cases.space.schema
+                spec, schema = question.spec, cases.space.schema
                 inputs, outputs = described(outcome.values, spec.outputs, schema)
                 witness = Bug(
                     id="",
@@ -278,7 +280,7 @@ def _together(found: Mapping[int, Proof]) -> Proof:
     )
 
 
-def assumptions(model: Trees | Layers) -> tuple[str, ...]:
+def assumptions(model: Structure) -> tuple[str, ...]:
     """Return what a proof takes for granted, in words."""
     shared = (
         "the structure that was read is the model: it was compared with the real "
@@ -293,6 +295,35 @@ def assumptions(model: Trees | Layers) -> tuple[str, ...]:
         if len(model.weights) == 1:
             return (*shared, f"{rounding}, in one order for all records")
         return (*shared, f"{rounding} for any order")
-    if model.in_order and len(model.trees) > 1:
+    if isinstance(model, Trees) and model.in_order and len(model.trees) > 1:
         return (*shared, "the library adds up its trees in one order")
     return shared
+
+
+def moved(cases: AskedCases, case: dict[str, Any], data: Array) -> dict[str, Any]:
+    """Return a violation with as many features of a row as keep it one."""
+    data = data[cases.inside(data)]
+    if not len(data):
+        return case
+    real = RealRows(data, cases.space.schema)
+    targets = {}
+    for name in cases.question.inputs:
+        order = real.order(cases.record(case, name))
+        targets[name] = data[np.resize(order[:_ROWS], _ROWS)]
+    atoms = columns_of(case, _ROWS)
+    for _ in range(_ROUNDS):
+        for name, rows in targets.items():
+            for feature, one in cases.space.ranges.items():
+                atom, wanted = f"{name}.{feature}", one.read(rows)
+                kind = np.result_type(atoms[atom], wanted)
+                tried = {**atoms, atom: wanted.astype(kind)}
+                ok = cases.allowed(tried, _ROWS)
+                ok[ok] = cases.broken(
+                    {a: v[ok] for a, v in tried.items()}, int(ok.sum())
+                )
+                atoms[atom] = np.where(ok, wanted, atoms[atom])
+    distance = np.zeros(_ROWS, int)
+    for name, rows in targets.items():
+        for feature, one in cases.space.ranges.items():
+            distance += atoms[f"{name}.{feature}"] != one.read(rows)
+    return one_case(atoms, int(np.argmin(distance)))

@@ -11,16 +11,16 @@ from nomos.domain.functions import BoundBatched
 from nomos.domain.records import items
 from nomos.errors import OF_THE_CASE, NomosError
 from nomos.models.extras import reason
+from nomos.verify.question.cases import Ask
 from nomos.verify.question.formulas import Array
 from nomos.verify.question.space import Space
 from nomos.verify.question.symbolic import NotProvable
-from nomos.verify.structure.layers import Layers
-from nomos.verify.structure.trees import Trees, answers
+from nomos.verify.structure.model import Structure
 
 SCHEMA_ROWS = 20_000  # on which a structure is compared with the model, beside the data
 
 
-def asker(domain: Domain, function: str) -> Any:
+def asker(domain: Domain, function: str) -> Ask:
     """Return a function that asks the domain's function about rows."""
     bound = getattr(domain, function)
 
@@ -71,7 +71,7 @@ def check_exact(space: Space, dtype: np.dtype[Any]) -> None:
 
 
 def compare(
-    model: Trees | Layers, ask: Any, space: Space, data: Array, function: str
+    model: Structure, ask: Ask, space: Space, data: Array, function: str
 ) -> int:
     """Compare a structure with the real function; returns on how many rows.
 
@@ -82,12 +82,12 @@ def compare(
     rows = np.concatenate([data, drawn])
     try:
         scores = model.scores(rows)
-    except (ValueError, IndexError) as error:
+    except (ValueError, TypeError, LookupError) as error:
         raise NotProvable(
             f"the model does not take the rows of the schema: {reason(error)}"
         ) from error
-    said, own = ask(rows), answers(scores, model.decision, model.classes)
-    rounding = _error(model, rows)
+    said, own = ask(rows), model.answers(scores)
+    rounding = model.error_on(rows)
     if model.decision == "value":
         size = np.abs(scores[:, 0]) + 1
         differ = np.abs(said.astype(float) - own) > 2 * rounding[0] + 1e-9 * size
@@ -110,9 +110,3 @@ def _margin(scores: Array) -> Array:
     two = np.sort(scores, axis=1)[:, -2:]
     margin: Array = two[:, 1] - two[:, 0]
     return margin
-
-
-def _error(model: Trees | Layers, rows: Array) -> Array:
-    if isinstance(model, Trees):
-        return model.error
-    return model.error(np.abs(model.columns.transform(rows)).max(axis=0).astype(float))

@@ -15,7 +15,7 @@ def check_case(case, offer, folder: Path) -> Checked:
         path = folder / "case.nom"
         encoding = "latin-1" if "latin-1" in case.words else "utf-8"
         path.write_bytes(case.text.encode(encoding))
-        return api.check(path)
+        return api.load_spec(path).checked
     if "overriding" in case.words:
         own = {"round": Function("round", 1, 1, Type.INT)}
         offer = replace(offer, functions={**offer.functions, **own})
@@ -31,7 +31,7 @@ def check_case(case, offer, folder: Path) -> Checked:
 
 def located(checked: Checked) -> list[tuple[int, str, str]]:
     return sorted(
-        (checked.source.locate(d.at.start)[0], d.severity.value, d.code.value)
+        (checked.source.locate(d.at.start)[0], d.severity.value, d.code.slug)
         for d in checked.diagnostics
     )
 

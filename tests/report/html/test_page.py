@@ -4,7 +4,6 @@ import base64
 import hashlib
 import re
 from dataclasses import replace
-from datetime import UTC, datetime
 
 import numpy as np
 import pytest
@@ -21,8 +20,7 @@ DIGEST = {"shape": [9, 9], "dtype": "float64", "sha256": "ab" * 32}
 
 
 def page(*results, **how):
-    made = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
-    return html(results, made=made, **how).replace("\N{NO-BREAK SPACE}%", " %")
+    return html(results, **how).replace("\N{NO-BREAK SPACE}%", " %")
 
 
 def later(text):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from contextlib import nullcontext
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -64,9 +63,6 @@ if TYPE_CHECKING:
 @option("--seed", "Same seed, same repair.", default=0)
 @flag("--resume", "Go on where the same repair was killed.")
 @flag(
-    "--trust", "Load a model's file even if that runs code from it, as with a pickle."
-)
-@flag(
     "--allow-overlap",
     "Go on, with a warning, where inputs seem to be records to train on.",
 )
@@ -99,32 +95,33 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     except KeyboardInterrupt:
         click.echo("interrupted; the same command with --resume goes on", err=True)
         sys.exit(130)
+    output = Output()
     if options["json_file"] is not None:
         from nomos.train.repairing.report import repair_data
 
         document = {"schema": 1, "repair": repair_data(result)}
-        output = Output()
         output.write(options["json_file"], json.dumps(document, indent=1) + "\n")
     screen.finish(result)
-    sys.exit(0 if result.verdict in ("clean", "repaired") else 1)
+    done = result.verdict in ("clean", "repaired")
+    sys.exit(3 if output.has_failed else 0 if done else 1)
 
 
 def _repair(
     specs: tuple[str, ...], options: dict[str, Any], listener: RepairListener
 ) -> Repair:
-    from nomos.models.load import trusting
+    from nomos.models.load import is_trusting
     from nomos.train.repairing.repair import RepairPlan, repair
 
+    options["trust"] = is_trusting()
     names = [f.name for f in fields(RepairPlan)]
-    with trusting() if options["trust"] else nullcontext():
-        return repair(
-            specs,
-            options["model"],
-            data=options["data"] and (options["data"], options["label"]),
-            settings=parse_settings(options["settings"]),
-            listener=listener,
-            **{name: options[name] for name in names},
-        )
+    return repair(
+        specs,
+        options["model"],
+        data=options["data"] and (options["data"], options["label"]),
+        settings=parse_settings(options["settings"]),
+        listener=listener,
+        **{name: options[name] for name in names},
+    )
 
 
 class _Screen:

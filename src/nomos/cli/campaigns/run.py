@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import sys
 from contextlib import ExitStack
@@ -11,21 +12,24 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nomos import api
-from nomos.cli.campaigns.inputs import InputsOrFile, input_setting
-from nomos.cli.campaigns.spaces import Spaces
 from nomos.cli.options import (
+    COUNT,
+    PRESENT_FILE,
     campaign_options,
     explaining_options,
+    flag,
     keeping_options,
     keeping_store,
     load_specs,
+    option,
     parse_settings,
     run_options,
     share,
+    together,
     worker_options,
 )
 from nomos.cli.output import STDOUT, Output, ReportPath, own_stdout
-from nomos.errors import NomosError, exit_status
+from nomos.errors import DomainError, NomosError, exit_status
 
 if TYPE_CHECKING:
     from nomos.results.gate import Gate
@@ -37,104 +41,94 @@ if TYPE_CHECKING:
     from nomos.runner.project.specs import LoadedSpec
 
 _FILE = ReportPath()
-
-
-def report_options(command: Any) -> Any:
-    """Add the files that results are written to; `write_reports` writes them."""
-    helps = {
-        "json": "Write the results to a file.",
-        "html": "Write a page to read and send.",
-        "junit": "Write JUnit XML for CI.",
-        "sarif": "Write SARIF for code hosts.",
-    }
-    for name, help in reversed(helps.items()):
-        command = click.option(f"--{name}", f"{name}_file", type=_FILE, help=help)(
-            command
-        )
-    return command
-
-
+# `write_reports` writes them.
+report_options = together(
+    option("--json json_file", "Write the results to a file.", _FILE),
+    option("--html html_file", "Write a page to read and send.", _FILE),
+    option("--junit junit_file", "Write JUnit XML for CI.", _FILE),
+    option("--sarif sarif_file", "Write SARIF for code hosts.", _FILE),
+)
 _FILES = ("json_file", "html_file", "junit_file", "sarif_file", "events_file")
+_INPUT_SETTINGS = ("inputs", "pool")  # of a constructor, in order of preference
+
+
+def _inputs_or_file(words: str) -> str | Path:
+    """Read `data`, `mutated`, or a file that exists."""
+    if words in ("data", "mutated"):
+        return words
+    file: Path = PRESENT_FILE.convert(words, None, None)
+    return file
 
 
 @click.command("run")
 @click.argument("specs", nargs=-1, required=True)
-@click.option(
-    "--model",
-    "models",
+@option(
+    "--model models",
+    "The model under test: what the domain's `model` setting takes. May be given several times.",
     multiple=True,
     metavar="MODEL",
-    help="The model under test: what the domain's `model` setting takes. May be given several times.",
 )
 @campaign_options
 @explaining_options
 @worker_options
-@click.option("--until-bug", is_flag=True, help="Stop at the first bug.")
-@click.option(
+@flag("--until-bug", "Stop at the first bug.")
+@option(
     "--seeds",
+    "Run so many seeds, from --seed on; gives mean and spread.",
+    COUNT,
     default=1,
-    show_default=True,
-    type=click.IntRange(1),
-    help="Run so many seeds, from --seed on; gives mean and spread.",
 )
-@click.option(
+@option(
     "--inputs",
-    type=InputsOrFile(),
-    help="data: inputs are those of the domain. mutated: made from them, within the"
+    "data: inputs are those of the domain. mutated: made from them, within the"
     " schema. FILE: drawn from a file, the domain's setting `inputs` or `pool`.",
+    _inputs_or_file,
+    metavar="data|mutated|FILE",
 )
-@click.option(
+@option(
     "--control",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    "A spec where chance alone can differ: run too, and shown beside the others.",
+    PRESENT_FILE,
     metavar="SPEC",
-    help="A spec where chance alone can differ: run too, and shown beside the others.",
 )
-@click.option(
+@option(
     "--fail-on",
-    type=click.Choice(["any", "new", "open"]),
-    default="any",
-    show_default=True,
-    help="new: exit 1 only for bugs that .nomos/cases does not list as known. "
+    "new: exit 1 only for bugs that .nomos/cases does not list as known. "
     "open: also where --verify neither proves nor refutes.",
+    click.Choice(["any", "new", "open"]),
+    default="any",
 )
-@click.option(
+@option(
     "--max-rate",
-    type=share,
-    metavar="SHARE",
-    help="Pass where at most this share of cases (2%) is violated: the exact rate where"
+    "Pass where at most this share of cases (2%) is violated: the exact rate where"
     " every case was tried, else the upper bound (95 %, one-sided) that the sample gives."
     " Where the sample is too small to tell, the status is 3.",
+    share,
+    metavar="SHARE",
 )
-@click.option(
+@option(
     "--baseline",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Pass where no rate is worse than in FILE, which an earlier run wrote with"
+    "Pass where no rate is worse than in FILE, which an earlier run wrote with"
     " --json: by Fisher's exact test, one-sided, at the level 0.01; and red where a"
     " property that held is violated. What cannot be compared has status 3.",
+    PRESENT_FILE,
+    metavar="FILE",
 )
-@click.option(
+@flag(
     "--sanity",
-    is_flag=True,
-    help="Plant faults in the model's answers, and say which of them each spec notices.",
+    "Plant faults in the model's answers, and say which of them each spec notices.",
 )
 @keeping_options
-@click.option(
-    "--resume",
-    is_flag=True,
-    help="Go on where the same campaign was killed or interrupted.",
-)
-@click.option(
+@flag("--resume", "Go on where the same campaign was killed or interrupted.")
+@flag(
     "--verify",
-    is_flag=True,
-    help="Where no violation is found, try a proof for all inputs of the schema.",
+    "Where no violation is found, try a proof for all inputs of the schema.",
 )
 @report_options
-@click.option(
-    "--events",
-    "events_file",
-    type=_FILE,
-    help="Write each event as a line of JSON, as it happens.",
+@option(
+    "--events events_file",
+    "Write each event as a line of JSON, as it happens.",
+    _FILE,
 )
 def command(specs: tuple[str, ...], **options: Any) -> None:
     """Test a model against SPECS: files, folders or globs.
@@ -191,12 +185,11 @@ def _campaigns(
     from nomos.runner.stopping import Signals
 
     piped = STDOUT in [options[name] for name in _FILES]
-    spaces = Spaces(quiet=options["quiet"] or piped)
     with ExitStack() as stack:
         signals = stack.enter_context(Signals())
         # What goes to standard output must be all that goes there.
         output = stack.enter_context(own_stdout(piped))
-        console = RunConsole(quiet=spaces.quiet)
+        console = RunConsole(quiet=options["quiet"] or piped)
         with ExitStack() as running:
             running.enter_context(console)
             run = api.drive(
@@ -205,11 +198,7 @@ def _campaigns(
                 root=root,
                 options=how,
                 store=keeping_store(root, options, console.warn),
-                handlers=[
-                    console.handle,
-                    spaces.handle,
-                    *_event_file(options, output, running),
-                ],
+                handlers=[console.handle, *_event_file(options, output, running)],
                 warn=console.warn,
                 control=options["control"],
                 signals=signals,
@@ -217,10 +206,10 @@ def _campaigns(
             )
         write_reports(run, root, options, output)
         console.finish(run.results, stored=not options["no_store"])
-        if not spaces.quiet:
-            for ruling in rulings(run.results, options["gate"]):
-                click.echo(ruling.line, nl=bool(ruling.line))
-        spaces.tell()
+        if not console.quiet:
+            lines = [ruling.line for ruling in rulings(run.results, options["gate"])]
+            for line in [*filter(None, lines), *console.spaces]:
+                click.echo(line)
     return _status(run, root, options, output)
 
 
@@ -242,10 +231,9 @@ def _status(run: Run, root: Path, options: dict[str, Any], output: Output) -> in
 
 def _sanity(jobs: list[Job], root: Path, seed: int, options: Options) -> int:
     """Say what specs notice; 0 if each notices something, 3 if one could not be tried."""
-    from nomos.report.sanity import sanity_lines
     from nomos.runner.jobs import Preparing
     from nomos.runner.project.specs import load_spec
-    from nomos.sanity.sanity import check_sanity
+    from nomos.sanity import check_sanity
 
     status = 0
     preparing = Preparing(root, options.way)
@@ -257,7 +245,7 @@ def _sanity(jobs: list[Job], root: Path, seed: int, options: Options) -> int:
             click.echo(f"error: {error}", err=True)
             status = 3
             continue
-        for line in sanity_lines(found):
+        for line in found.lines:
             click.echo(line)
         if not any(fault.is_noticed for fault in found.faults):
             status = max(status, 1)
@@ -281,9 +269,25 @@ def _jobs(
         Job(path, given | ({} if model is None else {"model": model}), loaded[path])
         for path in paths
         for each in each_setting(loaded[path].checked.spec, settings)
-        for given in [each | input_setting(loaded[path], file)]
+        for given in [each | _input_setting(loaded[path], file)]
         for model in options["models"] or config.models_for(path, root) or [None]
     ]
+
+
+def _input_setting(spec: LoadedSpec, file: Path | None) -> dict[str, str]:
+    """Return the setting that makes a spec's domain draw from a file."""
+    if file is None:
+        return {}
+    _, imported = spec.runnable()
+    assert imported.domain is not None
+    known = list(inspect.signature(imported.domain).parameters)
+    name = next((name for name in _INPUT_SETTINGS if name in known), None)
+    if name is None:
+        raise DomainError(
+            f"{imported.domain.__name__} takes no file of inputs: its constructor has"
+            f" neither `inputs` nor `pool`; its settings are: {', '.join(known) or 'none'}"
+        )
+    return {name: str(file)}
 
 
 def _event_file(

@@ -12,6 +12,7 @@ from nomos import api
 from nomos.cli.campaigns.run import report_options, write_reports
 from nomos.cli.options import (
     COUNT,
+    FOLDER,
     SECONDS,
     keeping_options,
     keeping_store,
@@ -64,12 +65,12 @@ if TYPE_CHECKING:
     click.Choice(["violated", "open"]),
     default="violated",
 )
-@click.option(
+@option(
     "--export",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="FOLDER",
-    help="Prove nothing: write each property for other verifiers, as a network of all "
+    "Prove nothing: write each property for other verifiers, as a network of all "
     "calls (ONNX) and what breaks it (VNN-LIB 2).",
+    FOLDER,
+    metavar="FOLDER",
 )
 @keeping_options
 @report_options

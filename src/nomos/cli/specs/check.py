@@ -12,12 +12,12 @@ from typing import Any
 import click
 
 from nomos import api
-from nomos.cli.options import FILE, flag, option
+from nomos.cli.options import FILE, flag, format_option, option
 from nomos.diagnostics import Code, Diagnostic, Severity, Source
 from nomos.diagnostics.render import render, to_json
 from nomos.errors import NomosError
 from nomos.lang.checking.check import Checked
-from nomos.lang.python.invocations import safety
+from nomos.lang.python.flow import safety
 from nomos.report.texts import count
 
 
@@ -44,14 +44,7 @@ from nomos.report.texts import count
     FILE,
     metavar="FILE",
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="Text for people, JSON for programs; the content is the same.",
-)
+@format_option
 def command(
     specs: tuple[str, ...],
     verbose: bool,
@@ -78,8 +71,17 @@ def command(
     brackets behind `error`.
     """
     checked, unreadable = _check_all(specs, path, imports=not no_import)
+    severities = [d.severity for one in checked for d in one.diagnostics]
+    errors, warned = map(severities.count, (Severity.ERROR, Severity.WARNING))
     if form == "json":
-        click.echo(json.dumps(_document(checked, unreadable), indent=2))
+        document = {
+            "schema": 1,
+            "specs": [_entry(one) for one in checked],
+            "unreadable": unreadable,
+            "errors": errors,
+            "warnings": warned,
+        }
+        click.echo(json.dumps(document, indent=2))
     else:
         for one in checked:
             if verbose and one.spec is not None:
@@ -87,8 +89,7 @@ def command(
             show(one.source, one.diagnostics)
         for reason in unreadable:
             click.echo(f"error: {reason}\n")
-        click.echo(_summary(checked, unreadable))
-    errors, warned = _tally(checked)
+        click.echo(_summary(checked, unreadable, errors, warned))
     most = 0 if warnings["strict"] else warnings["max_warnings"]
     too_many = most is not None and warned > most
     sys.exit(2 if errors or unreadable or too_many else 0)
@@ -113,7 +114,8 @@ def _check_all(
     checked: list[Checked] = []
     for one, text in found.items():
         try:
-            checked.append(api.check(one, text=text, imports=imports))
+            loaded = api.load_spec(one, text=text, imports=imports)
+            checked.append(loaded.checked)
         except NomosError as error:
             unreadable.append(str(error))
     return checked, unreadable
@@ -136,8 +138,9 @@ def _introduce(checked: Checked) -> None:
         click.echo(click.wrap_text(spec.description, 88, "  ", "  "))
 
 
-def _summary(checked: Sequence[Checked], unreadable: Sequence[str]) -> str:
-    errors, warnings = _tally(checked)
+def _summary(
+    checked: Sequence[Checked], unreadable: Sequence[str], errors: int, warnings: int
+) -> str:
     found = [count(errors, "error")] if errors else []
     found += [count(warnings, "warning")] if warnings else []
     found += [f"{len(unreadable)} cannot be read"] if unreadable else []
@@ -148,29 +151,11 @@ def _summary(checked: Sequence[Checked], unreadable: Sequence[str]) -> str:
     return f"{count(len(checked), 'spec')}, {' and '.join(found) or 'no mistakes'}{skipped}"
 
 
-def _tally(checked: Sequence[Checked]) -> tuple[int, int]:
-    severities = [d.severity for one in checked for d in one.diagnostics]
-    return severities.count(Severity.ERROR), severities.count(Severity.WARNING)
-
-
-def _document(checked: Sequence[Checked], unreadable: Sequence[str]) -> dict[str, Any]:
-    errors, warnings = _tally(checked)
-    return {
-        "schema": 1,
-        "specs": [_entry(one) for one in checked],
-        "unreadable": list(unreadable),
-        "errors": errors,
-        "warnings": warnings,
-    }
-
-
 def _entry(checked: Checked) -> dict[str, Any]:
     spec = checked.spec
     return {
         "file": checked.source.name,
-        "name": None if spec is None else spec.name,
-        "description": None if spec is None else spec.description,
-        "k": None if spec is None else spec.k,
+        **{name: getattr(spec, name, None) for name in ("name", "description", "k")},
         "safety": None if spec is None else safety(spec.k),
         "diagnostics": [to_json(d, checked.source) for d in checked.diagnostics],
     }

@@ -6,15 +6,14 @@ from difflib import get_close_matches
 
 import click
 
+from nomos.cli.options import flag
 from nomos.diagnostics import Code
 from nomos.diagnostics.pages import all_pages, page, title
 
 
 @click.command()
 @click.argument("code", required=False, metavar="[CODE]")
-@click.option(
-    "--all", "everything", is_flag=True, help="Explain all codes, in Markdown."
-)
+@flag("--all everything", "Explain all codes, in Markdown.")
 def command(code: str | None, everything: bool) -> None:
     """Explain a diagnostic code; without one, list them all.
 
@@ -27,7 +26,7 @@ def command(code: str | None, everything: bool) -> None:
     if everything:
         click.echo(all_pages(), nl=False)
         return
-    codes = {known.value: known for known in Code}
+    codes = {known.slug: known for known in Code}
     if code is None:
         width = max(map(len, codes))
         for name, known in codes.items():

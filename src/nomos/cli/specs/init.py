@@ -6,15 +6,13 @@ from pathlib import Path
 
 import click
 
-_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+from nomos.cli.options import FOLDER, PRESENT_FILE, option
 
 
 @click.command("init")
-@click.argument("folder", default=".", type=click.Path(file_okay=False, path_type=Path))
-@click.option("--model", help="The model: a file, or module:function.")
-@click.option(
-    "--data", type=_FILE, help="A CSV file with the rows that it is tested on."
-)
+@click.argument("folder", default=".", type=FOLDER)
+@option("--model", "The model: a file, or module:function.")
+@option("--data", "A CSV file with the rows that it is tested on.", PRESENT_FILE)
 def command(folder: Path, model: str | None, data: Path | None) -> None:
     """Write a domain and first specs into FOLDER; nothing is overwritten.
 
@@ -31,10 +29,8 @@ def command(folder: Path, model: str | None, data: Path | None) -> None:
 
     if (model is None) != (data is None):
         raise click.UsageError("give --model and --data together, or neither")
-    if model is not None and data is not None:
-        project = scaffold(model, data, folder)
-    else:
-        project = example()
+    given = None if model is None or data is None else (model, data)
+    project = example() if given is None else scaffold(*given, folder)
     taken = [name for name in project.files if (folder / name).exists()]
     if taken:
         raise NomosError(f"{', '.join(taken)} exists already, and is left as it is")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nomos import api
-from nomos.cli.options import COUNT, option, store_option
+from nomos.cli.options import COUNT, format_option, option, store_option
 
 if TYPE_CHECKING:
     from nomos.store.rows import BugRecord
@@ -21,13 +21,7 @@ if TYPE_CHECKING:
 @option("--status", "Only such bugs.", click.Choice(["open", "fixed"]))
 @option("--limit", "List at most so many.", COUNT, default=50)
 @store_option
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    help="How to print them.",
-)
+@format_option
 def command(
     property: str | None, status: Any, limit: int, store: Path | None, form: str
 ) -> None:

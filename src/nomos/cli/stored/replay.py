@@ -35,9 +35,8 @@ def command(bug: str, shrunk: bool, store: Path | None) -> None:
         record = opened.bug(bug)
         live, outcome = api.replay(record, opened.path.parent, shrunk=shrunk)
         gone = outcome.verdict in (Verdict.PASSED, Verdict.DISCARDED)
-        if (
-            not shrunk and not record.bug.is_of_a_proof
-        ):  # what is stored is the bug itself
+        # What is stored is the bug itself.
+        if not shrunk and not record.bug.is_of_a_proof:
             opened.mark(record.bug.id, "fixed" if gone else "open")
     head = f"{record.subject.property} bug {record.bug.id}"
     if gone:

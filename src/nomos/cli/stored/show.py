@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from nomos.results.analysis import Shrunk
-    from nomos.results.result import Bug
     from nomos.runner.live import Reopened
 
 
@@ -39,7 +38,8 @@ def command(bug: str, output: Path | None, store: Path | None) -> None:
     from rich.console import Console
 
     from nomos.errors import NomosError
-    from nomos.report.bug import heading, picture, write_files
+    from nomos.report.bug import card_text, heading, picture, write_files
+    from nomos.report.cards import recorded_card
     from nomos.results.describe import distances
 
     console = Console(highlight=False)
@@ -57,7 +57,8 @@ def command(bug: str, output: Path | None, store: Path | None) -> None:
         values, why = outcome.values, "the case does not break the property any more"
     if not values:
         click.echo(f"warning: shown as recorded: {why}", err=True)
-        _show_recorded(record.bug, console)
+        shown = card_text(recorded_card(record.bug), everything=True)
+        console.print(shown, soft_wrap=True, end="")
         if output is not None:
             click.echo("warning: no files were written: it could not be run", err=True)
         return
@@ -73,14 +74,6 @@ def command(bug: str, output: Path | None, store: Path | None) -> None:
     if output is not None:
         for path in write_files(values, outputs, domain, output, choices):
             click.echo(f"wrote {path}")
-
-
-def _show_recorded(bug: Bug, console: Console) -> None:
-    """Show what was recorded of a bug."""
-    from nomos.report.bug import show_bug
-
-    shown = show_bug(bug.inputs, bug.outputs, everything=True, failed=bug.failed)
-    console.print(shown, soft_wrap=True, end="")
 
 
 def _show_smaller(

@@ -19,7 +19,7 @@ _EXAMPLES = "<!-- not run: the tests of the diagnostics run these examples -->"
 
 def page(code: Code) -> str:
     """Return the page of a code, in Markdown."""
-    return resources.files(__name__).joinpath(f"{code.value}.md").read_text("utf-8")
+    return resources.files(__name__).joinpath(f"{code.slug}.md").read_text("utf-8")
 
 
 def title(code: Code) -> str:

@@ -56,7 +56,7 @@ def _read(path: Path) -> list[tuple[int, list[str]]]:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise DomainError(
-            f"{path} cannot be read: save it as UTF-8 ({error})"
+            f"{path} is no table of text in UTF-8, such as a CSV file ({error})"
         ) from None
     except OSError as error:
         raise DomainError(f"{path} cannot be read: {error.strerror}") from None
@@ -150,6 +150,23 @@ def read_rows(path: str | Path, schema: Schema, *, dtype: Any = np.float32) -> A
     return np.column_stack(parts).astype(dtype)
 
 
+def read_labels(path: str | Path, name: str) -> Any:
+    """Return a column of a CSV file as labels: numbers where all of them are, or texts."""
+    columns = read_columns(Path(path))
+    if name not in columns:
+        raise DomainError(
+            f"{path} has no column `{name}`; it has: {', '.join(columns)}"
+        )
+    numbers = [number(cell) for cell in columns[name]]
+    if any(value is not None and value != value for value in numbers):
+        raise DomainError(f"{path}: `{name}` is missing in some rows")
+    if any(value is None for value in numbers):
+        return columns[name]
+    labels = np.array(numbers)
+    is_whole = (labels == np.rint(labels)).all()
+    return labels.astype(np.int64) if is_whole else labels
+
+
 def to_frame(rows: Array, schema: Schema) -> Any:
     """Return rows as the data frame that pandas would read from the CSV file.
 
@@ -188,22 +205,19 @@ def _part(path: Path, feature: Feature, columns: Columns, groups: Any) -> Array:
     if feature.name not in columns:
         raise DomainError(f"{path} has no column `{feature.name}`")
     cells = columns[feature.name]
+    numbers: list[float | None] = []
     if isinstance(feature, Category | OneHot):
-        at = next((n for n, c in enumerate(cells) if c not in feature.levels), None)
-        if at is not None:
-            where = f"{path}: row {at + 1}: `{feature.name}`"
-            raise DomainError(f"{where} has no level {_cut(cells[at])}")
-        return feature.write_many(cells).astype(np.float64)
-    numbers = [number(cell) for cell in cells]
-    bad = next((n for n, value in enumerate(numbers) if value is None), None)
-    if bad is not None:
-        where = f"{path}: row {bad + 1}: `{feature.name}`"
-        raise DomainError(f"{where} is no number: {_cut(cells[bad])}")
-    return np.array(numbers, dtype=np.float64)
-
-
-def _cut(cell: str) -> str:
-    return repr(cell) if len(cell) <= 80 else f"{cell[:80]!r}…"
+        fits, problem = [cell in feature.levels for cell in cells], "has no level"
+    else:
+        numbers = [number(cell) for cell in cells]
+        fits, problem = [value is not None for value in numbers], "is no number:"
+    if not all(fits):
+        row = fits.index(False)
+        shown = repr(cells[row][:80]) + "…"[: len(cells[row]) > 80]
+        where = f"{path}: row {row + 1}: `{feature.name}`"
+        raise DomainError(f"{where} {problem} {shown}")
+    written = numbers or feature.write_many(cells)
+    return np.array(written, dtype=np.float64)
 
 
 def feature_code(feature: Feature) -> str:

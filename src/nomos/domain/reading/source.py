@@ -11,7 +11,6 @@ from nomos.domain.domain import Domain
 from nomos.domain.failure import told_as
 from nomos.domain.reading.table import frame_rows, is_frame, is_sparse
 from nomos.domain.records import numbers, to_column
-from nomos.domain.schema import Array, Schema
 from nomos.domain.values import plain
 from nomos.errors import DomainError
 
@@ -22,7 +21,12 @@ def source_of(domain: Domain) -> Any:
     with told_as(f"{name} failed"):
         source = _sequence(domain.inputs(), name)
         if is_frame(source):
-            source = _rows(source, domain.schema, name)
+            if domain.schema is None:
+                raise DomainError(
+                    f"{name} gives a frame, and the domain has no schema: name its columns"
+                    " in a schema, or give records by `frame.to_dict('records')`"
+                )
+            source = frame_rows(source, domain.schema)
         if len(source) == 0:
             raise DomainError(f"{name} gives no inputs")
         if isinstance(source, list | tuple):
@@ -83,12 +87,3 @@ def _sequence(given: Any, name: str) -> Any:
         remedy = ": give a list of its items" if hasattr(given, "__iter__") else ""
         raise DomainError(f"{name} must give a sequence, and it gives a {kind}{remedy}")
     return given
-
-
-def _rows(frame: Any, schema: Schema | None, name: str) -> Array:
-    if schema is None:
-        raise DomainError(
-            f"{name} gives a frame, and the domain has no schema: name its columns in a "
-            "schema, or give records by `frame.to_dict('records')`"
-        )
-    return frame_rows(frame, schema)

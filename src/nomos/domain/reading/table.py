@@ -82,16 +82,20 @@ def _frame(data: Any) -> Table:
         raise DomainError(f"the frame has columns of one name: {', '.join(twice)}")
     columns = [_values(data[name]) for name in data.columns]
     features = [infer_feature(n, c) for n, c in zip(names, columns, strict=True)]
-    held = [_held(f, c) for f, c in zip(features, columns, strict=True)]
+    # A level is held as its position: levels are all the texts there are, in order.
+    held = [
+        np.unique(c, return_inverse=True)[1] if c.dtype == object else c
+        for c in columns
+    ]
     rows = np.column_stack(held) if held else np.empty((len(data), 0))
     ways = [
-        _Way(feature, column.dtype, _originals(feature, data[name]))
+        _way_back(feature, column.dtype, data[name])
         for feature, column, name in zip(features, columns, data.columns, strict=True)
     ]
 
     def original(rows: Array) -> Any:
         made = {
-            name: way.back(rows[:, i])
+            name: way(rows[:, i])
             for i, (name, way) in enumerate(zip(data.columns, ways, strict=True))
         }
         return _as_before(type(data)(made), data)
@@ -110,28 +114,19 @@ def _as_before(frame: Any, data: Any) -> Any:
     return frame.cast(other, strict=False) if other else frame
 
 
-@dataclass(frozen=True, slots=True)
-class _Way:
-    """The way back of one column: to what its levels were, or to its type of numbers."""
+def _way_back(feature: Feature, kind: Any, before: Any) -> Callable[[Array], Any]:
+    """Return what gives a column back: what its levels were, or its type of numbers."""
+    if isinstance(feature, Category):
+        known = {_text(value): value for value in reversed(list(before))}
+        levels = [known[level] for level in feature.levels]
+        return lambda column: [levels[int(place)] for place in column]
 
-    feature: Feature
-    kind: Any
-    originals: dict[str, Any]
+    def numbers(column: Array) -> Array:
+        if kind.kind in "iub" and np.isfinite(column).all():
+            return np.rint(column).astype(kind)
+        return column.astype(kind if kind.kind == "f" else np.float64)
 
-    def back(self, column: Array) -> Any:
-        if isinstance(self.feature, Category):
-            levels = [self.originals[level] for level in self.feature.levels]
-            return [levels[int(place)] for place in column]
-        if self.kind.kind in "iub" and np.isfinite(column).all():
-            return np.rint(column).astype(self.kind)
-        return column.astype(self.kind if self.kind.kind == "f" else np.float64)
-
-
-def _originals(feature: Feature, column: Any) -> dict[str, Any]:
-    """Return what each level of a category was: a text, or a number, or nothing."""
-    if not isinstance(feature, Category):
-        return {}
-    return {_text(value): value for value in reversed(list(column))}
+    return numbers
 
 
 def _text(value: Any) -> str:
@@ -164,10 +159,3 @@ def infer_feature(name: str, values: Array) -> Feature:
     if values.dtype.kind in "iub" or bool((numbers == np.rint(numbers)).all()):
         return Integer(name, int(low), int(high))
     return Real(name, low, high)
-
-
-def _held(feature: Feature, values: Array) -> Array:
-    if isinstance(feature, Category):
-        position = {level: number for number, level in enumerate(feature.levels)}
-        values = np.array([position[value] for value in values.tolist()])
-    return values.astype(np.float64)

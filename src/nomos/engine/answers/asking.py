@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from nomos.device import Array, is_out_of_memory, is_tensor, join, to_host
+from nomos.device import Array, is_out_of_memory
 from nomos.domain.functions import BoundBatched, batched
-from nomos.domain.records import Column, items, take, to_column
+from nomos.domain.records import Column
 from nomos.domain.values import is_value
-from nomos.engine.answers.memory import UNKNOWN, Memory
+from nomos.engine.answers.memory import UNKNOWN, Memory, put
 from nomos.engine.watch import WHOLE_CHUNK, watch
 from nomos.errors import OF_THE_CASE, ModelError
 
@@ -77,50 +77,29 @@ def call_batch(
     """Call a function for many rows; the second result marks those that failed.
 
     `columns` makes the arguments for some of the rows, anew each time: they are the
-    function's own, which may change them.
+    function's own, which may change them. A row that failed has any answer at all.
     """
-    left = _MOST_FAILURES
-
-    def call(first: int, end: int) -> tuple[Column, Array]:
-        nonlocal left
-        count = end - first
-        if left > 0:
-            try:
-                watch.mark(WHOLE_CHUNK)
-                made = columns(slice(first, end))
-                return function.many(*made), np.zeros(count, dtype=bool)
-            except ModelError:
-                raise
-            except OF_THE_CASE as error:
-                if is_out_of_memory(error) and count > 1:
-                    raise  # no case is to blame: the engine runs fewer of them at once
-                left -= int(count == 1)
-        # Generators cannot be used a second time: such a batch fails as a whole.
-        if left <= 0 or count == 1 or function.function.draws:
-            return [0] * count, np.ones(count, dtype=bool)
-        half = first + count // 2
-        return _join(call(first, half), call(half, end))
-
-    return call(0, count)
-
-
-def _join(
-    first: tuple[Column, Array], second: tuple[Column, Array]
-) -> tuple[Column, Array]:
-    """Put the answers to two halves of a batch together; failed rows may be anything."""
-    (a, bad_a), (b, bad_b) = first, second
-    bad = np.concatenate([bad_a, bad_b])
-    if bad_a.all() != bad_b.all():  # one half has no answers: take the other's kind
-        good = b if bad_a.all() else a
-        filler = take(good, np.zeros(len(bad_a if bad_a.all() else bad_b), dtype=int))
-        a, b = (filler, b) if bad_a.all() else (a, filler)
-    if is_tensor(a) and is_tensor(b) and (a.dtype, a[0].shape) == (b.dtype, b[0].shape):
-        return join([a, b]), bad
-    a, b = to_host(a), to_host(b)
-    if (
-        isinstance(a, np.ndarray)
-        and isinstance(b, np.ndarray)
-        and (a.dtype, a.shape[1:]) == (b.dtype, b.shape[1:])
-    ):
-        return np.concatenate([a, b]), bad
-    return to_column([*items(a), *items(b)]), bad
+    left, pending = _MOST_FAILURES, [(0, count)]
+    answers: Column | None = None
+    failed = np.ones(count, dtype=bool)
+    while pending and left > 0:
+        first, end = pending.pop()
+        try:
+            watch.mark(WHOLE_CHUNK)
+            given = function.many(*columns(slice(first, end)))
+        except ModelError:
+            raise
+        except OF_THE_CASE as error:
+            half = first + (end - first) // 2
+            if is_out_of_memory(error) and half > first:
+                raise  # no case is to blame: the engine runs fewer of them at once
+            left -= int(half == first)
+            # Generators cannot be used a second time: such a batch fails as a whole.
+            if half > first and not function.function.draws:
+                pending += [(half, end), (first, half)]
+            continue
+        failed[first:end] = False
+        if end - first == count:
+            return given, failed
+        answers = put(answers, np.arange(first, end), given, count)
+    return [0] * count if answers is None else answers, failed

@@ -100,10 +100,7 @@ class Memory:
             if not len(new):
                 return True
         self._state[places] = np.where(failed, _FAILED, _KNOWN)
-        if self._answers is None:
-            self._answers = spread(answers, places, len(self._state))
-        else:
-            self._answers = scatter(self._answers, places, answers)
+        self._answers = put(self._answers, places, answers, len(self._state))
         return True
 
     def doubts(self, place: int) -> bool:
@@ -172,34 +169,27 @@ def fresh(value: Any) -> Any:
     return value if is_value(value) else copy.deepcopy(value)
 
 
-def scatter(target: Column, rows: Array, values: Column) -> Column:
-    """Put values at rows of a column; the result is a list where the kinds differ."""
-    if is_tensor(target) and is_tensor(values) and target.dtype == values.dtype:
-        target[places_on(target, rows)] = values
-        return target  # type: ignore[no-any-return]  # a column
-    target, values = to_host(target), to_host(values)
-    if isinstance(target, np.ndarray):
-        if (
-            isinstance(values, np.ndarray)
-            and values.dtype == target.dtype
-            and values.shape[1:] == target.shape[1:]
-        ):
-            target[rows] = values
-            return target
-        target = items(target)
-    for row, value in zip(rows.tolist(), items(values), strict=True):
-        target[row] = value
-    return target
+def put(column: Any, rows: Array, values: Any, count: int) -> Column:
+    """Put values at rows of a column; None: of a new one that has `count` rows.
 
-
-def spread(values: Column, rows: Array, count: int) -> Column:
-    """Return a column of `count` rows that holds values at some of them."""
-    if is_tensor(values):
-        column = values.new_zeros((count, *values.shape[1:]))
-        column[places_on(column, rows)] = values
+    The result is a list where the kinds differ.
+    """
+    if column is None and isinstance(values, list):
+        column = [None] * count
+    elif column is None:
+        shape = (count, *values.shape[1:])
+        on_device = is_tensor(values)
+        column = values.new_zeros(shape) if on_device else np.zeros(shape, values.dtype)
+    if not (is_tensor(column) and is_tensor(values)):
+        column, values = to_host(column), to_host(values)
+    if (
+        not (isinstance(column, list) or isinstance(values, list))
+        and column.dtype == values.dtype
+        and column.shape[1:] == values.shape[1:]
+    ):
+        column[places_on(column, rows) if is_tensor(column) else rows] = values
         return column  # type: ignore[no-any-return]  # a column
-    if isinstance(values, np.ndarray):
-        made = np.zeros((count, *values.shape[1:]), dtype=values.dtype)
-        made[rows] = values
-        return made
-    return scatter([None] * count, rows, values)
+    made = items(column)
+    for row, value in zip(rows.tolist(), items(values), strict=True):
+        made[row] = value
+    return made

@@ -72,9 +72,9 @@ class LaneWorker(greenlet):
 
     def _run(self, _: Any = None) -> None:
         lane: Lane | None = self.lane
-        listen(self)
         while lane is not None and not self.abandoned:
             self.lane = lane
+            listen(lane)
             try:
                 lane.result = lane.function(*lane.arguments)
             except OF_THE_CASE as error:
@@ -82,15 +82,6 @@ class LaneWorker(greenlet):
             if lane.is_lost:
                 lane.failure = Unrepeatable()
             lane = next(self.hub.lanes, None)
-
-    @property
-    def calls(self) -> int:
-        """The model calls of the lane that runs."""
-        return self.lane.calls
-
-    @calls.setter
-    def calls(self, calls: int) -> None:
-        self.lane.calls = calls
 
     def ask(self, function: BoundBatched, arguments: tuple[Any, ...]) -> Any:
         """Return the answer if it is remembered, else park until it is there."""

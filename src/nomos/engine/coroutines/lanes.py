@@ -15,7 +15,7 @@ from nomos.domain.values import plain
 from nomos.engine.alone import reason
 from nomos.engine.answers.asking import Answers
 from nomos.engine.choices import CaseDraws
-from nomos.engine.coroutines.hub import MOST_LIVE, Hub, Lane
+from nomos.engine.coroutines.hub import Hub, Lane
 from nomos.engine.emit import function_of, lists_of
 from nomos.engine.program import Function, Program, Running
 from nomos.engine.vectorized.chunk import Chunk
@@ -81,8 +81,7 @@ def _asking(function: BoundBatched) -> Function:
 class Lanes:
     """A block compiled to a function that runs in lanes."""
 
-    def __init__(self, program: Program, most_live: int = MOST_LIVE) -> None:
-        self.most_live = most_live
+    def __init__(self, program: Program) -> None:
         spec = program.spec
         self.parameters = [*spec.inputs, *(let.name for let in spec.variables)]
         outputs = ast.Tuple([ast.Name(o, ast.Load()) for o in spec.outputs], ast.Load())
@@ -96,7 +95,7 @@ class Lanes:
         """Run the block for every case still in the chunk."""
         lanes = self._lanes(columns)
         remembers = columns.program.can_remember and answers.size > 0
-        Hub(answers, most_live=self.most_live, remembers=remembers).run(lanes)
+        Hub(answers, remembers=remembers).run(lanes)
         columns.chunk.add_calls(None, np.array([lane.calls for lane in lanes]))
         if any(lane.choices for lane in lanes):
             columns.chunk.record_block([tuple(lane.choices) for lane in lanes])

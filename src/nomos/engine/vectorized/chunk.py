@@ -43,7 +43,8 @@ class Cell:
 
     def keep(self, index: Array) -> None:
         """Forget the cases that left."""
-        self.value = frozen(part(self.value, index))
+        value = part(self.value, index)
+        self.value = frozen(value) if self.later is None else value  # more is put in
         if self.places is not None:
             self.places = self.places[index]
         if self.known is not None:
@@ -250,19 +251,17 @@ def roots(expr: core.Expr, scope: Scope) -> frozenset[str] | None:
     found: frozenset[str] = frozenset()
     for node in core.walk(expr):
         match node:
-            case core.RandInt() | core.RandReal() | core.Call(draws=True):
-                return None
-            case core.Quantifier() | core.Apply() | core.Index():
-                return None
             case core.Label(input=name, index=None):
-                found |= {name}
-            case core.Label():
-                return None
+                inner: frozenset[str] | None = frozenset({name})
             case core.Variable(name=name):
                 inner = scope[name].roots if name in scope else None
-                if inner is None:
-                    return None
-                found |= inner
+            case core.RandInt() | core.RandReal() | core.Call(draws=True):
+                inner = None
+            case core.Quantifier() | core.Apply() | core.Index() | core.Label():
+                inner = None
             case _:
-                pass
+                continue
+        if inner is None:
+            return None
+        found |= inner
     return found

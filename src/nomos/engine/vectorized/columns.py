@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from nomos.device import Array
+from nomos.device import Array, to_host
 from nomos.diagnostics.source import Span
 from nomos.domain.records import Column
 from nomos.engine.answers.asking import Answers
-from nomos.engine.gap import gaps
+from nomos.engine.gap import sides
 from nomos.engine.vectorized.chunk import At, Chunk, Fate, Scope, roots
 from nomos.engine.vectorized.deciding import undecided
 from nomos.engine.vectorized.evaluate import Evaluator
@@ -67,8 +67,7 @@ class Columns:
         """Run one line of the block."""
         if self._can_wait(let.value) and not self.is_empty:
             # Counted now, whenever and for whomever it will be made.
-            nodes = list(core.walk(let.value))
-            calls = sum(isinstance(node, core.Call) for node in nodes)
+            calls = sum(isinstance(n, core.Call) for n in core.walk(let.value))
             self.chunk.add_calls(None, calls)
             cell = self.chunk.cell(None, roots(let.value, self.scope))
             cell.later = let.value, dict(self.scope)
@@ -97,7 +96,8 @@ class Columns:
                 holds = np.ones(count, dtype=bool)
                 holds[rows] = self.evaluator.truth(condition.test, rows, self.scope)
             if not holds.all():
-                self._note_gaps(condition, np.flatnonzero(~holds & (self.failed == 0)))
+                at = np.flatnonzero(~holds & (self.failed == 0))
+                self.gaps[at] = self._gaps(condition.test, at) if len(at) else np.nan
                 self.failed[~holds] |= 1 << number
         # A discard behind an `ensures` that fails comes too late; where did it draw?
         self.chunk.run_discarded_alone(self.failed != 0)
@@ -105,14 +105,15 @@ class Columns:
         if stays is not None:
             self.failed, self.gaps = self.failed[stays], self.gaps[stays]
 
-    def _note_gaps(self, condition: core.Condition, at: Array) -> None:
-        """Keep by how much the first `ensures` that fails is missed."""
-        if len(at):
-            self.gaps[at] = gaps(
-                condition.test,
-                len(at),
-                lambda side: self.evaluator.value(side, at, self.scope),
-            )
+    def _gaps(self, test: core.Expr, at: Array) -> Any:
+        """Return by how much a comparison is missed; NaN where it is of no numbers."""
+        values = [self.evaluator.value(s, at, self.scope) for s in sides(test) or ()]
+        columns = [np.asarray(to_host(value)) for value in values]
+        if not columns or any(c.dtype.kind not in "if" or c.ndim > 1 for c in columns):
+            return np.nan
+        smaller, larger = (column.astype(np.float64) for column in columns)
+        gap = smaller - larger
+        return np.where(np.isfinite(gap), gap, np.nan)
 
     def column(self, name: str, at: At = None) -> Column:
         """Return the values of a name for the cases still here, or some of them."""
@@ -148,12 +149,11 @@ class Columns:
 
     def _can_wait(self, expr: core.Expr) -> bool:
         """Tell whether nothing can go wrong in a line, so that it may be put off."""
-        return isinstance(expr, core.Call) and all(
-            isinstance(node, core.Constant | core.Variable)
-            or (isinstance(node, core.Call) and self._is_total(node))
-            for node in core.walk(expr)
-        )
-
-    def _is_total(self, call: core.Call) -> bool:
-        function = self.program.batched(call.function)
-        return function is not None and function.function.total and not call.draws
+        for node in core.walk(expr):
+            if isinstance(node, core.Call):
+                function = self.program.batched(node.function)
+                if function is None or not function.function.total or node.draws:
+                    return False
+            elif not isinstance(node, core.Constant | core.Variable):
+                return False
+        return isinstance(expr, core.Call)

@@ -50,14 +50,14 @@ class Distinct:
         self._keys = np.zeros(size, dtype=np.uint64)  # 0: the slot is free
         self._places = np.full(size, -1, dtype=np.int64)
 
-    def places(self, keys: Array, *, most: int | None = None) -> tuple[Array, Array]:
+    def places(self, keys: Array, *, most: int) -> tuple[Array, Array]:
         """Return the place of each key, and the index of those that are new.
 
         A new key gets the next place. Beyond `most` places, new keys get -1 and are
         not kept.
         """
         keys = np.maximum(keys, np.uint64(1))
-        if most is not None and self.count >= most:
+        if self.count >= most:
             slots = self._find(keys, claim=False)
             known = self._keys[slots] == keys
             return np.where(known, self._places[slots], -1), np.empty(0, np.int64)
@@ -85,14 +85,14 @@ class Distinct:
             slots[left] = (slots[left] + 1) & int(last)
         return slots
 
-    def _number(self, slots: Array, most: int | None) -> Array:
+    def _number(self, slots: Array, most: int) -> Array:
         """Give the slots of new keys their places, in the order of the keys."""
         new: Array = np.flatnonzero(self._places[slots] < 0)
         backwards = new[::-1]
         self._places[slots[backwards]] = -2 - backwards  # the first one stays
         new = new[self._places[slots[new]] == -2 - new]
         self._places[slots[new]] = -1
-        new = new if most is None else new[: most - self.count]
+        new = new[: most - self.count]
         self._places[slots[new]] = self.count + np.arange(len(new))
         self.count += len(new)
         return new

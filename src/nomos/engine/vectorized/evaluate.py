@@ -29,7 +29,7 @@ from nomos.domain.records import (
 )
 from nomos.domain.values import answer
 from nomos.engine.answers.asking import Answers, call_batch
-from nomos.engine.answers.memory import scatter, spread
+from nomos.engine.answers.memory import put
 from nomos.engine.coroutines.hub import Hub, Lane
 from nomos.engine.emit import compares_plainly
 from nomos.engine.program import Function, differ, draws, equal
@@ -109,7 +109,9 @@ class Evaluator:
             case core.Not(operand=operand):
                 return ~self.truth(operand, at, scope)
             case core.Negate(operand=operand):
-                return self._negate(self.value(operand, at, scope), at)
+                value = self.value(operand, at, scope)
+                negated = vector.signed(value, operator.neg)
+                return self.or_each(negated, operator.neg, [value], at)
             case core.Arithmetic():
                 return self._arithmetic(expr, at, scope)
             case core.Compare():
@@ -140,16 +142,20 @@ class Evaluator:
         if len(missing):
             with self.counting(False):  # it was counted where it stands
                 values = self.column(self.value(expr, missing, scope), missing)
-            if cell.value is None:
-                cell.value = spread(values, missing, count)
-            else:
-                cell.value = scatter(cell.value, missing, values)
+            cell.value = put(cell.value, missing, values, count)
             cell.known[missing] = True
         return take(cell.value, rows)
 
     def each(self, function: Callable[..., Any], values: list[Any], at: At) -> Column:
         """Apply a function row by row; where it raises, the case leaves."""
-        results = [_attempt(function, case) for case in self._cases(values, at)]
+        results: list[tuple[Any, BaseException | None]] = []
+        for case in self._cases(values, at):
+            try:
+                results.append((function(*case), None))
+            except ModelError:
+                raise
+            except OF_THE_CASE as error:
+                results.append((None, error))
         return self._settled(results, at)
 
     def _cases(self, values: list[Any], at: At) -> list[tuple[Any, ...]]:
@@ -175,11 +181,13 @@ class Evaluator:
         self.chunk.mark_failed(at, [error for _, error in results])
         return to_column([v if error is None else stand_in for v, error in results])
 
-    def _negate(self, value: Any, at: At) -> Any:
-        negated = vector.signed(value, operator.neg)
-        if negated is None:
-            return self.each(operator.neg, [value], at)
-        return negated if negated.ndim else negated.item()
+    def or_each(
+        self, result: Array | None, function: Function, values: list[Any], at: At
+    ) -> Any:
+        """Return what whole columns gave; None: apply a function row by row."""
+        if result is None:
+            return self.each(function, values, at)
+        return result if result.ndim else result.item()
 
     def _arithmetic(self, expr: core.Arithmetic, at: At, scope: Scope) -> Any:
         spine = core.spine(expr)
@@ -204,14 +212,12 @@ class Evaluator:
         sides = [self.value(side, at, scope) for side in (expr.left, expr.right)]
         left, right = (s.array() if isinstance(s, Rows) else s for s in sides)
         result = vector.compare(expr.operator, left, right)
-        if result is not None:
-            return result if result.ndim else result.item()
+        function = _PYTHON[expr.operator]
         if compares_plainly(expr):
-            return self.each(lambda a, b: bool(a == b), [left, right], at)
-        result = vector.compare_arrays(expr.operator, left, right)
-        if result is not None:
-            return result
-        return self.each(_PYTHON[expr.operator], [left, right], at)
+            function = lambda a, b: bool(a == b)  # noqa: E731 - one of several
+        elif result is None:
+            result = vector.compare_arrays(expr.operator, left, right)
+        return self.or_each(result, function, [left, right], at)
 
     def _logic(self, expr: core.Logic, at: At, scope: Scope) -> Array:
         """Evaluate the right side only on the rows where it decides."""
@@ -333,14 +339,3 @@ class Evaluator:
         places = scope[name].places
         assert places is not None
         return places if at is None else places[at]
-
-
-def _attempt(
-    function: Callable[..., Any], case: tuple[Any, ...]
-) -> tuple[Any, BaseException | None]:
-    try:
-        return function(*case), None
-    except ModelError:
-        raise
-    except OF_THE_CASE as error:
-        return None, error

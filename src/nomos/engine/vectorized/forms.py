@@ -12,7 +12,7 @@ import numpy as np
 
 from nomos.device import Array
 from nomos.domain.records import Column, take, to_column
-from nomos.engine.answers.memory import scatter, spread
+from nomos.engine.answers.memory import put
 from nomos.engine.choices import real_number
 from nomos.engine.program import BUILT_INS, item_at
 from nomos.engine.vectorized import vector
@@ -45,11 +45,7 @@ def conditional(
         rows = np.flatnonzero(taken)
         inner = rows_of(at, rows)
         values = evaluator.column(evaluator.value(branch, inner, scope), inner)
-        if result is None:
-            result = spread(values, rows, len(test))
-        else:
-            result = scatter(result, rows, values)
-    assert result is not None
+        result = put(result, rows, values, len(test))
     return to_column(result) if isinstance(result, list) else result
 
 
@@ -63,25 +59,17 @@ def list_of(evaluator: Evaluator, name: str, at: At, scope: Scope) -> list[Any] 
     return [list(row) for row in zip(*members, strict=True)] if members else None
 
 
-def place(index: core.Expr, scope: Scope) -> int | None:
-    """Return an index that is the same for all rows, None if it is not."""
-    match index:
-        case core.Constant(value=int(number)):
-            return number
-        case core.Variable(name=name) if name in scope:
-            cell = scope[name]
-            return cell.value if type(cell.value) is int else None
-        case _:
-            return None
-
-
 def item_cell(expr: core.Index | core.Label, scope: Scope) -> Cell | None:
     """Return the item that is meant, where it is the same one for all rows."""
     name = expr.input if isinstance(expr, core.Label) else None
     if isinstance(expr, core.Index) and isinstance(expr.items, core.Variable):
         name = expr.items.name
-    number = None if expr.index is None else place(expr.index, scope)
-    if name is None or number is None:
+    number: Any = None
+    if isinstance(expr.index, core.Constant):
+        number = expr.index.value
+    elif isinstance(expr.index, core.Variable) and expr.index.name in scope:
+        number = scope[expr.index.name].value
+    if name is None or not isinstance(number, int):
         return None
     return scope.get(core.item_name(name, number))
 
@@ -169,7 +157,7 @@ def apply(evaluator: Evaluator, expr: core.Apply, at: At, scope: Scope) -> Any:
     for name, argument in zip(expr.parameters, expr.arguments, strict=True):
         value = evaluator.value(argument, at, scope)
         if at is not None:
-            value = spread(evaluator.column(value, at), at, count)
+            value = put(None, at, evaluator.column(value, at), count)
         # What a call in the body says is not remembered: its place is not its own.
         inner[name] = Cell(value, None)
     return evaluator.value(expr.body, at, inner)
@@ -211,6 +199,4 @@ def quantifier(
 def built_in(evaluator: Evaluator, name: str, values: list[Any], at: At) -> Any:
     """Call a function of the language, on whole columns where that gives the same."""
     result = vector.built_in(name, values)
-    if result is not None:
-        return result if result.ndim else result.item()
-    return evaluator.each(BUILT_INS[name], values, at)
+    return evaluator.or_each(result, BUILT_INS[name], values, at)

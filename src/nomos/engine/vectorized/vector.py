@@ -171,15 +171,12 @@ def compare(operator: str, left: Any, right: Any) -> Array | None:
 
 def _compare_strings(operator: str, left: Any, right: Any) -> Array | None:
     """Compare columns of names of levels: arrays of objects that are all strings."""
-    sides = [isinstance(side, np.ndarray) for side in (left, right)]
-    if not any(sides):
+    columns = [side for side in (left, right) if isinstance(side, np.ndarray)]
+    others = [side for side in (left, right) if not isinstance(side, np.ndarray)]
+    if not columns or not all(isinstance(side, str) for side in others):
         return None
-    for side in (left, right):
-        if isinstance(side, np.ndarray):
-            if side.dtype != object or side.ndim != 1:
-                return None
-        elif not isinstance(side, str):
-            return None
+    if any(side.dtype != object or side.ndim != 1 for side in columns):
+        return None
     result: Array = COMPARE[operator](left, right).astype(bool)
     return result
 

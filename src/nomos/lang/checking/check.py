@@ -1,14 +1,17 @@
-"""From syntax tree to core: every check of a spec, all mistakes at once."""
+"""From syntax tree to core: every check of a spec, all mistakes at once; its params."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from nomos.diagnostics import Code, Diagnostic, Severity, Source, Span
+from nomos.diagnostics.diagnostic import nearest
+from nomos.errors import NomosError, SpecError
 from nomos.lang import core
-from nomos.lang.checking.declarations import Library, Shared, Value
+from nomos.lang.checking.declarations import Library, Shared, Value, fits, within
 from nomos.lang.checking.expressions import condition, elaborate
 from nomos.lang.checking.scope import Role, Scope, Symbol
 from nomos.lang.python.code import check_block
@@ -84,7 +87,7 @@ def check_origin(origin: Origin) -> Checked:
         description=tree.description,
         source=source,
         imports=tuple(declaration.name.name for declaration in tree.imports),
-        inputs=_inputs(scope, tree),
+        inputs=tuple(n for n in scope.symbols if _is_drawn(scope, n)),
         variables=variables,
         requires=requires,
         outputs=tuple(declaration.name.name for declaration in tree.outputs),
@@ -114,7 +117,7 @@ def _is_silenced(source: Source, diagnostic: Diagnostic) -> bool:
     line = source.line(source.line_at(diagnostic.at.start))
     found = _SILENCE.search(line)
     codes = [] if found is None else found[1].split(",")
-    return diagnostic.code.value in [code.strip() for code in codes]
+    return diagnostic.code.slug in [code.strip() for code in codes]
 
 
 def _declare(scope: Scope, origin: Origin) -> None:
@@ -142,6 +145,7 @@ def _declare(scope: Scope, origin: Origin) -> None:
         scope.declare(name, symbol)
 
 
+_TRUTHS = {"true": True, "false": False}
 _MOST_ITEMS = 1000  # of a list of inputs; the pairs of so many are half a million
 
 
@@ -165,16 +169,9 @@ def _size(scope: Scope, drawn: syntax.Input, size: syntax.Number | syntax.Name) 
     return 1
 
 
-def _inputs(scope: Scope, tree: syntax.Spec) -> tuple[str, ...]:
-    """Return the names of all items that a case draws."""
-    names: list[str] = []
-    for drawn in tree.inputs:
-        name = drawn.name.name
-        if drawn.size is None:
-            names.append(name)
-        else:
-            names += [core.item_name(name, i) for i in range(scope.sizes[name])]
-    return tuple(names)
+def _is_drawn(scope: Scope, name: str) -> bool:
+    """Tell whether a case draws an item of this name; a list of inputs is its items."""
+    return scope.symbols[name].kind is Role.INPUT and name not in scope.sizes
 
 
 def _check_ensures_named_apart(
@@ -260,3 +257,70 @@ def _model_matters(scope: Scope, expr: core.Expr, names: set[str]) -> bool:
     if calls - BUILT_IN.keys():
         return True  # a function of the domain may ask the model
     return any(scope.symbols[name].from_model for name in names)
+
+
+def bind_params(spec: core.Spec, values: Mapping[str, Value]) -> core.Spec:
+    """Return the spec with these values for some of its params.
+
+    A value is one of the param's type, or a text as a command line gives it. Raises
+    NomosError for a name or a value that cannot be, and SpecError where the spec makes
+    no sense with the value, as in `input xs[n];` with n = 0.
+    """
+    if not values:
+        return spec
+    known = {param.name: param for param in spec.params}
+    given = {}
+    for name, value in values.items():
+        if name not in known:
+            raise NomosError(_unknown(spec, name, list(known)))
+        given[name] = _convert(known[name], value)
+    origin = spec.origin
+    assert isinstance(origin, Origin)
+    checked = check_origin(replace(origin, values={**origin.values, **given}))
+    if checked.spec is None:
+        errors = [d for d in checked.diagnostics if d.severity is Severity.ERROR]
+        raise SpecError(checked.source, errors)
+    return checked.spec
+
+
+def _unknown(spec: core.Spec, name: str, known: list[str]) -> str:
+    listing = f"its params are: {', '.join(known)}" if known else ""
+    hint = nearest(name, known) or listing
+    return f"{spec.name} has no param `{name}`{hint and f'; {hint}'}"
+
+
+def _convert(param: core.Param, value: Value) -> Value:
+    """Return a value in the param's type, if it may have that."""
+    read = _read(param.type, value) if isinstance(value, str) else value
+    if read is None or not fits(read, param.type):
+        wanted = param.type.value
+        raise NomosError(f"`{param.name}` takes {wanted}, but {value!r} was given")
+    if param.type is Type.REAL:
+        read = float(read)
+    if not within(param, read):
+        raise NomosError(
+            f"`{param.name}` may be {allowed(param)}, but {value!r} was given"
+        )
+    return read
+
+
+def _read(type_: Type, text: str) -> Value | None:
+    """Return what a text says, None if it says nothing of this type."""
+    if type_ is Type.STRING:
+        return text
+    if type_ is Type.BOOL:
+        return _TRUTHS.get(text.lower())
+    try:
+        number = int(text) if type_ is Type.INT else float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def allowed(param: core.Param) -> str:
+    """Say what a param may be."""
+    if param.one_of:
+        return "one of " + ", ".join(map(repr, param.one_of))
+    if param.low is not None:
+        return f"from {param.low} to {param.high}"
+    return param.type.value

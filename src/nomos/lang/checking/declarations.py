@@ -81,11 +81,59 @@ class Shared:
         return name if self.use is None else replace(name, span=self.use.path.span)
 
     def _param(self, node: syntax.Param) -> None:
-        param = _Param(self.scope, node).read()
+        param = self._declared(node)
         name = self._name(node.name)
         self.scope.declare(name, Symbol(Role.PARAM, param.type, name.span))
         given = self.values.get(param.name, param.value)
         self.scope.params[param.name] = replace(param, value=given)
+
+    def _declared(self, node: syntax.Param) -> core.Param:
+        """Return a param as the spec declares it, reporting what cannot be."""
+        value, type_ = self._constant(node, node.value)
+        if node.type is not None:
+            wanted = TYPES.get(node.type.name)
+            if wanted is None:
+                help = f"the types are {', '.join(TYPES)}"
+                self._report(node, node.type, f"has no type `{node.type.name}`", help)
+            elif not fits(value, wanted):
+                help = f"give {wanted.value}, or change its type"
+                self._report(node, node.value, f"is no {node.type.name}", help)
+            else:
+                value, type_ = (float(value) if wanted is Type.REAL else value), wanted
+        param = self._limited(node, core.Param(node.name.name, type_, value))
+        if not within(param, value):
+            help = "change its value, or what it may be"
+            self._report(node, node.value, f"may not be {value!r}", help)
+        return param
+
+    def _limited(self, node: syntax.Param, param: core.Param) -> core.Param:
+        allowed = node.allowed
+        if allowed is None:
+            return param
+        values = [self._constant(node, part)[0] for part in children(allowed)]
+        kind = Type.REAL if param.type in NUMBERS else param.type
+        if not all(fits(value, kind) for value in values):
+            help = f"its type is {param.type.value}"
+            self._report(node, allowed, "has limits of another type", help)
+            return param
+        if isinstance(allowed, syntax.OneOf):
+            return replace(param, one_of=tuple(values))
+        if param.type not in NUMBERS:
+            help = f"list what it may be: `in {{{param.value!r}}}`"
+            self._report(node, allowed, "has a range, but is no number", help)
+            return param
+        low, high = values
+        assert isinstance(low, int | float)
+        assert isinstance(high, int | float)
+        return replace(param, low=low, high=high)
+
+    def _constant(self, node: syntax.Param, expr: syntax.Expr) -> tuple[Value, Type]:
+        value = elaborate(self.scope, expr)
+        if isinstance(value, core.Constant) and value.value is not None:
+            return value.value, value.type
+        help = "give a number, a string or a truth value"
+        self._report(node, expr, "has no constant value", help)
+        return 0, Type.UNKNOWN
 
     def _define(self, node: syntax.Def) -> None:
         name = self._name(node.name)
@@ -150,10 +198,12 @@ class Shared:
         self.scope.report_undeclared(name.span, name.name, known)
 
     def _report(
-        self, node: syntax.Def, at: syntax.Name, reason: str, help: str
+        self, node: syntax.Param | syntax.Def, at: PlacedNode, reason: str, help: str
     ) -> None:
+        is_param = isinstance(node, syntax.Param)
+        code = Code.INVALID_PARAM if is_param else Code.INVALID_DEFINITION
         words = {"name": node.name.name, "reason": reason, "help": help}
-        self.scope.report(Code.INVALID_DEFINITION, at.span, **words)
+        self.scope.report(code, at.span, **words)
 
     def _check_call(self, node: syntax.Def, function: syntax.Name) -> None:
         offer, name, own = self.scope.offer, function.name, node.name.name
@@ -183,67 +233,6 @@ class Shared:
             at = node.name.span
             self.scope.report(Code.NESTED_TOO_DEEPLY, at, limit=DEEPEST_NESTING)
         return depth, size
-
-
-class _Param:
-    """A param while it is read."""
-
-    def __init__(self, scope: Scope, node: syntax.Param) -> None:
-        self.scope = scope
-        self.node = node
-
-    def read(self) -> core.Param:
-        """Return the param as the spec declares it, reporting what cannot be."""
-        node = self.node
-        value, type_ = self._constant(node.value)
-        if node.type is not None:
-            wanted = TYPES.get(node.type.name)
-            if wanted is None:
-                help = f"the types are {', '.join(TYPES)}"
-                self._report(node.type, f"has no type `{node.type.name}`", help)
-            elif not fits(value, wanted):
-                help = f"give {wanted.value}, or change its type"
-                self._report(node.value, f"is no {node.type.name}", help)
-            else:
-                value, type_ = (float(value) if wanted is Type.REAL else value), wanted
-        param = self._limited(core.Param(node.name.name, type_, value))
-        if not within(param, value):
-            help = "change its value, or what it may be"
-            self._report(node.value, f"may not be {value!r}", help)
-        return param
-
-    def _limited(self, param: core.Param) -> core.Param:
-        allowed = self.node.allowed
-        if allowed is None:
-            return param
-        values = [self._constant(part)[0] for part in children(allowed)]
-        kind = Type.REAL if param.type in NUMBERS else param.type
-        if not all(fits(value, kind) for value in values):
-            help = f"its type is {param.type.value}"
-            self._report(allowed, "has limits of another type", help)
-            return param
-        if isinstance(allowed, syntax.OneOf):
-            return replace(param, one_of=tuple(values))
-        if param.type not in NUMBERS:
-            help = f"list what it may be: `in {{{param.value!r}}}`"
-            self._report(allowed, "has a range, but is no number", help)
-            return param
-        low, high = values
-        assert isinstance(low, int | float)
-        assert isinstance(high, int | float)
-        return replace(param, low=low, high=high)
-
-    def _constant(self, expr: syntax.Expr) -> tuple[Value, Type]:
-        value = elaborate(self.scope, expr)
-        if isinstance(value, core.Constant) and value.value is not None:
-            return value.value, value.type
-        help = "give a number, a string or a truth value"
-        self._report(expr, "has no constant value", help)
-        return 0, Type.UNKNOWN
-
-    def _report(self, at: PlacedNode, reason: str, help: str) -> None:
-        words = {"name": self.node.name.name, "reason": reason, "help": help}
-        self.scope.report(Code.INVALID_PARAM, at.span, **words)
 
 
 def fits(value: Value, type_: Type) -> bool:

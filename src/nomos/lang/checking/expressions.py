@@ -24,7 +24,7 @@ from nomos.lang.checking.calls import (
 from nomos.lang.checking.scope import Definition, Role, Scope
 from nomos.lang.nodes import children
 from nomos.lang.reading import syntax
-from nomos.lang.reading.tree import operands
+from nomos.lang.reading.tree import operands, spine
 from nomos.lang.types import MAX_INT, NUMBERS, Type
 
 _LOGIC = ("&&", "||", "==>")
@@ -114,14 +114,9 @@ def _unary(scope: Scope, operator: str, operand: core.Expr, span: Span) -> core.
 
 def _arithmetic(scope: Scope, expr: syntax.Binary) -> core.Expr:
     """Elaborate a chain of operators from its left end, so that length costs no stack."""
-    spine = [expr]
-    while (
-        isinstance(left := spine[-1].left, syntax.Binary)
-        and left.operator in _ARITHMETIC
-    ):
-        spine.append(left)
-    result = elaborate(scope, spine[-1].left)
-    for node in reversed(spine):
+    nodes = spine(expr, _ARITHMETIC)
+    result = elaborate(scope, nodes[-1].left)
+    for node in reversed(nodes):
         right = elaborate(scope, node.right)
         expect(scope, f"`{node.operator}`", NUMBERS, "numbers", result, right)
         sign = cast('Literal["+", "-", "*", "/", "%"]', node.operator)
@@ -156,28 +151,21 @@ def join(operator: Literal["&&", "||"], parts: Sequence[core.Expr]) -> core.Expr
 def _compare(
     scope: Scope, operator: str, left: core.Expr, right: core.Expr, span: Span
 ) -> core.Expr:
-    _check_comparison(scope, operator, left, right)
     sign = cast('Literal["==", "!=", "<", "<=", ">", ">="]', operator)
-    return core.Compare(sign, left, right, span=span, type=Type.BOOL)
-
-
-def _check_comparison(
-    scope: Scope, operator: str, left: core.Expr, right: core.Expr
-) -> None:
+    made = core.Compare(sign, left, right, span=span, type=Type.BOOL)
     if operator not in ("==", "!="):
         words = "numbers or strings"
         if not expect(scope, f"`{operator}`", ORDERED, words, left, right):
-            return
-    if Type.UNKNOWN in (left.type, right.type):
-        return
+            return made
     kinds = {_family(left.type), _family(right.type)}
-    if len(kinds) > 1:
+    if Type.UNKNOWN not in (left.type, right.type) and len(kinds) > 1:
         what = f"`{operator}` with {left.type.value} on its left"
         wanted, got = "the same on its right", right.type.value
         help = None
         if kinds == {"number", Type.STRING.name}:
             help = "a number is written without quotes, a string with them"
         wrong_type(scope, right.span, what, wanted, got, help)
+    return made
 
 
 def _family(type_: Type) -> str:

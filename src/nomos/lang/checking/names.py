@@ -72,52 +72,46 @@ def bound_names(nodes: Iterable[ast.AST]) -> frozenset[str]:
     return frozenset(name for name, _ in bindings(nodes))
 
 
-def names_from_outside(statements: list[ast.stmt]) -> list[ast.Name]:
-    """Return the uses of names that neither the block nor a function in it binds."""
-    found: list[ast.Name] = []
-    _collect(statements, bound_names(statements), found)
-    return found
+def names_from_outside(statements: list[ast.stmt]) -> Iterator[ast.Name]:
+    """Yield the uses of names that neither the block nor a function in it binds."""
+    return _free(statements, bound_names(statements))
 
 
-def _collect(
-    nodes: Iterable[ast.AST], bound: frozenset[str], found: list[ast.Name]
-) -> None:
+def _free(nodes: Iterable[ast.AST], bound: frozenset[str]) -> Iterator[ast.Name]:
     for node in nodes:
         match node:
             case ast.Name(id=name, ctx=ast.Load()):
                 if name not in bound:
-                    found.append(node)
+                    yield node
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
-                _collect_function(node, bound, found)
+                yield from _free_in_function(node, bound)
             case ast.ClassDef(body=body):
                 inside = bound | _type_parameters(node)
-                _collect(_evaluated_with(node), inside, found)
-                _collect(body, inside | bound_names(body), found)
+                yield from _free(_evaluated_with(node), inside)
+                yield from _free(body, inside | bound_names(body))
             case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp():
-                _collect_comprehension(node, bound, found)
+                yield from _free_in_comprehension(node, bound)
             case _:
-                _collect(ast.iter_child_nodes(node), bound, found)
+                yield from _free(ast.iter_child_nodes(node), bound)
 
 
-def _collect_function(
-    function: _Function, bound: frozenset[str], found: list[ast.Name]
-) -> None:
+def _free_in_function(function: _Function, bound: frozenset[str]) -> Iterator[ast.Name]:
     bound |= _type_parameters(function)
-    _collect(_outside_function(function), bound, found)
+    yield from _free(_outside_function(function), bound)
     body = [function.body] if isinstance(function, ast.Lambda) else function.body
     inside = {parameter.arg for parameter in _parameters(function.args)}
-    _collect(body, bound | inside | bound_names(body), found)
+    yield from _free(body, bound | inside | bound_names(body))
 
 
-def _collect_comprehension(
-    node: _Comprehension, bound: frozenset[str], found: list[ast.Name]
-) -> None:
+def _free_in_comprehension(
+    node: _Comprehension, bound: frozenset[str]
+) -> Iterator[ast.Name]:
     for generator in node.generators:
-        _collect([generator.iter], bound, found)
+        yield from _free([generator.iter], bound)
         bound |= bound_names([generator.target])
-        _collect([generator.target, *generator.ifs], bound, found)
+        yield from _free([generator.target, *generator.ifs], bound)
     parts = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
-    _collect(parts, bound, found)
+    yield from _free(parts, bound)
 
 
 def _type_parameters(node: ast.AST) -> frozenset[str]:

@@ -1,10 +1,11 @@
-"""Check the Python block: its names, its outputs, its calls, and static k."""
+"""Check the Python block: its names, its outputs, its calls, static k; read it as lets."""
 
 from __future__ import annotations
 
 import ast
 import builtins
 import re
+from collections.abc import Sequence
 from typing import cast
 
 from nomos.diagnostics import Code, Severity, Span
@@ -13,14 +14,19 @@ from nomos.lang.checking.calls import known_function, label, resolve_call, signa
 from nomos.lang.checking.names import bindings, bound_names, names_from_outside
 from nomos.lang.checking.scope import Role, Scope
 from nomos.lang.python.block import PythonCode
-from nomos.lang.python.flow import always_assigned
-from nomos.lang.python.invocations import count_invocations
-from nomos.lang.python.straight import Straight
+from nomos.lang.python.flow import always_assigned, count_invocations
 from nomos.lang.reading import syntax
-from nomos.lang.types import BUILT_IN
+from nomos.lang.types import BUILT_IN, MAX_INT
 
 _PYTHON_NAMES = frozenset(dir(builtins))
 _ALWAYS_KNOWN = _PYTHON_NAMES | {*BUILT_IN, "MAX_INT"}
+_OPERATORS: dict[type[ast.operator], str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.Mod: "%",
+}
 
 
 def check_block(
@@ -64,14 +70,14 @@ class _Block:
         self._check_names()
         called = {self._function_name(call.func) for call in self.calls}
         named = frozenset(name for name in called if name is not None)
-        _Constants(self.scope, self.outside).put_in_place(statements)
+        constants = _Constants(self.scope, self.outside)
+        for statement in statements:
+            constants.visit(statement)
         sizes = {n: size for n, size in self.scope.sizes.items() if n in self.free}
         k = count_invocations(statements, self._calls_of, sizes)
         if self._hands_on_a_model():
             k = None
-        call, span = self._straight_call, self.python.span
-        straight = Straight(self.values, self.imports, call, span, self.scope.sizes)
-        lets = straight.lets(statements)
+        lets = _Straight(self).lets(statements)
         return core.Code(tuple(statements), lets, named), k
 
     def _calls_of(self, function: ast.expr) -> int | None:
@@ -176,19 +182,6 @@ class _Block:
             case _:
                 return None
 
-    def _straight_call(
-        self, name: str, arguments: tuple[core.Expr, ...], span: Span
-    ) -> core.Expr | None:
-        if signature(self.scope, name) is None:
-            return None
-        node = syntax.Name(name, span=span)
-        # What is wrong here is reported by `_check_names`; this must stay silent.
-        silent = Scope(self.scope.source, self.scope.offer, self.scope.half_declared)
-        silent.symbols, silent.sizes = self.scope.symbols, self.scope.sizes
-        call = resolve_call(silent, node, arguments, span)
-        warned = [d for d in silent.diagnostics if d.severity is Severity.ERROR]
-        return None if warned else call
-
 
 class _Constants(ast.NodeTransformer):
     """Puts the values of params in the place of their names."""
@@ -197,13 +190,143 @@ class _Constants(ast.NodeTransformer):
         self.params = scope.params
         self.outside = outside
 
-    def put_in_place(self, statements: list[ast.stmt]) -> None:
-        if self.params:
-            for statement in statements:
-                self.visit(statement)
-
     def visit_Name(self, node: ast.Name) -> ast.expr:
         param = self.params.get(node.id)
         if param is None or id(node) not in self.outside:
             return node
         return ast.copy_location(ast.Constant(param.value), node)
+
+
+class _NotStraight(Exception):
+    """The block needs to run as Python."""
+
+
+class _Straight:
+    """Reads a block whose statements all are `name = calls and arithmetic` as lets.
+
+    So it can be run for many cases at once.
+    """
+
+    def __init__(self, block: _Block) -> None:
+        self.block = block
+        self.assigned: set[str] = set(block.values)
+        self.sizes = dict(block.scope.sizes)  # of the lists that have a name
+        self.made: set[str] = set()  # the lists among the names that the block assigns
+        self.local: dict[str, str] = {}  # the item that the name of a loop stands for
+
+    def lets(self, statements: Sequence[ast.stmt]) -> tuple[core.Let, ...] | None:
+        """Return the block as lets, None if it is more than that."""
+        try:
+            return tuple(let for node in statements for let in self._statement(node))
+        except _NotStraight:
+            return None
+
+    def _statement(self, node: ast.stmt) -> list[core.Let]:
+        match node:
+            case ast.Assign(
+                targets=[ast.Name(id=name)], value=ast.ListComp() as comprehension
+            ):
+                return self._list(name, comprehension)
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                pairs = [(name, value)]
+            case ast.Assign(
+                targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values)
+            ) if len(names) == len(values):
+                pairs = [
+                    (target.id, value)
+                    for target, value in zip(names, values, strict=True)
+                    if isinstance(target, ast.Name)
+                ]
+                if len(pairs) != len(names):
+                    raise _NotStraight
+            case ast.Pass():
+                return []
+            case _:
+                raise _NotStraight
+        # All right sides are evaluated before any name gets its value.
+        lets = [core.Let(name, self._expression(value)) for name, value in pairs]
+        targets = {name for name, _ in pairs}
+        if targets & self.made:
+            raise _NotStraight
+        mentioned = {
+            inner.name
+            for let in lets
+            for inner in core.walk(let.value)
+            if isinstance(inner, core.Variable)
+        }
+        if len(pairs) > 1 and targets & mentioned:
+            raise _NotStraight
+        self.assigned |= targets
+        return lets
+
+    def _list(self, name: str, node: ast.ListComp) -> list[core.Let]:
+        """Read `ds = [predict(x) for x in xs]`: one let for each item of the list."""
+        match node.generators:
+            case [
+                ast.comprehension(
+                    target=ast.Name(id=item), iter=ast.Name(id=over), ifs=[], is_async=0
+                )
+            ] if over in self.sizes and name not in self.assigned:
+                pass
+            case _:
+                raise _NotStraight
+        lets = []
+        for index in range(self.sizes[over]):
+            self.local = {item: core.item_name(over, index)}
+            value = self._expression(node.elt)
+            lets.append(core.Let(core.item_name(name, index), value))
+        self.local = {}
+        self.assigned.add(name)
+        self.made.add(name)
+        self.sizes[name] = self.sizes[over]
+        return lets
+
+    def _expression(self, node: ast.expr) -> core.Expr:
+        span = self.block.python.span(node)
+        match node:
+            case ast.Name(id=name) if name in self.local:
+                return core.Variable(self.local[name], span=span)
+            case ast.Subscript(
+                value=ast.Name(id=name), slice=ast.Constant(value=int(index))
+            ) if 0 <= index < self.sizes.get(name, 0) and name not in self.local:
+                return core.Variable(core.item_name(name, index), span=span)
+            case ast.Constant(value=bool() | int() | float() | str() | None as value):
+                return core.Constant(value, span=span)
+            case ast.Name(id="MAX_INT") if "MAX_INT" not in self.assigned:
+                return core.Constant(MAX_INT, span=span)
+            case ast.Name(id=name) if name in self.assigned:
+                return core.Variable(name, span=span)
+            case ast.BinOp(left=left, op=sign, right=right) if type(sign) in _OPERATORS:
+                operator = _OPERATORS[type(sign)]
+                sides = self._expression(left), self._expression(right)
+                return core.Arithmetic(operator, *sides, span=span)  # type: ignore[arg-type]  # from the table
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return core.Negate(self._expression(operand), span=span)
+            case ast.Call(func=function, args=args, keywords=[]):
+                return self._call(function, args, span)
+            case _:
+                raise _NotStraight
+
+    def _call(self, function: ast.expr, args: list[ast.expr], span: Span) -> core.Expr:
+        match function:
+            case ast.Name(id=name) if (
+                name not in self.assigned and name not in self.local
+            ):
+                pass
+            case ast.Attribute(value=ast.Name(id=module), attr=name) if (
+                module in self.block.imports and module not in self.assigned
+            ):
+                pass
+            case _:
+                raise _NotStraight
+        scope = self.block.scope
+        if signature(scope, name) is None:
+            raise _NotStraight
+        # What is wrong here is reported by `_check_names`; this must stay silent.
+        silent = Scope(scope.source, scope.offer, scope.half_declared)
+        silent.symbols, silent.sizes = scope.symbols, scope.sizes
+        given = tuple(self._expression(arg) for arg in args)
+        call = resolve_call(silent, syntax.Name(name, span=span), given, span)
+        if any(d.severity is Severity.ERROR for d in silent.diagnostics):
+            raise _NotStraight
+        return call

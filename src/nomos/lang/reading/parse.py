@@ -1,27 +1,57 @@
 """From text to syntax tree.
 
 A spec that is right is read by the grammar in one go. One that is not is read again
-statement by statement (see recover.py), so that every mistake is reported at once.
+statement by statement, so that all its mistakes are found and reported at once.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any
+
 from lark import UnexpectedInput
 
 from nomos.diagnostics import Code, Diagnostic, Source, Span
+from nomos.lang.nodes import PlacedNode
 from nomos.lang.python.block import find_block_end
 from nomos.lang.reading import syntax
 from nomos.lang.reading.grammar import Unreadable, parse_text
-from nomos.lang.reading.recover import recover
 from nomos.lang.reading.syntax_errors import explain
 from nomos.lang.reading.tree import (
+    COMMENT,
     DEEPEST_NESTING,
+    STRING,
     Parsed,
+    blank,
     build_spec,
     depth_exceeds,
     find_block,
     without,
 )
+
+_DECLARES = re.compile(
+    r"\b(?:import|input|var|output|param|def)\s+([A-Za-z_][A-Za-z0-9_]*)"
+)
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_DIVISION = re.compile(r"[ \t]*//")
+_FIRST_WORD = re.compile(r"\S+")
+# Comments are white space here; what is left are words, ends, and everything else.
+_PIECE = re.compile(
+    rf"""(?P<skip>\s+|{COMMENT})
+      | (?P<string>{STRING})
+      | (?P<word>[A-Za-z_]\w*)
+      | (?P<end>;)
+      | (?P<brace>\}})
+      | (?P<open_comment>/\*)
+      | (?P<open_string>["'][^\n]*)
+      | (?P<other>.)""",
+    re.DOTALL | re.VERBOSE,
+)
+# Where a block is never closed, the spec goes on at the next line that looks like it.
+_AFTER_BLOCK = re.compile(r"^[ \t]*(ensures|requires|output)\b", re.MULTILINE)
 
 
 def parse(source: Source) -> Parsed:
@@ -29,18 +59,18 @@ def parse(source: Source) -> Parsed:
     opening = find_block(source.text)
     end = None if opening is None else find_block_end(source.text, opening)
     if opening is None:
-        return _read_library(source) or recover(source, None)
+        return _read_library(source) or _recover(source, None)
     if end is None:
-        return recover(source, None)
+        return _recover(source, None)
     span = Span(opening, end + 1)
     block = syntax.Block(source.text[opening + 1 : end], span=span)
     try:
         sections = parse_text(without(source.text, opening + 1, end), "spec")
     except (UnexpectedInput, Unreadable):
-        return recover(source, block)
+        return _recover(source, block)
     spec = build_spec(source, sections, block)
     if any(depth_exceeds(node) for node in sections):
-        return recover(source, block)
+        return _recover(source, block)
     return Parsed(spec, ())
 
 
@@ -69,3 +99,210 @@ def read_library(
         if depth_exceeds(statement):
             return Code.NESTED_TOO_DEEPLY.at(statement.span, limit=DEEPEST_NESTING)
     return statements
+
+
+@dataclass(slots=True)
+class _Recovery:
+    """The state of one recovery: what was found, and what is wrong."""
+
+    source: Source
+    text: str  # the source with its block blanked
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+    nodes: list[syntax.Statement] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)  # texts that could not be read
+
+    def report(self, code: Code, start: int, end: int, **words: Any) -> None:
+        self.diagnostics.append(code.at(Span(start, end), **words))
+
+
+def _recover(source: Source, block: syntax.Block | None) -> Parsed:
+    """Parse each statement on its own and report everything that is wrong."""
+    state = _Recovery(source, source.text)
+    if block is not None:
+        state.text = without(source.text, block.span.start, block.span.end)
+        _blank_further_blocks(state, block.span.end)
+    else:
+        _report_missing_block(state)
+    chunks = list(_chunks(state))
+    ended = _with_ends(state.text, chunks)
+    for chunk in chunks:
+        _parse_statement(state, ended, chunk)
+    _check_order(state, block)
+    unread = frozenset(word for text in state.unread for word in _WORD.findall(text))
+    if not any(isinstance(n, syntax.Input) for n in state.nodes) | ("input" in unread):
+        state.report(Code.MISSING_INPUT, 0, min(1, len(source.text)))
+    half = frozenset(n for text in state.unread for n in _DECLARES.findall(text))
+    spec = build_spec(source, state.nodes, block)
+    state.diagnostics.sort(key=lambda diagnostic: diagnostic.at.start)
+    return Parsed(spec, tuple(state.diagnostics), half, unread)
+
+
+def _blank_further_blocks(state: _Recovery, start: int) -> None:
+    parts, done = [], 0
+    while (opening := find_block(state.text, start)) is not None:
+        state.report(Code.SECOND_BLOCK, opening, opening + 1)
+        end = find_block_end(state.text, opening)
+        start = len(state.text) if end is None else end + 1
+        parts += [state.text[done:opening], blank(state.text[opening:start])]
+        done = start
+    state.text = "".join([*parts, state.text[done:]])
+
+
+def _report_missing_block(state: _Recovery) -> None:
+    opening = find_block(state.text)
+    if opening is None:
+        end = len(state.text.rstrip())
+        state.report(Code.MISSING_BLOCK, max(0, end - 1), end)
+        return
+    state.report(Code.UNCLOSED_BLOCK, opening, opening + 1)
+    match = _AFTER_BLOCK.search(state.text, opening)
+    end = match.start() if match else len(state.text)
+    state.text = without(state.text, opening, end)
+
+
+def _chunks(state: _Recovery) -> Iterator[Span]:
+    """Yield the stretches that should be one statement each, their `;` included."""
+    start: int | None = None
+    last_end = 0
+    after_stray = False
+    for match in _PIECE.finditer(state.text):
+        kind = match.lastgroup
+        if kind == "skip":
+            continue
+        if kind in ("open_comment", "open_string"):
+            _report_unclosed(state, match, start)
+            start = None
+            if kind == "open_comment":
+                return
+            continue
+        if start is None and kind in ("brace", "end"):
+            if not after_stray:
+                _report_stray(state, match.start())
+            after_stray = True
+            continue
+        after_stray = False
+        if start is not None and kind == "word" and _starts_statement(state, match):
+            yield _unended(state, start, last_end)
+            start = None
+        if start is None:
+            start = match.start()
+        last_end = match.end()
+        if kind == "end":
+            yield Span(start, last_end)
+            start = None
+    if start is not None:
+        yield _unended(state, start, last_end)
+
+
+def _unended(state: _Recovery, start: int, end: int) -> Span:
+    help = None
+    if _DIVISION.match(state.text, end):
+        help = "put a `;` here; `//` starts a comment: write `/` to divide"
+    state.report(Code.MISSING_SEMICOLON, end - 1, end, help=help)
+    return Span(start, end)
+
+
+def _report_stray(state: _Recovery, start: int) -> None:
+    """Report a `;` or `}` that ends nothing; of several in a row, the first."""
+    sign = state.text[start]
+    help = "remove it"
+    if sign == "}":
+        help += ", or look for a `}` above that ended the block too soon"
+    words = {"found": f"`{sign}`", "expected": "a statement"}
+    state.report(Code.SYNTAX_ERROR, start, start + 1, **words, help=help)
+
+
+def _starts_statement(state: _Recovery, match: re.Match[str]) -> bool:
+    """Tell whether a keyword inside a statement really begins the next one."""
+    if match.group() not in syntax.KEYWORDS:
+        return False
+    line_start = state.text.rfind("\n", 0, match.start()) + 1
+    return not state.text[line_start : match.start()].strip()
+
+
+def _report_unclosed(state: _Recovery, match: re.Match[str], start: int | None) -> None:
+    """Report what is never closed; the statement around it cannot be read."""
+    at, end = match.span()
+    if match.lastgroup == "open_comment":
+        end = len(state.text)
+        state.report(Code.UNCLOSED_COMMENT, at, at + 2)
+    else:
+        state.report(Code.UNCLOSED_STRING, at, at + 1, quote=state.text[at])
+    state.unread.append(state.text[at if start is None else start : end])
+
+
+def _with_ends(text: str, chunks: list[Span]) -> str:
+    """Return the text with a `;` right behind each statement that has none.
+
+    What stood there was white space or a comment: the next one starts on its own line.
+    """
+    characters = [*text, " "]
+    for chunk in chunks:
+        if text[chunk.end - 1] != ";":
+            characters[chunk.end] = ";"
+    return "".join(characters)
+
+
+def _parse_statement(state: _Recovery, ended: str, chunk: Span) -> None:
+    text = state.text[chunk.start : chunk.end]
+    whole = chunk if text.endswith(";") else Span(chunk.start, chunk.end + 1)
+    try:
+        node = parse_text(ended, "statement", whole)
+    except Unreadable as error:
+        state.diagnostics.append(error.diagnostic)
+    except UnexpectedInput as error:
+        state.diagnostics.append(explain(error, state.text, chunk))
+    else:
+        if not depth_exceeds(node):
+            state.nodes.append(node)
+            return
+        at = chunk.start
+        state.report(Code.NESTED_TOO_DEEPLY, at, at + 1, limit=DEEPEST_NESTING)
+    state.unread.append(_as_meant(text))
+
+
+def _as_meant(text: str) -> str:
+    """Return a statement with the keyword that its first word was meant to be."""
+    word = _WORD.match(text)
+    if word is None or word.group() in syntax.KEYWORDS:
+        return text
+    nearest = get_close_matches(word.group(), syntax.KEYWORDS, n=1)
+    return nearest[0] + text[word.end() :] if nearest else text
+
+
+_SHARED = 1, "before the first `input`"
+# The sections in their order, and where a statement of each belongs.
+_SECTIONS: dict[type[PlacedNode], tuple[int, str]] = {
+    syntax.Import: (0, "to the top, before the inputs"),
+    syntax.Use: _SHARED,
+    syntax.Param: _SHARED,
+    syntax.Def: _SHARED,
+    syntax.Input: (2, "before the first `var`, `requires` and `output`"),
+    syntax.Var: (3, "before the first `requires` and `output`, or behind the block"),
+    syntax.Requires: (4, "before the first `output` and the block"),
+    syntax.Output: (5, "right before the block"),
+    syntax.Block: (6, ""),
+    syntax.Ensures: (8, "behind the block"),
+}
+_LATER_VAR = 7
+
+
+def _check_order(state: _Recovery, block: syntax.Block | None) -> None:
+    """Report each statement that comes after one of a later section."""
+    border = len(state.text) if block is None else block.span.start
+    nodes: list[syntax.Statement] = [*state.nodes, *([block] if block else [])]
+    reached = 0
+    for node in sorted(nodes, key=lambda node: node.span.start):
+        if block is None and isinstance(node, syntax.Ensures | syntax.Var):
+            continue  # without a block there is no telling
+        early = node.span.start < border
+        rank, where = _SECTIONS[type(node)]
+        if isinstance(node, syntax.Var) and not early:
+            rank = _LATER_VAR
+        if rank < reached or (isinstance(node, syntax.Ensures) and early):
+            found = _FIRST_WORD.match(state.text, node.span.start)
+            word = "{" if found is None else found.group()
+            at, end = node.span.start, node.span.start + len(word)
+            state.report(Code.MISPLACED_STATEMENT, at, end, word=word, where=where)
+        else:
+            reached = rank

@@ -20,8 +20,9 @@ STRING = r""" "(?:\\[^\n]|[^"\\\n])*"|'(?:\\[^\n]|[^'\\\n])*' """.strip()
 _PIECE = re.compile(
     rf"(?P<comment>{COMMENT})|{STRING}|(?P<word>\w+)|(?P<brace>\{{)|\S", re.DOTALL
 )
+_SUMS = "+-*/%"
 # The operators that each one makes a chain with.
-_CHAINS: dict[str, tuple[str, ...]] = {
+CHAINS: dict[str, tuple[str, ...]] = {
     **{sign: (sign,) for sign in ("&&", "||", "==>")},
     **dict.fromkeys("+-", ("+", "-")),
     **dict.fromkeys("*/%", ("*", "/", "%")),
@@ -129,14 +130,13 @@ def depth_exceeds(statement: syntax.Statement) -> bool:
     The operands of a chain, `a && b && c`, are all on one level.
     """
     for depth, level in enumerate(_levels(list(children(statement)))):
-        if depth == DEEPEST_NESTING or any(map(_is_too_long, level)):
+        sums = [
+            e for e in level if isinstance(e, syntax.Binary) and e.operator in _SUMS
+        ]
+        longest = max((len(operands(expr)) for expr in sums), default=0)
+        if depth == DEEPEST_NESTING or longest > LONGEST_CHAIN:
             return True
     return False
-
-
-def _is_too_long(expr: syntax.Expr) -> bool:
-    is_sum = isinstance(expr, syntax.Binary) and expr.operator in "+-*/%"
-    return is_sum and len(operands(expr)) > LONGEST_CHAIN
 
 
 def _levels(level: list[syntax.Expr]) -> Iterator[list[syntax.Expr]]:
@@ -146,29 +146,36 @@ def _levels(level: list[syntax.Expr]) -> Iterator[list[syntax.Expr]]:
         level = [part for node in level for part in operands(node)]
 
 
+def spine(expr: syntax.Binary, signs: tuple[str, ...]) -> list[syntax.Binary]:
+    """Return a chain of operators, `a + b - c`, from its last to its first."""
+    found = [expr]
+    while isinstance(left := found[-1].left, syntax.Binary) and left.operator in signs:
+        found.append(left)
+    return found
+
+
 def operands(expr: syntax.Expr) -> tuple[syntax.Expr, ...]:
     """Return the expressions directly inside another, those of a chain all together.
 
     A chain is `a + b - c`, `a && b && c` or `a ==> b ==> c`.
     """
-    if not isinstance(expr, syntax.Binary) or expr.operator not in _CHAINS:
+    if not isinstance(expr, syntax.Binary) or expr.operator not in CHAINS:
         return children(expr)
-    signs = _CHAINS[expr.operator]
+    if expr.operator in _SUMS:
+        nodes = spine(expr, CHAINS[expr.operator])
+        return nodes[-1].left, *(node.right for node in reversed(nodes))
     found: list[syntax.Expr] = []
     todo: list[syntax.Expr] = [expr]
     while todo:
         node = todo.pop()
-        if not isinstance(node, syntax.Binary) or node.operator not in signs:
+        if not isinstance(node, syntax.Binary) or node.operator != expr.operator:
             found.append(node)
         elif expr.operator == "==>":
             found.append(node.left)
             todo.append(node.right)
-        elif expr.operator in ("&&", "||"):
-            todo += [node.right, node.left]
         else:
-            found.append(node.right)
-            todo.append(node.left)
-    return tuple(found if expr.operator in ("&&", "||", "==>") else found[::-1])
+            todo += [node.right, node.left]
+    return tuple(found)
 
 
 def depth_of(expr: syntax.Expr) -> int:

@@ -17,7 +17,7 @@ from nomos.lang.nodes import shape
 from nomos.lang.python.block import PythonCode, indentation, is_code
 from nomos.lang.reading import syntax
 from nomos.lang.reading.parse import parse
-from nomos.lang.reading.tree import operands
+from nomos.lang.reading.tree import CHAINS, operands, spine
 from nomos.lang.writing.layout import INDENT, Doc, Group, Line, Nest, lay_out
 
 # How tightly each form binds, as in the grammar.
@@ -82,11 +82,11 @@ def _precedence(expr: syntax.Expr) -> int:
 def _inside(expr: syntax.Expr, least: int) -> Doc:
     """Return an operand, in parentheses where it binds less than it has to."""
     doc = _doc(expr)
-    return doc if _precedence(expr) >= least else _parenthesised(doc)
+    return doc if _precedence(expr) >= least else _enclosed("(", doc, ")")
 
 
-def _parenthesised(doc: Doc) -> Doc:
-    return Group(("(", Nest((Line(""), doc)), Line(""), ")"))
+def _enclosed(opening: str, inside: Doc, closing: str) -> Doc:
+    return Group((opening, Nest((Line(""), inside)), Line(""), closing))
 
 
 def _doc(expr: syntax.Expr) -> Doc:
@@ -131,7 +131,7 @@ def _doc(expr: syntax.Expr) -> Doc:
 def _allowed(allowed: syntax.OneOf | syntax.Between) -> Doc:
     if isinstance(allowed, syntax.Between):
         return (_inside(allowed.low, _SUM), "..", _inside(allowed.high, _SUM))
-    return Group(("{", Nest((Line(""), *_listed(allowed.items))), Line(""), "}"))
+    return _enclosed("{", _listed(allowed.items), "}")
 
 
 def _conditional(expr: syntax.Conditional) -> Doc:
@@ -149,9 +149,9 @@ def _conditional(expr: syntax.Conditional) -> Doc:
     return Group((head, Nest(tuple(lines))))
 
 
-def _listed(items: tuple[syntax.Expr, ...]) -> list[Doc]:
+def _listed(items: tuple[syntax.Expr, ...]) -> Doc:
     first, *others = items
-    return [_doc(first), *((",", Line(" "), _doc(other)) for other in others)]
+    return (_doc(first), *((",", Line(" "), _doc(other)) for other in others))
 
 
 def _string(string: syntax.String) -> str:
@@ -171,14 +171,13 @@ def _call(call: syntax.Call) -> Doc:
         name = f"{call.qualifier.name}.{name}"
     if not call.arguments:
         return f"{name}()"
-    arguments = _listed(call.arguments)
-    return Group((f"{name}(", Nest((Line(""), *arguments)), Line(""), ")"))
+    return _enclosed(f"{name}(", _listed(call.arguments), ")")
 
 
 def _subject(expr: syntax.Expr) -> Doc:
     """Return what a feature is taken of; `1.x` would look like a decimal."""
     if isinstance(expr, syntax.Number):
-        return _parenthesised(_doc(expr))
+        return _enclosed("(", _doc(expr), ")")
     return _inside(expr, _POSTFIX)
 
 
@@ -195,20 +194,19 @@ def _updates(expr: syntax.Update) -> Doc:
 
 def _operation(expr: syntax.Binary) -> Doc:
     """Return a chain of operators that bind alike, the operators leading the lines."""
-    level, first = _PRECEDENCE[expr.operator], expr.left
-    others = [(expr.operator, expr.right)]  # the last operand first
+    level = _PRECEDENCE[expr.operator]
     if level == _IMPLIES:
         first, *rest = operands(expr)
-        others = [("==>", operand) for operand in reversed(rest)]
-    elif level != _COMPARE:  # comparisons do not chain
-        while isinstance(first, syntax.Binary) and _PRECEDENCE[first.operator] == level:
-            others.append((first.operator, first.right))
-            first = first.left
+        others = [("==>", operand) for operand in rest]
+    else:
+        nodes = spine(expr, CHAINS.get(expr.operator, ()))  # comparisons do not chain
+        first = nodes[-1].left
+        others = [(node.operator, node.right) for node in reversed(nodes)]
     head = _inside(first, level + 1)
     # Lines of a first operand that is a chain itself stand further in than ours.
     head = Nest(head) if isinstance(first, syntax.Binary) else head
     lines = [(Line(" "), f"{sign} ", _inside(o, level + 1)) for sign, o in others]
-    return Group((head, Nest(tuple(reversed(lines)))))
+    return Group((head, Nest(tuple(lines))))
 
 
 def _statement(statement: syntax.Statement, block: str) -> str:

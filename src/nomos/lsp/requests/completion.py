@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from string import ascii_letters, digits
 
 from lsprotocol import types
 
+from nomos import relations
 from nomos.diagnostics import Span
 from nomos.domain.find import find_root
 from nomos.lang.reading.tree import COMMENT
 from nomos.lsp.document import Document, type_of
 from nomos.lsp.occurrences import Role
-from nomos.lsp.requests.snippets import relation_snippets
 from nomos.lsp.requests.words import (
     BUILT_IN,
     EXPRESSIONS,
@@ -37,6 +38,19 @@ _USE = re.compile(r"\buse\s+\"[^\"\n]*$")
 _PARAM_TYPE = re.compile(r"\bparam\s+\w+\s*:\s*\w*$")
 _NEW_NAME = re.compile(r"\b(?:input|output|var|param|def)\s+\w*$")
 _VALUES = (Role.INPUT, Role.VAR, Role.OUTPUT, Role.PARAM)
+# What each relation is called with: names that are to be filled in, in capitals.
+_ARGUMENTS: dict[str, tuple[str, ...]] = {
+    "monotone": ("FEATURE",),
+    "fair": ("FEATURE",),
+    "robust": ("FEATURE",),
+    "exchangeable": ("FEATURE", "OTHER"),
+    "invariant": ("CHANGED",),
+    "better_when_easier": ("HARDER",),
+    "symmetric": ("SIMILARITY",),
+    "transitive": ("PREFERS",),
+    "triangle": ("DISTANCE",),
+    "additive": ("JOINED",),
+}
 
 
 def complete(document: Document, offset: int) -> list[types.CompletionItem]:
@@ -99,8 +113,10 @@ def _words(document: Document, text: str) -> Iterator[types.CompletionItem]:
     before = _COMMENTS.sub(" ", text).rstrip("_" + digits + ascii_letters).rstrip()
     if not before or before[-1] in ";}":
         for word, about in KEYWORDS.items():
-            yield _snippet(word, STATEMENTS[word], about, Kind.Keyword)
-        yield from relation_snippets(list(document.imports.features))
+            yield _item(
+                word, Kind.Keyword, doc=about, order="3", snippet=STATEMENTS[word]
+            )
+        yield from _relations(list(document.imports.features))
         return
     yield from _values(document)
     yield from _functions(document)
@@ -108,10 +124,9 @@ def _words(document: Document, text: str) -> Iterator[types.CompletionItem]:
         if role is Role.DEFINITION:
             yield _item(name, Kind.Function, "a definition")
     for word, about in EXPRESSIONS.items():
-        if word in FORMS:
-            yield _snippet(word, FORMS[word], about, Kind.Keyword)
-        else:
-            yield _item(word, Kind.Keyword, doc=about)
+        form = FORMS.get(word, "")
+        order = "3" if form else "1"
+        yield _item(word, Kind.Keyword, doc=about, order=order, snippet=form)
 
 
 def _features(document: Document, end: str = "") -> Iterator[types.CompletionItem]:
@@ -163,33 +178,59 @@ def _libraries(spec: Path) -> Iterator[types.CompletionItem]:
             yield _item(path.name, Kind.File, "params and definitions")
 
 
+def _relations(features: Sequence[str]) -> Iterator[types.CompletionItem]:
+    """Yield each relation as a snippet; the features are those of the domain."""
+    for name, (text, about) in _texts().items():
+        snippet = _with_places(name, text, features)
+        title = f"relation {name}"
+        item = _item(title, Kind.Snippet, about, text, "4", snippet)
+        item.filter_text = f"{title} {name}"
+        yield item
+
+
+@cache
+def _texts() -> dict[str, tuple[str, str]]:
+    """Return the text of each relation, with capitals to fill in, and what it says."""
+    made = {}
+    for name, arguments in _ARGUMENTS.items():
+        relation = getattr(relations, name)
+        about = (relation.__doc__ or "").partition("\n")[0]
+        given = (list(arguments),) if name == "robust" else arguments
+        made[name] = relation(*given).text, about
+    return made
+
+
+def _with_places(name: str, text: str, features: Sequence[str]) -> str:
+    """Return a text in which the names to fill in are places of a snippet."""
+    text = text.replace("\\", "\\\\").replace("$", "\\$")
+    for number, word in enumerate(_ARGUMENTS[name], start=1):
+        is_feature = word in ("FEATURE", "OTHER")
+        known = features[number - 1 : number] if is_feature else ()
+        meant = known[0] if known else word.lower()
+        text = text.replace(word, f"${{{number}:{meant}}}")
+    return text
+
+
 def _item(
     label: str,
     kind: types.CompletionItemKind,
     detail: str = "",
     doc: str = "",
     order: str = "1",
+    snippet: str = "",
 ) -> types.CompletionItem:
-    return types.CompletionItem(
+    """Return a thing to offer; a snippet has places in it to fill in."""
+    item = types.CompletionItem(
         label=label,
         kind=kind,
         detail=detail or None,
         documentation=doc or None,
         sort_text=f"{order}{label}",
     )
-
-
-def _snippet(
-    label: str, text: str, about: str, kind: types.CompletionItemKind
-) -> types.CompletionItem:
-    return types.CompletionItem(
-        label=label,
-        kind=kind,
-        documentation=about,
-        insert_text=text,
-        insert_text_format=types.InsertTextFormat.Snippet,
-        sort_text=f"3{label}",
-    )
+    if snippet:
+        item.insert_text = snippet
+        item.insert_text_format = types.InsertTextFormat.Snippet
+    return item
 
 
 def word_at(text: str, offset: int) -> Span:

@@ -57,7 +57,9 @@ def _from_help(source: Source, at: Span, help: str) -> Iterator[Fix]:
     """Yield what a help line says to write, as a change."""
     text = source.text
     if found := _MEANT.search(help):
-        yield Fix(f"Write `{found[1]}`", ((_without_quotes(source, at), found[1]),))
+        quoted = source.slice(at)[:1] in ("'", '"')
+        meant = Span(at.start + 1, at.end - 1) if quoted else at
+        yield Fix(f"Write `{found[1]}`", ((meant, found[1]),))
     elif found := _MAKE_OUTPUT.search(help):
         opening = find_block(text)
         place = len(text) if opening is None else opening
@@ -66,9 +68,8 @@ def _from_help(source: Source, at: Span, help: str) -> Iterator[Fix]:
         start = _first_statement(text)
         yield Fix(f"Add `{found[1]}`", ((Span(start, start), f"{found[1]}\n"),))
     elif found := _WORD_FOR.search(help):
-        where = _word_before(text, found[2], at)
-        if where is not None:
-            yield Fix(f"Write `{found[1]}`", ((where, found[1]),))
+        for word in list(re.finditer(rf"\b{found[2]}\b", text[: at.end]))[-1:]:
+            yield Fix(f"Write `{found[1]}`", ((Span(*word.span()), found[1]),))
     elif help == "write a plain space":
         yield Fix("Write a plain space", ((at, " "),))
     elif "`//` starts a comment" in help:
@@ -111,17 +112,6 @@ def _unchained(source: Source, at: Span) -> Iterator[Fix]:
         yield Fix(f"Write `&& {middle}`", ((place, f"&& {middle} "),))
 
 
-def _without_quotes(source: Source, at: Span) -> Span:
-    quoted = source.slice(at)[:1] in ("'", '"')
-    return Span(at.start + 1, at.end - 1) if quoted else at
-
-
-def _word_before(text: str, word: str, at: Span) -> Span | None:
-    """Return the nearest place of a word at or before another place."""
-    found = list(re.finditer(rf"\b{word}\b", text[: at.end]))
-    return Span(found[-1].start(), found[-1].end()) if found else None
-
-
 def _first_statement(text: str) -> int:
     """Return where the first line starts that is no comment."""
     start = 0
@@ -135,6 +125,6 @@ def _first_statement(text: str) -> int:
 def _silence(diagnostic: Diagnostic, source: Source) -> Fix:
     line, _ = source.locate(diagnostic.at.start)
     end = source.line_starts[line - 1] + len(source.line(line))
-    remark = f"  # nomos: ignore[{diagnostic.code.value}]"
+    remark = f"  # nomos: ignore[{diagnostic.code.slug}]"
     title = "Silence this warning here"
     return Fix(title, ((Span(end, end), remark),), is_sure=False)

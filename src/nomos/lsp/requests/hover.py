@@ -35,7 +35,8 @@ def _of_name(document: Document, found: Occurrence) -> str | None:
         case Role.FUNCTION:
             return _of_function(document, found.name)
         case Role.FEATURE:
-            return _of_feature(document, found.name)
+            feature = document.imports.features.get(found.name)
+            return f"`{found.name}`: a feature, {feature.range}" if feature else None
         case Role.IMPORT:
             return _of_import(document, found.name)
         case Role.PARAMETER | Role.INDEX | Role.PROPERTY:
@@ -57,11 +58,6 @@ def _of_function(document: Document, name: str) -> str | None:
         signature, about = BUILT_IN[name]
         return f"```python\n{signature}\n```\n\n{about}"
     return None
-
-
-def _of_feature(document: Document, name: str) -> str | None:
-    feature = document.imports.features.get(name)
-    return None if feature is None else f"`{name}`: a feature, {feature.range}"
 
 
 def _of_import(document: Document, name: str) -> str | None:

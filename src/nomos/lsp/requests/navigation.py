@@ -102,7 +102,8 @@ def _concerned(
     if home is None:
         yield document
         return
-    for path in _specs_around(home):
+    root = find_root(home.parent) or home.parent
+    for path in list(islice(root.rglob("*.nom"), _MOST_FILES)):
         each = document if path == document.path else read(path)
         if each is None:
             continue
@@ -123,11 +124,6 @@ def _home(document: Document, found: Occurrence) -> Path | None:
 
 def _is_same(path: Path, other: Path) -> bool:
     return path.resolve() == other.resolve()
-
-
-def _specs_around(path: Path) -> list[Path]:
-    root = find_root(path.parent) or path.parent
-    return list(islice(root.rglob("*.nom"), _MOST_FILES))
 
 
 def rename(document: Document, offset: int, new: str, read: Reader) -> list[Place]:

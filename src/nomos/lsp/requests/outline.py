@@ -11,9 +11,8 @@ from nomos.diagnostics import Span
 from nomos.lang.reading import syntax
 from nomos.lang.reading.tree import COMMENT, STRING, without
 from nomos.lang.writing.format import format_expr
-from nomos.lsp.document import Document
+from nomos.lsp.document import Document, Places
 from nomos.lsp.occurrences import Role
-from nomos.lsp.places import Places
 from nomos.lsp.requests.words import EXPRESSIONS, KEYWORDS
 
 Kind = types.SymbolKind

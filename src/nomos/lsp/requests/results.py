@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 
 from nomos.diagnostics import Span
@@ -22,35 +23,23 @@ from nomos.store.store import DATABASE, FOLDER, Store
 _MOST_BUGS = 20  # that are written out
 
 
-class LastResults:
-    """Reads the stores of projects, each again only after it has changed."""
-
-    def __init__(self) -> None:
-        self._known: dict[Path, tuple[Stamp, list[Result]]] = {}
-
-    def of(self, spec: Path) -> list[Result]:
-        """Return the last results of a spec, one for each model and settings."""
-        root = project_root(spec)
-        name = relative(str(spec), root)
-        return [r for r in self._newest(root / FOLDER) if r.subject.spec == name]
-
-    def _newest(self, folder: Path) -> list[Result]:
-        stamp = _stamp(folder)
-        if folder not in self._known or self._known[folder][0] != stamp:
-            self._known[folder] = stamp, _read(folder)
-        return self._known[folder][1]
+def last_results(spec: Path) -> list[Result]:
+    """Return the last results of a spec, one for each model and settings."""
+    root = project_root(spec)
+    name = relative(str(spec), root)
+    newest = _newest(root / FOLDER, store_stamp(spec))
+    return [result for result in newest if result.subject.spec == name]
 
 
 def store_stamp(spec: Path) -> Stamp:
     """Return what changes when the store of a spec's project does."""
-    return _stamp(project_root(spec) / FOLDER)
+    database = project_root(spec) / FOLDER / DATABASE
+    return tuple(changed(Path(f"{database}{end}")) for end in ("", "-wal"))
 
 
-def _stamp(folder: Path) -> Stamp:
-    return tuple(changed(folder / f"{DATABASE}{end}") for end in ("", "-wal"))
-
-
-def _read(folder: Path) -> list[Result]:
+@lru_cache(maxsize=8)
+def _newest(folder: Path, _: Stamp) -> list[Result]:
+    """Read a store, again only after it has changed."""
     if not (folder / DATABASE).exists():
         return []
     try:
@@ -69,13 +58,9 @@ def verdict_line(document: Document, result: Result) -> str:
 
 
 def _dated(document: Document, result: Result, said: str) -> str:
-    is_old = not is_of_this_text(document, result)
+    """Say so where a result is not of the text as it stands in the editor."""
+    is_old = result.subject.text.rstrip() != document.source.text.rstrip()
     return f"before the last change: {said}" if is_old else said
-
-
-def is_of_this_text(document: Document, result: Result) -> bool:
-    """Tell whether a result is of the text as it stands in the editor."""
-    return result.subject.text.rstrip() == document.source.text.rstrip()
 
 
 def rates(document: Document, results: list[Result]) -> Iterator[tuple[Span, str]]:

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from nomos.errors import ModelError
 from nomos.models.adapter import Adapter, flat
 from nomos.models.extras import distrust, need, told_as
 from nomos.models.recognise import Format, recognise
@@ -53,6 +52,7 @@ class PyfuncModel(Adapter):
         if schema.has_input_names():
             names, types = schema.input_names(), schema.numpy_types()
             self._columns = dict(zip(names, types, strict=True))
+            self.width = len(names)
         elif schema.is_tensor_spec():
             self.dtype = schema.numpy_types()[0]
 
@@ -64,11 +64,6 @@ class PyfuncModel(Adapter):
             return array
         import pandas as pd
 
-        if array.ndim != 2 or array.shape[1] != len(self._columns):
-            raise ModelError(
-                f"{self.name} takes rows of {len(self._columns)} numbers, "
-                f"and it was given an array of shape {array.shape}"
-            )
         return pd.DataFrame(array, columns=list(self._columns)).astype(self._columns)
 
     def _labels(self, rows: Any) -> Any:
@@ -106,10 +101,7 @@ def _file(path: Path, name: str) -> Path | None:
     root = path.resolve()
     for within in _WITHIN:
         file = (root / name / within).resolve()
-        if file.is_relative_to(root) and (file.is_file() or _is_model_folder(file)):
+        is_model = file.is_file() or (file / "config.json").is_file()
+        if is_model and file.is_relative_to(root):
             return file
     return None
-
-
-def _is_model_folder(path: Path) -> bool:
-    return path.is_dir() and (path / "config.json").is_file()

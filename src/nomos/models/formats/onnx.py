@@ -55,9 +55,7 @@ class OnnxModel(OutputModel):
     of the highest score, or the number itself where there is only one for each row.
     """
 
-    def __init__(
-        self, path: Path, *, threads: int = 1, content: bytes | None = None
-    ) -> None:
+    def __init__(self, path: Path, *, content: bytes | None = None) -> None:
         super().__init__(str(path))
         # Before the import: it would write an id of the machine into the user's cache.
         os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
@@ -67,7 +65,7 @@ class OnnxModel(OutputModel):
         options = onnxruntime.SessionOptions()
         # One thread: small models lose more to hand-over than they win, and the
         # answers do not depend on the number of cores.
-        options.intra_op_num_threads = options.inter_op_num_threads = threads
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.log_severity_level = 4
         with told_as(f"{path} is no readable ONNX model"):
             self._session = onnxruntime.InferenceSession(

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from nomos.device import placement, to_host
-from nomos.models.adapter import Adapter, Array, NoScores, OutputModel
+from nomos.models.adapter import Adapter, Array, NoScores
 from nomos.models.extras import distrust, need, told_as
-from nomos.models.formats.torch import need_torch
+from nomos.models.formats.torch import TorchModel, need_torch
 from nomos.models.recognise import read_members
 
 _ACTIVATIONS = {
@@ -50,7 +50,7 @@ def load_policy(path: Path, *, trust: bool) -> Adapter:
         file = io.BytesIO(members["policy.pth"])
         weights = torch.load(file, map_location="cpu", weights_only=True)
         data = json.loads(members["data"])
-        spaces = {key: _class_name(data[f"{key}_space"]) for key in _SPACES}
+        spaces = {key: _class_name(data[f"{key}_space"][":type:"]) for key in _SPACES}
     layers = _layers(weights, data, spaces)
     if layers is not None:
         return NetworkPolicy(path, *layers)
@@ -63,9 +63,9 @@ def load_policy(path: Path, *, trust: bool) -> Adapter:
 _SPACES = ("observation", "action")
 
 
-def _class_name(described: Mapping[str, Any]) -> str:
-    """Return `Box` for an entry of the type "<class 'gymnasium.spaces.box.Box'>"."""
-    return str(described[":type:"]).rstrip("'>").rpartition(".")[2]
+def _class_name(described: Any) -> str:
+    """Return `Box` for "<class 'gymnasium.spaces.box.Box'>"."""
+    return str(described).rstrip("'>").rpartition(".")[2]
 
 
 def _layers(
@@ -86,11 +86,12 @@ def _layers(
         return None
     # The number is the place in the sequence; the action's own layer comes last.
     used.sort(key=lambda n: (n == "action_net", int(re.sub(r"\D", "", n) or 0)))
-    chosen = _activation(data, activation)
-    if chosen is None:
+    if (said := data["policy_kwargs"].get("activation_fn")) is not None:
+        activation = _class_name(said)
+    if activation not in _ACTIVATIONS:
         return None
     pairs = [(weights[f"{n}.weight"], weights[f"{n}.bias"]) for n in used]
-    return pairs, chosen, int(action["start"])
+    return pairs, activation, int(action["start"])
 
 
 def _has_custom_parts(data: Mapping[str, Any]) -> bool:
@@ -102,35 +103,20 @@ def _has_custom_parts(data: Mapping[str, Any]) -> bool:
     return module not in known or bool(set(data["policy_kwargs"]) - extras)
 
 
-def _activation(data: Mapping[str, Any], usual: str) -> str | None:
-    said = data["policy_kwargs"].get("activation_fn")
-    name = usual if said is None else str(said).rstrip("'>").rpartition(".")[2]
-    return name if name in _ACTIVATIONS else None
-
-
-class NetworkPolicy(OutputModel):
+class NetworkPolicy(TorchModel):
     """A policy built again from its weights; scores are its logits or action values."""
 
     def __init__(
         self, path: Path, layers: list[tuple[Any, Any]], activation: str, first: int
     ) -> None:
-        super().__init__(str(path))
-        self._torch = torch = need_torch()
-        modules = []
+        nn, modules = need_torch().nn, []
         for weight, bias in layers:
-            linear = torch.nn.Linear(weight.shape[1], weight.shape[0])
+            linear = nn.Linear(weight.shape[1], weight.shape[0])
             linear.weight.data, linear.bias.data = weight, bias
-            modules += [linear, getattr(torch.nn, activation)()]
-        self._device = placement().device
-        self.network = torch.nn.Sequential(*modules[:-1]).to(self._device)
+            modules += [linear, getattr(nn, activation)()]
+        super().__init__(nn.Sequential(*modules[:-1]), str(path))
         self.dtype, self.width = np.float32, layers[0][0].shape[1]
         self.classes = first + np.arange(layers[-1][0].shape[0])
-
-    def _output(self, rows: Any) -> Array:
-        with self._torch.no_grad():
-            given = self._torch.tensor(rows, device=self._device)
-            result: Array = to_host(self.network(given))
-        return result
 
 
 class SavedPolicy(Adapter):

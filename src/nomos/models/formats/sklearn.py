@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from nomos.domain.reading.csvfile import to_frame
+from nomos.domain.schema import Category
 from nomos.errors import ModelError
 from nomos.models.adapter import Adapter, Array, NoScores
 from nomos.models.extras import distrust, need, told_as
@@ -26,7 +28,8 @@ class EstimatorModel(Adapter):
 
     One that was fitted on a data frame gets its rows as a data frame again, so that its
     columns have their names, unless it says the same of a plain array: that is three
-    times as fast for a single row. Frames, and lists of texts or dicts, are passed on.
+    times as fast for a single row. Names of categories, which `schema` knows, stand in
+    such a frame again. Frames, and lists of texts or dicts, are passed on.
 
     Attributes:
         columns: The names of the frame's columns that it was fitted on, if it was.
@@ -58,6 +61,10 @@ class EstimatorModel(Adapter):
             return rows
         if self.columns is None or importlib.util.find_spec("pandas") is None:
             return array
+        told = () if self.schema is None else self.schema.features
+        if array.dtype.kind in "biuf" and any(isinstance(f, Category) for f in told):
+            assert self.schema is not None
+            return to_frame(array, self.schema)[self.columns]
         import pandas as pd
 
         frame = pd.DataFrame(array, columns=self.columns)

@@ -144,8 +144,10 @@ def load_saved(path: Path, *, trust: bool) -> TorchModel:
     """Load a whole module that torch.save pickled; weights alone are no model."""
     torch = need_torch()
     if (weights := _weights(path)) is not None:
+        is_plain = isinstance(weights, Mapping)
+        kind = "weights" if is_plain else f"a {type(weights).__name__}"
         raise ModelError(
-            f"{path} holds {_kind(weights)} and no model: "
+            f"{path} holds {kind} and no model: "
             f"name the function that builds it, as {path.name}@module:factory"
         )
     if not trust:
@@ -190,10 +192,6 @@ def _weights(path: Path) -> Any:
         return torch.load(path, map_location="cpu", weights_only=True)
     except Exception:  # it refuses with many types; a whole module among them
         return None
-
-
-def _kind(weights: Any) -> str:
-    return "weights" if isinstance(weights, Mapping) else f"a {type(weights).__name__}"
 
 
 def _tensor(answer: Any, name: str) -> Any:

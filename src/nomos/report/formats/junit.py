@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from xml.etree import ElementTree
 
 from nomos.report.summary import example, remark_lines
+from nomos.report.texts import clipped
 from nomos.report.view import Failure, view
 from nomos.results.gate import Gate, Ruling, rulings
 from nomos.results.result import Result
@@ -78,7 +79,8 @@ def _case(result: Result, ruling: Ruling, gate: Gate) -> ElementTree.Element:
         shown = example([result])
         ids = "\n".join(f"nomos replay {bug.id}" for bug in result.cases_shown[:10])
         remarks = "\n".join(remark_lines(told))
-        detail = f"{_cut(shown.plain if shown else '')}\n{ids}\n{remarks}"
+        picture = clipped("" if shown is None else shown.plain, _LONGEST_TEXT)
+        detail = f"{picture}\n{ids}\n{remarks}"
         _add_outcome(case, "failure", "violated", said, detail)
     elif ruling.status or result.problem or counts.unstable or result.verdict == "open":
         # Known bugs excuse no problem: what was not judged may hide a new one.
@@ -111,10 +113,5 @@ def _add_outcome(
     outcome.text = _clean(detail) or None
 
 
-def _cut(text: str) -> str:
-    left = len(text) - _LONGEST_TEXT
-    return text if left <= 0 else f"{text[:_LONGEST_TEXT]} … {left} more characters"
-
-
 def _clean(text: str) -> str:
-    return _FORBIDDEN.sub("�", _cut(text))
+    return _FORBIDDEN.sub("�", clipped(text, _LONGEST_TEXT))

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from nomos import __version__
+from nomos.report.texts import clipped
 from nomos.report.view import Failure, view
 from nomos.results.gate import Gate, Ruling, rulings
 from nomos.results.result import Bug, Ensures, Result, Subject
@@ -133,6 +134,4 @@ def _brief(value: Any) -> Any:
         return {_brief(name): _brief(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
         return [_brief(inner) for inner in value]
-    if not isinstance(value, str) or len(value) <= _LONGEST_TEXT:
-        return value
-    return f"{value[:_LONGEST_TEXT]} … {len(value) - _LONGEST_TEXT} more characters"
+    return clipped(value, _LONGEST_TEXT) if isinstance(value, str) else value

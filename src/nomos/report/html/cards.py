@@ -11,17 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from nomos.report.cards import (
-    Card,
-    Cell,
-    card_of,
-    make_card,
-    recorded,
-    smaller_card,
-)
+from markupsafe import Markup
+
+from nomos.report.cards import Card, Cell, card_of, recorded_card, smaller_card
 from nomos.report.groups import shrunk_words
 from nomos.report.html.drawings import drawings
 from nomos.report.html.templating import environment
+from nomos.report.texts import brief
 from nomos.report.view import FoundBug
 from nomos.results.describe import describe
 from nomos.results.result import Bug
@@ -41,17 +37,12 @@ Both = Callable[[FoundBug], Mapping[str, Mapping[str, Any]]]
 class Cards:
     """What is written of the bugs of one property."""
 
-    in_page: list[str] = field(default_factory=list)
-    rest: list[str] = field(default_factory=list)
+    in_page: list[Markup] = field(default_factory=list)
+    rest: list[Markup] = field(default_factory=list)
     left_out: int = 0  # for which there was no room
     drawn: int = 0
     statuses: set[str] = field(default_factory=set)
     problem: str = ""  # why the domain could not show a record
-
-    @property
-    def size(self) -> int:
-        """How many bytes they take, about."""
-        return sum(map(len, self.in_page)) + sum(map(len, self.rest))
 
 
 def write_cards(
@@ -67,7 +58,7 @@ def write_cards(
     in_turn = sorted(range(len(bugs)), key=lambda number: len(bugs[number]))
     for turn, number in enumerate(in_turn):
         cards = _write(bugs[number], room // (len(bugs) - turn), in_page, both)
-        room -= cards.size
+        room -= sum(map(len, cards.in_page + cards.rest))
         written[number] = cards
     return [written[number] for number in range(len(bugs))]
 
@@ -93,7 +84,7 @@ def _write(
 
 def _card(
     found: FoundBug, cards: Cards, number: int, *, draw: bool, both: Both | None
-) -> str:
+) -> Markup:
     card = card_of(found.result, found.bug, draw=draw)
     try:
         pictures = drawings(card.drawn)
@@ -115,13 +106,12 @@ def _card(
     if small is not None:
         how["smaller"] = smaller_card(found.result, found.bug)
         how["how_small"] = shrunk_words(small)
-    return str(module.card(found, card, pictures, by, gist(card, by), **how))
+    return Markup(module.card(found, card, pictures, by, gist(card, by), **how))
 
 
 def _outputs(said: Mapping[str, Any], bug: Bug) -> tuple[tuple[str, Cell], ...]:
     described = {name: describe(value) for name, value in said.items()}
-    case = recorded(replace(bug, inputs={}, outputs=described))
-    return make_card(case).outputs
+    return recorded_card(replace(bug, inputs={}, outputs=described)).outputs
 
 
 def gist(card: Card, by: Sequence[tuple[str, tuple[tuple[str, Cell], ...]]]) -> str:
@@ -142,4 +132,4 @@ def gist(card: Card, by: Sequence[tuple[str, tuple[tuple[str, Cell], ...]]]) -> 
 
 def _plain(cell: Cell, longest: int = 24) -> str:
     text = "".join(piece.text for piece in cell if piece.kind in ("", "ins"))
-    return text if len(text) <= longest else text[: longest - 1] + "…"
+    return brief(text, longest)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
 from nomos.report.comparison import change_words
@@ -20,12 +19,7 @@ from nomos.runner.project.naming import short_names
 Outputs = Callable[[Result, Bug], Mapping[str, Any]]  # what a model makes of a case
 
 
-def comparison_html(
-    compared: Sequence[ModelComparison],
-    outputs: Outputs,
-    *,
-    made: datetime | None = None,
-) -> str:
+def comparison_html(compared: Sequence[ModelComparison], outputs: Outputs) -> str:
     """Return the page: bugs that are new, kept and fixed, and how rates changed."""
     told = [view([one.new]) for one in compared]
     bugs = [list(_found(one)) for one in compared]
@@ -48,7 +42,6 @@ def comparison_html(
         brand="Nomos: two models on the same cases",
         headline=_headline(compared),
         totals=_totals(compared),
-        made=made,
     )
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from nomos.domain.show import Image, Scene, Sound
 from nomos.report.cards import Drawn
 from nomos.report.html.templating import environment
-from nomos.report.pictures import difference, png, shrunk, spectrogram, wav
+from nomos.report.pictures import difference, finite, png, shrunk, spectrogram, wav
 
 Array = np.ndarray[Any, Any]
 _LONGEST_SIDE = 256  # pixels; a card is not much wider
@@ -93,17 +93,13 @@ def _images(images: Mapping[str, Image]) -> list[Picture]:
 
 
 def _picture(image: Image, alt: str, caption: str) -> Picture:
-    pixels = _fit(_finite(image.pixels))
+    pixels = _fit(finite(image.pixels))
     height, width = pixels.shape[:2]
     return Picture(_address("image/png", png(pixels)), width, height, alt, caption)
 
 
 def _address(kind: str, data: bytes) -> str:
     return f"data:{kind};base64,{b64encode(data).decode()}"
-
-
-def _finite(values: Array) -> Array:
-    return np.nan_to_num(np.asarray(values, dtype=np.float64), posinf=1, neginf=0)
 
 
 def _fit(pixels: Array) -> Array:
@@ -117,7 +113,7 @@ def _fit(pixels: Array) -> Array:
 
 
 def _sound(name: str, sound: Sound) -> Heard:
-    samples = np.clip(_finite(sound.samples).ravel(), -1, 1)
+    samples = np.clip(finite(sound.samples).ravel(), -1, 1)
     seconds = len(samples) / sound.rate
     heard = Sound(samples[: _LONGEST_SOUND_S * sound.rate], sound.rate)
     cut = ", the beginning" if seconds > _LONGEST_SOUND_S else ""
@@ -153,9 +149,9 @@ def scenes_svg(scenes: Mapping[str, Scene]) -> str:
 def _scene(name: str, scene: Scene, part: int | None) -> Stage:
     digits = max(2, _DIGITS - len(str(int(scene.width))))
     whole = np.asarray(scene.path, dtype=np.float64).reshape(-1, 3)
-    path = _finite(_thinned(whole, _MOST_STEPS)).round(digits)
+    path = finite(_thinned(whole, _MOST_STEPS)).round(digits)
     lines = [
-        _points(_finite(_thinned(line, _MOST_POINTS)).round(digits))
+        _points(finite(_thinned(line, _MOST_POINTS)).round(digits))
         for line in scene.lines
     ]
     said = [scene.caption] if scene.caption else []

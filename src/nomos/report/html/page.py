@@ -23,9 +23,15 @@ from nomos.report.html.templating import environment, policy, template_text
 from nomos.report.spec_text import coloured_lines
 from nomos.report.summary import clearest
 from nomos.report.texts import count
-from nomos.report.view import Failure, FoundBug, PropertyView, failed_lines, views
+from nomos.report.view import (
+    Failure,
+    FoundBug,
+    PropertyView,
+    failed_lines,
+    model_names,
+    views,
+)
 from nomos.results.result import Result
-from nomos.runner.project.naming import short_names
 
 _LONGEST_SPEC = 100_000  # characters
 
@@ -66,21 +72,11 @@ class Section:
     @property
     def rest(self) -> Markup:
         """The cards that the script shows, as one text."""
-        return Markup("<hr>".join(self.cards.rest))  # cards are escaped already
-
-    @property
-    def in_page(self) -> list[Markup]:
-        """The cards that are on the page."""
-        return [Markup(card) for card in self.cards.in_page]
+        return Markup("<hr>").join(self.cards.rest)
 
 
-def html(
-    results: Sequence[Result],
-    failures: Sequence[Failure] = (),
-    *,
-    made: datetime | None = None,
-) -> str:
-    """Return the page, made now or at that time."""
+def html(results: Sequence[Result], failures: Sequence[Failure] = ()) -> str:
+    """Return the page."""
     told = views(results)
     bugs = [_clearest_first(one) for one in told]
     cards = write_cards(bugs)
@@ -95,7 +91,6 @@ def html(
         headline=_headline(told, len(failures)),
         totals=_totals(told),
         failures=failures,
-        made=made,
     )
 
 
@@ -103,12 +98,10 @@ def page(
     sections: Sequence[Section],
     columns: Sequence[Column],
     *,
-    made: datetime | None = None,
     failures: Sequence[Failure] = (),
     **words: str,
 ) -> str:
     """Return a page with these sections."""
-    made = made or datetime.now(UTC)
     script = Markup(template_text("script.js"))  # ours, as the style is
     style = Markup(template_text("style.css"))
     plot = {"width": WIDTH, "height": HEIGHT, "left": LEFT, "right": WIDTH - RIGHT}
@@ -122,7 +115,7 @@ def page(
         script=script,
         style=style,
         policy=policy(script, style),
-        made=f"{made:%Y-%m-%d %H:%M} UTC",
+        made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
         version=__version__,
         **facts,
     )
@@ -176,9 +169,8 @@ def _bug_words(one: PropertyView, cards: Cards) -> tuple[str, list[str]]:
 
 def _facts(one: PropertyView) -> list[tuple[str, str]]:
     first = one.first
-    bugs = f"{one.unique_bugs} ({one.new_bugs})" if one.new_bugs else one.unique_bugs
     facts = [
-        ("found", f"{bugs} unique bugs, {one.rate}"),
+        ("found", f"{one.bugs_words} unique bugs, {one.rate}"),
         ("kind", f"{one.k}-safety"),
         ("cases", one.cases),
         ("search", f"{first.search}, seed {one.seeds}"),
@@ -208,12 +200,6 @@ def _overview(told: Sequence[PropertyView]) -> list[Column]:
     ]
     dull = {"model", "search", "seed", "new"}
     return [c for c in columns if c.head not in dull or len(set(c.cells)) > 1]
-
-
-def model_names(told: Sequence[PropertyView]) -> list[str]:
-    """Return models: as much of the end of each path as tells them apart."""
-    names = short_names([one.first.subject.model for one in told])
-    return [name or "-" for name in names]
 
 
 def _headline(told: Sequence[PropertyView], failures: int) -> str:

@@ -13,6 +13,7 @@ LARGEST = 32_768  # cases of a chunk; larger ones save nothing more
 ON_DEVICE = 2**19  # on a device they do: violations are run again in larger batches
 SMALLEST = 64  # of the first chunk: something is seen at once, whatever the model takes
 _LONGEST_S = 0.5  # a chunk should be over by then, so that progress shows
+_LONGEST_ON_DEVICE_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,7 @@ class Plan:
         self.scope: Scope = "sample" if total is None else "inputs"
         self.batch = batch
         self._largest = largest
+        self._longest = _LONGEST_S if largest <= LARGEST else _LONGEST_ON_DEVICE_S
         self._size = min(SMALLEST, batch or largest)
 
     def can_resume(self, next_case: int) -> bool:
@@ -110,9 +112,9 @@ class Plan:
         """Learn how long a chunk took."""
         if self.batch is not None:
             self._size = self.batch
-        elif seconds > _LONGEST_S:
+        elif seconds > self._longest:
             self._size = max(SMALLEST, min(self._size, max(1, cases)) // 2)
-        elif seconds < _LONGEST_S / 8 and cases * 2 >= self._size:
+        elif seconds < self._longest / 8 and cases * 2 >= self._size:
             self._size = min(self._largest, self._size * 8)
-        elif seconds < _LONGEST_S / 2 and self._largest > LARGEST:
+        elif seconds < self._longest / 2 and self._largest > LARGEST:
             self._size = min(self._largest, self._size * 2)

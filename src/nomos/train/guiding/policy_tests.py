@@ -21,8 +21,8 @@ from nomos.runner.driver import run_prepared
 from nomos.runner.jobs import Prepared, Preparing
 from nomos.runner.options import Budget, Options
 from nomos.runner.project.naming import project_root
+from nomos.train.guiding.actions import Actions
 
-Actions = Callable[[np.ndarray[Any, Any]], Any]
 _BATCH = 4096
 Choices = tuple[int, ...]
 Restore = Callable[[Any, Any, int], Any]
@@ -59,7 +59,6 @@ class Tested:
 
     tests: int
     bugs: Sequence[TestedBug]
-    model_calls: int
 
 
 class PolicyTests:
@@ -97,32 +96,22 @@ class PolicyTests:
                 " with\nhelp: name the one that takes observations and gives actions:"
                 " GuidedTraining(..., policy=NAME)"
             )
-        asks = self._many if isinstance(known[self.policy], batched) else self._one
-        return type(domain.__name__, (domain,), {self.policy: asks()})
+        is_batched = isinstance(known[self.policy], batched)
 
-    def _many(self) -> batched:
-        def policy(_: Domain, observations: Any) -> Any:
-            return self._ask(observations)
+        def policy(_: Domain, given: Any) -> Any:
+            if is_batched:
+                return self._ask(given)
+            return self._ask(np.asarray(given)[None])[0]
 
         policy.__name__ = self.policy
-        return batched(policy)
-
-    def _one(self) -> Callable[..., Any]:
-        def policy(_: Domain, observation: Any) -> Any:
-            return self._ask(np.asarray(observation)[None])[0]
-
-        return policy
+        asks = batched(policy) if is_batched else policy
+        return type(domain.__name__, (domain,), {self.policy: asks})
 
     def _ask(self, observations: Any) -> Any:
         assert self._act is not None, "the policy is asked while tests run"
         self._asked += 1
         actions = np.asarray(self._act(np.asarray(observations)))
         return actions.tolist() if actions.ndim == 1 else actions
-
-    @property
-    def inputs(self) -> Sequence[str]:
-        """The names of the spec's inputs."""
-        return self._spec.inputs
 
     @property
     def state_names(self) -> list[str]:
@@ -138,6 +127,12 @@ class PolicyTests:
                 f"{self.path} has no input or variable `{unknown[0]}` to start from;"
                 f" it has {', '.join(self.state_names)}"
             )
+
+    def states_in(self, bug: TestedBug) -> list[str]:
+        """Return which names hold states in a bug: inputs, and what is of their types."""
+        values = bug.values
+        kinds = {type(values[name]) for name in self._spec.inputs if name in values}
+        return [name for name in self.state_names if type(values.get(name)) in kinds]
 
     @property
     def domain(self) -> Domain:
@@ -158,7 +153,7 @@ class PolicyTests:
         finally:
             self._act = None
         self._check(result)
-        return Tested(result.counts.tests, bugs, result.counts.model_calls)
+        return Tested(result.counts.tests, bugs)
 
     def occurring(self, act: Actions, cases: Mapping[str, Choices]) -> set[str]:
         """Try cases of earlier tests again, side by side; name those that violate."""
@@ -189,9 +184,3 @@ class PolicyTests:
                 f"{self.path} was tested without asking `{self.policy}` once\n"
                 "help: the domain must ask its policy through that function"
             )
-
-
-def states_in(bug: TestedBug, names: Sequence[str], inputs: Sequence[str]) -> list[str]:
-    """Return which names hold states in a bug: the inputs, and what is of their types."""
-    kinds = {type(bug.values[name]) for name in inputs if name in bug.values}
-    return [name for name in names if type(bug.values.get(name)) in kinds]

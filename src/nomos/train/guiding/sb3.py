@@ -19,14 +19,8 @@ from stable_baselines3.common.vec_env import DummyVecEnv
 
 from nomos.errors import NomosError
 from nomos.train.guiding.actions import Actions, best_actions
-from nomos.train.guiding.policy_tests import (
-    PolicyTest,
-    PolicyTests,
-    Restore,
-    Tested,
-    states_in,
-)
-from nomos.train.guiding.starts import BuggyStarts, Dose, Start, StartChooser, states_of
+from nomos.train.guiding.policy_tests import PolicyTest, PolicyTests, Restore, Tested
+from nomos.train.guiding.starts import BuggyStarts, Dose, Start, StartChooser
 
 if TYPE_CHECKING:
     from nomos.train.guiding.training import GuidedTraining
@@ -244,8 +238,8 @@ class GuidedCallback(BaseCallback):
         self.starts.begin()
         for result in results:
             for bug in result.bugs:
-                held = names or states_in(bug, tests.state_names, tests.inputs)
-                states = states_of(bug.id, bug.values, held)
+                held = names or tests.states_in(bug)
+                states = [Start(bug.id, name, bug.values[name]) for name in held]
                 new += self.starts.add(bug.id, bug.choices, states)
         if self.can_guide:
             again = self.starts.not_found()

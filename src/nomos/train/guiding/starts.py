@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -153,8 +153,3 @@ class StartChooser:
     def seed(self) -> int:
         """Draw what is to fix the randomness of an episode."""
         return int(self.rng.integers(2**31))
-
-
-def states_of(bug: str, values: Mapping[str, Any], names: Sequence[str]) -> list[Start]:
-    """Return the states of a bug by the names that the spec gives to them."""
-    return [Start(bug, name, values[name]) for name in names]

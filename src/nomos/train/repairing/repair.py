@@ -22,18 +22,19 @@ from nomos.train.repairing.judging.evaluate import (
     Bench,
     Evaluation,
     Property,
+    Records,
     SwappableModel,
+    find_function,
     noise_of,
     on_records,
 )
-from nomos.train.repairing.judging.function import find_function
-from nomos.train.repairing.judging.records import Records
-from nomos.train.repairing.rounds.checkpoint import Checkpoint, repair_key
-from nomos.train.repairing.rounds.rounds import (
+from nomos.train.repairing.rounds import (
+    Checkpoint,
     Goal,
     Round,
     RoundProgress,
     Rounds,
+    repair_key,
     seed_of,
 )
 from nomos.train.repairing.trainers.choose import (
@@ -188,6 +189,8 @@ class Repairing:
                 "`nomos.load_model`, so no other model can be put in its place; let its "
                 "constructor call `load_model(model)`"
             )
+        for one in (self.original, self.trainer.model):
+            one.schema = self.swappable.schema
         self.parts: Parts = split(
             self.domain,
             self._records(data),

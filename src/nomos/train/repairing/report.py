@@ -12,7 +12,7 @@ from rich.table import Table
 from nomos.results.verdict import proof_text
 from nomos.train.repairing.judging.evaluate import Evaluation, Share
 from nomos.train.repairing.repair import Repair
-from nomos.train.repairing.rounds.rounds import Round
+from nomos.train.repairing.rounds import Round
 
 
 def percent(share: Share) -> str:

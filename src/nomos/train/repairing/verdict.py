@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from nomos.train.repairing.judging.evaluate import Evaluation
-from nomos.train.repairing.rounds.rounds import Goal, Round
+from nomos.train.repairing.rounds import Goal, Round
 
 Verdict = Literal["clean", "repaired", "improved", "not repaired"]
 _MUCH = 0.5  # of the rate before: a round below this has lowered it, at whatever cost

@@ -8,66 +8,67 @@ how far a ReLU can carry a difference.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from nomos.verify.engines.regions import Component, LayerParts
+from nomos.verify.engines.regions import Regions
+from nomos.verify.engines.shapes import Component
 from nomos.verify.question.formulas import Array
-from nomos.verify.structure.layers import Layers
-from nomos.verify.structure.trees import DOUBLE
+from nomos.verify.structure.model import DOUBLE
 
 State = list[Array]  # of each component, (parts, ...)
 Bounds = list[tuple[Array, Array]]  # of each layer's sums, (parts, calls, outputs)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Relaxation:
-    """Bounds a network on components, for a number of calls."""
+    """Bounds a network on components."""
 
-    model: Layers
-    parts: LayerParts
-    calls: int
-
-    @property
-    def components(self) -> tuple[Component, ...]:
-        """The components of the cases."""
-        return self.parts.components
-
-    @property
-    def last(self) -> int:
-        """The number of the last layer."""
-        return len(self.model.weights) - 1
+    def __init__(self, regions: Regions, components: tuple[Component, ...]) -> None:
+        self.regions, self.components = regions, components
+        self.model, self.calls = regions.model, regions.calls
+        self.last = len(self.model.weights) - 1  # the number of the last layer
 
     def layers(self, state: State) -> Bounds:
         """Bound the sums of all layers but the last."""
-        found = [self._first(state)]
-        for layer in range(1, self.last):
-            found.append(self._layer(state, found, layer))
-        return found
-
-    def _first(self, state: State) -> tuple[Array, Array]:
         bias = np.tile(self.model.biases[0], self.calls)
         low, high = bias, bias
         for component, own in zip(self.components, state, strict=True):
-            least, most = component.box(own)
+            least, most = component.box(own, len(bias))
             low, high = low + least, high + most
         shape = (len(state[0]), self.calls, -1)
-        return low.reshape(shape), high.reshape(shape)
+        found = [(low.reshape(shape), high.reshape(shape))]
+        for layer in range(1, self.last):
+            own_bounds = (
+                self._layer(state, _of_calls(found, [call]), layer, (call,))
+                for call in range(self.calls)
+            )
+            lows, highs = zip(*own_bounds, strict=True)
+            found.append((np.concatenate(lows, axis=1), np.concatenate(highs, axis=1)))
+        return found
 
-    def _layer(self, state: State, known: Bounds, layer: int) -> tuple[Array, Array]:
+    def _layer(
+        self, state: State, known: Bounds, layer: int, calls: tuple[int, ...]
+    ) -> tuple[Array, Array]:
+        """Bound the sums of a layer for all that lies between what calls see."""
         weight, bias = self.model.weights[layer], self.model.biases[layer]
         low, high = interval(weight, bias, *(np.maximum(b, 0) for b in known[-1]))
-        parts, width = len(low), len(bias)
-        for call in range(self.calls):
-            unit = np.zeros((parts, 2 * width, self.calls, width))
-            numbers = np.arange(width)
-            unit[:, numbers, call, numbers] = 1
-            unit[:, width + numbers, call, numbers] = -1
-            most, _ = self.upper(state, known, unit, layer)
-            high[:, call] = np.minimum(high[:, call], most[:, :width])
-            low[:, call] = np.maximum(low[:, call], -most[:, width:])
+        width = len(bias)
+        unit = np.concatenate([np.eye(width), -np.eye(width)])[:, None]
+        unit = np.broadcast_to(unit, (len(low), *unit.shape))
+        constant, first = self._linear(known, unit, layer)
+        # A line over a segment is highest at one of its ends.
+        ends = [self._most(state, self._placed({c: first[:, :, 0]})) for c in calls]
+        most = constant + np.max(ends, axis=0)
+        high = np.minimum(high, most[:, None, :width])
+        low = np.maximum(low, -most[:, None, width:])
         return low, np.maximum(low, high)
+
+    def _placed(self, weights: dict[int, Array]) -> Array:
+        """Return weights of the first layer's sums: those of some calls, 0 of others."""
+        given = next(iter(weights.values()))
+        full = np.zeros((*given.shape[:2], self.calls, given.shape[2]))
+        for call, own in weights.items():
+            full[:, :, call] = own
+        return full.reshape(*given.shape[:2], -1)
 
     def upper(
         self, state: State, known: Bounds, weights: Array, layer: int
@@ -114,7 +115,7 @@ class Relaxation:
         wide = share if scales is None else scales
         for component, own in zip(self.components, state, strict=True):
             low, high = component.bound(own, weights[:, None])
-            least, most = component.box(own)
+            least, most = component.box(own, weights.shape[1])
             gain = (high - low)[:, 0] + ((most - least) * wide).sum(axis=1)
             found.append(np.where(component.numbers(own) < 2, -1.0, gain))
         return np.stack(found, axis=1)
@@ -123,8 +124,8 @@ class Relaxation:
         """Bound the rounding errors of scores on each part, (parts, scores)."""
         model = self.model
         parts = len(known[0][0]) if known else 1
-        size = np.broadcast_to(self.parts.largest, (parts, len(self.parts.largest)))
-        error = 8 * model.roundoff * size + self.parts.deviation
+        size = np.broadcast_to(self.regions.largest, (parts, len(self.regions.largest)))
+        error = 8 * model.roundoff * size + self.regions.deviation
         for layer, (weight, bias) in enumerate(
             zip(model.weights, model.biases, strict=True)
         ):
@@ -136,7 +137,7 @@ class Relaxation:
     @property
     def own_error(self) -> Array:
         """Bound the rounding errors of these bounds themselves."""
-        size: Array = self.parts.largest
+        size: Array = self.regions.largest
         terms = 0
         for weight, bias in zip(self.model.weights, self.model.biases, strict=True):
             size = size @ np.abs(weight).T + np.abs(bias)
@@ -154,50 +155,27 @@ class Relaxation:
         least, most = self.slopes(hull, weights)
         middle, radius = (least + most) / 2, (most - least) / 2
         backward: Array = (radius * np.maximum(-low, high)[:, None]).sum(axis=2)
-        backward = backward + self._most(state, self._between(middle, pair))
+        between = self._placed({pair[0]: middle, pair[1]: -middle})
+        backward = backward + self._most(state, between)
         smaller: Array = np.minimum(forward, backward)
         return smaller
-
-    def _between(self, weights: Array, pair: tuple[int, int]) -> Array:
-        """Return weights of the first layer for a difference of two calls."""
-        one, two = pair
-        full = np.zeros((*weights.shape[:2], self.calls, weights.shape[2]))
-        full[:, :, one], full[:, :, two] = weights, -weights
-        return full.reshape(*weights.shape[:2], -1)
 
     def _first_difference(
         self, state: State, pair: tuple[int, int]
     ) -> tuple[Array, Array]:
         width = len(self.model.biases[0])
         unit = np.concatenate([np.eye(width), -np.eye(width)])
-        flat = self._between(np.broadcast_to(unit, (len(state[0]), *unit.shape)), pair)
-        most = self._most(state, flat)
+        unit = np.broadcast_to(unit, (len(state[0]), *unit.shape))
+        most = self._most(state, self._placed({pair[0]: unit, pair[1]: -unit}))
         return np.minimum(-most[:, width:], most[:, :width]), most[:, :width]
 
     def _hull(self, state: State, known: Bounds, pair: tuple[int, int]) -> Bounds:
         """Bound all layers on the line between what two calls see."""
-        low, high = (known[0][side][:, list(pair)] for side in (0, 1))
+        ((low, high),) = _of_calls(known[:1], list(pair))
         found = [(low.min(axis=1, keepdims=True), high.max(axis=1, keepdims=True))]
         for layer in range(1, self.last):
-            weight, bias = self.model.weights[layer], self.model.biases[layer]
-            low, high = interval(weight, bias, *(np.maximum(b, 0) for b in found[-1]))
-            width = len(bias)
-            unit = np.concatenate([np.eye(width), -np.eye(width)])[:, None]
-            unit = np.broadcast_to(unit, (len(low), *unit.shape))
-            constant, first = self._linear(found, unit, layer)
-            # A line over a segment is highest at one of its ends.
-            ends = [self._most(state, self._alone(first, call)) for call in pair]
-            most = constant + np.maximum(*ends)
-            high = np.minimum(high, most[:, None, :width])
-            low = np.maximum(low, -most[:, None, width:])
-            found.append((low, np.maximum(low, high)))
+            found.append(self._layer(state, found, layer, pair))
         return [(low[:, 0], high[:, 0]) for low, high in found]
-
-    def _alone(self, weights: Array, call: int) -> Array:
-        """Return weights of the first layer for one call."""
-        full = np.zeros((*weights.shape[:2], self.calls, weights.shape[3]))
-        full[:, :, call] = weights[:, :, 0]
-        return full.reshape(*weights.shape[:2], -1)
 
     def forward(self, hull: Bounds, low: Array, high: Array, weights: Array) -> Array:
         """Carry the first layer's differences through the layers."""
@@ -215,6 +193,10 @@ class Relaxation:
             below = hull[layer - 1]
             low, high = carried(low, high, (below[0][:, None], below[1][:, None]))
         return low, high
+
+
+def _of_calls(known: Bounds, calls: list[int]) -> Bounds:
+    return [(low[:, calls], high[:, calls]) for low, high in known]
 
 
 def interval(

@@ -9,19 +9,22 @@ same answers, and the model itself is asked for them.
 from __future__ import annotations
 
 import heapq
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from nomos.verify.engines.leaves import Reached, unpacked
-from nomos.verify.engines.search import Ask, Deadline, Findings, broken
+from nomos.verify.engines.search import Deadline, Findings
+from nomos.verify.question.cases import one_case
 from nomos.verify.question.conditions import Objectives, Violation, ordered_pairs
 from nomos.verify.question.formulas import Array
-from nomos.verify.structure.trees import DOUBLE
+from nomos.verify.structure.model import DOUBLE
 
 _SAMPLES = 64
 _CELLS_AT_ONCE = 20_000_000  # of tuples and rows: memory
 _SAMPLE_EVERY = 16  # parts
+_TRIED = 6  # ways to split a table, by the leaves of a tree
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,9 +39,9 @@ class EnsembleSearch:
     """Settles the cases of one problem for a sum of trees."""
 
     def __init__(
-        self, reached: Reached, ways: list[Violation], ask: Ask, limits: Deadline
+        self, reached: Reached, ways: list[Violation], limits: Deadline
     ) -> None:
-        self.reached, self.ways, self.ask, self.limits = reached, ways, ask, limits
+        self.reached, self.ways, self.limits = reached, ways, limits
         self.problem, self.model = reached.problem, reached.keys.model
         self.bits = np.concatenate([t.bits for t in reached.trees])
         self.values = np.concatenate([t.values for t in reached.trees])
@@ -62,30 +65,25 @@ class EnsembleSearch:
     def _orders(self) -> None:
         """Note which tuples rise against the order that a violation needs."""
         columns: list[Array] = []
-        self.rules: list[list[list[int]]] = []
+        self.rules: list[list[int]] = []
         for way in self.ways:
-            rules = []
-            pairs = (
-                ordered_pairs(way, self.problem.calls) if self.model.in_order else ()
-            )
-            for one, two in pairs:
-                own = self._rises(way, one, two)
-                rules.append(list(range(len(columns), len(columns) + len(own))))
-                columns += own
-            self.rules.append(rules)
+            in_order = self.model.in_order
+            pairs = ordered_pairs(way, self.problem.calls) if in_order else ()
+            own = [self._rises(way, one, two) for one, two in pairs]
+            self.rules.append(list(range(len(columns), len(columns) + len(own))))
+            columns += own
         empty = np.zeros((len(self.values), 0), bool)
         self.rising = np.stack(columns, axis=1) if columns else empty
 
-    def _rises(self, way: Violation, one: int, two: int) -> list[Array]:
+    def _rises(self, way: Violation, one: int, two: int) -> Array:
         """Return where a tree gives to call `one` more than to `two` of what it needs."""
         v = self.values
-        if way.labels is None:
-            return [v[:, one, 0] > v[:, two, 0]]
+        if way.labels is None or self.model.decision == "sign":
+            if way.labels is not None and not way.labels[one]:
+                one, two = two, one
+            return np.asarray(v[:, one, 0] > v[:, two, 0])
         a, b = way.labels[one], way.labels[two]
-        if self.model.decision == "sign":
-            sign = 1 if a else -1
-            return [sign * (v[:, one, 0] - v[:, two, 0]) > 0]
-        return [v[:, one, a] > v[:, two, a], v[:, two, b] > v[:, one, b]]
+        return (v[:, one, a] > v[:, two, a]) | (v[:, two, b] > v[:, one, b])
 
     def run(self) -> Findings:
         """Search until everything is settled, or the time is up."""
@@ -118,7 +116,7 @@ class EnsembleSearch:
             way
             for way in part.live
             if all(most[o] >= -self.slack[o] for o in self.objectives.needed[way])
-            and all(rising[rule].any() for rule in self.rules[way])
+            and rising[self.rules[way]].all()
         )
         if not live:
             found.good += part.volume
@@ -133,8 +131,7 @@ class EnsembleSearch:
             self._sample(part, found)
         split = self._choose(part, starts, live)
         if split is None:
-            pick = np.array([self.reached.pick(part.mask)])
-            if broken(self.problem, self.ask, pick)[0]:
+            if self.problem.cases.broken(self.reached.first(part.mask), 1)[0]:
                 return self._bad(part, found)
             found.good += part.volume
             return []
@@ -142,21 +139,19 @@ class EnsembleSearch:
 
     def _bad(self, part: _Part, found: Findings) -> list[_Part]:
         found.bad += part.volume
-        found.note(self.problem.case(self.reached.pick(part.mask)), self.limits)
+        found.note(one_case(self.reached.first(part.mask), 0), self.limits)
         return []
 
     def _sample(self, part: _Part, found: Findings) -> None:
         """Ask about a few cases of a part."""
-        picks = np.stack(
-            [
-                self.rng.choice(np.flatnonzero(part.mask[start:stop]), _SAMPLES)
-                for start, stop in self.reached.parts
-            ],
-            axis=1,
-        )
-        bad = np.flatnonzero(broken(self.problem, self.ask, picks))
+        picks = [
+            self.rng.choice(np.flatnonzero(part.mask[start:stop]), _SAMPLES)
+            for start, stop in self.reached.parts
+        ]
+        atoms = self.problem.atoms(np.stack(picks, axis=1))
+        bad = np.flatnonzero(self.problem.cases.broken(atoms, _SAMPLES))
         if len(bad):
-            found.note(self.problem.case(picks[bad[0]].tolist()), self.limits)
+            found.note(one_case(atoms, int(bad[0])), self.limits)
 
     def _halves(
         self, part: _Part, live: tuple[int, ...], table: int, inside: Array
@@ -192,55 +187,32 @@ class EnsembleSearch:
         nearest = int(np.argmin(most.sum(axis=0) + self.constants[needed]))
         spread = (most - least)[:, nearest]
         ends = np.r_[starts[1:], len(part.alive)]
-        best: tuple[float, int, Array] | None = None
+        found: list[tuple[float, int, Array]] = []
         for tree in np.argsort(-spread)[:3]:
-            if spread[tree] <= 0:
-                break
-            alive = part.alive[starts[tree] : ends[tree]]
-            own = self.gains[alive, needed[nearest]]
-            for scored in self._splits(part, alive, own):
-                if best is None or scored[0] > best[0]:
-                    best = scored
-        if best is not None:
-            return best[1], best[2]
-        return self._any_split(part, starts, ends)
+            if spread[tree] > 0:
+                alive = part.alive[starts[tree] : ends[tree]]
+                own = self.gains[alive, needed[nearest]]
+                found += self._splits(part, alive, own, _TRIED)
+        for tree in np.argsort(starts - ends):  # where nothing helps: any that differs
+            if not found:
+                alive = part.alive[starts[tree] : ends[tree]]
+                found += self._splits(part, alive, np.zeros(len(alive)), len(alive))
+        return max(found, key=lambda one: one[0])[1:] if found else None
 
     def _splits(
-        self, part: _Part, alive: Array, gains: Array
-    ) -> list[tuple[float, int, Array]]:
-        """Return ways to halve a part by the leaves of one tree, with how much they help."""
-        found = []
+        self, part: _Part, alive: Array, gains: Array, most: int
+    ) -> Iterator[tuple[float, int, Array]]:
+        """Yield ways to halve a part by the leaves of one tree, with how much they help."""
+        top = gains.max()
         for table, (start, stop) in enumerate(self.reached.parts):
             rows = np.flatnonzero(part.mask[start:stop])
-            if len(rows) < 2:
-                continue
             masks = unpacked(self.bits[alive], start, stop)[:, rows]
-            for inside in np.unique(masks[~masks.all(axis=1)], axis=0)[:6]:
+            for inside in np.unique(masks[~masks.all(axis=1)], axis=0)[:most]:
                 one, two = masks[:, inside].any(axis=1), masks[:, ~inside].any(axis=1)
                 if (one.all() and two.all()) or not (one.any() and two.any()):
                     continue
-                top = gains.max()
                 help_ = (top - gains[one].max()) + (top - gains[two].max())
                 help_ += 1e-3 * (2 - one.mean() - two.mean())
                 whole = np.zeros(stop - start, bool)
                 whole[rows[inside]] = True
-                found.append((float(help_), table, whole))
-        return found
-
-    def _any_split(
-        self, part: _Part, starts: Array, ends: Array
-    ) -> tuple[int, Array] | None:
-        """Return a split by any tree that has more than one tuple."""
-        for tree in np.argsort(starts - ends):
-            if ends[tree] - starts[tree] < 2:
-                return None
-            alive = part.alive[starts[tree] : ends[tree]]
-            for table, (start, stop) in enumerate(self.reached.parts):
-                rows = np.flatnonzero(part.mask[start:stop])
-                masks = unpacked(self.bits[alive], start, stop)[:, rows]
-                partial = masks[~masks.all(axis=1)]
-                if len(partial):
-                    whole = np.zeros(stop - start, bool)
-                    whole[rows[partial[0]]] = True
-                    return table, whole
-        return None
+                yield float(help_), table, whole

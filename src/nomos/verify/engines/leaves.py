@@ -1,13 +1,19 @@
-"""For each tree, the tuples of leaves (one for each call) that some case reaches."""
+"""For each tree, the tuples of leaves (one for each call) that some case reaches.
+
+Of a single tree, these tuples and the cases of each are all that there is to know.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from nomos.verify.engines.search import Deadline, Findings
+from nomos.verify.question.cases import Atoms, one_case, violated
 from nomos.verify.question.components import Problem
 from nomos.verify.question.formulas import Array
 from nomos.verify.question.symbolic import NotProvable
@@ -34,14 +40,13 @@ class Reached:
         lengths = [len(table) for table in problem.tables]
         self.offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(int)
         self.parts = list(zip(self.offsets, self.offsets[1:], strict=False))
-        self.counts = [table.counts for table in problem.tables]
         self._columns: dict[tuple[int, int], tuple[int, Array]] = {}
         for number, table in enumerate(problem.tables):
             for (call, name), values in table.slots.items():
-                made = keys.columns(name, values) if keys.places(name) else None
-                for place in keys.places(name):
-                    assert made is not None
-                    self._columns[call, place] = number, made[:, place].astype(float)
+                if places := keys.places(name):
+                    made = keys.columns(name, values).astype(float)
+                    for place in places:
+                        self._columns[call, place] = number, made[:, place]
 
     @property
     def size(self) -> int:
@@ -55,14 +60,13 @@ class Reached:
 
     def volume(self, mask: Array) -> int:
         """Return how many cases the chosen rows of the tables make."""
-        volume = 1
-        for (start, stop), counts in zip(self.parts, self.counts, strict=True):
-            volume *= int(counts[mask[start:stop]].sum())
-        return volume
+        pairs = zip(self.parts, self.problem.tables, strict=True)
+        return math.prod(int(t.counts[mask[a:b]].sum()) for (a, b), t in pairs)
 
-    def pick(self, mask: Array) -> list[int]:
+    def first(self, mask: Array) -> Atoms:
         """Return one case of the chosen rows: the first row of each table."""
-        return [int(np.argmax(mask[start:stop])) for start, stop in self.parts]
+        picks = [[int(np.argmax(mask[start:stop])) for start, stop in self.parts]]
+        return self.problem.atoms(np.array(picks))
 
     def _tuples(self, tree: Tree) -> LeafTuples:
         masks, leaves = self._reached(tree, 0)
@@ -124,3 +128,29 @@ def _share_a_row(one: Array, two: Array) -> Array:
         left, right = (mask[:, part].astype(np.float32) for mask in (one, two))
         shared |= left @ right.T > 0
     return shared
+
+
+def count_exactly(reached: Reached, limits: Deadline) -> Findings:
+    """Judge every tuple of leaves of a single tree.
+
+    The answer of a leaf is what the model itself says of a row that reaches it, so
+    nothing depends on how the library breaks ties.
+    """
+    problem, cases = reached.problem, reached.problem.cases
+    found = Findings(problem.total)
+    (tuples,) = reached.trees
+    leaves, masks = tuples.leaves, unpacked(tuples.bits, 0, reached.size)
+    names, first = np.unique(leaves.reshape(-1), return_index=True)
+    rows = []
+    for place in first:
+        number, call = divmod(int(place), problem.calls)
+        record = cases.question.calls[call]
+        rows.append(cases.rows(record, reached.first(masks[number]), 1)[0])
+    answers = cases.ask(np.array(rows))
+    places = np.searchsorted(names, leaves)
+    bad = violated(cases.question, list(answers[places.T]), {})
+    volumes = np.array([reached.volume(mask) for mask in masks], object)
+    found.bad, found.good = volumes[bad].sum(), volumes[~bad].sum()
+    if bad.any():
+        found.note(one_case(reached.first(masks[np.argmax(bad)]), 0), limits)
+    return found

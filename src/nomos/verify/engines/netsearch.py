@@ -7,20 +7,23 @@ that are small enough are asked from the model itself, case by case.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from nomos.verify.engines.bounds import Bounds, Relaxation, State
-from nomos.verify.engines.regions import Component, LayerParts
+from nomos.verify.engines.regions import Regions
 from nomos.verify.engines.search import Deadline, Findings
-from nomos.verify.question.cases import AskedCases, one_case
+from nomos.verify.engines.shapes import Component
+from nomos.verify.question.cases import Atoms, chosen, one_case
 from nomos.verify.question.conditions import Objectives, Violation
 from nomos.verify.question.formulas import Array
-from nomos.verify.structure.layers import Layers
-from nomos.verify.structure.trees import DOUBLE
+from nomos.verify.structure.model import DOUBLE
 
+Parts = tuple[Array, ...]  # of each component, its state in one part
 _BATCH = 128
 _SMALL = 512  # cases that are asked rather than halved
 
@@ -29,7 +32,7 @@ _SMALL = 512  # cases that are asked rather than halved
 class Part:
     """A part of the cases: the state of each component."""
 
-    state: tuple[Array, ...]
+    state: Parts
     live: tuple[int, ...]
 
 
@@ -38,25 +41,22 @@ class NetworkSearch:
 
     def __init__(
         self,
-        model: Layers,
-        parts: LayerParts,
+        regions: Regions,
+        components: tuple[Component, ...],
         ways: list[Violation],
-        cases: AskedCases,
         limits: Deadline,
     ) -> None:
-        self.components, self.cases, self.limits = parts.components, cases, limits
-        calls, scores = len(cases.question.calls), len(model.biases[-1])
-        self.relaxation = Relaxation(model, parts, calls)
-        self.objectives = Objectives.of(ways, calls, scores)
+        self.components, self.cases, self.limits = components, regions.cases, limits
+        self.relaxation = Relaxation(regions, components)
+        self.objectives = Objectives.of(ways, regions.calls, regions.model.outputs)
         self.everything = tuple(range(len(ways)))
-        self.opposed = (
-            _opposed(self.objectives.weights) if len(model.weights) > 1 else {}
-        )
+        several = self.relaxation.last > 0
+        self.opposed = _opposed(self.objectives.weights) if several else {}
         size = np.abs(self.objectives.constants) + 1
         self.slack = 64 * DOUBLE * size  # what an ensures calculates is rounded too
 
     @property
-    def root(self) -> tuple[Array, ...]:
+    def root(self) -> Parts:
         """The state of all cases."""
         return tuple(c.root()[0] for c in self.components)
 
@@ -79,11 +79,9 @@ class NetworkSearch:
             parts += self._settle(batch, found)
         return found
 
-    def _volume(self, state: tuple[Array, ...]) -> int:
-        volume = 1
-        for component, own in zip(self.components, state, strict=True):
-            volume *= component.volume(own)
-        return volume
+    def _volume(self, state: Parts) -> int:
+        parts = zip(self.components, state, strict=True)
+        return math.prod(component.volume(own) for component, own in parts)
 
     def _settle(self, batch: list[Part], found: Findings) -> list[Part]:
         state = [np.stack(own) for own in zip(*(p.state for p in batch), strict=True)]
@@ -96,8 +94,8 @@ class NetworkSearch:
         if self.limits.found_at is not None:
             certain = self._least(state, known) > slack
         numbers = self.relaxation.numbers(state)
-        left: list[tuple[Part, tuple[int, ...], int]] = []
-        places = []
+        left: list[Part] = []
+        places: list[tuple[int, int]] = []  # of parts in the batch, and of conditions
         for number, part in enumerate(batch):
             needed, decisive = self.objectives.needed, self.objectives.decisive
             live = tuple(
@@ -113,8 +111,8 @@ class NetworkSearch:
                 self._ask(part, found)
             else:
                 nearest = min(needed[live[0]], key=lambda o: most[number, o])
-                left.append((part, live, nearest))
-                places.append(number)
+                left.append(Part(part.state, live))
+                places.append((number, nearest))
         return self._halves(left, places, state, flat)
 
     def _most(self, state: State, known: Bounds) -> tuple[Array, Array]:
@@ -146,26 +144,31 @@ class NetworkSearch:
             found.note(one_case(atoms, int(np.argmax(bad))), self.limits)
 
     def _halves(
-        self,
-        left: list[tuple[Part, tuple[int, ...], int]],
-        places: list[int],
-        state: State,
-        flat: Array,
+        self, left: list[Part], places: list[tuple[int, int]], state: State, flat: Array
     ) -> list[Part]:
         """Split the component on which the nearest condition depends most."""
         if not left:
             return []
-        own = [component[places] for component in state]
-        weights = flat[places, [objective for _, _, objective in left]]
-        gains = self.relaxation.gains(own, weights)
-        halves = []
-        for number, (part, live, _) in enumerate(left):
-            at = int(np.argmax(gains[number]))
-            for half in self.components[at].split(part.state[at], weights[number]):
-                if self.components[at].volume(half):
-                    state_ = (*part.state[:at], half, *part.state[at + 1 :])
-                    halves.append(Part(state_, live))
-        return halves
+        chosen_parts, nearest = np.transpose(places)
+        weights = flat[chosen_parts, nearest]
+        gains = self.relaxation.gains([own[chosen_parts] for own in state], weights)
+        return [
+            Part(half, part.live)
+            for number, part in enumerate(left)
+            for half in halves(
+                self.components, part.state, gains[number], weights[number]
+            )
+        ]
+
+
+def halves(
+    components: tuple[Component, ...], state: Parts, gains: Array, weights: Array
+) -> Iterator[Parts]:
+    """Split the component that bounds gain most by; yields what is not empty."""
+    at = int(np.argmax(gains))
+    for half in components[at].split(state[at], weights):
+        if components[at].volume(half):
+            yield (*state[:at], half, *state[at + 1 :])
 
 
 def _opposed(weights: Array) -> dict[tuple[int, int], list[int]]:
@@ -179,15 +182,15 @@ def _opposed(weights: Array) -> dict[tuple[int, int], list[int]]:
 
 
 def combinations(
-    components: tuple[Component, ...], state: tuple[Array, ...]
-) -> tuple[dict[str, Array], Array]:
+    components: tuple[Component, ...], state: Parts
+) -> tuple[Atoms, Array]:
     """Return the atoms of all cases of a part, and how many cases each stands for."""
-    picks = [c.picks(own) for c, own in zip(components, state, strict=True)]
-    grid = np.meshgrid(*(np.arange(len(p)) for p in picks), indexing="ij")
-    atoms: dict[str, Array] = {}
+    listed = [c.values(own) for c, own in zip(components, state, strict=True)]
+    sizes = (np.arange(len(numbers)) for _, numbers in listed)
+    grid = np.meshgrid(*sizes, indexing="ij")
+    atoms: Atoms = {}
     counts: Array = np.ones(grid[0].size, object)
-    for component, own, index in zip(components, picks, grid, strict=True):
-        chosen = own[index.ravel()]
-        atoms |= component.atoms(chosen)
-        counts = counts * component.counts(chosen).astype(object)
+    for (own, numbers), index in zip(listed, grid, strict=True):
+        atoms |= chosen(own, index.ravel())
+        counts = counts * numbers[index.ravel()].astype(object)
     return atoms, counts

@@ -1,315 +1,112 @@
-"""Parts of the cases of a network: for each table or range, which values are left.
-
-A component adds to the sums of the first layer, for all calls at once. Bounds are over
-many parts at a time: `state` holds one row for each part.
-"""
+"""The components of a question for a network: which shape coupled values have."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
 
 import numpy as np
 
 from nomos.domain.schema import Real
 from nomos.lang import core
-from nomos.verify.question.components import AtomGroup, CaseTable, groups, table
+from nomos.verify.engines.shapes import Component, HalfPlane, Listed, Polygon, Wide
+from nomos.verify.question.cases import AskedCases, chosen
+from nomos.verify.question.components import AtomGroup, CaseTable, Slot, groups, table
 from nomos.verify.question.formulas import Array
-from nomos.verify.question.space import FeatureRange, Space
-from nomos.verify.question.symbolic import NotProvable, Question
+from nomos.verify.question.linear import SIDES, linear, ways
+from nomos.verify.question.symbolic import NotProvable, difference
 from nomos.verify.structure.layers import Layers
 
 _WIDE = 8  # more values than these are a range and no table, if nothing changes them
 _POLYGON = 200  # more than these are a polygon with a draw
-_CHUNK = 2_000_000  # numbers that a bound looks at at once
 
 
-class Component(Protocol):
-    """Values that are coupled, and what they add to the first layer's sums."""
+class Regions:
+    """Makes the components of a question for a network.
 
-    def root(self) -> Array:
-        """Return the state in which all values are left, (1, ...)."""
-        ...
-
-    def bound(self, state: Array, weights: Array) -> tuple[Array, Array]:
-        """Return the least and the most of `weights . sums`, (parts, weights)."""
-        ...
-
-    def box(self, state: Array) -> tuple[Array, Array]:
-        """Return the least and the most of each sum."""
-        ...
-
-    def volume(self, state: Array) -> int:
-        """Return how many cases the state of one part stands for."""
-        ...
-
-    def numbers(self, state: Array) -> Array:
-        """Return how many different values are left in each part; infinite for reals."""
-        ...
-
-    def split(self, state: Array, weights: Array) -> tuple[Array, Array]:
-        """Return the two halves of one part's state."""
-        ...
-
-    def picks(self, state: Array) -> Array:
-        """Return the values that are left in one part."""
-        ...
-
-    def counts(self, picks: Array) -> Array:
-        """Return how many cases each value stands for."""
-        ...
-
-    def atoms(self, picks: Array) -> dict[str, Array]:
-        """Return the atoms of values."""
-        ...
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Listed:
-    """A table of values; a state says which rows are left."""
-
-    table: CaseTable
-    sums: Array  # (rows, calls * outputs of the first layer)
-
-    def root(self) -> Array:
-        """Return the state in which all rows are left."""
-        return np.ones((1, len(self.table)), bool)
-
-    def bound(self, state: Array, weights: Array) -> tuple[Array, Array]:
-        """Return the least and the most of `weights . sums`."""
-        value = weights @ self.sums.T
-        left = state[:, None, :]
-        low, high = np.where(left, value, np.inf), np.where(left, value, -np.inf)
-        return low.min(axis=2), high.max(axis=2)
-
-    def box(self, state: Array) -> tuple[Array, Array]:
-        """Return the least and the most of each sum."""
-        low = np.empty((len(state), self.sums.shape[1]))
-        high = np.empty_like(low)
-        step = max(1, _CHUNK // max(1, self.sums.size))
-        for start in range(0, len(state), step):
-            left = state[start : start + step, :, None]
-            low[start : start + step] = np.where(left, self.sums, np.inf).min(axis=1)
-            high[start : start + step] = np.where(left, self.sums, -np.inf).max(axis=1)
-        return low, high
-
-    def volume(self, state: Array) -> int:
-        """Return how many cases the rows stand for."""
-        return int(self.table.counts[state].sum())
-
-    def numbers(self, state: Array) -> Array:
-        """Return how many rows are left."""
-        return np.asarray(state.sum(axis=1), float)
-
-    def split(self, state: Array, weights: Array) -> tuple[Array, Array]:
-        """Return the rows of low and of high value."""
-        rows = np.flatnonzero(state)
-        order = rows[np.argsort(self.sums[rows] @ weights, kind="stable")]
-        low, high = np.zeros_like(state), np.zeros_like(state)
-        low[order[: len(order) // 2]] = True
-        high[order[len(order) // 2 :]] = True
-        return low, high
-
-    def picks(self, state: Array) -> Array:
-        """Return the rows that are left."""
-        return np.flatnonzero(state)
-
-    def counts(self, picks: Array) -> Array:
-        """Return how many cases each row stands for."""
-        return self.table.counts[picks]
-
-    def atoms(self, picks: Array) -> dict[str, Array]:
-        """Return the atoms of rows."""
-        return {name: values[picks] for name, values in self.table.atoms.items()}
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Wide:
-    """A number that no call changes; a state is the range that is left.
-
-    Where numbers are the beginnings of steps, all of a step counts for bounds.
+    `largest` is how large what the first layer sees can be, and `deviation` how far that
+    may be from a straight line, where one is taken for it; both grow with components.
     """
 
-    atom: str
-    ends: tuple[float, float]
-    base: Array  # what it adds where it is 0
-    slope: Array
-    is_real: bool = False
-    step: int = 0
-
-    def root(self) -> Array:
-        """Return the whole range."""
-        return np.array([self.ends], float)
-
-    def bound(self, state: Array, weights: Array) -> tuple[Array, Array]:
-        """Return the least and the most of `weights . sums`."""
-        one = weights @ self.slope * state[:, :1]
-        two = weights @ self.slope * (state[:, 1:] + self.step)
-        base = weights @ self.base
-        return np.minimum(one, two) + base, np.maximum(one, two) + base
-
-    def box(self, state: Array) -> tuple[Array, Array]:
-        """Return the least and the most of each sum."""
-        one, two = state[:, :1] * self.slope, (state[:, 1:] + self.step) * self.slope
-        return np.minimum(one, two) + self.base, np.maximum(one, two) + self.base
-
-    def volume(self, state: Array) -> int:
-        """Return how many numbers are left; 1 for reals, which are not counted."""
-        return 1 if self.is_real else int(state[1] - state[0]) + 1
-
-    def numbers(self, state: Array) -> Array:
-        """Return how many numbers are left."""
-        apart: Array = state[:, 1] - state[:, 0]
-        return np.where(apart == 0, 1.0, np.inf) if self.is_real else apart + 1
-
-    def split(self, state: Array, weights: Array) -> tuple[Array, Array]:
-        """Return the two halves of a range."""
-        middle = (state[0] + state[1]) / 2
-        if self.is_real:
-            return np.array([state[0], middle]), np.array([middle, state[1]])
-        middle = np.floor(middle)
-        return np.array([state[0], middle]), np.array([middle + 1, state[1]])
-
-    def picks(self, state: Array) -> Array:
-        """Return the numbers that are left."""
-        if self.is_real:
-            return state[:1]
-        return np.arange(int(state[0]), int(state[1]) + 1)
-
-    def counts(self, picks: Array) -> Array:
-        """Return that each number stands for itself."""
-        return np.ones(len(picks), np.int64)
-
-    def atoms(self, picks: Array) -> dict[str, Array]:
-        """Return the atom's values."""
-        return {self.atom: picks}
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Contribution:
-    """What columns of calls add to the sums of the first layer."""
-
-    model: Layers
-    space: Space
-    dtype: np.dtype[Any]
-    calls: int
+    def __init__(self, cases: AskedCases, model: Layers) -> None:
+        self.cases, self.model = cases, model
+        self.calls = len(cases.question.calls)
+        self.largest = np.zeros(len(model.columns.origins))
+        self.deviation = np.zeros(len(model.columns.origins))
 
     def columns(self, feature: str, values: Array) -> tuple[list[int], Array]:
         """Return the model's columns that a feature makes, and their numbers."""
-        one = self.space.ranges[feature]
-        sources = self.model.columns.sources
-        own = [
-            c
-            for c, s in enumerate(sources)
-            if one.columns.start <= s < one.columns.stop
-        ]
-        rows = self.space.changed(feature, values, self.dtype)
-        return own, self.model.columns.transform(rows)[:, own].astype(float)
+        space, columns = self.cases.space, self.model.columns
+        own = columns.made_of(space.ranges[feature].columns)
+        rows = space.changed(feature, values, self.cases.dtype)
+        return own, columns.transform(rows)[:, own].astype(float)
 
-    def sums(self, slots: Mapping[tuple[int, str], Array], count: int) -> Array:
+    def sums(self, slots: Mapping[Slot, Array], count: int) -> Array:
         """Return what values of slots add, (values, calls * outputs)."""
         first = self.model.weights[0]
         total = np.zeros((count, self.calls, len(first)))
         for (call, name), values in slots.items():
             own, columns = self.columns(name, values)
             total[:, call] += columns @ first[:, own].T
+            self.largest[own] = np.maximum(
+                self.largest[own], np.abs(columns).max(axis=0)
+            )
         return total.reshape(count, self.calls * len(first))
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LayerParts:
-    """The components of a question, and how large what the first layer sees can be.
-
-    `deviation` is how far that may be from a straight line, where one is taken for it.
-    """
-
-    components: tuple[Component, ...]
-    largest: Array
-    deviation: Array
-
-
-class Regions:
-    """Makes the components of a question for a network."""
-
-    def __init__(
-        self, question: Question, space: Space, dtype: np.dtype[Any], model: Layers
-    ) -> None:
-        self.question, self.space, self.dtype, self.model = (
-            question,
-            space,
-            dtype,
-            model,
-        )
-        self.add = Contribution(model, space, dtype, len(question.calls))
-        self.largest = np.zeros(len(model.columns.sources))
-        self.deviation = np.zeros(len(model.columns.sources))
-
-    def parts(self, own: Sequence[AtomGroup] | None = None) -> LayerParts:
+    def components(
+        self, own: Sequence[AtomGroup] | None = None
+    ) -> tuple[Component, ...]:
         """Return a component for each group."""
-        chosen = groups(self.question, self.space) if own is None else own
-        found = tuple(self._component(group) for group in chosen)
-        return LayerParts(found, self.largest, self.deviation)
+        found = groups(self.cases) if own is None else own
+        return tuple(self.component(group) for group in found)
 
-    def _component(self, group: AtomGroup) -> Component:
+    def component(self, group: AtomGroup) -> Component:
+        """Return the component of a group: a range, a polygon, or a table."""
         wide = self._wide(group)
         if wide is not None:
             return wide
-        if any(self._range(atom).is_real for atom in group.features):
+        if any(self.cases.space.range_of(atom).is_real for atom in group.features):
             raise NotProvable(
                 f"the spec changes or compares {', '.join(group.features)}, which is "
                 "real, and the model is a network"
             )
-        if self.is_polygon(group):
-            from nomos.verify.engines.polygons import polygon
-
+        if self._is_polygon(group):
             try:
-                return polygon(group, self)
+                return _polygon(group, self)
             except NotProvable:  # not linear: perhaps few enough for a table
                 pass
-        rows = table(group, self.space, self.dtype, None)
+        rows = table(self.cases, group)
         if not group.slots and len(rows):  # nothing that the model sees
-            first = {name: values[:1] for name, values in rows.atoms.items()}
+            first = chosen(rows.atoms, slice(1))
             rows = CaseTable({}, first, np.array([rows.total], object))
         slots = rows.slots if len(rows) else {}  # libraries refuse to take no rows
-        for (_, name), values in slots.items():
-            columns, numbers = self.add.columns(name, values)
-            most = np.abs(numbers).max(axis=0)
-            self.largest[columns] = np.maximum(self.largest[columns], most)
-        return Listed(rows, self.add.sums(slots, len(rows)))
+        return Listed(rows, self.sums(slots, len(rows)))
 
-    def _range(self, atom: str) -> FeatureRange:
-        return self.space.ranges[atom.partition(".")[2]]
-
-    def line(
-        self, slot: tuple[int, str], low: float, high: float
-    ) -> tuple[Array, Array]:
+    def line(self, slot: Slot, low: float, high: float) -> tuple[Array, Array]:
         """Return what a feature adds as a straight line, between two of its values."""
         ends = np.array([low, high], float)
         apart = high - low if high > low else 1.0
-        at = self.add.sums({slot: ends}, 2)
-        columns, numbers = self.add.columns(slot[1], ends)
+        at = self.sums({slot: ends}, 2)
+        columns, numbers = self.columns(slot[1], ends)
         most = np.abs(numbers).max(axis=0)
         steep = np.abs(numbers[1] - numbers[0]) / apart * np.abs(ends).max()
-        self.largest[columns] = np.maximum(self.largest[columns], most)
         # A scaler subtracts first: what it calculates with is larger than what it gives.
-        apart_error = 8 * self.model.roundoff * (most + 2 * steep)
-        self.deviation[columns] = np.maximum(self.deviation[columns], apart_error)
+        error = 8 * self.model.roundoff * (most + 2 * steep)
+        self.deviation[columns] = np.maximum(self.deviation[columns], error)
         slope = (at[1] - at[0]) / apart
         return at[0] - slope * ends[0], slope
 
     def is_line(self, name: str) -> bool:
         """Tell whether all that a network sees of a feature is a straight line over it."""
-        own, _ = self.add.columns(name, self.space.ranges[name].values()[:1])
-        is_number = self.space.ranges[name].names is None
-        return is_number and all(self.model.affine[column] for column in own)
+        one, columns = self.cases.space.ranges[name], self.model.columns
+        made = columns.made_of(one.columns)
+        return one.names is None and all(columns.origins[c].affine for c in made)
 
     def _wide(self, group: AtomGroup) -> Wide | None:
         """Return a range for a feature with many values that is only passed on."""
         if len(group.features) != 1 or group.draws or group.guards or group.writes:
             return None
         (atom,) = group.features
-        one = self._range(atom)
+        one = self.cases.space.range_of(atom)
         if not group.slots or not (one.is_real or one.count > _WIDE):
             return None
         if not self.is_line(one.feature.name):
@@ -323,12 +120,67 @@ class Regions:
         is_real = isinstance(one.feature, Real)
         return Wide(atom, (one.low, one.high), base, slope, is_real)
 
-    def is_polygon(self, group: AtomGroup) -> bool:
+    def _is_polygon(self, group: AtomGroup) -> bool:
         """Tell whether a number and a draw have too many pairs for a table."""
         if len(group.features) != 1 or len(group.draws) != 1:
             return False
-        one = self._range(group.features[0])
+        one = self.cases.space.range_of(group.features[0])
         name = one.feature.name
         if one.names is not None or one.count <= _POLYGON or not self.is_line(name):
             return False
         return all(own == name for _, own in group.slots)
+
+
+def _polygon(group: AtomGroup, regions: Regions) -> Polygon:
+    """Return the polygon of a feature and a draw whose conditions are all linear."""
+    (number,), (draw,) = group.features, group.draws
+    one = regions.cases.space.range_of(number)
+    pair = number, draw.atom
+    low, high = _line(draw.low, pair), _line(draw.high, pair)
+    planes = [(-low[0], 1 - low[1], -low[2]), (high[0], high[1] - 1, high[2])]
+    for guard in group.guards:
+        planes += _planes(guard, pair)
+    for write in group.writes:
+        _line(write.value, pair)  # refuses what is not whole
+    ends = [low[0] * v + low[2] for v in (one.low, one.high)]
+    ends += [high[0] * v + high[2] for v in (one.low, one.high)]
+    box = (float(one.low), float(one.high), float(min(ends)), float(max(ends)))
+    base, by_number, by_draw = np.zeros(1), np.zeros(1), np.zeros(1)
+    forms = {slot: _line(formula, pair) for slot, formula in group.slots.items()}
+    for slot, (a, b, c) in forms.items():
+        reached = [a * v + b * d + c for v in box[:2] for d in box[2:]]
+        own, slope = regions.line(slot, min(reached), max(reached))
+        base = base + own + slope * c
+        by_number, by_draw = by_number + slope * a, by_draw + slope * b
+    sums = base, by_number, by_draw
+    return Polygon(number, draw.atom, box, tuple(planes), *sums, forms)
+
+
+def _line(expr: core.Expr, pair: tuple[str, str]) -> HalfPlane:
+    """Return the coefficients of the number and the draw, and the constant: all whole."""
+    weights, constant = linear(expr)
+    a, b = (weights.get(atom, 0.0) for atom in pair)
+    if not (a.is_integer() and b.is_integer() and constant.is_integer()):
+        raise NotProvable(
+            "this is not always whole, and there are too many values", expr.span
+        )
+    return a, b, constant
+
+
+def _planes(guard: core.Expr, pair: tuple[str, str]) -> list[HalfPlane]:
+    """Return the half-planes in which a condition holds, where they are all needed."""
+
+    def compared(test: core.Compare, relation: str) -> list[list[HalfPlane]]:
+        a, b, c = _line(difference(test), pair)
+        # All numbers are whole: above 0 is 1 or more.
+        return [
+            [(sign * a, sign * b, sign * c - strict) for sign, strict in way]
+            for way in SIDES[relation]
+        ]
+
+    found = ways(guard, True, compared)
+    if len(found) != 1:
+        raise NotProvable(
+            "this condition is no line, and there are too many values", guard.span
+        )
+    return found[0]

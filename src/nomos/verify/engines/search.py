@@ -3,16 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-
-import numpy as np
-
-from nomos.verify.question.components import Problem, violated
-from nomos.verify.question.formulas import Array
-
-Ask = Callable[[Array], Array]
 
 
 @dataclass(slots=True)
@@ -53,17 +45,3 @@ class Findings:
         if self.example is None:
             self.example = example
             limits.begin_counting()
-
-
-def broken(problem: Problem, ask: Ask, picks: Array) -> Array:
-    """Ask the model about cases, and return which of them break the property."""
-    answers = ask_calls(problem, ask, picks)
-    return violated(problem.question, answers)
-
-
-def ask_calls(problem: Problem, ask: Ask, picks: Array) -> Sequence[Array]:
-    """Return the model's answers to all calls of cases, asked at once."""
-    count = len(picks)
-    rows = np.concatenate([problem.rows(c, picks) for c in range(problem.calls)])
-    answers = ask(rows)
-    return [answers[c * count : (c + 1) * count] for c in range(problem.calls)]

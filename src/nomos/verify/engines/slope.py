@@ -9,8 +9,9 @@ q's on the way: bounds of both are those of one call, over half as many features
 from __future__ import annotations
 
 import heapq
+import itertools
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,74 +19,187 @@ import numpy as np
 from nomos.diagnostics.source import Span
 from nomos.lang import core
 from nomos.verify.engines.bounds import Bounds, Relaxation, State, interval
-from nomos.verify.engines.netsearch import combinations
-from nomos.verify.engines.regions import Component, LayerParts, Regions, Wide
-from nomos.verify.engines.rise import Rise
+from nomos.verify.engines.netsearch import Parts, combinations, halves
+from nomos.verify.engines.regions import Regions
 from nomos.verify.engines.search import Deadline
-from nomos.verify.question.cases import AskedCases, one_case, size_of
+from nomos.verify.engines.shapes import Component, Listed, Polygon, Wide
+from nomos.verify.question.cases import columns_of, one_case, size_of
 from nomos.verify.question.components import AtomGroup, groups
+from nomos.verify.question.conditions import Violation
 from nomos.verify.question.formulas import Array
-from nomos.verify.structure.layers import Layers
-from nomos.verify.structure.trees import answers
 
 _BATCH = 256
 _SMALL = 1000  # steps that are asked rather than halved
 _SWEPT = 4000  # records along whose numbers is looked
 _STOPS = 48
 _CHANGES, _ROUNDS = (1, 2, 3, 4, 6, 8), 4  # of features, so that records are near rows
+_SLOPES = 0.6  # the part of the time in which one copy is tried
+_FEW_PARTS, _MANY_PARTS = 2000, 10**9  # before and after looking along some records
 _START, _END = "start of a rise", "end of a rise"
 
 
-def ends_of(case: dict[str, Any]) -> tuple[int, int]:
-    """Take the numbers between which a case rises out of it."""
-    return case.pop(_START), case.pop(_END)
+@dataclass(frozen=True, slots=True, eq=False)
+class Rise:
+    """A question about one number that rises from one call to the other."""
+
+    group: AtomGroup
+    feature: str
+    first: int  # the call with the smaller number
+    low: int
+    high: int
+    bad: tuple[tuple[int, int], ...]  # labels before and after a step
 
 
-def _without(group: AtomGroup, feature: str) -> dict[tuple[int, str], Any]:
-    return {slot: v for slot, v in group.slots.items() if slot[1] != feature}
+def find_rise(ways: list[Violation], regions: Regions) -> Rise | None:
+    """Return the question as one about a number that rises, if it is one."""
+    question = regions.cases.question
+    if len(question.calls) != 2 or not ways or ways[0].labels is None:
+        return None
+    one, two = question.calls
+    changed = [name for name in one if one[name] != two[name]]
+    if len(changed) != 1:
+        return None
+    (name,) = changed
+    for group in groups(regions.cases):
+        if {(0, name), (1, name)} == set(group.slots) and len(group.features) == 1:
+            found = _reach(group, name, regions)
+            if found is None:
+                return None
+            first, low, high = found
+            bad = _steps(ways, len(regions.model.labels), first)
+            if bad:
+                return Rise(group, name, first, low, high, bad)
+    return None
+
+
+def _reach(
+    group: AtomGroup, name: str, regions: Regions
+) -> tuple[int, int, int] | None:
+    """Return which call has the smaller number, and the least and greatest of all."""
+    one = regions.cases.space.ranges[name]
+    if one.names is not None or one.is_real or not regions.is_line(name):
+        return None
+    pairs = _pairs(group, regions)
+    if not len(pairs):
+        return None
+    difference = pairs[:, 1] - pairs[:, 0]
+    low, high = int(np.floor(pairs.min())), int(np.ceil(pairs.max()))
+    if (difference > 0).all():
+        return 0, low, high
+    return (1, low, high) if (difference < 0).all() else None
+
+
+def _pairs(group: AtomGroup, regions: Regions) -> Array:
+    """Return the numbers of both calls, if whole; of a polygon, those at its corners."""
+    shape = regions.component(group)
+    if isinstance(shape, Polygon):
+        corners, empty = shape.corners(shape.root())
+        forms = [form for _, form in sorted(shape.forms.items())]
+        at = [corners[~empty] @ form[:2] + form[2] for form in forms]
+        return np.stack(at, axis=-1).reshape(-1, 2)
+    slots = shape.table.slots if isinstance(shape, Listed) else {}
+    columns = [values.astype(float) for _, values in sorted(slots.items())]
+    pairs = np.stack(columns or [np.empty(0)] * 2, axis=1)
+    return pairs if (pairs == np.floor(pairs)).all() else pairs[:0]
+
+
+def atoms_of_rise(
+    rise: Rise, start: int, end: int, regions: Regions
+) -> dict[str, Any] | None:
+    """Return the atoms with which the number rises from a start to an end, if any do."""
+    wanted = (start, end) if rise.first == 0 else (end, start)
+    guards = list(rise.group.guards)
+    for (_, value), number in zip(
+        sorted(rise.group.slots.items()), wanted, strict=True
+    ):
+        constant = core.Constant(number, span=value.span)
+        guards.append(core.Compare("==", value, constant, span=value.span))
+    own = regions.component(replace(rise.group, guards=tuple(guards)))
+    found, counts = own.values(own.root()[0])
+    return one_case(found, 0) if len(counts) else None
+
+
+def _steps(
+    ways: list[Violation], labels: int, first: int
+) -> tuple[tuple[int, int], ...]:
+    """Return the forbidden steps, where what is allowed composes; else nothing."""
+    allowed = np.ones((labels, labels), bool)
+    for way in ways:
+        assert way.labels is not None
+        allowed[way.labels[first], way.labels[1 - first]] = False
+    composed = allowed.astype(int) @ allowed.astype(int) > 0
+    if not allowed.diagonal().all() or (composed & ~allowed).any():
+        return ()
+    return tuple((int(p), int(q)) for p, q in np.argwhere(~allowed))
+
+
+def by_slopes(
+    ways: list[Violation], regions: Regions, data: Array, limits: Deadline
+) -> bool | dict[str, Any]:
+    """Try one copy instead of two: True for a proof, a case that breaks the property."""
+    rise = find_rise(ways, regions)
+    if rise is None:
+        return False
+    part = Deadline(_SLOPES * limits.seconds, limits.counting)
+    search = SlopeSearch(regions, rise, part)
+    outcome = search.run(_FEW_PARTS)
+    if outcome is False:
+        swept = search.sweep(data)
+        case = None if swept is None else search.case_of(swept)
+        if case is not None:
+            return case
+        outcome = search.run(_MANY_PARTS)
+    if not isinstance(outcome, dict):
+        return outcome
+    # A forbidden step ends the search. Where the spec does not take it, the rest of the
+    # steps is unknown: there is no proof then, and the other engine has to look.
+    return search.case_of(outcome) or False
 
 
 class SlopeSearch:
     """Settles all steps of a number, for a network that decides on labels."""
 
-    def __init__(
-        self, model: Layers, rise: Rise, cases: AskedCases, limits: Deadline
-    ) -> None:
-        self.model, self.rise, self.cases, self.limits = model, rise, cases, limits
-        record = rise.question.calls[rise.first]
-        self.single = replace(rise.question, calls=(record,))
-        space = cases.space
-        regions = Regions(self.single, space, cases.dtype, model)
-        others = [
-            replace(group, slots=_without(group, rise.feature))
-            for group in groups(self.single, space)
-            if group.features != rise.group.features
-        ]
-        parts = regions.parts(others)
-        base, slope = regions.line((0, rise.feature), rise.low, rise.high)
+    def __init__(self, regions: Regions, rise: Rise, limits: Deadline) -> None:
+        self.regions, self.rise, self.limits = regions, rise, limits
+        cases, model = regions.cases, regions.model
+        self.cases, self.model = cases, model
+        record = cases.question.calls[rise.first]
+        single = replace(cases, question=replace(cases.question, calls=(record,)))
+        self.record = {**record, rise.feature: core.Variable(_START, span=Span(0, 0))}
+        one_call = Regions(single, model)
+        # The feature that rises is the first component, and in no other one.
+        others = []
+        for group in groups(single):
+            if group.features != rise.group.features:
+                kept = {s: v for s, v in group.slots.items() if s[1] != rise.feature}
+                others.append(replace(group, slots=kept))
+        base, slope = one_call.line((0, rise.feature), rise.low, rise.high)
         steps = Wide(_START, (rise.low, rise.high - 1), base, slope, step=1)
-        components: tuple[Component, ...] = (steps, *parts.components)
-        self.components = components
-        self.relaxation = Relaxation(
-            model, LayerParts(components, regions.largest, regions.deviation), 1
-        )
+        self.components: tuple[Component, ...] = (steps, *one_call.components(others))
+        self.relaxation = Relaxation(one_call, self.components)
         self.direction = slope
-        self.labels = 2 if model.decision == "sign" else len(model.biases[-1])
-        self.pairs = [
-            (p, q) for p in range(self.labels) for q in range(self.labels) if p != q
-        ]
+        self.labels = len(model.labels)
+        self.pairs = list(itertools.permutations(range(self.labels), 2))
         self.weights = np.stack([self._weights(p, q) for p, q in self.pairs])
         self.place = {pair: n for n, pair in enumerate(self.pairs)}
-        root = tuple(c.root()[0] for c in components)
+        root = tuple(c.root()[0] for c in self.components)
         self.heap: list[Any] = [(0.0, 0, root, rise.bad)]
         self.parts = 0
 
+    def case_of(self, found: dict[str, Any]) -> dict[str, Any] | None:
+        """Return the case of the spec in which a number rises so; None: it has none."""
+        start, end = found.pop(_START), found.pop(_END)
+        atoms = atoms_of_rise(self.rise, start, end, self.regions)
+        if atoms is None:
+            return None
+        case = {**found, **atoms}
+        return case if self.cases.broken(columns_of(case, 1), 1)[0] else None
+
     def _weights(self, p: int, q: int) -> Array:
         """Return the weights of (score of p - score of q)."""
-        scores = len(self.model.biases[-1])
+        own = np.zeros(self.model.outputs)
         if self.model.decision == "sign":
-            return np.full(scores, float(p - q))
-        own = np.zeros(scores)
+            return own + (p - q)
         own[p], own[q] = 1, -1
         return own
 
@@ -102,7 +216,7 @@ class SlopeSearch:
             several = {name: np.repeat(v, len(way)) for name, v in atoms.items()}
             numbers = np.tile(way, count)
             scores = self.model.scores(self._rows(several, numbers, len(numbers)))
-            labels = answers(scores, self.model.decision, None).reshape(count, -1)
+            labels = self.model.places(scores).reshape(count, -1)
             bad = self._bad(labels[:, :-1], labels[:, 1:])
             if bad.any():
                 record, stop = np.argwhere(bad)[0]
@@ -138,9 +252,7 @@ class SlopeSearch:
                     return found
         return True
 
-    def _settle(
-        self, batch: list[Any]
-    ) -> Iterator[tuple[tuple[Array, ...], Any, bool]]:
+    def _settle(self, batch: list[Any]) -> Iterator[tuple[Parts, Any, bool]]:
         """Yield what is left of parts, and whether it is few enough to be asked."""
         state = [np.stack(own) for own in zip(*(b[0] for b in batch), strict=True)]
         known = self.relaxation.layers(state)
@@ -169,7 +281,7 @@ class SlopeSearch:
             yield from self._halves(left, [s[places] for s in state], flat[places, toward],
                                     [(a[places], b[places]) for a, b in known])  # fmt: skip
 
-    def _number(self, state: tuple[Array, ...]) -> float:
+    def _number(self, state: Parts) -> float:
         parts = zip(self.components, state, strict=True)
         return float(np.prod([c.numbers(own[None])[0] for c, own in parts]))
 
@@ -194,7 +306,7 @@ class SlopeSearch:
 
     def _halves(
         self, left: list[Any], state: State, weights: Array, known: Bounds
-    ) -> Iterator[tuple[tuple[Array, ...], Any, bool]]:
+    ) -> Iterator[tuple[Parts, Any, bool]]:
         """Split the component that bends most ReLUs of the first layer."""
         low, high = known[0][0][:, 0], known[0][1][:, 0]
         width = np.maximum(high - low, 1e-9)
@@ -204,23 +316,19 @@ class SlopeSearch:
             state, weights, bent / width * scale * width.max()
         )
         for number, (own, live) in enumerate(left):
-            at = int(np.argmax(gains[number]))
-            for half in self.components[at].split(own[at], weights[number]):
-                yield (*own[:at], half, *own[at + 1 :]), live, False
+            for half in halves(self.components, own, gains[number], weights[number]):
+                yield half, live, False
 
-    def _ask(self, state: tuple[Array, ...]) -> dict[str, Any] | None:
+    def _ask(self, state: Parts) -> dict[str, Any] | None:
         """Ask about both ends of all steps of a part; returns a case with a bad one."""
         atoms, _ = combinations(self.components, state)
         starts = atoms.pop(_START)
         count = len(starts)
-        labels = self.model.classes
-        said_labels = []
+        places = []
         for shift in (0, 1):
-            rows = self._rows(atoms, starts + shift, count)
-            said = self.cases.ask(rows)
-            known = np.arange(self.labels) if labels is None else labels
-            said_labels.append((said[:, None] == known).argmax(axis=1))
-        bad = self._bad(*said_labels)
+            said = self.cases.ask(self._rows(atoms, starts + shift, count))
+            places.append((said[:, None] == self.model.labels).argmax(axis=1))
+        bad = self._bad(*places)
         if not bad.any():
             return None
         place = int(np.argmax(bad))
@@ -228,6 +336,4 @@ class SlopeSearch:
         return {**one_case(atoms, place), _START: start, _END: start + 1}
 
     def _rows(self, atoms: dict[str, Array], number: Array, count: int) -> Array:
-        place = core.Variable(_START, span=Span(0, 0))
-        record = {**self.single.calls[0], self.rise.feature: place}
-        return self.cases.rows(record, {**atoms, _START: number}, count)
+        return self.cases.rows(self.record, {**atoms, _START: number}, count)

@@ -8,26 +8,25 @@ from __future__ import annotations
 
 import numpy as np
 
-from nomos.verify.engines.polygons import Polygon
-from nomos.verify.engines.regions import Component, LayerParts, Listed, Regions
+from nomos.verify.engines.regions import Regions
+from nomos.verify.engines.shapes import Component, Listed, Polygon
 from nomos.verify.question.components import groups
 from nomos.verify.question.conditions import Violation, ordered_pairs
 from nomos.verify.question.formulas import Array
 
 
 def not_against_terms(
-    ways: list[Violation], regions: Regions, parts: LayerParts
+    ways: list[Violation], regions: Regions, components: tuple[Component, ...]
 ) -> list[Violation]:
     """Return the violations that some term of a score moves towards."""
-    calls = len(regions.question.calls)
-    return [
-        way
-        for way in ways
-        if not any(
-            _is_against(way, one, two, *_moves(regions, parts, one, two))
-            for one, two in ordered_pairs(way, calls)
+
+    def is_against(way: Violation) -> bool:
+        return any(
+            _is_against(way, one, two, *_moves(regions, components, one, two))
+            for one, two in ordered_pairs(way, regions.calls)
         )
-    ]
+
+    return [way for way in ways if not is_against(way)]
 
 
 def _is_against(way: Violation, one: int, two: int, rises: Array, falls: Array) -> bool:
@@ -41,13 +40,12 @@ def _is_against(way: Violation, one: int, two: int, rises: Array, falls: Array) 
 
 
 def _moves(
-    regions: Regions, parts: LayerParts, one: int, two: int
+    regions: Regions, components: tuple[Component, ...], one: int, two: int
 ) -> tuple[Array, Array]:
     """Return of each score whether a term may be more in call `two`, and less."""
     weights = regions.model.weights[0]
     rises, falls = (np.zeros(len(weights), bool) for _ in range(2))
-    own = groups(regions.question, regions.space)
-    for group, component in zip(own, parts.components, strict=True):
+    for group, component in zip(groups(regions.cases), components, strict=True):
         for name in {name for _, name in group.slots}:
             if group.slots.get((one, name)) == group.slots.get((two, name)):
                 continue
@@ -70,13 +68,13 @@ def _change(
         corners, _ = component.corners(component.root())
         a, b, c = np.array(component.forms[after]) - component.forms[before]
         apart = a * corners[0, :, 0] + b * corners[0, :, 1] + c
-        columns, numbers = regions.add.columns(name, np.array([0, 1 << 20]))
+        columns, numbers = regions.columns(name, np.array([0, 1 << 20]))
         slope = np.sign(numbers[1] - numbers[0])
         return columns, slope * apart.max(), slope * apart.min()
     if isinstance(component, Listed) and len(component.table):
         slots = component.table.slots
         if {before, after} <= slots.keys():
-            columns, low = regions.add.columns(name, slots[before])
-            change = regions.add.columns(name, slots[after])[1] - low
+            columns, low = regions.columns(name, slots[before])
+            change = regions.columns(name, slots[after])[1] - low
             return columns, change.max(axis=0), change.min(axis=0)
     return None

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from nomos.verify.engines.search import Ask
-from nomos.verify.question.components import violated
-from nomos.verify.question.formulas import Array, evaluate, holds
+from nomos.verify.question.formulas import Array, Values, evaluate, holds
 from nomos.verify.question.space import Space
-from nomos.verify.question.symbolic import Question, Record
+from nomos.verify.question.symbolic import ANSWER, Question, Record
 
 Atoms = dict[str, Array]
+Ask = Callable[[Array], Array]
 
 
 @dataclass(frozen=True, slots=True)
 class AskedCases:
-    """Draws cases of a question, and finds those in which it is violated."""
+    """The cases of a question about a space: drawn, and those that violate it found."""
 
     question: Question
     space: Space
@@ -31,11 +31,12 @@ class AskedCases:
         for draw in self.question.draws:
             low = evaluate(draw.low, atoms, count)
             high = evaluate(draw.high, atoms, count)
-            atoms, count = _kept(atoms, low <= high)
             kept = low <= high
+            atoms, count = chosen(atoms, kept), int(kept.sum())
             atoms[draw.atom] = rng.integers(low[kept], high[kept], endpoint=True)
         for guard in self.question.guards:
-            atoms, count = _kept(atoms, holds(guard, atoms, count))
+            kept = holds(guard, atoms, count)
+            atoms, count = chosen(atoms, kept), int(kept.sum())
         return atoms
 
     def allowed(self, atoms: Atoms, count: int) -> Array:
@@ -117,8 +118,19 @@ def size_of(atoms: Atoms) -> int:
     return len(next(iter(atoms.values())))
 
 
-def _kept(atoms: Atoms, keep: Array) -> tuple[Atoms, int]:
-    return {name: values[keep] for name, values in atoms.items()}, int(keep.sum())
+def chosen(atoms: Values, index: Any) -> Atoms:
+    """Return some of the cases."""
+    return {name: values[index] for name, values in atoms.items()}
+
+
+def violated(question: Question, answers: Sequence[Array], atoms: Values) -> Array:
+    """Return in which cases an ensures does not hold, given the model's answers."""
+    values = {f"{ANSWER}{call}": np.asarray(a) for call, a in enumerate(answers)}
+    count = len(answers[0])
+    bad = np.zeros(count, bool)
+    for formula in question.ensures:
+        bad |= ~holds(formula, {**values, **atoms}, count)
+    return bad
 
 
 def one_case(atoms: Atoms, number: int) -> dict[str, Any]:

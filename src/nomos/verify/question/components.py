@@ -8,26 +8,20 @@ Tables are independent of each other: the cases are all combinations of their ro
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from nomos.domain.schema import Category, OneHot
 from nomos.lang import core
-from nomos.verify.question.cuts import Cuts, Keys, cut_integers, cut_reals
+from nomos.verify.question.cases import AskedCases, Atoms, chosen
+from nomos.verify.question.cuts import Cuts, cut_integers, cut_reals
 from nomos.verify.question.formulas import Array, evaluate, holds
-from nomos.verify.question.space import Space
-from nomos.verify.question.symbolic import (
-    ANSWER,
-    Draw,
-    NotProvable,
-    Question,
-    Write,
-    atoms,
-)
+from nomos.verify.question.space import FeatureRange
+from nomos.verify.question.symbolic import Draw, NotProvable, Question, Write, atoms
+from nomos.verify.structure.trees import TreeKeys
 
 Slot = tuple[int, str]  # a call, and a feature of its record
 LARGEST_TABLE = 3_000_000
@@ -50,7 +44,7 @@ class CaseTable:
     """The combinations of coupled values: those of slots and, as an example, of atoms."""
 
     slots: Mapping[Slot, Array]
-    atoms: Mapping[str, Array]
+    atoms: Atoms
     counts: Array
 
     def __len__(self) -> int:
@@ -64,11 +58,9 @@ class CaseTable:
 
 @dataclass(frozen=True)
 class Problem:
-    """A question about a space as a product of tables."""
+    """The cases of a question as a product of tables."""
 
-    question: Question
-    space: Space
-    dtype: np.dtype[Any]
+    cases: AskedCases
     tables: tuple[CaseTable, ...]
 
     @cached_property
@@ -79,72 +71,35 @@ class Problem:
     @property
     def calls(self) -> int:
         """How often the model is asked in a case."""
-        return len(self.question.calls)
+        return len(self.cases.question.calls)
 
-    def rows(self, call: int, picks: Array) -> Array:
-        """Return the rows of a call for cases given by the rows of the tables."""
-        rows = np.zeros((len(picks), self.space.schema.width), self.dtype)
-        for number, table in enumerate(self.tables):
-            for (own, name), values in table.slots.items():
-                if own == call:
-                    one = self.space.ranges[name]
-                    chosen = values[picks[:, number]]
-                    rows[:, one.columns] = one.write(chosen, self.dtype)
-        return rows
-
-    def case(self, pick: Sequence[int]) -> dict[str, Any]:
-        """Return the atoms of one case, by name."""
-        return {
-            atom: values[row].item()
-            for table, row in zip(self.tables, pick, strict=True)
-            for atom, values in table.atoms.items()
-        }
+    def atoms(self, picks: Array) -> Atoms:
+        """Return the atoms of cases given by the rows of the tables, (cases, tables)."""
+        found: Atoms = {}
+        for rows, table in zip(picks.T, self.tables, strict=True):
+            found |= chosen(table.atoms, rows)
+        return found
 
 
-def violated(
-    question: Question,
-    answers: Sequence[Array],
-    others: Mapping[str, Array] | None = None,
-) -> Array:
-    """Return in which cases an ensures does not hold, given the model's answers."""
-    values = {f"{ANSWER}{call}": np.asarray(a) for call, a in enumerate(answers)}
-    values |= others or {}
-    count = len(answers[0])
-    bad = np.zeros(count, bool)
-    for formula in question.ensures:
-        bad |= ~holds(formula, values, count)
-    return bad
-
-
-def groups(question: Question, space: Space) -> list[AtomGroup]:
+def groups(cases: AskedCases) -> list[AtomGroup]:
     """Return the atoms of a question in groups that are independent of each other."""
+    question = cases.question
     slots = {
         (call, name): value
         for call, record in enumerate(question.calls)
         for name, value in record.items()
     }
-    parent = {
-        f"{i}.{name}": f"{i}.{name}" for i in question.inputs for name in space.ranges
-    }
-    parent |= {draw.atom: draw.atom for draw in question.draws}
-
-    def root(atom: str) -> str:
-        while parent[atom] != atom:
-            atom = parent[atom]
-        return atom
-
+    free = [f"{i}.{name}" for i in question.inputs for name in cases.space.ranges]
+    members = {atom: {atom} for atom in (*free, *(d.atom for d in question.draws))}
     coupled = [{d.atom} | atoms(d.low) | atoms(d.high) for d in question.draws]
     coupled += [set(atoms(g)) for g in question.guards]
     coupled += [set(atoms(value)) for value in slots.values()]
     coupled += [set(atoms(write.value)) for write in question.writes]
     for together in coupled:
-        first, *others = sorted(together) or [""]
-        for other in others:
-            parent[root(other)] = root(first)
-    members: dict[str, set[str]] = {}
-    for atom in parent:
-        members.setdefault(root(atom), set()).add(atom)
-    found = [_group(question, own, slots) for own in members.values()]
+        joined = set[str]().union(*(members[atom] for atom in together))
+        members |= dict.fromkeys(joined, joined)
+    apart = {id(own): own for own in members.values()}.values()
+    found = [_group(question, own, slots) for own in apart]
     constant = _group(question, set(), slots)
     return [*found, constant] if constant.slots or constant.guards else found
 
@@ -167,29 +122,33 @@ def _group(
     )
 
 
-def build(
-    question: Question, space: Space, dtype: np.dtype[Any], keys: Keys | None
-) -> Problem:
+def build(cases: AskedCases, keys: TreeKeys | None) -> Problem:
     """Return a question's tables; with `keys`, values that no key tells apart as one."""
-    tables = [table(group, space, dtype, keys) for group in groups(question, space)]
-    return Problem(question, space, dtype, tuple(tables))
+    return Problem(cases, tuple(table(cases, group, keys) for group in groups(cases)))
 
 
 def table(
-    group: AtomGroup, space: Space, dtype: np.dtype[Any], keys: Keys | None
+    cases: AskedCases, group: AtomGroup, keys: TreeKeys | None = None
 ) -> CaseTable:
     """Return the combinations of a group's values that fulfil its guards."""
-    return _Builder(group, space, dtype, keys).table()
+    return _Builder(cases, group, keys).table()
+
+
+def numbered(low: Array, lengths: Array) -> Array:
+    """Return all whole numbers from each of `low` on, so many as `lengths` says."""
+    starts = np.repeat(np.cumsum(lengths) - lengths, lengths)
+    numbers: Array = np.arange(int(lengths.sum())) - starts + np.repeat(low, lengths)
+    return numbers
 
 
 class _Builder:
     """Lists the values of features, then of draws, and drops what guards forbid."""
 
     def __init__(
-        self, group: AtomGroup, space: Space, dtype: np.dtype[Any], keys: Keys | None
+        self, cases: AskedCases, group: AtomGroup, keys: TreeKeys | None
     ) -> None:
-        self.group, self.space, self.dtype, self.keys = group, space, dtype, keys
-        self.values: dict[str, Array] = {}
+        self.cases, self.group, self.keys = cases, group, keys
+        self.values: Atoms = {}
         self.counts: Array = np.ones(1, np.int64)
         self.guards = list(group.guards)
 
@@ -197,7 +156,8 @@ class _Builder:
         late = self._late_feature()
         for atom in self.group.features:
             if atom != late:
-                self._expand(atom, [self._range(atom).values()] * len(self.counts))
+                listed, count = self._range(atom).values(), len(self.counts)
+                self._expand(atom, np.full(count, len(listed)), np.tile(listed, count))
         self._filter()
         for draw in self.group.draws:
             if late is not None and late in atoms(draw.low) | atoms(draw.high):
@@ -206,44 +166,47 @@ class _Builder:
             self._filter()
         if late is not None:
             self._cut_feature(late)
-        return self._compressed()
+        assert not self.guards
+        for write in self.group.writes:
+            self._check_write(write)
+        values, counts = self._merged()
+        slots = {
+            slot: np.array(evaluate(formula, values, len(counts)))
+            for slot, formula in self.group.slots.items()
+        }
+        return CaseTable(slots, values, counts)
 
-    def _range(self, atom: str) -> Any:
-        return self.space.ranges[atom.partition(".")[2]]
+    def _range(self, atom: str) -> FeatureRange:
+        return self.cases.space.range_of(atom)
 
     def _late_feature(self) -> str | None:
         """Return the feature that has too many values to be listed, if there is one."""
         reals = [a for a in self.group.features if self._range(a).is_real]
         sizes = {a: self._range(a).count for a in self.group.features}
+        total = math.prod(sizes.values())
         if len(reals) > 1:
             raise NotProvable(
                 f"{' and '.join(reals)} are real and depend on each other"
             )
-        if math.prod(sizes.values()) <= LARGEST_TABLE:
+        if total <= LARGEST_TABLE:
             return reals[0] if reals else None
         largest = max(sizes, key=lambda atom: sizes[atom])
-        if reals or math.prod(sizes.values()) // sizes[largest] > LARGEST_TABLE:
+        if reals or total // sizes[largest] > LARGEST_TABLE:
             raise NotProvable(
                 f"{', '.join(sizes)} depend on each other and have "
-                f"{math.prod(sizes.values())} combinations of values, which are too many"
+                f"{total} combinations of values, which are too many"
             )
         return largest
 
-    def _expand(self, atom: str, columns: Sequence[Array]) -> None:
-        """Combine each row with values of its own for an atom."""
-        lengths = np.array([len(c) for c in columns])
-        self._expanded(atom, lengths, np.concatenate(columns))
-
-    def _expanded(self, atom: str, lengths: Array, values: Array) -> None:
+    def _expand(self, atom: str, lengths: Array, values: Array) -> None:
+        """Combine each row with so many values of its own for an atom."""
         if lengths.sum() > LARGEST_TABLE:
             raise NotProvable(f"{atom} and what depends on it has too many values")
-        index = np.repeat(np.arange(len(lengths)), lengths)
-        self._keep(index)
+        self._keep(np.repeat(np.arange(len(lengths)), lengths))
         self.values[atom] = values
 
     def _keep(self, index: Array) -> None:
-        self.values = {name: column[index] for name, column in self.values.items()}
-        self.counts = self.counts[index]
+        self.values, self.counts = chosen(self.values, index), self.counts[index]
 
     def _filter(self) -> None:
         for guard in list(self.guards):
@@ -252,38 +215,33 @@ class _Builder:
                 self._keep(np.flatnonzero(holds(guard, self.values, len(self.counts))))
 
     def _draw(self, draw: Draw, *, last: bool) -> None:
-        count = len(self.counts)
-        low, high = (self._whole(b, count) for b in (draw.low, draw.high))
+        low, high = self._whole(draw.low), self._whole(draw.high)
         self._keep(possible := np.flatnonzero(low <= high))
         low, high = low[possible], high[possible]
         lengths = high - low + 1
         if float(lengths.astype(float).sum()) <= LARGEST_TABLE:
-            starts = np.repeat(np.cumsum(lengths) - lengths, lengths)
-            values = np.arange(int(lengths.sum())) - starts + np.repeat(low, lengths)
-            self._expanded(draw.atom, lengths, values)
+            self._expand(draw.atom, lengths, numbered(low, lengths))
         elif last and self.keys is not None:
             self._cut_integers(draw.atom, low, high)
         else:
             raise NotProvable("this draw has too many values", draw.low.span)
 
-    def _whole(self, bound: core.Expr, count: int) -> Array:
-        value = evaluate(bound, self.values, count)
+    def _whole(self, bound: core.Expr) -> Array:
+        value = evaluate(bound, self.values, len(self.counts))
         if value.dtype.kind not in "ib":
             raise NotProvable("a bound of this draw is no whole number", bound.span)
         return value.astype(np.int64)
 
     def _cut_feature(self, atom: str) -> None:
-        one = self._range(atom)
-        count = len(self.counts)
+        one, count = self._range(atom), len(self.counts)
         if self.keys is None:
             raise NotProvable(f"`{atom}` has too many values to be listed")
         if not one.is_real:
             low, high = (np.full(count, int(v), np.int64) for v in (one.low, one.high))
             self._cut_integers(atom, low, high)
             return
-        index, values = cut_reals(
-            (one.low, one.high), self.dtype, self.values, count, self._cuts(atom)
-        )
+        ends = np.array([one.low, one.high], self.cases.dtype)
+        index, values = cut_reals(ends, self.values, count, self._cuts(atom))
         self._keep(index)
         self.values[atom] = values
         self._filter()
@@ -295,15 +253,14 @@ class _Builder:
         parts = []
         before, counts, guards = self.values, self.counts, list(self.guards)
         for start in range(0, max(1, len(counts)), step):
-            chosen = slice(start, start + step)
-            own = {name: column[chosen] for name, column in before.items()}
-            index, values, lengths = cut_integers(low[chosen], high[chosen], own, cuts)
-            self.values = {name: column[index] for name, column in own.items()}
-            self.values[atom] = values
-            self.counts = counts[chosen][index] * lengths
+            some = slice(start, start + step)
+            own = chosen(before, some)
+            index, values, lengths = cut_integers(low[some], high[some], own, cuts)
+            self.values = {**chosen(own, index), atom: values}
+            self.counts = counts[some][index] * lengths
             self.guards = list(guards)
             self._filter()
-            parts.append(self._merged(self.values, self.counts))
+            parts.append(self._merged())
         self.values = {
             name: np.concatenate([part[0][name] for part in parts])
             for name in (*before, atom)
@@ -315,15 +272,14 @@ class _Builder:
         slots = [(name, value) for (_, name), value in self.group.slots.items()]
         return Cuts(atom, slots, [*self.guards], self.keys)
 
-    def _merged(
-        self, values: Mapping[str, Array], counts: Array
-    ) -> tuple[dict[str, Array], Array]:
+    def _merged(self) -> tuple[Atoms, Array]:
         """Keep one row of those that no key tells apart, with all their cases."""
+        values, counts = self.values, self.counts
         if self.keys is None or not len(counts):
-            return dict(values), counts
+            return values, counts
         code = np.zeros(len(counts), np.int64)
         for (_, name), formula in self.group.slots.items():
-            column = self._slot(name, formula, values, len(counts))
+            column = np.array(evaluate(formula, values, len(counts)))
             for key in self.keys.of(name, column).T:
                 _, code = np.unique(
                     code * (int(key.max()) + 1) + key, return_inverse=True
@@ -332,40 +288,23 @@ class _Builder:
         exact = counts.astype(object) if counts.astype(float).sum() > 2**62 else counts
         sums = np.zeros(len(first), exact.dtype)
         np.add.at(sums, inverse.reshape(-1), exact)
-        return {name: column[first] for name, column in values.items()}, sums
+        return chosen(values, first), sums
 
-    def _slot(
-        self, name: str, formula: core.Expr, values: Mapping[str, Array], count: int
-    ) -> Array:
-        return np.array(evaluate(formula, values, count))
-
-    def _compressed(self) -> CaseTable:
-        assert not self.guards
-        count = len(self.counts)
-        for write in self.group.writes:
-            self._check_write(write, evaluate(write.value, self.values, count))
-        values, counts = self._merged(self.values, self.counts)
-        slots = {
-            (call, name): self._slot(name, formula, values, len(counts))
-            for (call, name), formula in self.group.slots.items()
-        }
-        return CaseTable(slots, values, counts)
-
-    def _check_write(self, write: Write, values: Array) -> None:
+    def _check_write(self, write: Write) -> None:
         """Refuse a value that a row would hold otherwise, or not at all."""
-        feature = self.space.ranges[write.feature].feature
+        values = evaluate(write.value, self.values, len(self.counts))
+        feature, dtype = (
+            self.cases.space.ranges[write.feature].feature,
+            self.cases.dtype,
+        )
+        problem = ""
         if isinstance(feature, OneHot | Category):
             if values.dtype.kind != "U" or not np.isin(values, feature.levels).all():
-                raise NotProvable(
-                    f"`{write.feature}` gets a value that is none of its levels",
-                    write.value.span,
-                )
+                problem = "gets a value that is none of its levels"
         elif values.dtype.kind not in "ifb":
-            raise NotProvable(
-                f"`{write.feature}` takes numbers, and gets a name", write.value.span
-            )
-        elif not (values.astype(float).astype(self.dtype) == values).all():
-            raise NotProvable(
-                f"`{write.feature}` gets numbers that rows of {self.dtype} round",
-                write.value.span,
-            )
+            problem = "takes numbers, and gets a name"
+        elif not (values.astype(float).astype(dtype) == values).all():
+            problem = f"gets numbers that rows of {dtype} round: let `inputs()` give "
+            problem += "rows of float64, such as read_rows(..., dtype=float)"
+        if problem:
+            raise NotProvable(f"`{write.feature}` {problem}", write.value.span)

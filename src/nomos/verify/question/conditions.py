@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from nomos.lang import core
-from nomos.verify.question.components import violated
+from nomos.verify.question.cases import violated
 from nomos.verify.question.formulas import Array
-from nomos.verify.question.linear import linear, ways
-from nomos.verify.question.symbolic import ANSWER, NotProvable, Question
-from nomos.verify.structure.trees import Decision
+from nomos.verify.question.linear import SIDES, linear, ways
+from nomos.verify.question.symbolic import ANSWER, NotProvable, Question, difference
+from nomos.verify.structure.model import Structure
 
 _MOST_COMBINATIONS = 4096
 
@@ -45,47 +45,43 @@ class Violation:
     labels: tuple[int, ...] | None = None
 
 
-def violations(
-    question: Question, decision: Decision, classes: Array | None, scores: int
-) -> list[Violation]:
+def violations(question: Question, model: Structure) -> list[Violation]:
     """Return all ways to break a property whose ensures speak of answers alone."""
     calls = len(question.calls)
-    if decision == "value":
+    if model.decision == "value":
         return [
             Violation(tuple(conditions))
             for formula in question.ensures
             for conditions in ways(formula, False, partial(_compared, calls))
         ]
-    count = 2 if decision == "sign" else scores
-    if count**calls > _MOST_COMBINATIONS:
+    labels = model.labels
+    if len(labels) ** calls > _MOST_COMBINATIONS:
         raise NotProvable(
-            f"{calls} calls with {count} labels have too many combinations"
+            f"{calls} calls with {len(labels)} labels have too many combinations"
         )
-    labels = np.arange(count) if classes is None else classes
-    combinations = np.array(list(itertools.product(range(count), repeat=calls)))
-    bad = violated(question, [labels[combinations[:, c]] for c in range(calls)])
-    return [_labelled(tuple(c), decision, scores) for c in combinations[bad].tolist()]
+    places = np.array(list(itertools.product(range(len(labels)), repeat=calls)))
+    bad = violated(question, list(labels[places.T]), {})
+    return [_labelled(tuple(chosen), model) for chosen in places[bad].tolist()]
 
 
-def _labelled(labels: tuple[int, ...], decision: Decision, scores: int) -> Violation:
-    calls = len(labels)
+def _labelled(labels: tuple[int, ...], model: Structure) -> Violation:
+    space = partial(_space, len(labels), model.outputs)
+    is_sign = model.decision == "sign"
     conditions, implied = [], []
     for call, label in enumerate(labels):
-        if decision == "sign":
-            conditions.append(_space(calls, scores, {(call, 0): 1 if label else -1}))
+        if is_sign:
+            conditions.append(space({(call, 0): 1 if label else -1}))
             continue
-        for other in range(scores):
-            if other != label:
-                weights = {(call, label): 1, (call, other): -1}
-                conditions.append(_space(calls, scores, weights))
-    for one, two in itertools.combinations(range(calls), 2):
+        others = (other for other in range(model.outputs) if other != label)
+        conditions += [space({(call, label): 1, (call, o): -1}) for o in others]
+    for one, two in itertools.combinations(range(len(labels)), 2):
         a, b = labels[one], labels[two]
-        if a != b and decision == "sign":
+        if a != b and is_sign:
             sign = 1 if a else -1
-            implied.append(_space(calls, scores, {(one, 0): sign, (two, 0): -sign}))
+            implied.append(space({(one, 0): sign, (two, 0): -sign}))
         elif a != b:  # the sum of a condition of either call: what they share cancels
             weights = {(one, a): 1, (one, b): -1, (two, b): 1, (two, a): -1}
-            implied.append(_space(calls, scores, weights))
+            implied.append(space(weights))
     return Violation(tuple(conditions), tuple(implied), labels)
 
 
@@ -96,23 +92,14 @@ def _space(calls: int, scores: int, weights: dict[tuple[int, int], int]) -> Half
     return HalfSpace(array)
 
 
-def _compared(calls: int, expr: core.Compare, sign: str) -> list[list[HalfSpace]]:
+def _compared(calls: int, expr: core.Compare, relation: str) -> list[list[HalfSpace]]:
     """Return in which half-spaces of answers a comparison comes out so."""
-    weights, constant = linear(
-        core.Arithmetic("-", expr.left, expr.right, span=expr.span)
-    )
+    weights, constant = linear(difference(expr))
     column = np.array([[weights.get(f"{ANSWER}{call}", 0.0)] for call in range(calls)])
-    over = HalfSpace(column, constant, sign in (">", "!="))
-    under = HalfSpace(-column, -constant, sign in ("<", "!="))
-    match sign:
-        case ">" | ">=":
-            return [[over]]
-        case "<" | "<=":
-            return [[under]]
-        case "==":
-            return [[over, under]]
-        case _:
-            return [[over], [under]]
+    return [
+        [HalfSpace(sign * column, sign * constant, strict) for sign, strict in way]
+        for way in SIDES[relation]
+    ]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

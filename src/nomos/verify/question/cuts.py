@@ -4,29 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from nomos.lang import core
+from nomos.verify.question.cases import chosen
 from nomos.verify.question.formulas import Array, evaluate
-from nomos.verify.question.symbolic import NotProvable, atoms
-
-
-class Keys(Protocol):
-    """What a model tells apart of a feature's values."""
-
-    def of(self, feature: str, values: Array) -> Array:
-        """Return whole numbers, (values, keys): alike where the model sees no difference."""
-        ...
-
-    def starts(self, feature: str) -> Array:
-        """Return the whole numbers at which a cell begins, in rising order."""
-        ...
-
-    def rises(self, feature: str) -> bool:
-        """Tell whether every key rises with the value."""
-        ...
+from nomos.verify.question.symbolic import NotProvable, atoms, difference
+from nomos.verify.structure.trees import TreeKeys
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +22,13 @@ class Cuts:
     atom: str
     slots: Sequence[tuple[str, core.Expr]]
     guards: Sequence[core.Expr]
-    keys: Keys
+    keys: TreeKeys
 
     @property
     def size(self) -> int:
         """How many cuts there may be."""
-        return sum(len(self.keys.starts(name)) for name, _ in self.slots) + 2 * len(
-            list(self.comparisons())
-        )
+        starts = sum(len(self.keys.starts(name)) for name, _ in self.slots)
+        return starts + 2 * len(list(self.comparisons()))
 
     def comparisons(self) -> Iterator[core.Compare]:
         """Yield the comparisons on which the guards depend."""
@@ -107,8 +92,7 @@ def cut_integers(
         elif slope < 0:
             edges.append(base[:, None] - starts + 1)
     for test in cuts.comparisons():
-        difference = core.Arithmetic("-", test.left, test.right, span=test.span)
-        slope, base = _affine(difference, at_low, cuts.atom, low, count)
+        slope, base = _affine(difference(test), at_low, cuts.atom, low, count)
         if slope:
             zero = np.floor(-base * slope).astype(np.int64)[:, None]
             edges += [zero, zero + 1]
@@ -135,13 +119,10 @@ def _affine(
 
 
 def cut_reals(
-    ends: tuple[float, float],
-    dtype: np.dtype[Any],
-    values: Mapping[str, Array],
-    count: int,
-    cuts: Cuts,
+    ends: Array, values: Mapping[str, Array], count: int, cuts: Cuts
 ) -> tuple[Array, Array]:
     """Halve ranges of floats until nothing changes in them; returns rows and numbers."""
+    dtype = ends.dtype
     if dtype.kind != "f":
         raise NotProvable("a real feature in rows of whole numbers")
     for name, formula in cuts.slots:
@@ -149,27 +130,21 @@ def cut_reals(
         if not cuts.keys.rises(name):
             raise NotProvable(f"`{name}` is real, and the model tells its values apart")
     for test in cuts.comparisons():
-        direction(
-            core.Arithmetic("-", test.left, test.right, span=test.span), cuts.atom
-        )
-    low, high = (_place(np.array([e], dtype)) for e in ends)
+        direction(difference(test), cuts.atom)
     rows = np.arange(count)
-    firsts, lasts = np.repeat(low, count), np.repeat(high, count)
+    firsts, lasts = (np.repeat(place, count) for place in _place(ends))
     done: list[tuple[Array, Array]] = []
     while len(rows):
-        own = {name: column[rows] for name, column in values.items()}
-        sides = [
-            _signs(cuts, own, _float(p, dtype), len(rows)) for p in (firsts, lasts)
-        ]
+        own = chosen(values, rows)
+        ends_of = (_float(places, dtype) for places in (firsts, lasts))
+        sides = [_signs(cuts, own, at, len(rows)) for at in ends_of]
         alike = (sides[0] == sides[1]).all(axis=1)
         done.append((rows[alike], _float(firsts[alike], dtype)))
         rows, first, last = rows[~alike], firsts[~alike], lasts[~alike]
         middle = (first >> 1) + (last >> 1) + (first & last & 1)
         rows = np.concatenate([rows, rows])
-        firsts, lasts = (
-            np.concatenate([first, middle + 1]),
-            np.concatenate([middle, last]),
-        )
+        firsts = np.concatenate([first, middle + 1])
+        lasts = np.concatenate([middle, last])
     return np.concatenate([d[0] for d in done]), np.concatenate([d[1] for d in done])
 
 
@@ -188,16 +163,17 @@ def _signs(cuts: Cuts, own: Mapping[str, Array], at: Array, count: int) -> Array
 
 def _place(numbers: Array) -> Array:
     """Return whole numbers in the order of floats."""
-    kind: Any = np.int32 if numbers.dtype.itemsize == 4 else np.int64
-    bits: Array = numbers.view(kind)
-    least = np.iinfo(kind).min
-    return np.where(bits < 0, least - bits, bits).astype(np.int64)
+    bits: Array = numbers.view(f"i{numbers.itemsize}")
+    return _turned(bits).astype(np.int64)
 
 
 def _float(places: Array, dtype: np.dtype[Any]) -> Array:
     """Return the floats at places that `_place` gave."""
-    kind: Any = np.int32 if dtype.itemsize == 4 else np.int64
-    bits: Array = places.astype(kind)
-    least = np.iinfo(kind).min
-    floats: Array = np.where(bits < 0, least - bits, bits).astype(kind).view(dtype)
-    return floats
+    bits = places.astype(f"i{dtype.itemsize}")
+    return _turned(bits).view(dtype)
+
+
+def _turned(bits: Array) -> Array:
+    """Turn the order of negative numbers around: floats have their sign in a bit."""
+    least = np.iinfo(bits.dtype).min
+    return np.where(bits < 0, least - bits, bits).astype(bits.dtype)

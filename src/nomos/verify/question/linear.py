@@ -10,6 +10,15 @@ from nomos.verify.question.symbolic import NotProvable
 
 Sum = tuple[dict[str, float], float]  # the weights of atoms, and a constant
 Leaf = TypeVar("Leaf")
+# The ways in which a difference comes to a relation: above or below 0, strictly or not.
+SIDES: dict[str, list[list[tuple[int, bool]]]] = {
+    ">": [[(1, True)]],
+    ">=": [[(1, False)]],
+    "<": [[(-1, True)]],
+    "<=": [[(-1, False)]],
+    "==": [[(1, False), (-1, False)]],
+    "!=": [[(1, True)], [(-1, True)]],
+}
 _OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 

@@ -89,17 +89,21 @@ def _sorted(levels: tuple[str, ...]) -> tuple[Array, Array]:
     return np.array(levels)[order], order
 
 
+@dataclass(frozen=True)
 class Space:
     """All records with each feature in its range."""
 
-    def __init__(self, schema: Schema, ranges: Mapping[str, FeatureRange]) -> None:
-        self.schema = schema
-        self.ranges = dict(ranges)
+    schema: Schema
+    ranges: Mapping[str, FeatureRange]
 
     @property
     def is_real(self) -> bool:
         """Whether some feature has more values than can be counted."""
         return any(one.is_real for one in self.ranges.values())
+
+    def range_of(self, atom: str) -> FeatureRange:
+        """Return the range of a feature of an input, such as `x1.age`."""
+        return self.ranges[atom.partition(".")[2]]
 
     def restricted(self, changes: Mapping[str, FeatureRange]) -> Space:
         """Return a smaller space."""
@@ -134,11 +138,8 @@ class Space:
 
 def whole(schema: Schema) -> Space:
     """Return all that a schema allows."""
-    ranges = {}
-    for feature in schema.features:
-        columns = schema.place(feature.name)[1]
-        ranges[feature.name] = _range(feature, columns)
-    return Space(schema, ranges)
+    places = {f.name: schema.place(f.name) for f in schema.features}
+    return Space(schema, {name: _range(*place) for name, place in places.items()})
 
 
 def _range(feature: Feature, columns: slice) -> FeatureRange:

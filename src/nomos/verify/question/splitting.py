@@ -10,24 +10,25 @@ from typing import Any
 import numpy as np
 
 from nomos.lang import core
+from nomos.verify.question.cases import AskedCases
 from nomos.verify.question.components import groups, table
 from nomos.verify.question.formulas import evaluate
-from nomos.verify.question.space import Space
-from nomos.verify.question.symbolic import ANSWER, NotProvable, Question, atoms
+from nomos.verify.question.symbolic import NotProvable, asks_answer, atoms
 
 _MOST_PARTS = 64
 
 
-def split(question: Question, space: Space, dtype: np.dtype[Any]) -> list[Question]:
+def split(cases: AskedCases) -> list[AskedCases]:
     """Return questions that together ask the same; each has ensures of answers alone.
 
     What an ensures says of inputs and draws becomes a guard: one question for each of
     its values.
     """
+    question = cases.question
     parts: list[core.Expr] = []
     for formula in question.ensures:
         parts += [part for part in _input_parts(formula) if part not in parts]
-    choices = [_values(part, question, space, dtype) for part in parts]
+    choices = [_values(part, cases) for part in parts]
     if np.prod([float(len(c)) for c in choices]) > _MOST_PARTS:
         raise NotProvable(
             "the ensures compare answers with too many values of inputs and draws",
@@ -37,37 +38,32 @@ def split(question: Question, space: Space, dtype: np.dtype[Any]) -> list[Questi
     for values in itertools.product(*choices):
         known = list(zip(parts, values, strict=True))
         guards = [_equals(part, value) for part, value in known]
-        ensures = [_replaced(formula, known) for formula in question.ensures]
-        more = (*question.guards, *guards)
-        found.append(replace(question, guards=more, ensures=tuple(ensures)))
+        ensures = tuple(_replaced(formula, known) for formula in question.ensures)
+        own = replace(question, guards=(*question.guards, *guards), ensures=ensures)
+        found.append(replace(cases, question=own))
     return found
 
 
 def _input_parts(expr: core.Expr) -> Iterator[core.Expr]:
     """Yield the largest parts of a formula that say something of inputs alone."""
-    names = atoms(expr)
-    if not names:
-        return
-    if not any(name.startswith(ANSWER) for name in names):
+    if asks_answer(expr):
+        for child in core.children(expr):
+            yield from _input_parts(child)
+    elif atoms(expr):
         yield expr
-        return
-    for child in core.children(expr):
-        yield from _input_parts(child)
 
 
 def _is_truth(expr: core.Expr) -> bool:
     return isinstance(expr, core.Compare | core.Logic | core.Not)
 
 
-def _values(
-    part: core.Expr, question: Question, space: Space, dtype: np.dtype[Any]
-) -> list[Any]:
+def _values(part: core.Expr, cases: AskedCases) -> list[Any]:
     if _is_truth(part):
         return [True, False]
     used = atoms(part)
-    for group in groups(question, space):
+    for group in groups(cases):
         if used <= {*group.features, *(draw.atom for draw in group.draws)}:
-            rows = table(group, space, dtype, None)
+            rows = table(cases, group)
             return list(np.unique(evaluate(part, rows.atoms, len(rows))).tolist())
     raise NotProvable("this depends on several features at once", part.span)
 
@@ -75,9 +71,8 @@ def _values(
 def _equals(part: core.Expr, value: Any) -> core.Expr:
     if _is_truth(part):
         return part if value else core.Not(part, span=part.span)
-    return core.Compare(
-        "==", part, core.Constant(value, span=part.span), span=part.span
-    )
+    constant = core.Constant(value, span=part.span)
+    return core.Compare("==", part, constant, span=part.span)
 
 
 def _replaced(expr: core.Expr, known: list[tuple[core.Expr, Any]]) -> core.Expr:
@@ -85,16 +80,9 @@ def _replaced(expr: core.Expr, known: list[tuple[core.Expr, Any]]) -> core.Expr:
     for part, value in known:
         if expr == part:
             return core.Constant(value, span=expr.span)
-    match expr:
-        case core.Not(operand=operand) | core.Negate(operand=operand):
-            return replace(expr, operand=_replaced(operand, known))
-        case core.Arithmetic() | core.Compare() | core.Logic():
-            left, right = _replaced(expr.left, known), _replaced(expr.right, known)
-            return replace(expr, left=left, right=right)
-        case core.Conditional():
-            test, yes, no = (
-                _replaced(e, known) for e in (expr.test, expr.yes, expr.no)
-            )
-            return core.Conditional(test, yes, no, span=expr.span)
-        case _:
-            return expr
+    inner: dict[str, Any] = {
+        name: _replaced(getattr(expr, name), known)
+        for name in ("operand", "left", "right", "test", "yes", "no")
+        if hasattr(expr, name)
+    }
+    return replace(expr, **inner)

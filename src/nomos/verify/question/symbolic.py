@@ -7,7 +7,7 @@ an input), `randInt#0` (a draw) or `answer#0` (what the model answers to a call)
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import combinations
 from typing import Literal, assert_never
@@ -82,6 +82,16 @@ def atoms(expr: core.Expr) -> frozenset[str]:
     )
 
 
+def asks_answer(*formulas: core.Expr) -> bool:
+    """Tell whether what the model answers stands in a formula."""
+    return any(atom.startswith(ANSWER) for one in formulas for atom in atoms(one))
+
+
+def difference(test: core.Compare) -> core.Expr:
+    """Return how far the left side of a comparison is above the right one."""
+    return core.Arithmetic("-", test.left, test.right, span=test.span)
+
+
 def question(spec: core.Spec, schema: Schema, models: Collection[str]) -> Question:
     """Run a spec on symbols; `models` are the functions that answer as a model does."""
     if spec.code.straight is None:
@@ -140,10 +150,7 @@ class _Run:
 
     def formula(self, expr: core.Expr) -> core.Expr:
         """Return the formula of an expression that is no record."""
-        value = self.value(expr)
-        if isinstance(value, Mapping):
-            raise NotProvable("a record is compared or calculated with", expr.span)
-        return value
+        return _no_record(self.value(expr), expr)
 
     def value(self, expr: core.Expr) -> Symbol:
         """Return what an expression stands for."""
@@ -173,22 +180,17 @@ class _Run:
                 return self._within(dict(given), body)
             case core.Call():
                 return self._call(expr)
-            case core.Not(operand=operand):
-                return core.Not(self.formula(operand), span=expr.span)
-            case core.Negate(operand=operand):
-                return core.Negate(self.formula(operand), span=expr.span)
-            case core.Arithmetic(operator=sign, left=left, right=right):
-                sides = self.formula(left), self.formula(right)
-                return core.Arithmetic(sign, *sides, span=expr.span)
-            case core.Compare(operator=relation, left=left, right=right):
-                sides = self.formula(left), self.formula(right)
-                return core.Compare(relation, *sides, span=expr.span)
-            case core.Logic(operator=word, left=left, right=right):
-                first = self.formula(left)
+            case core.Not() | core.Negate():
+                return replace(expr, operand=self.formula(expr.operand))
+            case core.Arithmetic() | core.Compare():
+                left, right = self.formula(expr.left), self.formula(expr.right)
+                return replace(expr, left=left, right=right)
+            case core.Logic():
+                left = self.formula(expr.left)
                 self.lazy += 1
-                second = self.formula(right)
+                right = self.formula(expr.right)
                 self.lazy -= 1
-                return core.Logic(word, first, second, span=expr.span)
+                return replace(expr, left=left, right=right)
             case _:
                 assert_never(expr)
 
@@ -209,7 +211,7 @@ class _Run:
             return core.Conditional(test, yes, no, span=expr.span)
         if not (isinstance(yes, Mapping) and isinstance(no, Mapping)):
             raise NotProvable("this is a record or not, by case", expr.span)
-        if any(atom.startswith(ANSWER) for atom in atoms(test)):
+        if asks_answer(test):
             raise NotProvable("an answer of the model chooses a record", expr.span)
         return {
             name: yes[name]
@@ -232,11 +234,10 @@ class _Run:
         for chosen in combinations(range(expr.size), len(expr.indices)):
             places = [core.Constant(number, span=expr.span) for number in chosen]
             self.lazy += bool(parts)
-            one = self._within(dict(zip(expr.indices, places, strict=True)), expr.body)
+            given = dict(zip(expr.indices, places, strict=True))
+            one = self._within(given, expr.body)
             self.lazy -= bool(parts)
-            if isinstance(one, Mapping):
-                raise NotProvable("a record is compared or calculated with", expr.span)
-            parts.append(one)
+            parts.append(_no_record(one, expr))
         span = expr.span
         zero, single = (core.Constant(number, span=span) for number in (0, 1))
         if expr.word in ("forall", "exists"):
@@ -266,7 +267,7 @@ class _Run:
     def _set_feature(self, expr: core.SetFeature) -> Record:
         record, name = self._record(expr.record), self._feature(expr.key)
         value = self.formula(expr.value)
-        if any(atom.startswith(ANSWER) for atom in atoms(value)):
+        if asks_answer(value):
             raise NotProvable("an answer of the model goes into a record", expr.span)
         self.writes.append(Write(name, value))
         return {**record, name: value}
@@ -275,7 +276,7 @@ class _Run:
         if self.lazy:
             raise NotProvable("whether this is drawn differs by case", expr.span)
         low, high = self.formula(expr.low), self.formula(expr.high)
-        if any(atom.startswith(ANSWER) for atom in atoms(low) | atoms(high)):
+        if asks_answer(low, high):
             raise NotProvable("an answer of the model bounds a draw", expr.span)
         atom = _atom(f"randInt#{len(self.draws)}", Type.INT, expr.span)
         self.draws.append(Draw(atom.name, low, high))
@@ -283,8 +284,13 @@ class _Run:
 
     def _call(self, expr: core.Call) -> core.Expr:
         if expr.draws or expr.function not in self.models:
-            what = "draws at random" if expr.draws else "is not declared to be a model"
-            raise NotProvable(f"`{expr.function}` {what}", expr.span)
+            name = expr.function
+            declares = (
+                f'`verifies = {{"{name}": "model"}}` in the domain says that it is'
+            )
+            why = f"is not declared to be a model: {declares} what `self.model` answers"
+            what = "draws at random" if expr.draws else why
+            raise NotProvable(f"`{name}` {what}", expr.span)
         if self.function not in ("", expr.function):
             raise NotProvable("two different functions are asked", expr.span)
         if self.lazy:
@@ -297,6 +303,12 @@ class _Run:
             self.calls.append(record)
         place = self.calls.index(record)
         return _atom(f"{ANSWER}{place}", Type.UNKNOWN, expr.span)
+
+
+def _no_record(value: Symbol, expr: core.Expr) -> core.Expr:
+    if isinstance(value, Mapping):
+        raise NotProvable("a record is compared or calculated with", expr.span)
+    return value
 
 
 def _atom(name: str, kind: Type, span: Span | None = None) -> core.Variable:

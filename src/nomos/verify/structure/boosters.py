@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from nomos.verify.question.symbolic import NotProvable
-from nomos.verify.structure.columns import Array, as_they_are
-from nomos.verify.structure.trees import DOUBLE, SINGLE, Tree, Trees, check_trees
+from nomos.verify.structure.model import DOUBLE, SINGLE, Array, as_they_are
+from nomos.verify.structure.trees import Tree, Trees, placed
 
 
 def read_xgboost(booster: Any, classes: Array | None) -> Trees:
@@ -38,17 +38,15 @@ def read_xgboost(booster: Any, classes: Array | None) -> Trees:
     base = np.array(json.loads(stored) if stored.startswith("[") else [float(stored)])
     if objective == "binary:logistic":
         base = np.log(base / (1 - base))
-    many = objective.startswith("multi:")
     return Trees(
         columns=as_they_are(booster.num_features(), np.float32),
-        trees=check_trees(trees, "the XGBoost model"),
+        trees=tuple(trees),
         base=np.broadcast_to(base, count).astype(float),
-        decision="argmax" if many else "value" if classes is None else "sign",
         strict=True,
         roundoff=SINGLE,
         classes=classes,
         link=0.0 if classes is None else 16 * SINGLE,
-        in_order=not many,
+        in_order=count == 1,
     )
 
 
@@ -57,8 +55,7 @@ def _xgboost_tree(tree: Any, place: int, count: int) -> Tree:
         raise NotProvable("an XGBoost model with categories or leaves of many values")
     left, right = np.array(tree["left_children"]), np.array(tree["right_children"])
     bound = np.array(tree["split_conditions"], np.float32).astype(float)
-    value = np.zeros((len(left), count))
-    value[:, place] = np.where(left < 0, bound, 0)
+    value = placed(np.where(left < 0, bound, 0), place, count)
     return Tree(np.array(tree["split_indices"]), bound, left, right, value)
 
 
@@ -79,10 +76,8 @@ def read_lightgbm(booster: Any, classes: Array | None) -> Trees:
     ]
     return Trees(
         columns=as_they_are(booster.num_feature(), np.float64),
-        trees=check_trees(trees, "the LightGBM model"),
+        trees=tuple(trees),
         base=np.zeros(count),
-        decision="argmax" if count > 1 else "value" if classes is None else "sign",
-        strict=False,
         roundoff=DOUBLE,
         classes=classes,
         link=0.0 if classes is None else 64 * DOUBLE,
@@ -110,9 +105,7 @@ def _lightgbm_tree(root: Any, place: int, count: int) -> Tree:
 
     add(root)
     feature, bound, left, right, leaf = (np.array(c) for c in zip(*nodes, strict=True))
-    value = np.zeros((len(nodes), count))
-    value[:, place] = leaf
-    return Tree(feature, bound, left, right, value)
+    return Tree(feature, bound, left, right, placed(leaf, place, count))
 
 
 def read_catboost(model: Any, classes: Array | None) -> Trees:
@@ -137,10 +130,8 @@ def read_catboost(model: Any, classes: Array | None) -> Trees:
         raise NotProvable(f"a CatBoost model with the loss {loss.get('type')}")
     return Trees(
         columns=as_they_are(len(model.feature_names_), np.float32),
-        trees=check_trees(trees, "the CatBoost model"),
+        trees=tuple(trees),
         base=np.broadcast_to(np.asarray(bias, float), count).astype(float),
-        decision="value" if classes is None else "sign" if count == 1 else "argmax",
-        strict=False,
         roundoff=DOUBLE,
         classes=classes,
         in_order=False,  # it adds up several trees at once
@@ -154,17 +145,15 @@ def _catboost_tree(tree: Any, place: dict[int, int], scale: float) -> Tree:
         raise NotProvable("a CatBoost model that splits by more than numbers")
     depth = len(splits)
     inner = 2**depth - 1
-    count = len(tree["leaf_values"]) // 2**depth
-    leaves = np.asarray(tree["leaf_values"], float).reshape(2**depth, count) * scale
-    nodes = inner + 2**depth
-    feature, bound = np.zeros(nodes, np.int64), np.zeros(nodes)
-    left, right = np.full(nodes, -1), np.full(nodes, -1)
-    value = np.zeros((nodes, count))
+    leaves = np.asarray(tree["leaf_values"], float).reshape(2**depth, -1) * scale
+    nodes = np.arange(inner + 2**depth)
+    value = np.zeros((len(nodes), leaves.shape[1]))
+    value[inner:] = leaves
+    feature, bound = np.zeros(len(nodes), np.int64), np.zeros(len(nodes))
     for node in range(inner):
         level = (node + 1).bit_length() - 1
         split = splits[depth - 1 - level]  # the last split is the highest bit
         feature[node] = place[split["float_feature_index"]]
         bound[node] = np.float32(split["border"])
-        left[node], right[node] = 2 * node + 1, 2 * node + 2
-    value[inner:] = leaves
+    left, right = (np.where(nodes < inner, 2 * nodes + n, -1) for n in (1, 2))
     return Tree(feature, bound, left, right, value)

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from nomos.verify.question.symbolic import NotProvable
-from nomos.verify.structure.columns import Array, ModelColumns
 from nomos.verify.structure.layers import Layers
-from nomos.verify.structure.preprocessing import ColumnOrigin, Origins, dense, trace
-from nomos.verify.structure.trees import (
+from nomos.verify.structure.model import (
     DOUBLE,
     SINGLE,
-    Tree,
-    Trees,
-    check_trees,
-    decision_of,
+    Array,
+    ColumnOrigin,
+    ModelColumns,
+    Origins,
+    Structure,
 )
+from nomos.verify.structure.trees import Tree, Trees, placed
 
-Structure = Trees | Layers
 _LINEAR = {
     "LogisticRegression", "LogisticRegressionCV", "LinearRegression", "Ridge", "RidgeCV",
     "Lasso", "LassoCV", "ElasticNet", "ElasticNetCV", "SGDClassifier", "SGDRegressor",
     "RidgeClassifier", "LinearSVC", "LinearSVR", "Perceptron",
 }  # fmt: skip
+_NETWORKS = {"MLPClassifier", "MLPRegressor"}
 _FORESTS = {
     "RandomForestClassifier", "ExtraTreesClassifier",
     "RandomForestRegressor", "ExtraTreesRegressor",
@@ -40,53 +40,52 @@ def read_estimator(
     estimator: Any, rows: Callable[[Array], Any], width: int
 ) -> Structure:
     """Return what a fitted estimator is made of; `rows` makes what it takes of an array."""
-    origins: Origins = tuple(ColumnOrigin(column) for column in range(width))
-    before: Callable[[Array], Array] = lambda given: dense(rows(given))  # noqa: E731
+    origins: Origins = tuple(map(ColumnOrigin, range(width)))
+    before: Callable[[Array], Any] = rows
     if type(estimator).__name__ == "Pipeline":
         steps = estimator[:-1]
         if len(steps.steps):
             origins = trace(steps, origins)
-            before = lambda given: dense(steps.transform(rows(given)))  # noqa: E731
+            before = lambda given: steps.transform(rows(given))  # noqa: E731
         estimator = estimator.steps[-1][1]
     name, module = type(estimator).__name__, type(estimator).__module__
     if not module.startswith("sklearn."):
         raise NotProvable(f"a {name} of {module} is not known to a proof")
-    if getattr(estimator, "n_outputs_", 1) != 1 and name not in {
-        "MLPClassifier",
-        "MLPRegressor",
-    }:
+    if getattr(estimator, "n_outputs_", 1) != 1 and name not in _NETWORKS:
         raise NotProvable(f"{name} predicts several outputs")
+
+    def columns(dtype: Any) -> ModelColumns:
+        return ModelColumns(lambda given: dense(before(given)).astype(dtype), origins)
+
     if name in _LINEAR:
-        return _linear(estimator, before, origins)
-    if name in ("MLPClassifier", "MLPRegressor"):
-        return _network(estimator, before, origins)
+        return _linear(estimator, columns(np.float64), name)
+    if name in _NETWORKS:
+        return _network(estimator, columns(np.float64), name)
     if name in _SINGLE_TREES | _FORESTS:
-        return _forest(estimator, _columns(before, origins, np.float32), name)
+        return _forest(estimator, columns(np.float32), name)
     if name in ("GradientBoostingClassifier", "GradientBoostingRegressor"):
-        return _boosting(estimator, _columns(before, origins, np.float32), name)
+        return _boosting(estimator, columns(np.float32), name)
     if name in ("HistGradientBoostingClassifier", "HistGradientBoostingRegressor"):
-        return _histograms(estimator, _columns(before, origins, np.float64), name)
+        return _histograms(estimator, columns(np.float64), name)
     raise NotProvable(f"a {name} is neither trees nor layers that a proof knows")
 
 
-def _columns(
-    before: Callable[[Array], Array], origins: Origins, dtype: Any
-) -> ModelColumns:
-    return ModelColumns(
-        lambda rows: before(rows).astype(dtype),
-        tuple(origin.source for origin in origins),
-        tuple(origin.rising for origin in origins),
+def _sum(
+    estimator: Any, columns: ModelColumns, trees: Sequence[Tree], base: Any, **more: Any
+) -> Trees:
+    return Trees(
+        columns=columns,
+        trees=tuple(trees),
+        base=np.asarray(base, float).reshape(-1),
+        roundoff=DOUBLE,
+        classes=getattr(estimator, "classes_", None),
+        **more,
     )
 
 
-def _tree(tree: Any, value: Array) -> Tree:
-    return Tree(
-        tree.feature.astype(np.int64),
-        tree.threshold.astype(float),
-        tree.children_left.astype(np.int64),
-        tree.children_right.astype(np.int64),
-        value,
-    )
+def _parts(tree: Any) -> tuple[Array, Array, Array, Array]:
+    """Return the features and thresholds of a tree's nodes, and their children."""
+    return tree.feature, tree.threshold, tree.children_left, tree.children_right
 
 
 def _forest(estimator: Any, columns: ModelColumns, name: str) -> Trees:
@@ -95,52 +94,31 @@ def _forest(estimator: Any, columns: ModelColumns, name: str) -> Trees:
     if is_value and getattr(estimator, "criterion", "") == "poisson":
         raise NotProvable(f"{name} with the criterion poisson")
     scale = len(members) if is_value else 1
-    trees = [_tree(m.tree_, m.tree_.value[:, 0, :] / scale) for m in members]
-    return Trees(
-        columns=columns,
-        trees=check_trees(trees, name),
-        base=np.zeros(trees[0].value.shape[1]),
-        decision="value" if is_value else "argmax",
-        strict=False,
-        roundoff=DOUBLE,
-        classes=None if is_value else estimator.classes_,
-        # Threads add up the trees of a forest in the order in which they come.
-        in_order=getattr(estimator, "n_jobs", None) in (None, 1),
-    )
+    found = [m.tree_ for m in members]
+    trees = [Tree(*_parts(t), t.value[:, 0, :] / scale) for t in found]
+    # Threads add up the trees of a forest in the order in which they come.
+    in_order = getattr(estimator, "n_jobs", None) in (None, 1)
+    base = np.zeros(trees[0].value.shape[1])
+    return _sum(estimator, columns, trees, base, in_order=in_order)
 
 
 def _boosting(estimator: Any, columns: ModelColumns, name: str) -> Trees:
     if not (estimator.init is None or estimator.init == "zero"):
         raise NotProvable(f"{name} that begins with a model of its own")
-    rounds, count = estimator.estimators_.shape
+    count = estimator.estimators_.shape[1]
     trees = []
-    for number in range(rounds):
-        for place in range(count):
-            tree = estimator.estimators_[number, place].tree_
-            value = np.zeros((tree.node_count, count))
-            value[:, place] = tree.value[:, 0, 0] * estimator.learning_rate
-            trees.append(_tree(tree, value))
+    for members in estimator.estimators_:
+        for place, member in enumerate(members):
+            tree = member.tree_
+            value = tree.value[:, 0, 0] * estimator.learning_rate
+            trees.append(Tree(*_parts(tree), placed(value, place, count)))
     nothing = np.zeros((1, estimator.n_features_in_), np.float32)
-    base = np.asarray(estimator._raw_predict_init(nothing), float)[0]
-    is_value = name.endswith("Regressor")
-    return Trees(
-        columns=columns,
-        trees=check_trees(trees, name),
-        base=base,
-        decision=decision_of(None if is_value else estimator.classes_, count),
-        strict=False,
-        roundoff=DOUBLE,
-        classes=None if is_value else estimator.classes_,
-    )
+    return _sum(estimator, columns, trees, estimator._raw_predict_init(nothing))
 
 
 def _histograms(estimator: Any, columns: ModelColumns, name: str) -> Trees:
-    is_value = name.endswith("Regressor")
-    if is_value and estimator.loss not in (
-        "squared_error",
-        "absolute_error",
-        "quantile",
-    ):
+    losses = ("squared_error", "absolute_error", "quantile")
+    if name.endswith("Regressor") and estimator.loss not in losses:
         raise NotProvable(f"{name} with the loss {estimator.loss}")
     if getattr(estimator, "is_categorical_", None) is not None:
         raise NotProvable(f"{name} with categorical features")
@@ -150,68 +128,47 @@ def _histograms(estimator: Any, columns: ModelColumns, name: str) -> Trees:
         for place, member in enumerate(members):
             nodes = member.nodes
             leaf = nodes["is_leaf"].astype(bool)
-            value = np.zeros((len(nodes), count))
-            value[:, place] = np.where(leaf, nodes["value"], 0)
             left, right = (
                 np.where(leaf, -1, nodes[side].astype(np.int64))
                 for side in ("left", "right")
             )
             feature = nodes["feature_idx"].astype(np.int64)
-            bound = nodes["num_threshold"].astype(float)
-            trees.append(Tree(feature, bound, left, right, value))
-    return Trees(
-        columns=columns,
-        trees=check_trees(trees, name),
-        base=np.asarray(estimator._baseline_prediction, float).reshape(-1),
-        decision=decision_of(None if is_value else estimator.classes_, count),
-        strict=False,
-        roundoff=DOUBLE,
-        classes=None if is_value else estimator.classes_,
-    )
+            bound, value = nodes["num_threshold"], np.where(leaf, nodes["value"], 0)
+            parts = feature, bound.astype(float), left, right
+            trees.append(Tree(*parts, placed(value, place, count)))
+    return _sum(estimator, columns, trees, estimator._baseline_prediction)
 
 
-def _linear(
-    estimator: Any, before: Callable[[Array], Array], origins: Origins
-) -> Layers:
+def _linear(estimator: Any, columns: ModelColumns, name: str) -> Layers:
     weights = np.atleast_2d(np.asarray(estimator.coef_, float))
     biases = np.broadcast_to(np.asarray(estimator.intercept_, float), len(weights))
     classes = getattr(estimator, "classes_", None)
     if classes is None and len(weights) != 1:
-        raise NotProvable(f"{type(estimator).__name__} predicts several outputs")
+        raise NotProvable(f"{name} predicts several outputs")
     return Layers(
-        columns=_columns(before, origins, np.float64),
-        affine=tuple(origin.affine for origin in origins),
+        columns=columns,
         weights=(weights,),
         biases=(np.array(biases),),
-        decision=decision_of(classes, len(weights)),
         roundoff=_roundoff(np.asarray(estimator.coef_)),
         classes=classes,
     )
 
 
-def _network(
-    estimator: Any, before: Callable[[Array], Array], origins: Origins
-) -> Layers:
-    name = type(estimator).__name__
-    if estimator.activation not in ("relu", "identity"):
-        raise NotProvable(f"{name} with the activation {estimator.activation}")
-    if estimator.activation == "identity" and len(estimator.coefs_) > 1:
-        raise NotProvable(f"{name} with the activation identity")
+def _network(estimator: Any, columns: ModelColumns, name: str) -> Layers:
+    layers, activation = len(estimator.coefs_), estimator.activation
+    if activation != "relu" and not (activation == "identity" and layers == 1):
+        raise NotProvable(f"{name} with the activation {activation}")
     if estimator.out_activation_ not in ("logistic", "softmax", "identity"):
         raise NotProvable(f"{name} whose output is {estimator.out_activation_}")
     outputs = len(estimator.intercepts_[-1])
     classes = getattr(estimator, "classes_", None)
-    if (classes is None and outputs != 1) or (
-        classes is not None and estimator.out_activation_ == "logistic" and outputs != 1
-    ):
+    if outputs != 1 and (classes is None or estimator.out_activation_ == "logistic"):
         raise NotProvable(f"{name} predicts several outputs")
     roundoff = _roundoff(estimator.coefs_[0])
     return Layers(
-        columns=_columns(before, origins, np.float64),
-        affine=tuple(origin.affine for origin in origins),
+        columns=columns,
         weights=tuple(np.asarray(w, float).T for w in estimator.coefs_),
         biases=tuple(np.asarray(b, float) for b in estimator.intercepts_),
-        decision=decision_of(classes, outputs),
         roundoff=roundoff,
         classes=classes,
         link=0.0 if classes is None else 16 * roundoff,
@@ -220,3 +177,92 @@ def _network(
 
 def _roundoff(weights: Array) -> float:
     return SINGLE if weights.dtype == np.float32 else DOUBLE
+
+
+def trace(transformer: Any, origins: Origins) -> Origins:
+    """Return the origins of the columns that a fitted transformer makes."""
+    if transformer is None or transformer == "passthrough":
+        return origins
+    name = type(transformer).__name__
+    if name not in _KNOWN or not type(transformer).__module__.startswith("sklearn."):
+        raise NotProvable(
+            f"a {name} comes before the model, and what it makes of a row is not known "
+            f"to a proof; known are: {', '.join(_KNOWN)}"
+        )
+    return _KNOWN[name](transformer, origins)
+
+
+def _pipeline(pipeline: Any, origins: Origins) -> Origins:
+    for _, step in pipeline.steps:
+        origins = trace(step, origins)
+    return origins
+
+
+def _scaler(scaler: Any, origins: Origins) -> Origins:
+    scale = getattr(scaler, "scale_", None)
+    # A column is divided by its scale, or multiplied with it: the sign is the same.
+    signs = np.ones(len(origins)) if scale is None else np.sign(scale)
+    clips = bool(getattr(scaler, "clip", False))
+    return tuple(
+        origin.changed(rising=bool(sign > 0), affine=not clips)
+        for origin, sign in zip(origins, signs, strict=True)
+    )
+
+
+def _one_hot(encoder: Any, origins: Origins) -> Origins:
+    if getattr(encoder, "_infrequent_enabled", False):
+        raise NotProvable("a OneHotEncoder that joins infrequent categories")
+    dropped = encoder.drop_idx_
+    drops = [None] * len(origins) if dropped is None else dropped
+    parts = zip(_ordinal(encoder, origins), encoder.categories_, drops, strict=True)
+    found: Origins = ()
+    for one, levels, drop in parts:
+        found += (one,) * (len(levels) - (drop is not None))
+    return found
+
+
+def _ordinal(_: Any, origins: Origins) -> Origins:
+    return tuple(origin.changed(rising=False, affine=False) for origin in origins)
+
+
+def _imputer(imputer: Any, origins: Origins) -> Origins:
+    if imputer.add_indicator or not np.isnan(imputer.missing_values):
+        raise NotProvable("a SimpleImputer that adds columns or replaces numbers")
+    if len(imputer.statistics_) != len(origins) or np.isnan(imputer.statistics_).any():
+        raise NotProvable("a SimpleImputer that drops columns")
+    return origins
+
+
+def _function(transformer: Any, origins: Origins) -> Origins:
+    if transformer.func is not None:
+        raise NotProvable("a FunctionTransformer runs code of its own before the model")
+    return origins
+
+
+def _column_transformer(transformer: Any, origins: Origins) -> Origins:
+    found: Origins = ()
+    for name, step, _ in transformer.transformers_:
+        if not (isinstance(step, str) and step == "drop"):
+            places = transformer._transformer_to_input_indices[name]
+            found += trace(step, tuple(origins[place] for place in places))
+    return found
+
+
+_KNOWN: dict[str, Callable[[Any, Origins], Origins]] = {
+    "Pipeline": _pipeline,
+    "ColumnTransformer": _column_transformer,
+    "StandardScaler": _scaler,
+    "MinMaxScaler": _scaler,
+    "MaxAbsScaler": _scaler,
+    "RobustScaler": _scaler,
+    "OneHotEncoder": _one_hot,
+    "OrdinalEncoder": _ordinal,
+    "SimpleImputer": _imputer,
+    "FunctionTransformer": _function,
+}
+
+
+def dense(made: Any) -> Array:
+    """Return what a transformer made as an array."""
+    array: Array = np.asarray(made.toarray() if hasattr(made, "toarray") else made)
+    return array

@@ -7,54 +7,42 @@ from dataclasses import dataclass
 import numpy as np
 
 from nomos.verify.question.symbolic import NotProvable
-from nomos.verify.structure.columns import Array, ModelColumns
-from nomos.verify.structure.trees import Decision
+from nomos.verify.structure.model import Array, Structure
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Layers:
-    """Weights (outputs, inputs) and biases of each layer, and what is made of the last.
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Layers(Structure):
+    """Weights (outputs, inputs) and biases of each layer."""
 
-    Attributes:
-        columns: What the first layer sees.
-        affine: Of each such column, whether it is a straight line over its source.
-        roundoff: The unit roundoff of the library's calculations.
-        classes: The labels, in the order of the scores.
-        link: How far apart scores may be that the library takes for equal.
-    """
-
-    columns: ModelColumns
-    affine: tuple[bool, ...]
     weights: tuple[Array, ...]
     biases: tuple[Array, ...]
-    decision: Decision
-    roundoff: float
-    classes: Array | None = None
-    link: float = 0.0
 
     def __post_init__(self) -> None:
         """Refuse weights that cannot be added up."""
         if not all(np.isfinite(own).all() for own in (*self.weights, *self.biases)):
             raise NotProvable("the model has weights that are not finite")
 
+    @property
+    def outputs(self) -> int:
+        """How many scores there are."""
+        return len(self.biases[-1])
+
     def scores(self, rows: Array) -> Array:
         """Return the scores of rows, in doubles."""
-        return self.forward(self.columns.transform(rows).astype(float))
-
-    def forward(self, hidden: Array) -> Array:
-        """Return the scores for what the first layer sees."""
+        hidden = self.columns.transform(rows).astype(float)
         for number, (weight, bias) in enumerate(
             zip(self.weights, self.biases, strict=True)
         ):
             hidden = (np.maximum(hidden, 0) if number else hidden) @ weight.T + bias
         return hidden
 
-    def error(self, largest: Array) -> Array:
-        """Bound the error of scores, given how large what the first layer sees can be."""
-        size, error = largest, 8 * self.roundoff * largest
+    def error_on(self, rows: Array) -> Array:
+        """Bound the error of scores, by how large what the first layer sees is."""
+        size = np.abs(self.columns.transform(rows)).max(axis=0).astype(float)
+        error = 8 * self.roundoff * size
         for weight, bias in zip(self.weights, self.biases, strict=True):
             size, error = self.after(weight, bias, size, error)
-        return error + self.link
+        return np.asarray(error + self.link)
 
     def after(
         self, weight: Array, bias: Array, size: Array, error: Array

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from nomos.verify.question.symbolic import NotProvable
-from nomos.verify.structure.columns import Array, ModelColumns
 from nomos.verify.structure.layers import Layers
+from nomos.verify.structure.model import SINGLE, Array, ColumnOrigin, ModelColumns
 from nomos.verify.structure.onnxfile import Graph, OnnxNode, read_graph
-from nomos.verify.structure.trees import (
-    SINGLE,
-    Tree,
-    Trees,
-    check_trees,
-    decision_of,
-)
+from nomos.verify.structure.trees import Tree, Trees
 
 _AFTER = {"Softmax", "LogSoftmax", "Identity", "Cast", "ZipMap", "Normalizer"}
 _AFTER |= {"Reshape", "ArgMax", "ArrayFeatureExtractor"}
 _MODELS = ("TreeEnsemble", "LinearClassifier", "LinearRegressor")
+_STEPS = {"Sub": np.subtract, "Div": np.divide, "Mul": np.multiply, "Add": np.add}
 _FLOAT = 1  # the number of float32 among ONNX's types
 
 
@@ -60,26 +56,23 @@ class _Chain:
         takers = [n for n in self.graph.nodes if self.name in n.inputs]
         return takers[0] if len(takers) == 1 else None
 
-    def advance(self, node: OnnxNode) -> None:
-        """Go on to what an operation gives."""
-        self.name = node.outputs[0]
-
     def prepare(self) -> None:
         """Follow scalers and casts, which treat each column by itself."""
         while (node := self.next()) is not None:
             match node.operator:
-                case "Sub" | "Div" | "Mul" | "Add" if self.name == node.inputs[0]:
-                    self.steps.append((node.operator, self._constant(node.inputs[1])))
+                case sign if sign in _STEPS and self.name == node.inputs[0]:
+                    self.steps.append((sign, self._constant(node.inputs[1])))
                 case "Scaler":
-                    self.steps.append(("Sub", _row(node.attributes["offset"])))
-                    self.steps.append(("Mul", _row(node.attributes["scale"])))
+                    for sign, name in (("Sub", "offset"), ("Mul", "scale")):
+                        values = np.asarray(node.attributes[name], np.float32)
+                        self.steps.append((sign, np.atleast_1d(values)))
                 case "Cast" if node.attributes.get("to") == _FLOAT:
                     pass
                 case "Flatten" | "Identity":
                     pass
                 case _:
                     return
-            self.advance(node)
+            self.name = node.outputs[0]
 
     def _constant(self, name: str) -> Array:
         if name not in self.graph.constants:
@@ -89,20 +82,21 @@ class _Chain:
     def columns(self) -> ModelColumns:
         """Return what the steps so far make of a row, in float32 as onnxruntime does."""
         steps = [(sign, np.float32(value)) for sign, value in self.steps]
-        functions = {"Sub": np.subtract, "Div": np.divide, "Mul": np.multiply}
 
         def transform(rows: Array) -> Array:
             columns = rows.astype(np.float32)
             for sign, value in steps:
-                columns = functions.get(sign, np.add)(columns, value)
+                columns = _STEPS[sign](columns, value)
             return columns
 
         factors = np.ones(self.width)
         for sign, value in steps:
             if sign in ("Div", "Mul"):
                 factors = factors * np.sign(np.broadcast_to(value, self.width))
-        rising = tuple(bool(f > 0) for f in factors)
-        return ModelColumns(transform, tuple(range(self.width)), rising)
+        rising = (factors > 0).tolist()
+        return ModelColumns(
+            transform, tuple(map(ColumnOrigin, range(self.width), rising))
+        )
 
     def layers(self) -> Layers:
         """Read a network of Gemm and Relu."""
@@ -115,9 +109,9 @@ class _Chain:
         while (node := self.next()) is not None:
             match node.operator:
                 case "Gemm" | "MatMul" if rectified:
-                    weights.append(self._weights(node))
-                    bias = self._bias(node)
-                    biases.append(np.broadcast_to(bias, len(weights[-1])).astype(float))
+                    weight, bias = self._sums(node)
+                    weights.append(weight)
+                    biases.append(np.broadcast_to(bias, len(weight)).astype(float))
                     rectified = False
                 case "Add" if weights and not rectified:
                     (own,) = (name for name in node.inputs if name != self.name)
@@ -133,42 +127,30 @@ class _Chain:
                         f"the ONNX file has the operation {other} where a proof knows "
                         "scalers, then layers of Gemm with Relu between them"
                     )
-            self.advance(node)
+            self.name = node.outputs[0]
         if not weights or rectified:
             raise NotProvable("the ONNX file does not end with a layer of sums")
-        is_value = len(biases[-1]) == 1
         return Layers(
             columns=columns,
-            affine=(True,) * self.width,
             weights=tuple(weights),
             biases=tuple(biases),
-            decision="value" if is_value else "argmax",
             roundoff=SINGLE,
             link=link,
         )
 
-    def _weights(self, node: OnnxNode) -> Array:
-        own = node.inputs[1]
+    def _sums(self, node: OnnxNode) -> tuple[Array, Array | float]:
+        """Return the weights, (outputs, inputs), and the bias of a layer."""
         if node.inputs[0] != self.name:
             raise NotProvable("a layer of the ONNX file multiplies from the other side")
-        weight = self._constant(own).astype(float)
-        given = node.attributes
-        if node.operator == "Gemm":
-            if given.get("transA", 0):
-                raise NotProvable("a layer of the ONNX file is transposed")
-            weight = weight * float(given.get("alpha", 1.0))
-            return weight if given.get("transB", 0) else weight.T
-        return weight.T
-
-    def _bias(self, node: OnnxNode) -> Any:
-        if node.operator == "Gemm" and len(node.inputs) > 2:
-            beta = float(node.attributes.get("beta", 1.0))
-            return beta * self._constant(node.inputs[2]).astype(float).reshape(-1)
-        return 0.0
-
-
-def _row(values: Any) -> Array:
-    return np.atleast_1d(np.asarray(values, np.float32))
+        weight, given = self._constant(node.inputs[1]).astype(float), node.attributes
+        if given.get("transA", 0):
+            raise NotProvable("a layer of the ONNX file is transposed")
+        weight = weight * float(given.get("alpha", 1.0))
+        bias: Array | float = 0.0
+        if len(node.inputs) > 2:
+            bias = self._constant(node.inputs[2]).astype(float).reshape(-1)
+            bias = float(given.get("beta", 1.0)) * bias
+        return weight if given.get("transB", 0) else weight.T, bias
 
 
 def _linear(node: OnnxNode, columns: ModelColumns) -> Layers:
@@ -177,7 +159,7 @@ def _linear(node: OnnxNode, columns: ModelColumns) -> Layers:
     is_value = node.operator == "LinearRegressor"
     if is_value and given.get("post_transform", "NONE") != "NONE":
         raise NotProvable("the ONNX file transforms what its linear model gives")
-    width = len(columns.sources)
+    width = len(columns.origins)
     weights = np.asarray(given["coefficients"], float)
     if weights.size % width or (is_value and weights.size != width):
         raise NotProvable("the ONNX file predicts several outputs")
@@ -188,12 +170,10 @@ def _linear(node: OnnxNode, columns: ModelColumns) -> Layers:
         raise NotProvable("the ONNX file has scores without labels or constants")
     return Layers(
         columns=columns,
-        affine=(True,) * width,
         weights=(weights,),
         biases=(biases,),
-        decision=decision_of(None if is_value else np.arange(2), len(weights)),
         roundoff=SINGLE,
-        classes=np.array(labels) if labels else None,
+        classes=None if is_value else np.array(labels or [0, 1]),
     )
 
 
@@ -218,29 +198,22 @@ def _ensemble(node: OnnxNode, columns: ModelColumns) -> Trees:
     base = np.zeros(count)
     if given.get("base_values"):
         base[: len(given["base_values"])] = given["base_values"]
-    decision: Any = "value" if is_value else "argmax"
     if not is_value and count == 2 and len(set(given["class_ids"])) == 1:
         # One weight for each leaf: that of the second class, whatever its number is.
         positive = min(given["class_weights"]) >= 0 and not given.get("base_values")
-        trees = [_replaced(t, t.value.sum(axis=1, keepdims=True)) for t in trees]
+        trees = [replace(t, value=t.value.sum(axis=1, keepdims=True)) for t in trees]
         base = np.array([base.sum() - (0.5 if positive else 0.0)])
-        decision = "sign"
     after = given.get("post_transform", "NONE")
     return Trees(
         columns=columns,
-        trees=check_trees(trees, "the ONNX file"),
+        trees=tuple(trees),
         base=base,
-        decision=decision,
         strict="BRANCH_LT" in modes,
         roundoff=SINGLE,
         classes=None if is_value else np.array(labels),
         link=0.0 if after == "NONE" else 16 * SINGLE,
-        in_order=after == "NONE" or decision == "sign",
+        in_order=after == "NONE" or (not is_value and len(base) == 1),
     )
-
-
-def _replaced(tree: Tree, value: Array) -> Tree:
-    return Tree(tree.feature, tree.threshold, tree.left, tree.right, value)
 
 
 def _tree(given: dict[str, Any], number: int, count: int, kind: str) -> Tree:

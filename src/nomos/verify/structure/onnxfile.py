@@ -6,18 +6,16 @@ with fields of their own. Only what structures need is read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from nomos.verify.question.symbolic import NotProvable
-from nomos.verify.structure.columns import Array
+from nomos.verify.structure.model import Array
 
-Field = tuple[int, int | bytes]
-_TYPES: dict[int, Any] = {1: np.float32, 6: np.int32, 7: np.int64, 11: np.float64}
+_TYPES = {1: "<f4", 6: "<i4", 7: "<i8", 11: "<f8"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +25,7 @@ class OnnxNode:
     operator: str
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    attributes: dict[str, Any] = field(default_factory=dict)
+    attributes: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,120 +40,78 @@ class Graph:
 def read_graph(path: Path) -> Graph:
     """Read the graph of a file."""
     try:
-        fields = list(_fields(path.read_bytes()))
-        (graph,) = (_bytes(value) for number, value in fields if number == 7)
-        return _graph(graph)
+        (graph,) = _Message(path.read_bytes()).messages(7)
+        nodes = [_node(message) for message in graph.messages(1)]
+        constants = dict(_tensor(message) for message in graph.messages(5))
+        inputs = [message.text(1) for message in graph.messages(11)]
     except (ValueError, IndexError, TypeError) as error:
         raise NotProvable(f"the graph in {path.name} cannot be read: {error}") from None
-
-
-def _graph(data: bytes) -> Graph:
-    nodes, constants, inputs = [], {}, []
-    for number, value in _fields(data):
-        if number == 1:
-            nodes.append(_node(_bytes(value)))
-        elif number == 5:
-            name, array = _tensor(_bytes(value))
-            constants[name] = array
-        elif number == 11:
-            inputs.append(_text(_fields(_bytes(value)), 1))
     for node in nodes:
         if node.operator == "Constant" and "value" in node.attributes:
             constants[node.outputs[0]] = node.attributes["value"]
-    own = tuple(name for name in inputs if name not in constants)
     return Graph(
-        tuple(node for node in nodes if node.operator != "Constant"), constants, own
+        tuple(node for node in nodes if node.operator != "Constant"),
+        constants,
+        tuple(name for name in inputs if name not in constants),
     )
 
 
-def _node(data: bytes) -> OnnxNode:
-    inputs, outputs, attributes = [], [], {}
-    operator = ""
-    for number, value in _fields(data):
-        if number == 1:
-            inputs.append(_bytes(value).decode())
-        elif number == 2:
-            outputs.append(_bytes(value).decode())
-        elif number == 4:
-            operator = _bytes(value).decode()
-        elif number == 5:
-            name, content = _attribute(_bytes(value))
-            attributes[name] = content
-    return OnnxNode(operator, tuple(inputs), tuple(outputs), attributes)
+class _Message:
+    """The fields of a message by their numbers; numbers of 4 and 8 bytes as bytes."""
 
+    def __init__(self, data: bytes) -> None:
+        self.fields: dict[int, list[int | bytes]] = {}
+        at = 0
+        while at < len(data):
+            key, at = _varint(data, at)
+            value: int | bytes
+            if key & 7 == 0:
+                value, at = _varint(data, at)
+            else:
+                size = {1: 8, 5: 4}.get(key & 7)
+                if size is None:
+                    if key & 7 != 2:
+                        raise ValueError("it is damaged")
+                    size, at = _varint(data, at)
+                if at + size > len(data):
+                    raise ValueError("it is cut short")
+                value, at = data[at : at + size], at + size
+            self.fields.setdefault(key >> 3, []).append(value)
 
-def _attribute(data: bytes) -> tuple[str, Any]:
-    name = ""
-    content: Any = None
-    many: dict[int, list[Any]] = {7: [], 8: [], 9: []}
-    for number, value in _fields(data):
-        if number == 1:
-            name = _bytes(value).decode()
-        elif number == 2:
-            content = float(np.frombuffer(_bytes(value), "<f4")[0])
-        elif number == 3:
-            content = _signed(value)
-        elif number == 4:
-            content = _bytes(value).decode()
-        elif number == 5:
-            content = _tensor(_bytes(value))[1]
-        elif number == 7:
-            many[7] += np.frombuffer(_bytes(value), "<f4").tolist()
-        elif number == 8:
-            many[8] += _integers(value)
-        elif number == 9:
-            many[9].append(_bytes(value).decode())
-    return name, next((values for values in many.values() if values), content)
-
-
-def _tensor(data: bytes) -> tuple[str, Array]:
-    shape: list[int] = []
-    kind, name, raw = 0, "", None
-    numbers: list[float] = []
-    for number, value in _fields(data):
-        if number == 1:
-            shape += _integers(value)
-        elif number == 2:
-            kind = int(value)
-        elif number == 8:
-            name = _bytes(value).decode()
-        elif number == 9:
-            raw = _bytes(value)
-        elif number == 4:
-            numbers += np.frombuffer(_bytes(value), "<f4").tolist()
-        elif number == 10:
-            numbers += np.frombuffer(_bytes(value), "<f8").tolist()
-        elif number in (5, 7):
-            numbers += _integers(value)
-        elif number == 13:
-            raise ValueError("its constants are in another file")
-    if kind not in _TYPES:
-        return name, np.empty(0)  # a text or the like, which no structure uses
-    dtype = np.dtype(_TYPES[kind]).newbyteorder("<")
-    array = np.array(numbers, dtype) if raw is None else np.frombuffer(raw, dtype)
-    return name, array.reshape(shape)
-
-
-def _fields(data: bytes) -> Iterator[Field]:
-    """Yield the fields of a message; numbers of 4 and 8 bytes as these bytes."""
-    at = 0
-    while at < len(data):
-        key, at = _varint(data, at)
-        kind = key & 7
-        if kind == 0:
-            number, at = _varint(data, at)
-            yield key >> 3, number
-            continue
-        if kind == 2:
-            size, at = _varint(data, at)
-        elif kind in (1, 5):
-            size = 8 if kind == 1 else 4
-        else:
+    def bytes(self, number: int) -> list[bytes]:
+        """Return the fields of a number that are bytes, as all of them have to be."""
+        found = self.fields.get(number, [])
+        if not all(isinstance(value, bytes) for value in found):
             raise ValueError("it is damaged")
-        if at + size > len(data):
-            raise ValueError("it is cut short")
-        yield key >> 3, data[at : at + size]
-        at += size
+        return found  # type: ignore[return-value]  # as was just checked
+
+    def messages(self, number: int) -> list[_Message]:
+        return [_Message(value) for value in self.bytes(number)]
+
+    def texts(self, number: int) -> list[str]:
+        return [value.decode() for value in self.bytes(number)]
+
+    def text(self, number: int) -> str:
+        return (self.texts(number) or [""])[-1]
+
+    def reals(self, number: int, kind: str = "<f4") -> list[float]:
+        numbers: list[float] = np.frombuffer(
+            b"".join(self.bytes(number)), kind
+        ).tolist()
+        return numbers
+
+    def integers(self, number: int) -> list[int]:
+        """Return numbers that stand alone, or are packed in bytes."""
+        found: list[int] = []
+        for value in self.fields.get(number, []):
+            if isinstance(value, int):
+                found.append(value)
+                continue
+            at = 0
+            while at < len(value):
+                one, at = _varint(value, at)
+                found.append(one)
+        return [one - 2**64 if one >= 2**63 else one for one in found]
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
@@ -169,27 +125,27 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
             return result, at
 
 
-def _integers(value: int | bytes) -> list[int]:
-    """Return one number, or those that are packed in bytes."""
-    if isinstance(value, int):
-        return [_signed(value)]
-    numbers, at = [], 0
-    while at < len(value):
-        number, at = _varint(value, at)
-        numbers.append(_signed(number))
-    return numbers
+def _node(given: _Message) -> OnnxNode:
+    attributes = dict(_attribute(message) for message in given.messages(5))
+    inputs, outputs = given.texts(1), given.texts(2)
+    return OnnxNode(given.text(4), tuple(inputs), tuple(outputs), attributes)
 
 
-def _signed(value: int | bytes) -> int:
-    assert isinstance(value, int)
-    return value - 2**64 if value >= 2**63 else value
+def _attribute(given: _Message) -> tuple[str, Any]:
+    tensors = [_tensor(message)[1] for message in given.messages(5)]
+    one = [*given.reals(2), *given.integers(3), *given.texts(4), *tensors]
+    many: list[Any] = given.reals(7) or given.integers(8) or given.texts(9)
+    return given.text(1), many or (one[-1] if one else None)
 
 
-def _bytes(value: int | bytes) -> bytes:
-    if not isinstance(value, bytes):
-        raise ValueError("it is damaged")
-    return value
-
-
-def _text(fields: Iterator[Field], wanted: int) -> str:
-    return next(_bytes(value).decode() for number, value in fields if number == wanted)
+def _tensor(given: _Message) -> tuple[str, Array]:
+    if 13 in given.fields:
+        raise ValueError("its constants are in another file")
+    name, kind = given.text(8), _TYPES.get((given.integers(2) or [0])[-1])
+    if kind is None:
+        return name, np.empty(0)  # a text or the like, which no structure uses
+    numbers = [*given.reals(4), *given.reals(10, "<f8")]
+    numbers += [*given.integers(5), *given.integers(7)]
+    raw = given.bytes(9)
+    array = np.frombuffer(raw[-1], kind) if raw else np.array(numbers).astype(kind)
+    return name, array.reshape(given.integers(1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,13 @@ from nomos.verify.question.symbolic import NotProvable
 from nomos.verify.structure.boosters import read_catboost, read_lightgbm, read_xgboost
 from nomos.verify.structure.estimators import read_estimator
 from nomos.verify.structure.layers import Layers
+from nomos.verify.structure.model import DOUBLE, SINGLE, Structure, as_they_are
 from nomos.verify.structure.onnx import read_onnx
-from nomos.verify.structure.torch import read_torch
-from nomos.verify.structure.trees import Trees
+
+_NOTHING = {"Dropout", "Identity", "Flatten"}
 
 
-def read_structure(model: Any, width: int) -> Trees | Layers:
+def read_structure(model: Any, width: int) -> Structure:
     """Return what a model is made of: an adapter of `load_model`, or an estimator."""
     match type(model).__name__:
         case "OnnxModel":
@@ -29,7 +31,7 @@ def read_structure(model: Any, width: int) -> Trees | Layers:
         case "CatboostModel":
             return read_catboost(model.model, model.classes)
         case "TorchModel":
-            return read_torch(model.module, width)
+            return _torch(model.module, width)
         case kind if not hasattr(model, "predict"):
             raise NotProvable(
                 f"the model is a {kind}: neither trees nor layers that a proof knows"
@@ -38,7 +40,7 @@ def read_structure(model: Any, width: int) -> Trees | Layers:
             return _estimator(model, np.asarray, width)
 
 
-def _estimator(estimator: Any, rows: Any, width: int) -> Trees | Layers:
+def _estimator(estimator: Any, rows: Any, width: int) -> Structure:
     """Return what an object with `predict` is made of."""
     classes = getattr(estimator, "classes_", None)
     match type(estimator).__name__:
@@ -51,3 +53,47 @@ def _estimator(estimator: Any, rows: Any, width: int) -> Trees | Layers:
             return read_catboost(estimator, known)
         case _:
             return read_estimator(estimator, rows, width)
+
+
+def _torch(module: Any, width: int) -> Layers:
+    """Return the layers of a torch module: linear ones, with ReLU between them."""
+    weights, biases = [], []
+    rectified, link, roundoff = True, 0.0, DOUBLE
+    for name, layer in _steps(module):
+        if name == "Linear" and rectified:
+            weight = layer.weight.detach().numpy()
+            roundoff = SINGLE if weight.dtype == np.float32 else roundoff
+            weights.append(weight.astype(float))
+            none = np.zeros(len(weight))
+            biases.append(none if layer.bias is None else layer.bias.detach().numpy())
+            rectified = False
+        elif name == "ReLU" and weights and not rectified:
+            rectified = True
+        elif name in ("Softmax", "LogSoftmax") and weights and not rectified:
+            link = 16 * SINGLE
+        elif name not in _NOTHING:
+            raise NotProvable(
+                f"the module has a {name} where a proof knows linear layers "
+                "with ReLU between them"
+            )
+    if not weights or rectified:
+        raise NotProvable("the module does not end with a linear layer")
+    return Layers(
+        columns=as_they_are(width, np.float32 if roundoff == SINGLE else np.float64),
+        weights=tuple(weights),
+        biases=tuple(bias.astype(float) for bias in biases),
+        roundoff=roundoff,
+        link=link,
+    )
+
+
+def _steps(module: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the layers of a Sequential one after the other, by their names."""
+    name = getattr(module, "original_name", type(module).__name__)
+    if name == "Sequential":
+        for child in module.children():
+            yield from _steps(child)
+    elif name in ("Linear", "ReLU", "Softmax", "LogSoftmax") or name in _NOTHING:
+        yield name, module
+    else:
+        raise NotProvable(f"a module of the class {name} is no Sequential of layers")

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
 from nomos.verify.question.symbolic import NotProvable
-from nomos.verify.structure.columns import Array, ModelColumns
-
-Decision = Literal["argmax", "sign", "value"]
-DOUBLE = 2.0**-53  # unit roundoff
-SINGLE = 2.0**-24
+from nomos.verify.structure.model import DOUBLE, Array, Structure
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,32 +33,36 @@ class Tree:
         return at
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Trees:
-    """A sum of trees, and what is made of it.
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Trees(Structure):
+    """A sum of trees.
 
     Attributes:
-        columns: What the trees compare.
         base: What is added to the sums.
-        decision: The label is the place of the highest score, or whether the only
-            score is positive; or the answer is the score itself.
         strict: A row goes left where its number is smaller, not where it is equal.
-        roundoff: The unit roundoff of the library's sums.
-        classes: The labels, in the order of the scores.
-        link: How far apart scores may be that the library takes for equal.
         in_order: Sums are made in one order, tree by tree, and the label is decided by
             them: so if no tree gives more, the sum is not more, rounding included.
     """
 
-    columns: ModelColumns
     trees: tuple[Tree, ...]
     base: Array
-    decision: Decision
-    strict: bool
-    roundoff: float
-    classes: Array | None = None
-    link: float = 0.0
+    strict: bool = False
     in_order: bool = True
+
+    def __post_init__(self) -> None:
+        """Refuse trees with numbers that cannot be compared or added."""
+        for tree in self.trees:
+            if np.isnan(tree.threshold[tree.left >= 0]).any():
+                raise NotProvable("the model has a threshold that is not a number")
+            if not np.isfinite(tree.value).all():
+                raise NotProvable("the model has a leaf whose value is not finite")
+        if not self.trees:
+            raise NotProvable("the model has no trees")
+
+    @property
+    def outputs(self) -> int:
+        """How many scores there are."""
+        return len(self.base)
 
     @property
     def error(self) -> Array:
@@ -75,6 +74,10 @@ class Trees:
         growth = 2 * (len(self.trees) + 4) * (self.roundoff + DOUBLE)
         return growth * size + self.link
 
+    def error_on(self, rows: Array) -> Array:
+        """Bound the error of scores, which is the same for all rows."""
+        return self.error
+
     def scores(self, rows: Array) -> Array:
         """Return the sums for rows, calculated as they are defined."""
         columns = self.columns.transform(rows)
@@ -84,32 +87,11 @@ class Trees:
         return total
 
 
-def answers(scores: Array, decision: Decision, classes: Array | None) -> Array:
-    """Return the labels, or the numbers, that scores stand for."""
-    if decision == "value":
-        return scores[:, 0]
-    places = scores.argmax(axis=1) if decision == "argmax" else scores[:, 0] > 0
-    return places.astype(int) if classes is None else classes[places.astype(int)]
-
-
-def decision_of(classes: Array | None, scores: int) -> Decision:
-    """Return what a library makes of so many scores."""
-    if classes is None:
-        return "value"
-    return "sign" if scores == 1 else "argmax"
-
-
-def check_trees(trees: Sequence[Tree], what: str) -> tuple[Tree, ...]:
-    """Refuse trees with numbers that cannot be compared or added."""
-    for tree in trees:
-        forks = tree.left >= 0
-        if np.isnan(tree.threshold[forks]).any():
-            raise NotProvable(f"{what} has a threshold that is not a number")
-        if not np.isfinite(tree.value).all():
-            raise NotProvable(f"{what} has a leaf whose value is not finite")
-    if not trees:
-        raise NotProvable(f"{what} has no trees")
-    return tuple(trees)
+def placed(value: Array, place: int, count: int) -> Array:
+    """Return the values of nodes as those of one of several scores."""
+    values = np.zeros((len(value), count))
+    values[:, place] = value
+    return values
 
 
 class TreeKeys:
@@ -128,11 +110,8 @@ class TreeKeys:
 
     def places(self, feature: str) -> list[int]:
         """Return the model's columns that trees compare and a feature makes."""
-        own = self.space.ranges[feature].columns
-        sources = self.model.columns.sources
-        return [
-            c for c in sorted(self.thresholds) if own.start <= sources[c] < own.stop
-        ]
+        own = self.model.columns.made_of(self.space.ranges[feature].columns)
+        return [place for place in own if place in self.thresholds]
 
     def columns(self, feature: str, values: Array) -> Array:
         """Return the model's columns for values of a feature, the others as anywhere."""
@@ -155,7 +134,7 @@ class TreeKeys:
         """Tell whether every column of a feature rises with it."""
         one = self.space.ranges[feature]
         return one.names is None and all(
-            self.model.columns.rising[place] for place in self.places(feature)
+            self.model.columns.origins[place].rising for place in self.places(feature)
         )
 
     def starts(self, feature: str) -> Array:

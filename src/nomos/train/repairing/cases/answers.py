@@ -34,9 +34,13 @@ class Labels:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """The answer is an output itself: this column of them, None where there is one."""
+    """The answer is an output itself: this column of them."""
 
-    column: int | None
+    column: int = 0
+
+    def of(self, outputs: Any) -> Any:
+        """Return the answers, given outputs."""
+        return outputs.reshape(len(outputs), -1)[:, self.column]
 
 
 Answering = Labels | Number
@@ -48,28 +52,22 @@ def find_answering(function: str, outputs: Array, answers: Any) -> Answering:
     Raises Untrainable where it is none of the ways known here.
     """
     given = np.asarray(answers)
-    if outputs.ndim == 2 and outputs.shape[1] == 1:
-        outputs = outputs[:, 0]
     if given.ndim != 1 or outputs.ndim not in (1, 2):
         raise Untrainable(f"`{function}` answers with more than one value")
-    found = _number(outputs, given)
-    if found is None:
-        one = outputs.ndim == 1
-        found = _threshold(outputs, given) if one else _labels(outputs, given)
+    outputs = outputs.reshape(len(outputs), -1)
+    find = _threshold if outputs.shape[1] == 1 else _labels
+    found = _number(outputs, given) or find(outputs, given)
     if found is None:
         raise Untrainable(f"how `{function}` answers cannot be seen from the model")
     return found
 
 
 def _number(outputs: Array, given: Array) -> Answering | None:
-    if given.dtype.kind != "f":
-        return None
-    if outputs.ndim == 1:
-        return Number(None) if np.allclose(outputs, given, atol=_CLOSE) else None
-    near = [
-        np.allclose(outputs[:, c], given, atol=_CLOSE) for c in range(len(outputs.T))
-    ]
-    return Number(near.index(True)) if any(near) else None
+    if given.dtype.kind == "f":
+        for column, values in enumerate(outputs.T):
+            if np.allclose(values, given, atol=_CLOSE):
+                return Number(column)
+    return None
 
 
 def _threshold(outputs: Array, given: Array) -> Answering | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,11 @@ class Constraint:
     columns: tuple[int, ...]
     direction: int
 
+    def is_against(self, other: Constraint | None) -> bool:
+        """Tell whether answers would have to rise with a column, and to fall."""
+        turned = replace(self, direction=-self.direction)
+        return self.direction != 0 and turned == other
+
 
 def find_constraint(
     cases: TrainingCases, prepared: Callable[[Any], Any] = lambda rows: rows
@@ -43,18 +48,17 @@ def find_constraint(
     low, high = (cases.asks[key] for key in pair)
     if low.function != high.function:
         return None
-    if sign == "==":
-        change = _change(low.rows, high.rows)
-        columns = _columns(change)
-        if change is None or len(columns) > _MOST_IGNORED * change.shape[1]:
-            return None
-        return Constraint(columns, 0) if columns else None
-    change = _change(prepared(low.rows), prepared(high.rows))
-    columns = _columns(change)
-    if change is None or len(columns) != 1:
+    is_equal = sign == "=="
+    rows = [one.rows if is_equal else prepared(one.rows) for one in (low, high)]
+    change = _change(*rows)
+    if change is None:
         return None
-    signs = set(np.sign(change[:, columns[0]]).astype(int).tolist()) - {0}
-    return Constraint(columns, signs.pop()) if len(signs) == 1 else None
+    columns = tuple(np.flatnonzero((change != 0).any(axis=0)).tolist())
+    if is_equal:
+        few = 0 < len(columns) <= _MOST_IGNORED * change.shape[1]
+        return Constraint(columns, 0) if few else None
+    signs = set(np.sign(change[:, columns]).astype(int).ravel().tolist()) - {0}
+    return Constraint(columns, signs.pop()) if len(columns) == len(signs) == 1 else None
 
 
 def _change(low: Any, high: Any) -> Array | None:
@@ -63,12 +67,6 @@ def _change(low: Any, high: Any) -> Array | None:
     if low.ndim != 2 or low.dtype.kind not in "biuf":
         return None
     return high.astype(np.float64) - low.astype(np.float64)
-
-
-def _columns(change: Array | None) -> tuple[int, ...]:
-    if change is None:
-        return ()
-    return tuple(np.flatnonzero((change != 0).any(axis=0)).tolist())
 
 
 def _compared(cases: TrainingCases) -> tuple[str, tuple[int, int]] | None:

@@ -25,7 +25,7 @@ from nomos.engine.vectorized.columns import Columns
 from nomos.engine.vectorized.rows import each, own_column
 from nomos.errors import NomosError
 from nomos.lang import core
-from nomos.train.repairing.judging.evaluate import SwappableModel
+from nomos.train.repairing.judging.evaluate import SwappableModel, some
 
 Array = np.ndarray[Any, Any]
 _BATCH = 4096  # rows asked at once
@@ -69,19 +69,11 @@ class TrainingCases:
 
     def take(self, index: Array) -> TrainingCases:
         """Return some of the cases."""
-
-        def part(values: Any) -> Any:
-            if values is None or isinstance(values, np.ndarray):
-                return values if values is None else values[index]
-            if hasattr(values, "iloc"):  # a data frame
-                return values.iloc[index]
-            return [values[place] for place in index.tolist()]
-
         asks = {
-            key: Ask(ask.function, part(ask.rows), part(ask.answers))
+            key: Ask(ask.function, some(ask.rows, index), some(ask.answers, index))
             for key, ask in self.asks.items()
         }
-        hard = {key: part(values) for key, values in self.hard.items()}
+        hard = {key: some(values, index) for key, values in self.hard.items()}
         return replace(self, asks=asks, hard=hard, violated=self.violated[index])
 
     def by_number(self) -> TrainingCases:
@@ -101,11 +93,6 @@ def draw_cases(
     Where what it is asked cannot be told apart, only the cases that fail are returned,
     and with no more than what they asked. Raises Untrainable where not even that helps.
     """
-    spec = engine.program.spec
-    if spec.code.straight is None:
-        return _failing(
-            engine, swappable, seed, count, "its block has loops or branches"
-        )
     try:
         return _read(engine, swappable, seed, count)
     except Untrainable as why:
@@ -128,12 +115,9 @@ def _failing(
     sizes = {len(rows) for rows in asked}
     if not asked or len(sizes) > 1 or 0 in sizes:
         raise Untrainable(why if asked else f"{why}, and no case failed")
-    numbers = range(sizes.pop())
     asks = {
-        number: Ask(
-            "", joined_rows([rows[number : number + 1] for rows in asked]), None
-        )
-        for number in numbers
+        n: Ask("", joined_rows([rows[n : n + 1] for rows in asked]), None)
+        for n in range(sizes.pop())
     }
     return TrainingCases(spec, asks, {}, {}, np.ones(len(asked), dtype=bool), why)
 
@@ -143,7 +127,8 @@ def _read(
 ) -> TrainingCases:
     """Draw cases of a straight-line block and tell soft from hard in them."""
     spec = engine.program.spec
-    assert spec.code.straight is not None
+    if spec.code.straight is None:
+        raise Untrainable("its block has loops or branches")
     chunk = Chunk(engine.program, RandomCases(Stream(seed, spec.name), 0, count))
     columns = Columns(chunk, Answers(len(engine.program.source)))
     reading = _Reading(columns, swappable)
@@ -206,19 +191,15 @@ class _Reading:
         columns = [self.hard[id(argument)].value for argument in expr.arguments]
         with self.swappable.listening() as heard:
             answers = _ask(self.columns, expr, columns, count)
+        answered = self.chunk.cell(to_column([plain(a) for a in answers]), None)
         if not heard:
-            self.hard[id(expr)] = self.chunk.cell(
-                to_column([plain(a) for a in answers]), None
-            )
+            self.hard[id(expr)] = answered
             return False
         rows = joined_rows(heard)
         if len(rows) != count:
             raise Untrainable(f"`{expr.function}` asks the model more than once a case")
-        kept = (
-            self.chunk.cell(rows, None),
-            self.chunk.cell(to_column([plain(a) for a in answers]), None),
-        )
-        self.asks[id(expr)] = (expr.function, *kept)
+        asked = self.chunk.cell(rows, None)
+        self.asks[id(expr)] = expr.function, asked, answered
         return True
 
     def cases(self, violated: Array) -> TrainingCases:

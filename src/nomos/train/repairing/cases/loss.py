@@ -144,8 +144,8 @@ def _answer(key: int, output: Tensor, answering: Answering) -> Any:
         case Labels(values=values):
             scores = answering.scores(output)
             return Choice(values[None], scores, frozenset({key}), plain=True)
-        case Number(column=column):
-            return output.reshape(len(output)) if column is None else output[:, column]
+        case Number():
+            return answering.of(output)
 
 
 def _are_alike(low: Any, high: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -12,9 +13,11 @@ import numpy as np
 from nomos.lang import core
 from nomos.models.formats.torch import need_torch
 from nomos.train.repairing.cases.drawn import TrainingCases, Untrainable
+from nomos.verify.question.formulas import ARITHMETIC
 
 Array = np.ndarray[Any, Any]
 _MOST_TOGETHER = 1024  # combinations of labels that are looked at one by one
+_MOST_TRIED = 256  # combinations of labels, for all that is asked in a case
 _APPLY: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq,
     "!=": operator.ne,
@@ -22,11 +25,7 @@ _APPLY: dict[str, Callable[[Any, Any], Any]] = {
     "<=": operator.le,
     ">": operator.gt,
     ">=": operator.ge,
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-    "%": operator.mod,
+    **ARITHMETIC,
     "&&": np.logical_and,
     "||": np.logical_or,
     "==>": lambda left, right: np.logical_or(np.logical_not(left), right),
@@ -132,3 +131,37 @@ def _tensor(values: Array, what: str) -> Any:
     if values.dtype.kind not in "biuf":
         raise Untrainable(f"{what} that are no numbers")
     return need_torch().as_tensor(values.astype(np.float32))
+
+
+def holds(cases: TrainingCases, answers: Mapping[int, Any]) -> Array:
+    """Tell which cases would pass if the model answered so, ask by ask."""
+    result = np.ones(len(cases), dtype=bool)
+    values = SoftValues(cases, {key: np.asarray(a) for key, a in answers.items()})
+    with np.errstate(all="ignore"):
+        for condition in cases.spec.ensures:
+            value = np.asarray(values.of(condition.test))
+            result &= np.broadcast_to(value.astype(bool), result.shape)
+    return result
+
+
+def satisfying(
+    cases: TrainingCases, values: Array, scores: Mapping[int, Array]
+) -> tuple[dict[int, Array], Array]:
+    """Return, ask by ask, the most likely labels that satisfy the spec together.
+
+    `values` are the labels there are, `scores` how likely the model finds each of them,
+    as logarithms (cases, labels). The second result says for which cases there are any.
+    """
+    keys = list(cases.asks)
+    if len(values) ** len(keys) > _MOST_TRIED:
+        raise Untrainable("too many combinations of labels")
+    best = np.full(len(cases), -np.inf)
+    chosen = np.zeros((len(keys), len(cases)), dtype=np.int64)
+    for places in itertools.product(range(len(values)), repeat=len(keys)):
+        answers = {key: values[place] for key, place in zip(keys, places, strict=True)}
+        likely = sum(scores[k][:, p] for k, p in zip(keys, places, strict=True))
+        better = holds(cases, answers) & (likely > best)
+        best = np.where(better, likely, best)
+        chosen[:, better] = np.array(places)[:, None]
+    found: Array = np.isfinite(best)
+    return {key: values[chosen[at]] for at, key in enumerate(keys)}, found

@@ -14,25 +14,50 @@ import numpy as np
 from nomos.domain.domain import Domain
 from nomos.domain.find import Imported
 from nomos.domain.functions import BoundBatched
+from nomos.domain.schema import Schema
 from nomos.engine.alone import Verdict
 from nomos.engine.cases import Cases, ListedCases, RandomCases
 from nomos.engine.choices import Stream
 from nomos.engine.engine import Engine, Limits
 from nomos.engine.program import Program, equal
 from nomos.engine.space import listed_cases
-from nomos.errors import NomosError
+from nomos.errors import DomainError, NomosError
 from nomos.lang import core
 from nomos.results.result import Result
 from nomos.results.statistics import Interval, clopper_pearson
 from nomos.runner.driver import run_prepared
 from nomos.runner.jobs import Prepared, subject_of
 from nomos.runner.options import Budget, Options
-from nomos.train.repairing.judging.records import Records
 
 Array = np.ndarray[Any, Any]
 _BATCH = 4096  # records asked at once
 _CHUNK = 8192  # cases run at once
+_TRIED = 200  # records that functions of a domain are tried with
 _MOST_DRAWN = 100  # cases drawn for each that gets past `requires`
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """Records and the label of each."""
+
+    items: Any
+    labels: Sequence[Any]
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def take(self, places: Array) -> Records:
+        """Return some of the records."""
+        return Records(some(self.items, places), some(self.labels, places))
+
+
+def some(values: Any, places: Array) -> Any:
+    """Return some of many values, in the form that they have."""
+    if values is None or isinstance(values, np.ndarray):
+        return None if values is None else values[places]
+    if hasattr(values, "iloc"):  # a data frame
+        return values.iloc[places]
+    return [values[place] for place in places.tolist()]
 
 
 class SwappableModel:
@@ -40,6 +65,7 @@ class SwappableModel:
 
     def __init__(self, model: Any) -> None:
         self.model = model
+        self.schema: Schema | None = None  # as `load_model` was told
         self.taken = False  # a domain has loaded it
         self._heard: list[Any] | None = None
 
@@ -257,3 +283,36 @@ def answered(domain: Domain, function: str, items: Any) -> list[Any]:
     for first in range(0, len(items), _BATCH):
         answers.extend(ask.many(items[first : first + _BATCH]))
     return answers
+
+
+def find_function(
+    properties: Sequence[Property], domain: Domain, swappable: SwappableModel
+) -> str:
+    """Return the function that specs call and that asks the model about one record.
+
+    Of several, the one that most often says what the label says.
+    """
+    called = sorted(
+        set().union(*(one.spec.code.called for one in properties))
+        & {name for name in dir(domain) if not name.startswith("_")}
+    )
+    items: Any = domain.inputs()[:_TRIED]
+    labels: Any = getattr(domain, "labels", list)()[:_TRIED]
+    found: dict[str, int] = {}
+    for name in called:
+        with swappable.listening() as heard:
+            try:
+                answers = answered(domain, name, items)
+            except (TypeError, AttributeError):  # it takes more, or something else
+                continue
+        if heard:
+            found[name] = sum(
+                equal(a, b) for a, b in zip(answers, labels, strict=False)
+            )
+    if not found:
+        names = ", ".join(called) or "none"
+        raise DomainError(
+            "no function that the specs call asks the model about a record alone, so "
+            f"nobody can say how often it is right; they call: {names}"
+        )
+    return max(found, key=lambda name: found[name])

@@ -94,7 +94,7 @@ class FineTuner:
         found = find_answering(data.function, self._before, data.answers)
         self._answering[data.function] = found
 
-    def notes(self, data: RoundData) -> dict[str, str]:
+    def _notes(self, data: RoundData) -> dict[str, str]:
         """Say of each spec that has no loss of its own why, and what is done instead."""
         found = {}
         for name, cases in data.cases.items():
@@ -108,9 +108,11 @@ class FineTuner:
                 found[name] = f"{why}; {TOGETHER}"
         return found
 
-    def train(self, data: RoundData, told: Callable[[float], None]) -> None:
+    def train(
+        self, data: RoundData, told: Callable[[float], None]
+    ) -> Mapping[str, str]:
         """Train for one round; after one that cost too much, from the first weights."""
-        torch = self._torch
+        torch, notes = self._torch, self._notes(data)
         if data.is_costly:
             self.restore(self._first)
         with _one_thread(data.seed):
@@ -137,6 +139,7 @@ class FineTuner:
                 optimiser.step()
                 slowing.step()
                 told((step + 1) / steps)
+        return notes
 
     def _specs(
         self,
@@ -250,9 +253,8 @@ class _DataLoss:
                 scores, was = map(self.answering.scores, (outputs, before))
                 said = functional.cross_entropy(scores, was.softmax(dim=1))
                 right = functional.cross_entropy(scores, targets)
-            case Number(column=column):
-                own = outputs.reshape(len(outputs), -1)[:, column or 0]
-                was = before.reshape(len(before), -1)[:, column or 0]
+            case Number():
+                own, was = map(self.answering.of, (outputs, before))
                 scale = self.targets.std().clamp_min(1e-6)
                 said = functional.mse_loss(own / scale, was / scale)
                 right = functional.mse_loss(own / scale, targets / scale)

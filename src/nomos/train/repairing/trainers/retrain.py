@@ -9,9 +9,8 @@ fail are added to the data, with the most likely labels that would satisfy the s
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,7 @@ from nomos.train.repairing.cases.drawn import (
     Untrainable,
     joined_rows,
 )
-from nomos.train.repairing.cases.labels import satisfying
+from nomos.train.repairing.cases.soft import satisfying
 from nomos.train.repairing.trainers.estimators import (
     constraint_parameter,
     fresh,
@@ -38,6 +37,7 @@ from nomos.train.repairing.trainers.trainer import RoundData, TrainingData, chec
 
 Array = np.ndarray[Any, Any]
 _ADDED = 1 / 16  # of the data, for each spec and round, times the weight of the spec
+_NARROW = 1000  # columns; texts have many more
 
 
 class Retrainer:
@@ -80,61 +80,58 @@ class Retrainer:
         classes = np.array([self.classes[_plain(v)] for v in data.labels])
         self.data, self._columns = (data.rows, classes), data.columns
 
-    def notes(self, data: RoundData) -> dict[str, str]:
-        """Say of each spec how it is met, where that is not by adding failing cases."""
-        found = {}
-        contradicted = self._contradicted(data)
-        for name, cases in data.cases.items():
-            constraint = self._constraint(cases)
-            if constraint in contradicted:
-                found[name] = (
-                    "a spec asks for the opposite of another: the answer would have to "
-                    f"rise and to fall with {self._named(cases)}, so no constraint "
-                    "is set"
-                )
-            elif constraint is not None and constraint.direction:
-                how = "rise" if constraint.direction > 0 else "fall"
-                found[name] = (
-                    "a monotonicity: trained with the constraint that the answer may "
-                    f"only {how} with {self._named(cases)}{self._other_kind()}"
-                )
-            elif constraint is not None:
-                found[name] = (
-                    f"an independence: trained without what {self._named(cases)} says"
-                )
-            elif self.given_up and self._constraint(cases, given_up=0) is not None:
-                found[name] = (
-                    "its constraint cost too much accuracy; failing cases are added "
-                    "to the data instead"
-                )
-            elif cases.opaque:
-                found[name] = f"{cases.opaque}; {TOGETHER}"
-        return found
-
-    def train(self, data: RoundData, told: Callable[[float], None]) -> None:
+    def train(
+        self, data: RoundData, told: Callable[[float], None]
+    ) -> Mapping[str, str]:
         """Train again, under the constraints, with failing cases added."""
         if data.is_costly and (self.directions or self.ignored):
             self.given_up = 1 if self.ignored else 2
-        contradicted = self._contradicted(data)
         self.directions, self.ignored = {}, set()
         rng = np.random.default_rng(data.seed)
+        wanted = {name: self._constraint(cases) for name, cases in data.cases.items()}
+        notes = {}
         for name, cases in data.cases.items():
-            found = self._constraint(cases)
-            if found is None or found in contradicted:
+            found, columns = wanted[name], self._named(cases)
+            is_denied = found is not None and any(
+                map(found.is_against, wanted.values())
+            )
+            if found is None or is_denied:
                 self._add(cases, data.weights[name], rng)
+                notes[name] = self._why_added(cases, columns if is_denied else "")
             elif found.direction:
                 self.directions[found.columns[0]] = found.direction
+                how = "rise" if found.direction > 0 else "fall"
+                notes[name] = (
+                    "a monotonicity: trained with the constraint that the answer may "
+                    f"only {how} with {columns}{self._other_kind()}"
+                )
             else:
                 self.ignored |= set(found.columns)
+                notes[name] = f"an independence: trained without what {columns} says"
         told(0.5)
         self._fit()
         told(1.0)
+        return {name: note for name, note in notes.items() if note}
+
+    def _why_added(self, cases: TrainingCases, denied: str) -> str:
+        """Say why failing cases are added, where one would expect something else."""
+        if denied:
+            return (
+                "a spec asks for the opposite of another: the answer would have to "
+                f"rise and to fall with {denied}, so no constraint is set"
+            )
+        if self.given_up and self._constraint(cases, given_up=0) is not None:
+            return (
+                "its constraint cost too much accuracy; failing cases are added to the "
+                "data instead"
+            )
+        return f"{cases.opaque}; {TOGETHER}" if cases.opaque else ""
 
     def _constraint(
         self, cases: TrainingCases, given_up: int | None = None
     ) -> Constraint | None:
         """Return the constraint that a spec is for this model, if it is one."""
-        found = find_constraint(cases, lambda rows: prepared(self.estimator, rows))
+        found = find_constraint(cases, self._prepared)
         given_up = self.given_up if given_up is None else given_up
         if found is None or given_up > (1 if found.direction else 0):
             return None
@@ -145,14 +142,6 @@ class Retrainer:
         ):
             return None
         return found
-
-    def _contradicted(self, data: RoundData) -> set[Constraint]:
-        """Return the constraints with which answers would have to rise and to fall."""
-        found = {self._constraint(cases) for cases in data.cases.values()}
-        several = {one for one in found if one is not None and one.direction}
-        return {
-            one for one in several if replace(one, direction=-one.direction) in several
-        }
 
     def _named(self, cases: TrainingCases) -> str:
         """Return what the columns of a constraint are called in the domain."""
@@ -215,6 +204,12 @@ class Retrainer:
         likely: Array = scores[:, places]
         return likely
 
+    def _prepared(self, rows: Any) -> Any:
+        """Return rows as the last step of a pipeline gets them; as an array, if narrow."""
+        made = prepared(self.estimator, self.first._rows(rows))
+        is_narrow = hasattr(made, "toarray") and made.shape[1] <= _NARROW
+        return made.toarray() if is_narrow else made
+
     def _fit(self) -> None:
         assert self.data is not None
         parts = [self.data, *self.added]
@@ -224,7 +219,7 @@ class Retrainer:
             rows[:, sorted(self.ignored)] = 0
         estimator = fresh(self.estimator)
         if self.directions:
-            width = np.asarray(prepared(self.estimator, self.data[0][:1])).shape[1]
+            width = np.asarray(self._prepared(self.data[0][:1])).shape[1]
             estimator = with_directions(estimator, self.directions, width)
         try:
             with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
@@ -234,6 +229,7 @@ class Retrainer:
                 f"{self.first.name} cannot be trained again: {reason(error)}"
             ) from error
         self.model = EstimatorModel(estimator, self.first.name)
+        self.model.schema = self.first.schema
 
     def snapshot(self) -> bytes:
         """Return the added data and the constraints; the rest is trained again."""

@@ -54,12 +54,13 @@ class Trainer(Protocol):
         """Take note of the model as it is before the first round."""
         ...
 
-    def notes(self, data: RoundData) -> Mapping[str, str]:
-        """Say what is done otherwise than one would expect, by spec."""
-        ...
+    def train(
+        self, data: RoundData, told: Callable[[float], None]
+    ) -> Mapping[str, str]:
+        """Train for one round; tell what part of it is done.
 
-    def train(self, data: RoundData, told: Callable[[float], None]) -> None:
-        """Train for one round; tell what part of it is done."""
+        Returns, by spec, what is done otherwise than one would expect.
+        """
         ...
 
     def snapshot(self) -> bytes:

@@ -1,10 +1,16 @@
-"""Would a spec notice? The same cases, asked of a model with a fault planted in it."""
+"""Would a spec notice? The same cases, asked of a model with a fault planted in it.
+
+A fault is a function of the records that the model is asked about, and of its answers.
+"""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -12,6 +18,7 @@ import numpy as np
 from nomos.domain.functions import BoundBatched
 from nomos.domain.records import items
 from nomos.domain.schema import Schema
+from nomos.domain.values import plain
 from nomos.engine.cases import ListedCases
 from nomos.engine.choices import EndlessRange
 from nomos.engine.engine import Engine
@@ -23,11 +30,13 @@ from nomos.results.result import Result
 from nomos.runner.driver import run_prepared
 from nomos.runner.jobs import Prepared
 from nomos.runner.options import Options
-from nomos.sanity.faults import MOST_LABELS, Answered, Fault, faults_of
 
 Array = np.ndarray[Any, Any]
-_MOST_NOTED = 1000  # different answers; a model with more gives numbers
+_MOST_LABELS = 50  # different answers; a model with more gives numbers
+_MOST_NOTED = 1000  # different answers that are kept
 _SCALARS = (bool, int, float, str)
+Chosen = Callable[[Sequence[Any]], Array]  # of columns: the records concerned
+Wrong = Callable[[Sequence[Any], Sequence[Any]], list[Any]]  # of columns and answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +61,18 @@ class SanityCheck:
     tests: int
     violations: int  # of the model as it is
     faults: tuple[Noticed, ...]
+
+    @property
+    def lines(self) -> Iterator[str]:
+        """What a reader is told."""
+        yield f"{self.name}: {self.violations} of {self.tests} violated as it is"
+        widest = max(len(noticed.fault) for noticed in self.faults)
+        for noticed in self.faults:
+            said = "noticed" if noticed.is_noticed else "not noticed"
+            counts = f"{noticed.violations} violated, {noticed.new} new bugs"
+            yield f"  {noticed.fault:<{widest}}  {said:<11}  {counts}"
+        for remark in self.remarks:
+            yield f"  {remark}"
 
     @property
     def remarks(self) -> list[str]:
@@ -88,10 +109,10 @@ def check_sanity(prepared: Prepared, seed: int, options: Options) -> SanityCheck
     as_it_is = _run(_planted(prepared, called, noting.note), seed, options)
     before = {bug.choices for bug in as_it_is.bugs}
     found = []
-    for fault in _faults(prepared, as_it_is, noting):
-        result = _run(_planted(prepared, called, fault.wrong), seed, options)
+    for name, wrong in _faults(prepared, as_it_is, noting).items():
+        result = _run(_planted(prepared, called, wrong), seed, options)
         new = sum(bug.choices not in before for bug in result.bugs)
-        found.append(Noticed(fault.name, result.counts.violations, new))
+        found.append(Noticed(name, result.counts.violations, new))
     counts = as_it_is.counts
     return SanityCheck(as_it_is.name, counts.tests, counts.violations, tuple(found))
 
@@ -109,11 +130,7 @@ def _called(program: Program) -> list[str]:
     return [name for name in names if program.batched(name) is not None]
 
 
-def _planted(
-    prepared: Prepared,
-    names: Sequence[str],
-    wrong: Callable[[Sequence[Any], Sequence[Any]], list[Any]],
-) -> Prepared:
+def _planted(prepared: Prepared, names: Sequence[str], wrong: Wrong) -> Prepared:
     """Return the same job with other answers."""
     program = copy.copy(prepared.engine.program)
     program.functions = dict(program.functions)
@@ -124,9 +141,7 @@ def _planted(
     return replace(prepared, engine=Engine(program, prepared.engine.way))
 
 
-def _faulty(
-    bound: BoundBatched, wrong: Callable[[Sequence[Any], Sequence[Any]], list[Any]]
-) -> BoundBatched:
+def _faulty(bound: BoundBatched, wrong: Wrong) -> BoundBatched:
     function = copy.copy(bound.function)
 
     def method(_: Any, *columns: Any) -> Any:
@@ -152,7 +167,7 @@ class _Noting:
         return list(answers)
 
 
-def _faults(prepared: Prepared, result: Result, noting: _Noting) -> list[Fault]:
+def _faults(prepared: Prepared, result: Result, noting: _Noting) -> dict[str, Wrong]:
     """Return the faults that can be planted in these answers."""
     if not noting.are_scalars or not noting.answers:
         raise NomosError(f"{result.name}: its answers are neither labels nor numbers")
@@ -160,7 +175,7 @@ def _faults(prepared: Prepared, result: Result, noting: _Noting) -> list[Fault]:
         values = tuple(sorted(noting.answers))
     except TypeError:
         values = tuple(sorted(noting.answers, key=repr))
-    if len(values) > MOST_LABELS and isinstance(values[0], str):
+    if len(values) > _MOST_LABELS and isinstance(values[0], str):
         raise NomosError(f"{result.name}: its answers are texts, not labels")
     program = prepared.engine.program
     dip = subgroup = None
@@ -169,17 +184,18 @@ def _faults(prepared: Prepared, result: Result, noting: _Noting) -> list[Fault]:
         dip = _band(program.source, program.schema, changed[:1], 0.45, 0.55)
         others = [f.name for f in program.schema.features if f.name not in changed]
         subgroup = _band(program.source, program.schema, others, 0.0, 0.1)
-    return faults_of(Answered(values), dip, subgroup)
+    return _faults_of(Answered(values), dip, subgroup)
 
 
 def _changed(engine: Engine) -> list[str]:
     """Return the features in which the records of a case differ from its first input."""
     program = engine.program
     choices: list[Any] = []
-    for known in engine.listed() if _can_list(engine) else ():
-        choices += known[:200].tolist()
-        if len(choices) >= 200:
-            break
+    with suppress(EndlessRange):
+        for known in engine.listed():
+            choices += known[:200].tolist()
+            if len(choices) >= 200:
+                break
     if not choices:
         return []
     _, _, values = engine.values(ListedCases(*padded(choices)))
@@ -195,17 +211,9 @@ def _changed(engine: Engine) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _can_list(engine: Engine) -> bool:
-    try:
-        next(engine.listed(), None)
-    except EndlessRange:
-        return False
-    return True
-
-
 def _band(
     source: Array, schema: Schema, names: Sequence[str], low: float, high: float
-) -> Callable[[Sequence[Any]], Array] | None:
+) -> Chosen | None:
     """Return what chooses rows by quantiles of the first of the features that varies."""
     for name in names:
         feature, columns = schema.place(name)
@@ -215,18 +223,91 @@ def _band(
         start, end = np.quantile(values, (low, high), method="nearest")
         if low == 0.0 and not (values > end).any():
             continue
-
-        def chosen(
-            asked: Sequence[Any],
-            at: int = columns.start,
-            start: Any = start,
-            end: Any = end,
-        ) -> Array:
-            rows = np.asarray(asked[0])
-            if rows.ndim != 2:
-                return np.zeros(len(rows), dtype=bool)
-            inside: Array = (rows[:, at] >= start) & (rows[:, at] <= end)
-            return inside
-
-        return chosen
+        return partial(_inside, columns.start, start, end)
     return None
+
+
+def _inside(at: int, start: Any, end: Any, columns: Sequence[Any]) -> Array:
+    rows = np.asarray(columns[0])
+    if rows.ndim != 2:
+        return np.zeros(len(rows), dtype=bool)
+    chosen: Array = (rows[:, at] >= start) & (rows[:, at] <= end)
+    return chosen
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What a model answers: labels from low to high, or numbers of a range."""
+
+    values: tuple[Any, ...]
+
+    @property
+    def are_labels(self) -> bool:
+        """Whether there are few enough to be told apart."""
+        return len(self.values) <= _MOST_LABELS
+
+    def reversed(self, answer: Any) -> Any:
+        """Return the answer at the other end."""
+        low, high = self.values[0], self.values[-1]
+        if not self.are_labels:
+            return low + high - answer
+        if answer not in self.values:
+            return answer
+        return self.values[-1 - self.values.index(answer)]
+
+    def other(self, answer: Any) -> Any:
+        """Return an answer that is another one."""
+        low, high = self.values[0], self.values[-1]
+        if not self.are_labels:
+            return high if answer < (low + high) / 2 else low
+        if answer not in self.values:
+            return low
+        return self.values[(self.values.index(answer) + 1) % len(self.values)]
+
+
+def marks(columns: Sequence[Any]) -> Array:
+    """Return a number from 0 to 1 for each record, the same whenever it is asked about."""
+    found = []
+    for record in zip(*columns, strict=True):
+        digest = blake2b(digest_size=8)
+        for part in record:
+            is_array = isinstance(part, np.ndarray)
+            digest.update(part.tobytes() if is_array else repr(plain(part)).encode())
+        found.append(int.from_bytes(digest.digest(), "little") / 2**64)
+    return np.array(found)
+
+
+def _faults_of(
+    answered: Answered, dip: Chosen | None, subgroup: Chosen | None
+) -> dict[str, Wrong]:
+    """Return all faults by name; `dip` and `subgroup` say which records are concerned."""
+    low, high = answered.values[0], answered.values[-1]
+    found = {
+        f"noise of {share * 100:g} %": _where(partial(_marked, share), answered.other)
+        for share in (0.1, 0.01, 0.001)
+    }
+    found["reversed"] = _where(None, answered.reversed)
+    if dip is not None:
+        found["a dip in what is changed"] = _where(dip, lambda _: low)
+    if subgroup is not None:
+        found["reversed for a subgroup"] = _where(subgroup, answered.reversed)
+    found[f"always {low}"] = _where(None, lambda _: low)
+    found[f"always {high}"] = _where(None, lambda _: high)
+    return found
+
+
+def _marked(share: float, columns: Sequence[Any]) -> Array:
+    chosen: Array = marks(columns) < share
+    return chosen
+
+
+def _where(chosen: Chosen | None, wrong: Callable[[Any], Any]) -> Wrong:
+    """Return what is wrong about the chosen records; None: about all."""
+
+    def answers_with(columns: Sequence[Any], answers: Sequence[Any]) -> list[Any]:
+        if chosen is None:
+            return [wrong(answer) for answer in answers]
+        pairs = zip(chosen(columns).tolist(), answers, strict=True)
+        return [wrong(answer) if hit else answer for hit, answer in pairs]
+
+    return answers_with

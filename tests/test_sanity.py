@@ -12,11 +12,9 @@ from nomos.domain import Integer
 from nomos.errors import NomosError
 from nomos.inline import _job
 from nomos.inline import spec as inline_spec
-from nomos.report.sanity import sanity_lines
 from nomos.runner.jobs import Prepared, Preparing
 from nomos.runner.options import Budget, Options
-from nomos.sanity.faults import Answered, marks
-from nomos.sanity.sanity import SanityCheck, check_sanity
+from nomos.sanity import Answered, SanityCheck, check_sanity, marks
 
 
 class Loans(Domain):
@@ -78,7 +76,7 @@ def test_a_spec_notices_what_breaks_it_and_lets_constants_pass() -> None:
         "always 1": False,
     }
     assert found.remarks == ["a model passes that always answers 0 or 1"]
-    lines = list(sanity_lines(found))
+    lines = list(found.lines)
     assert lines[0] == "rise: 0 of 2000 violated as it is"
     assert lines[4].split("  ")[1:3] == ["reversed", lines[4].split("  ")[2]]
 

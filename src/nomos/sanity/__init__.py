@@ -1,1 +1,0 @@
-"""Would a spec notice? Faults planted in a model's answers."""

@@ -1,1 +1,0 @@
-"""The rounds of a repair, and what is kept of them."""
