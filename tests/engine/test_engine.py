@@ -149,7 +149,7 @@ def test_an_error_that_a_smaller_batch_would_not_show_is_not_hidden_by_one(
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("limit", [1, 7, 40])
+@pytest.mark.parametrize("limit", [1, 7, 40, 0])  # 0: as many as there are
 def test_a_run_ends_with_the_last_crash_that_is_allowed(
     make: Callable[..., Any], way: Way, limit: int
 ) -> None:
@@ -159,6 +159,7 @@ def test_a_run_ends_with_the_last_crash_that_is_allowed(
     whole = judge(program, way, 2000)
     crashed = [crash.row for crash in whole.crashes]
     assert len(crashed) > 40
+    limit = limit or len(crashed)
     judged = judge(program, way, 2000, crashes=limit)
     assert len(judged.verdicts) == crashed[limit - 1] + 1
     assert len(judged.crashes) == limit
@@ -272,6 +273,33 @@ def test_large_records_are_run_in_parts(
     assert int(stopped.accepted.sum()) == 150
     complete = judge(discarding, "rows", 700).verdicts.tolist()
     assert stopped.verdicts.tolist() == complete[: len(stopped.verdicts)]
+
+
+def test_a_part_that_does_not_fit_is_halved_until_one_case_is_left(
+    make: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = "nomos.engine.engine.is_out_of_memory"
+    monkeypatch.setattr(known, lambda error: isinstance(error, MemoryError))
+    engine = Engine(make(alone("predict"), Scores()))
+    cases = RandomCases(Stream(0, "spec"), 0, 100)
+    sizes: list[int] = []
+
+    def judge_few(part: Any, most: int = 10, error: type[Exception] = MemoryError):
+        sizes.append(part.count)
+        if part.count > most:
+            raise error
+        return engine._run_part(part, Limits(MUCH, MUCH))
+
+    judged = engine._run_next(cases, 0, 100, judge_few)
+    assert sizes[0] == 100
+    assert 5 <= sizes[-1] == len(judged) <= 10
+    with pytest.raises(MemoryError):
+        engine._run_next(cases, 0, 100, lambda part: judge_few(part, 0))
+    assert sizes[-1] == 1
+    monkeypatch.setattr(engine._size, "count", 100)
+    with pytest.raises(ValueError):  # noqa: PT011 - it has no words
+        engine._run_next(cases, 0, 100, lambda part: judge_few(part, 0, ValueError))
+    assert sizes[-1] == 100
 
 
 @pytest.mark.parametrize("way", WAYS)
