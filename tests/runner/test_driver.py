@@ -14,6 +14,7 @@ import pytest
 from nomos.engine.watch import WHOLE_CHUNK, watch
 from nomos.errors import NomosError
 from nomos.results.result import Result
+from nomos.runner.campaigns.ranges import Range
 from nomos.runner.driver import Driver, Run, run_prepared
 from nomos.runner.executors.crew import Answer, Crew, Died
 from nomos.runner.executors.worker import Setting, Worker
@@ -154,6 +155,17 @@ def test_bugs_that_cannot_be_grouped_are_told_and_kept(
 
 def test_nothing_is_trusted_unless_that_is_said() -> None:
     assert not Driver(Path(), options_of()).setting.trust
+    assert not Setting(Path()).trust
+
+
+def test_a_worker_starts_each_campaign_with_nothing_remembered(steps: Path) -> None:
+    worker, job = Worker(Setting(steps.parent.parent)), Job(steps)
+    assert "dtype" not in worker.about(job, True).fingerprint
+    engine, sent = worker.prepared(job).engine, []
+    for campaign, first in ((0, 0), (0, 50), (1, 0)):
+        worker.judge(job, (campaign, 0), Range(first, 50))
+        sent.append(engine.answers.rows_sent)
+    assert sent[0] == sent[2] < sent[1]
 
 
 def test_a_campaign_that_is_prepared_ends_with_a_result_or_with_what_stopped_it(
