@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.domain.functions import BoundBatched
 from nomos.domain.records import items
 from nomos.domain.schema import Schema
@@ -31,7 +32,6 @@ from nomos.runner.driver import run_prepared
 from nomos.runner.jobs import Prepared
 from nomos.runner.options import Options
 
-Array = np.ndarray[Any, Any]
 _MOST_LABELS = 50  # different answers; a model with more gives numbers
 _MOST_NOTED = 1000  # different answers that are kept
 _SCALARS = (bool, int, float, str)

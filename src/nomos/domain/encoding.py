@@ -6,10 +6,9 @@ number in a feature's range stands for a row that the schema allows.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from nomos.device import Array
 from nomos.domain.schema import (
     Feature,
     Flag,
@@ -19,8 +18,6 @@ from nomos.domain.schema import (
     Real,
     Schema,
 )
-
-Array = np.ndarray[Any, Any]
 
 
 class Encoding:

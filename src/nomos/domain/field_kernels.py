@@ -9,7 +9,8 @@ import torch
 import triton
 import triton.language as tl
 
-Array = np.ndarray[Any, Any]
+from nomos.device import Array
+
 _BLOCK = 256  # counters of one program
 
 

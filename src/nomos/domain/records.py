@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from nomos.device import is_tensor, places_on, to_host
-from nomos.domain.schema import Array, Schema
+from nomos.device import Array, is_tensor, places_on, to_host
+from nomos.domain.schema import Schema
 from nomos.domain.values import owned, plain
 
 Column = Array | list[Any]  # or a tensor of torch, which mypy is not told of

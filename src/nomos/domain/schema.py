@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.domain.values import plain
 from nomos.lang.types import FeatureType, Type
 
-Array = np.ndarray[Any, Any]
 _TOO_LARGE = 2.0**63  # for numpy's own integers
 
 

@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.domain.records import field_names, get_feature
-from nomos.domain.schema import Array, Schema
+from nomos.domain.schema import Schema
 
 _SMALLEST_PICTURE = 8  # pixels a side; smaller arrays are numbers to read
 

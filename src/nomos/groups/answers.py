@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.domain.domain import Domain
 from nomos.domain.functions import BoundBatched
 from nomos.domain.records import Column
@@ -15,7 +16,6 @@ from nomos.errors import OF_THE_CASE
 from nomos.groups.features import Raw
 from nomos.lang import core
 
-Array = np.ndarray[Any, Any]
 _MOST_ANSWERS = 12  # different ones; more are numbers, or say nothing
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.domain.records import Column
 from nomos.domain.schema import Flag, Schema
 from nomos.results.analysis import RuleCondition
 
-Array = np.ndarray[Any, Any]
 Raw = dict[str, Array]  # a name, and its value in each case: floats, or objects
 _MOST_LEVELS = 40  # different names; more of them describe nothing
 _MOST_FEATURES = 80

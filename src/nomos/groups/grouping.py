@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.groups.features import CaseFeature, Raw, features_of, joined
 from nomos.groups.rules import find_rule
 from nomos.results.analysis import BugGroup, RegionBar, Rule
 from nomos.results.result import Bug
 
-Array = np.ndarray[Any, Any]
 Key = tuple[int, str]  # a bit for each `ensures` that fails, and the outputs as JSON
 _MOST_GROUPS = 8
 _MOST_REGIONS = 3  # of bugs with the same outputs

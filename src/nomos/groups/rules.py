@@ -7,15 +7,14 @@ its precision does not come from the cases that it was fitted to.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.groups.features import CaseFeature
 from nomos.results.analysis import Relation, Rule, RuleCondition
 from nomos.results.statistics import clopper_pearson
 
-Array = np.ndarray[Any, Any]
 _Numbered = tuple[int, RuleCondition]  # with the number of its feature
 FEWEST = 5  # violations that a rule is found on
 _CUTS = 12  # of a number's range, among all cases and among violations

@@ -15,12 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from nomos.device import is_out_of_memory, is_tensor
+from nomos.device import Array, is_out_of_memory, is_tensor
 from nomos.domain.schema import Schema
 from nomos.errors import ModelError
 from nomos.models.extras import reason
 
-Array = np.ndarray[Any, Any]
 _PROBED = 8  # rows tried alone: is one of them bad, or are all of a wrong kind?
 _MOST_KEPT = 8  # batches whose scores are kept
 

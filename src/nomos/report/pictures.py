@@ -6,15 +6,14 @@ import io
 import struct
 import wave
 import zlib
-from typing import Any
 
 import numpy as np
 from rich.style import Style
 from rich.text import Text
 
+from nomos.device import Array
 from nomos.domain.show import Image, Sound
 
-Array = np.ndarray[Any, Any]
 _SHADES = " ░▒▓█"
 _WIDEST = 60  # columns of a terminal that one picture may take
 _FRAME, _STEP = 256, 128  # samples; about 16 ms at 16 kHz

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.domain.schema import Schema
 from nomos.results.result import Nearest
-
-Array = np.ndarray[Any, Any]
 
 
 class RealRows:

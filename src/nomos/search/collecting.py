@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.search.mutation import Mutated
 from nomos.search.strategy import Learns, Material, Proposal, Strategy, Told, joined
 
-Array = np.ndarray[Any, Any]
 _FRESH = 0.02  # of the cases of a generation
 _KEPT = 5000  # found cases that are stepped from
 _LARGEST = 4000  # cases of a generation: as many as were found

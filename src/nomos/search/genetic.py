@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.search.mutation import Mutated, changed, moved_words
 from nomos.search.strategy import Material, Proposal, Told, joined
 
-Array = np.ndarray[Any, Any]
 _KEPT = 100  # cases that have children
 _FEWEST = 10  # with fewer, all are fresh
 _FRESH = 0.2  # of the cases of a generation

@@ -19,7 +19,6 @@ from nomos.search.strategy import (
     joined,
 )
 
-Array = np.ndarray[Any, Any]
 _SIZE = 100  # cases of a generation
 _ALL = 0.5  # of the cases between the cuts of trees have all their features redrawn
 

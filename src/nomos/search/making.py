@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.domain.domain import Domain
-from nomos.domain.encoding import Array, Encoding
+from nomos.domain.encoding import Encoding
 from nomos.domain.schema import Category, OneHot, Real
 from nomos.engine.cases import MadeCases, MadeInputs, Records
 from nomos.engine.program import Program

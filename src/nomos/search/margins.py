@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.engine.answers.asking import Answers
 from nomos.engine.cases import MadeCases
 from nomos.engine.program import Program
@@ -22,7 +23,6 @@ from nomos.engine.vectorized.columns import Columns
 from nomos.lang import core
 from nomos.search.scoring import Scorer, Scores, Unscored, scorer
 
-Array = np.ndarray[Any, Any]
 _MOST = 1024  # combinations of answers
 
 

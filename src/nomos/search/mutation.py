@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.search.strategy import WORDS, Learns, Material, Proposal, Strategy
 
-Array = np.ndarray[Any, Any]
 _TIMES = (1, 1, 1, 2, 2, 3)  # how many features are changed, each as likely
 _ANY, _REAL = 0.25, 0.35  # how often a change takes any value, or that of a real row
 _STEP = 0.05  # of a feature's range: the size of a small step

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.domain.functions import BoundBatched
 from nomos.domain.records import items
 from nomos.engine.program import Program
 from nomos.errors import ModelError, NomosError
 from nomos.groups.answers import asker_of, shares_of
 
-Array = np.ndarray[Any, Any]
 _PROBED = 4  # rows on which a model is tried
 _SMALLEST = 1e-6  # probability that is told from none
 

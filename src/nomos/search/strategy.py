@@ -12,7 +12,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-Array = np.ndarray[Any, Any]
+from nomos.device import Array
+
 Learns = Literal["nothing", "verdicts", "margins"]  # of a generation
 WORDS = 4  # draws of a case, behind its inputs, that a search may change
 

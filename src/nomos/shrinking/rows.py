@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import combinations, islice
-from typing import Any
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.domain.schema import Category, Flag, OneHot
 from nomos.results.real_rows import RealRows
 from nomos.shrinking.trying import OwnCase, Tester, brought_near
 
-Array = np.ndarray[Any, Any]
 _NEAREST = 50  # real rows that are tried as they are
 _BASES = 3  # real rows that a row is brought near to
 _ANCHORS = 30  # real rows for each set of features that must be kept

@@ -21,7 +21,6 @@ from nomos.engine.watch import WHOLE_CHUNK, watch
 from nomos.lang import core
 from nomos.results.analysis import ShrunkRecord
 
-Array = np.ndarray[Any, Any]
 _ROUNDS = 5  # how often one number is brought nearer in a row
 _WHOLE = 40  # values; so many are all tried
 _GRID = 12  # values between one that is too small and one that is not

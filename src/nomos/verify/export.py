@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.engine.program import Program
 from nomos.files import write_whole
 from nomos.lang import core
@@ -20,7 +21,6 @@ from nomos.verify.engines.regions import Regions
 from nomos.verify.prove import Prover
 from nomos.verify.question.cases import AskedCases
 from nomos.verify.question.conditions import HalfSpace, Violation, violations
-from nomos.verify.question.formulas import Array
 from nomos.verify.question.linear import linear, ways
 from nomos.verify.question.splitting import split
 from nomos.verify.question.symbolic import NotProvable, Question, difference

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.domain.domain import Domain
 from nomos.engine.alone import Verdict
 from nomos.engine.engine import Engine
@@ -29,7 +30,6 @@ from nomos.verify.question.cases import (
     one_case,
     size_of,
 )
-from nomos.verify.question.formulas import Array
 from nomos.verify.question.space import around, whole, within
 from nomos.verify.question.splitting import split
 from nomos.verify.question.symbolic import NotProvable, question

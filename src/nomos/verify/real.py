@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.domain.domain import Domain
 from nomos.domain.functions import BoundBatched
 from nomos.domain.records import items
 from nomos.errors import OF_THE_CASE, NomosError
 from nomos.models.extras import reason
 from nomos.verify.question.cases import Ask
-from nomos.verify.question.formulas import Array
 from nomos.verify.question.space import Space
 from nomos.verify.question.symbolic import NotProvable
 from nomos.verify.structure.model import Structure

@@ -191,7 +191,7 @@ def test_more_cards_come_when_asked_for(
 
 def test_replay_command_and_link_are_copied(opened: Any, results: list[Result]) -> None:
     bug = bug_of(results, "income")
-    opened.page.click(f"#bug-{bug} > summary")
+    opened.page.evaluate(f"document.getElementById('bug-{bug}').open = true")
     opened.page.click(f"#bug-{bug} button:has-text('Copy replay command')")
     opened.page.wait_for_selector(f"#bug-{bug} button:has-text('Copied')")
     assert (

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.domain.reading.table import infer_feature
 from nomos.domain.schema import (
-    Array,
     Category,
     Feature,
     Flag,

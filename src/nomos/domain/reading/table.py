@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from nomos.domain.schema import Array, Category, Feature, Flag, Integer, Real, Schema
+from nomos.device import Array
+from nomos.domain.schema import Category, Feature, Flag, Integer, Real, Schema
 from nomos.errors import DomainError
 
 

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.errors import ModelError
-from nomos.models.adapter import Adapter, Array, NoScores
+from nomos.models.adapter import Adapter, NoScores
 from nomos.models.extras import need, told_as
 from nomos.models.screening.ubjson import check_ubjson
 

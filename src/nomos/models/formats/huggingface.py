@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from nomos.device import placement
+from nomos.device import Array, placement
 from nomos.errors import ModelError
-from nomos.models.adapter import Adapter, Array
+from nomos.models.adapter import Adapter
 from nomos.models.extras import distrust, need, told_as
 
 # Pipelines: how the names of their architectures end, and the part that prepares inputs.

@@ -14,8 +14,9 @@ from zipfile import BadZipFile
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.errors import ModelError
-from nomos.models.adapter import Array, OutputModel
+from nomos.models.adapter import OutputModel
 from nomos.models.extras import distrust, need
 from nomos.models.recognise import json_objects, open_archive
 

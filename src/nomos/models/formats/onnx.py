@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from nomos.device import placement
+from nomos.device import Array, placement
 from nomos.errors import ModelError
-from nomos.models.adapter import Array, NoScores, OutputModel, flat
+from nomos.models.adapter import NoScores, OutputModel, flat
 from nomos.models.extras import need, told_as
 
 _INPUTS = {

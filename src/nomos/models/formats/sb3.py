@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from nomos.device import placement, to_host
-from nomos.models.adapter import Adapter, Array, NoScores
+from nomos.device import Array, placement, to_host
+from nomos.models.adapter import Adapter, NoScores
 from nomos.models.extras import distrust, need, told_as
 from nomos.models.formats.torch import TorchModel, need_torch
 from nomos.models.recognise import read_members

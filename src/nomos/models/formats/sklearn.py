@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.domain.reading.csvfile import to_frame
 from nomos.domain.schema import Category
 from nomos.errors import ModelError
-from nomos.models.adapter import Adapter, Array, NoScores
+from nomos.models.adapter import Adapter, NoScores
 from nomos.models.extras import distrust, need, told_as
 from nomos.models.recognise import json_objects, open_archive
 from nomos.models.screening.sklearn_trees import TREES, trees_are_sound

@@ -19,8 +19,9 @@ from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.errors import ModelError
-from nomos.models.adapter import Array, NoScores, OutputModel
+from nomos.models.adapter import NoScores, OutputModel
 from nomos.models.serving.transport import Passing, Refused, Transport
 
 _TYPES = {

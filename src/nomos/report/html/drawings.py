@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.domain.show import Image, Scene, Sound
 from nomos.report.cards import Drawn
 from nomos.report.html.templating import environment
 from nomos.report.pictures import difference, finite, png, shrunk, spectrogram, wav
 
-Array = np.ndarray[Any, Any]
 _LONGEST_SIDE = 256  # pixels; a card is not much wider
 _LONGEST_SOUND_S = 5
 _WAVE_COLUMNS = 160  # of a waveform's drawing

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-Array = np.ndarray[Any, Any]
+from nomos.device import Array
+
 Actions = Callable[[Array], Any]
 Layer = tuple[Array, Array] | Callable[[Array], Array]
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.verify.engines.regions import Regions
 from nomos.verify.engines.shapes import Component
-from nomos.verify.question.formulas import Array
 from nomos.verify.structure.model import DOUBLE
 
 State = list[Array]  # of each component, (parts, ...)

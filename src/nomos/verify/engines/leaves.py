@@ -12,10 +12,10 @@ from functools import cached_property
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.verify.engines.search import Deadline, Findings
 from nomos.verify.question.cases import Atoms, one_case, violated
 from nomos.verify.question.components import Problem
-from nomos.verify.question.formulas import Array
 from nomos.verify.question.symbolic import NotProvable
 from nomos.verify.structure.trees import Tree, TreeKeys
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.domain.schema import Real
 from nomos.lang import core
 from nomos.verify.engines.shapes import Component, HalfPlane, Listed, Polygon, Wide
 from nomos.verify.question.cases import AskedCases, chosen
 from nomos.verify.question.components import AtomGroup, CaseTable, Slot, groups, table
-from nomos.verify.question.formulas import Array
 from nomos.verify.question.linear import SIDES, linear, ways
 from nomos.verify.question.symbolic import NotProvable, difference
 from nomos.verify.structure.layers import Layers

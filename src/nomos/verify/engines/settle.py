@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nomos.device import Array
 from nomos.verify.engines.ensemble import EnsembleSearch
 from nomos.verify.engines.leaves import Reached, count_exactly
 from nomos.verify.engines.netsearch import NetworkSearch
@@ -12,7 +13,6 @@ from nomos.verify.engines.terms import not_against_terms
 from nomos.verify.question.cases import AskedCases
 from nomos.verify.question.components import build
 from nomos.verify.question.conditions import violations
-from nomos.verify.question.formulas import Array
 from nomos.verify.structure.layers import Layers
 from nomos.verify.structure.model import Structure
 from nomos.verify.structure.trees import TreeKeys, Trees

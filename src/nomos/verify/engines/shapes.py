@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.verify.question.cases import Atoms, chosen
 from nomos.verify.question.components import CaseTable, Slot, numbered
-from nomos.verify.question.formulas import Array
 
 HalfPlane = tuple[float, float, float]  # (a, b, c): a * number + b * draw + c >= 0
 _CHUNK = 2_000_000  # numbers that a bound looks at at once

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.diagnostics.source import Span
 from nomos.lang import core
 from nomos.verify.engines.bounds import Bounds, Relaxation, State, interval
@@ -26,7 +27,6 @@ from nomos.verify.engines.shapes import Component, Listed, Polygon, Wide
 from nomos.verify.question.cases import columns_of, one_case, size_of
 from nomos.verify.question.components import AtomGroup, groups
 from nomos.verify.question.conditions import Violation
-from nomos.verify.question.formulas import Array
 
 _BATCH = 256
 _SMALL = 1000  # steps that are asked rather than halved

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.verify.engines.regions import Regions
 from nomos.verify.engines.shapes import Component, Listed, Polygon
 from nomos.verify.question.components import groups
 from nomos.verify.question.conditions import Violation, ordered_pairs
-from nomos.verify.question.formulas import Array
 
 
 def not_against_terms(

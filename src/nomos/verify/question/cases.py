@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from nomos.verify.question.formulas import Array, Values, evaluate, holds
+from nomos.device import Array
+from nomos.verify.question.formulas import Values, evaluate, holds
 from nomos.verify.question.space import Space
 from nomos.verify.question.symbolic import ANSWER, Question, Record
 

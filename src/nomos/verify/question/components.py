@@ -14,11 +14,12 @@ from functools import cached_property
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.domain.schema import Category, OneHot
 from nomos.lang import core
 from nomos.verify.question.cases import AskedCases, Atoms, chosen
 from nomos.verify.question.cuts import Cuts, cut_integers, cut_reals
-from nomos.verify.question.formulas import Array, evaluate, holds
+from nomos.verify.question.formulas import evaluate, holds
 from nomos.verify.question.space import FeatureRange
 from nomos.verify.question.symbolic import Draw, NotProvable, Question, Write, atoms
 from nomos.verify.structure.trees import TreeKeys

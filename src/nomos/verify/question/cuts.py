@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.lang import core
 from nomos.verify.question.cases import chosen
-from nomos.verify.question.formulas import Array, evaluate
+from nomos.verify.question.formulas import evaluate
 from nomos.verify.question.symbolic import NotProvable, atoms, difference
 from nomos.verify.structure.trees import TreeKeys
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.engine.vectorized.vector import COMPARE
 from nomos.lang import core
 from nomos.verify.question.symbolic import NotProvable
 
-Array = np.ndarray[Any, Any]
 Values = Mapping[str, Array]
 _LARGEST = 2.0**53  # whole numbers up to here are exact in every type that is used
 

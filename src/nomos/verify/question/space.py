@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.domain.schema import (
     Category,
     Feature,
@@ -22,8 +23,6 @@ from nomos.domain.schema import (
 )
 from nomos.errors import NomosError
 from nomos.verify.question.symbolic import NotProvable
-
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.verify.question.symbolic import NotProvable
-from nomos.verify.structure.model import DOUBLE, SINGLE, Array, as_they_are
+from nomos.verify.structure.model import DOUBLE, SINGLE, as_they_are
 from nomos.verify.structure.trees import Tree, Trees, placed
 
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.verify.question.symbolic import NotProvable
 from nomos.verify.structure.layers import Layers
 from nomos.verify.structure.model import (
     DOUBLE,
     SINGLE,
-    Array,
     ColumnOrigin,
     ModelColumns,
     Origins,

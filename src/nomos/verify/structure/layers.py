@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.verify.question.symbolic import NotProvable
-from nomos.verify.structure.model import Array, Structure
+from nomos.verify.structure.model import Structure
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -9,7 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-Array = np.ndarray[Any, Any]
+from nomos.device import Array
+
 Decision = Literal["argmax", "sign", "value"]
 DOUBLE = 2.0**-53  # unit roundoff
 SINGLE = 2.0**-24

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.verify.question.symbolic import NotProvable
-from nomos.verify.structure.model import Array
 
 _TYPES = {1: "<f4", 6: "<i4", 7: "<i8", 11: "<f8"}
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.train.repairing.cases.drawn import Untrainable
 
-Array = np.ndarray[Any, Any]
 _CLOSE = 1e-4  # between a number and the output that it is
 
 

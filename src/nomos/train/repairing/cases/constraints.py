@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.lang import core
 from nomos.train.repairing.cases.drawn import TrainingCases
 
-Array = np.ndarray[Any, Any]
 _MOST_IGNORED = 0.5  # of the columns: a model that sees fewer than half is another one
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.domain.functions import BoundBatched
 from nomos.domain.records import to_column
 from nomos.domain.values import plain
@@ -27,7 +28,6 @@ from nomos.errors import NomosError
 from nomos.lang import core
 from nomos.train.repairing.judging.evaluate import SwappableModel, some
 
-Array = np.ndarray[Any, Any]
 _BATCH = 4096  # rows asked at once
 _MOST_ALONE = 5000  # cases of which those that fail are run alone
 

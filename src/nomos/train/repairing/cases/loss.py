@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.lang import core
 from nomos.models.formats.torch import need_torch
 from nomos.search.margins import apart
@@ -22,7 +23,6 @@ from nomos.train.repairing.cases.answers import Answering, Labels, Number
 from nomos.train.repairing.cases.drawn import TrainingCases, Untrainable
 from nomos.train.repairing.cases.soft import Choice, SoftValues, as_numbers, joint
 
-Array = np.ndarray[Any, Any]
 Tensor = Any
 _CERTAIN = 1e3  # the margin of what holds whatever the scores
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.lang import core
 from nomos.models.formats.torch import need_torch
 from nomos.train.repairing.cases.drawn import TrainingCases, Untrainable
 from nomos.verify.question.formulas import ARITHMETIC
 
-Array = np.ndarray[Any, Any]
 _MOST_TOGETHER = 1024  # combinations of labels that are looked at one by one
 _MOST_TRIED = 256  # combinations of labels, for all that is asked in a case
 _APPLY: dict[str, Callable[[Any, Any], Any]] = {

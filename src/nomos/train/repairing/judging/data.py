@@ -15,7 +15,6 @@ from nomos.domain.reading.csvfile import read_labels, read_rows
 from nomos.errors import DomainError
 from nomos.train.repairing.judging.evaluate import Records
 
-Array = np.ndarray[Any, Any]
 _LOOKED_AT = 1 / 3  # of the inputs; of what is left of them, where some are trained on
 _TRAINED_ON = 1 / 2  # of the inputs, where there are no other records to train on
 _FEWEST = 10  # records in each part

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.domain.domain import Domain
 from nomos.domain.find import Imported
 from nomos.domain.functions import BoundBatched
@@ -29,7 +30,6 @@ from nomos.runner.driver import run_prepared
 from nomos.runner.jobs import Prepared, subject_of
 from nomos.runner.options import Budget, Options
 
-Array = np.ndarray[Any, Any]
 _BATCH = 4096  # records asked at once
 _CHUNK = 8192  # cases run at once
 _TRIED = 200  # records that functions of a domain are tried with

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.errors import ModelError
 from nomos.models.formats.torch import TorchModel, need_torch
 from nomos.train.repairing.cases.answers import (
@@ -21,7 +22,6 @@ from nomos.train.repairing.cases.drawn import TOGETHER, TrainingCases, Untrainab
 from nomos.train.repairing.cases.loss import SpecLoss
 from nomos.train.repairing.trainers.trainer import RoundData, TrainingData, check_labels
 
-Array = np.ndarray[Any, Any]
 Tensor = Any
 Tensors = dict[int, Any]  # the rows of asks, by the expression that asks
 _BATCH = 128

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.errors import ModelError
 from nomos.models.adapter import Adapter, NoScores
 from nomos.models.extras import reason
@@ -35,7 +36,6 @@ from nomos.train.repairing.trainers.estimators import (
 )
 from nomos.train.repairing.trainers.trainer import RoundData, TrainingData, check_labels
 
-Array = np.ndarray[Any, Any]
 _ADDED = 1 / 16  # of the data, for each spec and round, times the weight of the spec
 _NARROW = 1000  # columns; texts have many more
 
