@@ -73,6 +73,23 @@ class TestExitStatus:
         assert result.exit_code == 3
         assert "`size`; its settings are: model, people, fail_at" in result.stderr
 
+    def test_a_file_of_inputs_that_the_domain_cannot_take_gives_3(self, project):
+        (project.folder / "pool.npz").write_bytes(b"")
+        result = nomos("run", "specs", "--inputs", "pool.npz")
+        assert result.exit_code == 3
+        said = str(result.exception) + result.stderr
+        assert "has neither `inputs` nor `pool`; its settings are: model" in said
+
+    def test_a_rate_that_is_let_pass_gives_0_and_is_told(self, project):
+        few = ("--budget", "100")
+        result = nomos("run", "specs", "--max-rate", "99%", *few)
+        assert result.exit_code == 0
+        assert "99 %" in result.stdout
+        assert "--search exhaustive tries each of them" in result.stdout
+        assert (
+            "99 %" not in nomos("run", "specs", "--max-rate", "99%", "-q", *few).stdout
+        )
+
     def test_crashes_give_3_and_show_the_line_of_the_spec(self, project):
         result = nomos("run", "specs", "--set", "fail_at=62", "--search", "random")
         assert result.exit_code == 3
