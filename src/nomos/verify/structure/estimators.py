@@ -226,9 +226,10 @@ def _ordinal(_: Any, origins: Origins) -> Origins:
 
 
 def _imputer(imputer: Any, origins: Origins) -> Origins:
-    if imputer.add_indicator or not np.isnan(imputer.missing_values):
+    missing, filled = imputer.missing_values, imputer.statistics_.tolist()
+    if imputer.add_indicator or missing == missing:  # NaN alone is not itself
         raise NotProvable("a SimpleImputer that adds columns or replaces numbers")
-    if len(imputer.statistics_) != len(origins) or np.isnan(imputer.statistics_).any():
+    if len(filled) != len(origins) or any(one != one for one in filled):
         raise NotProvable("a SimpleImputer that drops columns")
     return origins
 

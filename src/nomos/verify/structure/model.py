@@ -98,8 +98,8 @@ class Structure(ABC):
     @property
     def labels(self) -> Array:
         """The labels by their places; their numbers, where they have no names."""
-        if self.classes is not None:
-            return self.classes
+        if self.classes is not None:  # names of a data frame are objects
+            return np.asarray(self.classes.tolist())
         return np.arange(self.outputs)
 
     def places(self, scores: Array) -> Array:
