@@ -349,5 +349,6 @@ class Repairing:
             raise ModelError(f"{self.path} cannot be written: {error}") from error
         _, at, factory = self.name.rpartition("@")
         name = f"{self.path}@{factory}" if at else str(self.path)
-        self.swappable.model = load_model(name, trust=True)
+        schema = self.swappable.schema
+        self.swappable.model = load_model(name, trust=True, schema=schema)
         return self.path
