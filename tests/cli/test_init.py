@@ -214,10 +214,11 @@ class TestColumns:
             " ensures d == label(x) || d != label(x);"
         )
         assert run_specs(folder, "run", str(spec))[0] == 0
-        asked = ("--model", "m.skops", "--rounds", "2", "--points", "60")
-        (other,) = (folder / "specs").glob("indifferent_*.nom")
-        status, out = run_specs(folder, "repair", str(other), *asked)
-        assert status == 1 and "of the held-out cases" in out, out  # it was judged
+        asked = ("--model", "m.skops", "--points", "60")
+        status, out = run_specs(folder, "repair", "specs/higher_income.nom", *asked)
+        assert status == 0 and "m.repaired.skops" in out, out
+        again = ("specs/higher_income.nom", "--model", "m.repaired.skops")
+        assert run_specs(folder, "verify", *again)[0] == 0
 
     def test_rows_are_those_that_pandas_reads(self, folder, people):
         schema = Schema(

@@ -19,11 +19,13 @@ _MOST_IGNORED = 0.5  # of the columns: a model that sees fewer than half is anot
 class Constraint:
     """The answer may only rise (1) or only fall (-1) with a column, or (0) not depend.
 
-    A monotonicity is of one column of the rows, an independence of one or more.
+    A monotonicity is of one column of the rows, an independence of one or more. Where it
+    is of one `label` among others, that label may only come, or only go.
     """
 
     columns: tuple[int, ...]
     direction: int
+    label: Any = None
 
     def is_against(self, other: Constraint | None) -> bool:
         """Tell whether answers would have to rise with a column, and to fall."""
@@ -44,7 +46,7 @@ def find_constraint(
     compared = _compared(cases)
     if compared is None or not len(cases):
         return None
-    sign, pair = compared
+    sign, pair, label = compared
     low, high = (cases.asks[key] for key in pair)
     if low.function != high.function:
         return None
@@ -58,7 +60,8 @@ def find_constraint(
         few = 0 < len(columns) <= _MOST_IGNORED * change.shape[1]
         return Constraint(columns, 0) if few else None
     signs = set(np.sign(change[:, columns]).astype(int).ravel().tolist()) - {0}
-    return Constraint(columns, signs.pop()) if len(columns) == len(signs) == 1 else None
+    is_one = len(columns) == len(signs) == 1
+    return Constraint(columns, signs.pop(), label) if is_one else None
 
 
 def _change(low: Any, high: Any) -> Array | None:
@@ -69,9 +72,13 @@ def _change(low: Any, high: Any) -> Array | None:
     return high.astype(np.float64) - low.astype(np.float64)
 
 
-def _compared(cases: TrainingCases) -> tuple[str, tuple[int, int]] | None:
-    """Return two asks that are equal, or the first of which may not answer more."""
+def _compared(cases: TrainingCases) -> tuple[str, tuple[int, int], Any] | None:
+    """Return two asks that are equal, or the first of which may not answer more.
+
+    Or of which the second has a label, the third result, where the first has it.
+    """
     spec = cases.spec
+    label: Any = None
     if len(spec.ensures) != 1 or len(spec.inputs) != 1 or len(cases.asks) != 2:
         return None
     match spec.ensures[0].test:
@@ -79,14 +86,20 @@ def _compared(cases: TrainingCases) -> tuple[str, tuple[int, int]] | None:
             pass
         case core.Compare(operator=">=", left=high, right=low):
             sign = "<="
-        case core.Logic(operator="==>", left=low, right=high):
+        case core.Logic(
+            operator="==>",
+            left=core.Compare("==", low, core.Constant(value=label)),
+            right=core.Compare("==", high, core.Constant(value=second)),
+        ) if label == second:
             sign = "<="
+        case core.Logic(operator="==>", left=low, right=high):
+            sign, label = "<=", None
         case _:
             return None
     one, other = (_ask(side, cases) for side in (low, high))
     if one is None or other is None or one == other or not _is_copied(cases):
         return None
-    return sign, (one, other)
+    return sign, (one, other), label
 
 
 def _ask(expr: core.Expr, cases: TrainingCases) -> int | None:

@@ -135,13 +135,19 @@ class Retrainer:
         given_up = self.given_up if given_up is None else given_up
         if found is None or given_up > (1 if found.direction else 0):
             return None
-        if found.direction and not (
-            constraint_parameter(self.estimator)
-            and (self.first.classes is None or len(self.first.classes) == 2)
-            and self._is_ascending()
-        ):
+        if not found.direction:
+            return found
+        classes = self.first.classes
+        known = classes is None or len(classes) == 2
+        if not known or not constraint_parameter(self.estimator):
             return None
-        return found
+        if found.label is None:
+            return found if self._is_ascending() else None
+        if classes is None or found.label not in self.classes:
+            return None
+        is_higher = self.classes[found.label] == classes[1]
+        direction = found.direction if is_higher else -found.direction
+        return Constraint(found.columns, direction)
 
     def _named(self, cases: TrainingCases) -> str:
         """Return what the columns of a constraint are called in the domain."""
