@@ -38,6 +38,7 @@ FAULTS = {
         time.sleep(3600),
     ),
     "memory": take_memory,
+    "print": lambda: print("a model speaks", flush=True),
 }
 
 

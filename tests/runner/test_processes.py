@@ -70,6 +70,15 @@ def test_exactly_the_cases_at_fault_crash(steps: Path, fault: str, search: str) 
     assert [bug.choices for bug in result.bugs] == [bug.choices for bug in here.bugs]
 
 
+def test_what_a_model_prints_in_a_worker_is_no_output(
+    steps: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    settings = {"fault": "print", "at": "20"}
+    run(steps, settings=settings, isolate=True, search="random", cases=40)
+    out, err = capfd.readouterr()
+    assert "a model speaks" in err and out == ""
+
+
 def test_two_workers_that_die_leave_what_one_leaves(steps: Path) -> None:
     options = {
         "settings": {"fault": "segfault", "at": "37,38"},
