@@ -177,8 +177,8 @@ MUTANTS = {
     ),
     "features that are coupled taken for free": (
         "question.components",
-        "coupled += [set(atoms(g)) for g in question.guards]",
-        "",
+        "coupled += map(set, used.values())",
+        "coupled += [set(used[id(f)]) for f in said[len(question.guards) :]]",
     ),
     "`or` for `and` in an ensures": (
         "question.linear",

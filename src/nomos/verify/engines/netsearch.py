@@ -186,11 +186,16 @@ def combinations(
 ) -> tuple[Atoms, Array]:
     """Return the atoms of all cases of a part, and how many cases each stands for."""
     listed = [c.values(own) for c, own in zip(components, state, strict=True)]
-    sizes = (np.arange(len(numbers)) for _, numbers in listed)
-    grid = np.meshgrid(*sizes, indexing="ij")
+    free = [n for n, (_, numbers) in enumerate(listed) if len(numbers) != 1]
+    sizes = (np.arange(len(listed[n][1])) for n in free)
+    grid = [index.ravel() for index in np.meshgrid(*sizes, indexing="ij")]
+    places = dict(zip(free, grid, strict=True))
+    only = np.zeros(len(grid[0]) if grid else 1, int)
     atoms: Atoms = {}
-    counts: Array = np.ones(grid[0].size, object)
-    for (own, numbers), index in zip(listed, grid, strict=True):
-        atoms |= chosen(own, index.ravel())
-        counts = counts * numbers[index.ravel()].astype(object)
+    counts: Array = np.ones(len(only), object)
+    for number, (own, numbers) in enumerate(listed):
+        index = places.get(number, only)
+        atoms |= chosen(own, index)
+        more = numbers.astype(object)
+        counts = counts * (more[0] if number not in places else more[index])
     return atoms, counts

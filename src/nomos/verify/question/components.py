@@ -93,26 +93,32 @@ def groups(cases: AskedCases) -> list[AtomGroup]:
     free = [f"{i}.{name}" for i in question.inputs for name in cases.space.ranges]
     members = {atom: {atom} for atom in (*free, *(d.atom for d in question.draws))}
     coupled = [{d.atom} | atoms(d.low) | atoms(d.high) for d in question.draws]
-    coupled += [set(atoms(g)) for g in question.guards]
-    coupled += [set(atoms(value)) for value in slots.values()]
-    coupled += [set(atoms(write.value)) for write in question.writes]
+    written = [write.value for write in question.writes]
+    said = [*question.guards, *slots.values(), *written]
+    used = {id(formula): atoms(formula) for formula in said}
+    coupled += map(set, used.values())
     for together in coupled:
         joined = set[str]().union(*(members[atom] for atom in together))
         members |= dict.fromkeys(joined, joined)
     apart = {id(own): own for own in members.values()}.values()
-    found = [_group(question, own, slots) for own in apart]
-    constant = _group(question, set(), slots)
+    found = [_group(question, own, slots, used) for own in apart]
+    constant = _group(question, set(), slots, used)
     return [*found, constant] if constant.slots or constant.guards else found
 
 
 def _group(
-    question: Question, own: set[str], slots: Mapping[Slot, core.Expr]
+    question: Question,
+    own: set[str],
+    slots: Mapping[Slot, core.Expr],
+    used: Mapping[int, frozenset[str]],
 ) -> AtomGroup:
-    """Return what is said of these atoms; of none: what is said of constants."""
+    """Return what is said of these atoms; of none: what is said of constants.
+
+    `used` has the atoms of each formula, by its identity.
+    """
 
     def mine(expr: core.Expr) -> bool:
-        used = atoms(expr)
-        return bool(used & own) if own else not used
+        return not used[id(expr)].isdisjoint(own) if own else not used[id(expr)]
 
     return AtomGroup(
         tuple(sorted(atom for atom in own if "." in atom)),
