@@ -21,7 +21,6 @@ from nomos.domain.reading.csvfile import (
     quoted,
     read_columns,
     read_rows,
-    to_frame,
 )
 from nomos.domain.schema import Category, Feature, Flag, Integer, OneHot, Real, Schema
 from nomos.errors import NomosError
@@ -72,18 +71,10 @@ class SampleAnswers:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How a table is read for a model: as numbers, or as the frame it was trained on."""
+    """How a table is read for a model."""
 
     features: list[Feature]
     unused: list[str]
-    framed: bool = False
-
-    def rows(self, data: Path) -> Any:
-        """Return the first rows as the model takes them."""
-        schema = Schema(*self.features)
-        if self.framed:
-            return to_frame(read_rows(data, schema, dtype=float)[:_ASKED], schema)
-        return read_rows(data, schema)[:_ASKED]
 
 
 def scaffold(model: str, data: Path, folder: Path) -> ProjectFiles:
@@ -101,13 +92,15 @@ def scaffold(model: str, data: Path, folder: Path) -> ProjectFiles:
             f"{data} has no column of numbers, or of a few different texts"
         )
     module = _identifier(data.stem)
-    answers, problem = _answers(loaded, reading.rows(data))
+    loaded.schema = Schema(*reading.features)
+    rows = read_rows(data, loaded.schema, dtype=float)[:_ASKED]
+    answers, problem = _answers(loaded, rows)
     label = _label(reading.unused, columns)
     files = {f"{module}.py": _domain(model, data, folder, reading, label)}
-    specs = _specs(Schema(*reading.features), module, answers)
+    specs = _specs(loaded.schema, module, answers)
     files |= {f"specs/{name}.nom": text for name, text in specs}
-    rows = len(next(iter(columns.values())))
-    notes = [f"{data} has {count(rows, 'row')} of {count(len(columns), 'column')}"]
+    length = len(next(iter(columns.values())))
+    notes = [f"{data} has {count(length, 'row')} of {count(len(columns), 'column')}"]
     notes += [
         f"its column `{name}` is {'taken for what is right' if name == label else 'not used'}"
         for name in reading.unused
@@ -129,7 +122,7 @@ def _label(unused: Sequence[str], columns: Columns) -> str:
 
 def _domain(model: str, data: Path, folder: Path, reading: Reading, label: str) -> str:
     module, features = _identifier(data.stem), reading.features
-    is_real = any(isinstance(feature, Real) for feature in features)
+    needs_doubles = any(isinstance(f, Real | Category) for f in features)
     beside = f"str(HERE / {quoted(_beside(Path(model), folder))})"
     return _template("domain").format(
         module=module,
@@ -137,7 +130,7 @@ def _domain(model: str, data: Path, folder: Path, reading: Reading, label: str) 
         name=module.title().replace("_", ""),
         about=_one_line(data.name),
         data=quoted(_beside(data, folder)),
-        dtype=", dtype=float" if reading.framed or is_real else "",
+        dtype=", dtype=float" if needs_doubles else "",
         model=beside if Path(model).exists() else quoted(model),
         example=next((f.name for f in features if f.name.isidentifier()), "name"),
         features="\n".join(f"        {feature_code(feature)}," for feature in features),
@@ -179,7 +172,7 @@ def _by_name(columns: Columns, names: list[str], model: str, data: Path) -> Read
         )
     ]
     if any(isinstance(feature, Category) for feature in single):
-        return Reading(single, unused, framed=True)
+        return Reading(single, unused)
     return Reading(infer_features(kept, one_hot=False), unused)
 
 

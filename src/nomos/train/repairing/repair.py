@@ -189,7 +189,7 @@ class Repairing:
                 "`nomos.load_model`, so no other model can be put in its place; let its "
                 "constructor call `load_model(model)`"
             )
-        for one in (self.original, self.trainer.model):
+        for one in filter(None, (self.original, self.trainer.first)):
             one.schema = self.swappable.schema
         self.parts: Parts = split(
             self.domain,

@@ -11,6 +11,7 @@ import numpy as np
 
 from nomos.device import Array
 from nomos.errors import ModelError
+from nomos.models.adapter import Adapter
 from nomos.models.formats.torch import TorchModel, need_torch
 from nomos.train.repairing.cases.answers import (
     Answering,
@@ -40,7 +41,7 @@ class FineTuner:
     """A module that is fine-tuned; `write` turns it into the file that is kept.
 
     `wrap` gives the module as a domain asks it, and `prepare` what a domain's rows are
-    for the module, where that is not as usual.
+    for the module, where that is not as usual; then `first` is the model before.
     """
 
     how = "fine-tuning"
@@ -51,10 +52,12 @@ class FineTuner:
         name: str,
         write: Callable[[Any], bytes],
         *,
+        first: Adapter | None = None,
         wrap: Callable[[Any], Any] | None = None,
         prepare: Callable[[Any], Any] = np.asarray,
     ) -> None:
         self._torch = need_torch()
+        self.first = first
         self._wrap = wrap or (lambda module: TorchModel(module, name))
         self._prepare = prepare
         self.module = module

@@ -43,11 +43,17 @@ def make_network_trainer(
         last_step(other).intercepts_ = [one["bias"].copy() for one in trained]
         return other
 
+    def asked(module: Any) -> EstimatorModel:
+        made = EstimatorModel(with_weights(module), name)
+        made.schema = first.schema
+        return made
+
     return FineTuner(
         _module(last_step(estimator), need_torch()),
         name,
         lambda module: dump(with_weights(module)),
-        wrap=lambda module: EstimatorModel(with_weights(module), name),
+        first=first,
+        wrap=asked,
         prepare=lambda rows: np.asarray(prepared(estimator, first._rows(rows))),
     )
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from nomos.errors import ModelError
+from nomos.models.adapter import Adapter
 from nomos.train.repairing.cases.drawn import TrainingCases
 
 
@@ -44,6 +45,11 @@ class Trainer(Protocol):
     """A model that can be trained further, whatever it is made of."""
 
     how: str
+
+    @property
+    def first(self) -> Adapter | None:
+        """The model before, where it turns rows into what is trained on."""
+        ...
 
     @property
     def model(self) -> Any:
