@@ -10,8 +10,11 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +22,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # before a library starts its thr
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # on few cores, two threads spin
 
 import nomos
-from casestudies.libraries.configurations import from_data
+from casestudies.libraries.configurations import Configuration, from_data
 from casestudies.libraries.findings import finding_of
 from casestudies.libraries.promises import PROMISES, learners_of
 from casestudies.libraries.shrink import causes_of, with_fewest_settings
@@ -185,15 +188,25 @@ def found_with(
         result = campaign(entry["promise"], entry["learner"], seed, **options)
         for bug in result.bugs[:LOOKED_AT] if result else ():
             if bug.inputs and not names <= found.keys():
-                c = with_fewest_settings(
-                    spec, from_data(bug.inputs["c"]), **workers(isolate)
-                )
-                finding = finding_of(entry, asdict(c))
+                c = _made_small(spec, from_data(bug.inputs["c"]), isolate=isolate)
+                finding = c and finding_of(entry, asdict(c))
                 if finding:
                     found.setdefault(finding.name, bug.case + 1)
         if names <= found.keys() or result is None or not result.bugs:
             break
     return found
+
+
+def _made_small(spec: Path, c: Configuration, *, isolate: bool) -> Configuration | None:
+    """Return a violation with the fewest settings; None where a library dies of it."""
+    if not isolate:
+        return with_fewest_settings(spec, c)
+    # A process of its own for all steps: workers load their libraries for each.
+    with ProcessPoolExecutor(1, mp_context=get_context("fork")) as apart:
+        try:
+            return apart.submit(with_fewest_settings, spec, c).result()
+        except BrokenProcessPool:
+            return None
 
 
 def workers(isolate: bool) -> dict[str, Any]:
