@@ -83,7 +83,10 @@ class Program:
     ) -> None:
         self.spec = spec
         self.domain = domain
-        own = {name: getattr(domain, name) for name, _ in members(type(domain))}
+        found = dict(members(type(domain)))
+        own = {name: getattr(domain, name) for name in found}
+        tensors = (getattr(member, "tensors", False) for member in found.values())
+        self._has_tensors = any(tensors)
         self.functions = {**(functions or {}), **own}
         # Where no function is batched, each that the block calls stands for the model.
         self.plain_models: frozenset[str] = frozenset()
@@ -116,9 +119,7 @@ class Program:
     @property
     def device(self) -> str:
         """Where the domain has its tensors; the processor, where it has none."""
-        found = (member for _, member in members(type(self.domain)))
-        has_tensors = any(getattr(member, "tensors", False) for member in found)
-        return self.domain.device if has_tensors else "cpu"
+        return self.domain.device if self._has_tensors else "cpu"
 
     @property
     def record_bytes(self) -> int:

@@ -94,7 +94,7 @@ class Bugs:
         """Take in violations of a chunk, whose first case has the number `first`."""
         before = self.table.count
         places, fresh = self.table.places(found)
-        new = found.take(fresh)
+        new = found if len(fresh) == len(found) else found.take(fresh)
         taken = Taken()
         how = self._run_again(new, first, confirm, taken)
         count = len(how)
