@@ -133,11 +133,11 @@ class ListedCases(Cases):
         self, rows: Array | None, at: Positions, kind: Kind, low: Any, high: Any
     ) -> tuple[Array, Array | None]:
         """Return the known choices, and which cases have none left, or none that fits."""
-        if rows is None:
-            rows = np.arange(self.count)
-        at = np.broadcast_to(at, rows.shape)
-        waiting: Array = at >= self.lengths[rows]
+        index = slice(None) if rows is None else rows
+        waiting: Array = at >= self.lengths[index]
         if waiting.any():
+            rows = np.arange(self.count)[index]
+            at = np.broadcast_to(at, rows.shape)
             if kind in ENDLESS:
                 self.endless = ENDLESS[kind]
                 low = np.zeros(len(rows), dtype=np.int64)
@@ -147,7 +147,7 @@ class ListedCases(Cases):
             values: Array = low.astype(np.int64)
             values[~waiting] = self.known[rows[~waiting], at[~waiting]]
         else:
-            values = self.known[rows, at]
+            values = self.known[index, at].copy()
         if self.checks and kind == "integer":
             waiting |= (values < low) | (values > high)
         return values, waiting if waiting.any() else None

@@ -101,11 +101,11 @@ class Columns:
             else:
                 holds = np.ones(count, dtype=bool)
                 holds[rows] = self.evaluator.truth(condition.test, rows, self.scope)
-            if not holds.all():
-                at = np.flatnonzero(~holds & (self.failed == 0))
-                if len(at) and not self.verdicts_only:
-                    self.gaps[at] = self._gaps(condition.test, at)
-                self.failed[~holds] |= 1 << number
+            failing = np.flatnonzero(~holds)
+            at = failing[self.failed[failing] == 0]
+            if len(at) and not self.verdicts_only:
+                self.gaps[at] = self._gaps(condition.test, at)
+            self.failed[failing] |= 1 << number
         # A discard behind an `ensures` that fails comes too late; where did it draw?
         self.chunk.run_discarded_alone(self.failed != 0)
         stays = self.chunk.settle()

@@ -67,15 +67,16 @@ class ViolationTable:
         places[new] = self.count + new
         return places, new
 
-    def add(self, places: Array, cases: Array, how: Array, found: Violations) -> None:
+    def add(self, cases: Array, how: Array, found: Violations) -> None:
         """Take in new violations at the next places; none of them is counted yet."""
-        self.count += len(places)
+        places = slice(self.count, self.count + len(how))
+        self.count += len(how)
         self._columns.reach(self.count)
         self._columns.how[places] = how
         self._columns.failed[places] = found.failed
         self._columns.gap[places] = found.gaps
         self._columns.case[places] = cases
-        inputs = found.choices[how <= How.BATCH, : self.input_count]
+        inputs = found.choices[:, : self.input_count][how <= How.BATCH]
         lengths = np.full(len(inputs), self.input_count, dtype=np.int64)
         self._inputs.places(keys_of(inputs, lengths), most=MOST_TOLD_APART)
 
@@ -98,7 +99,7 @@ class ViolationTable:
     def recall(self, cases: Array, how: Array, seen: Array, found: Violations) -> None:
         """Take in all violations of a campaign that is resumed, in their order."""
         places, _ = self.places(found)
-        self.add(places, cases, how, found)
+        self.add(cases, how, found)
         self._columns.seen[places] = seen
 
     def take_touched(self) -> list[tuple[int, int]]:
