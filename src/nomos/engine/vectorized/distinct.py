@@ -90,19 +90,16 @@ class Distinct:
         slots = (keys & np.uint64(last)).view(np.int64)
         numbers = self._slots[slots]
         left = np.flatnonzero(self._keys[numbers] != keys)
+        at, wanted = slots[left], keys[left]
         while len(left):
-            free = numbers[left] == 0
-            if own is None:
-                left = left[~free]
-            else:
-                claim = left[free][::-1]  # the first of several gets a slot
-                self._slots[slots[claim]] = own[claim]
-                numbers[left] = self._slots[slots[left]]
-                left = left[self._keys[numbers[left]] != keys[left]]
-            slots[left] = slots[left] + 1 & last
-            numbers[left] = self._slots[slots[left]]
-            if own is None:
-                left = left[self._keys[numbers[left]] != keys[left]]
+            held = self._slots[at]
+            if own is not None:
+                free = np.flatnonzero(held == 0)[::-1]  # the first of several gets it
+                self._slots[at[free]] = own[left[free]]
+                held = self._slots[at]
+            slots[left], numbers[left] = at, held
+            others = np.flatnonzero((held > 0) & (self._keys[held] != wanted))
+            left, at, wanted = left[others], at[others] + 1 & last, wanted[others]
         return slots, numbers
 
     def _reach(self, count: int) -> None:
@@ -135,11 +132,12 @@ class Remembered:
         if len(missing):
             at = slots[missing]
             self._slots[at] = missing
-            last = self._slots[at].view(np.int64)  # asked for all that have its key
-            asked = missing[(last == missing) | (keys[last] != keys[missing])]
+            last = self._slots[at].view(np.int64)
+            lost = np.flatnonzero(last != missing)
+            same = lost[keys[last[lost]] == keys[missing[lost]]]  # one asks for all
+            asked = np.delete(missing, same)
             said = ask(asked)
             self._slots[slots[asked]] = keys[asked] - ~said
-            held[missing] = self._slots[at]
-            held[asked] = said
+            held[asked], held[missing[same]] = said, self._slots[at[same]]
         recalled: Array = held & one == one
         return recalled

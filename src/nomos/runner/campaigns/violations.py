@@ -76,7 +76,8 @@ class ViolationTable:
         self._columns.failed[places] = found.failed
         self._columns.gap[places] = found.gaps
         self._columns.case[places] = cases
-        inputs = found.choices[:, : self.input_count][how <= How.BATCH]
+        inputs, is_bug = found.choices[:, : self.input_count], how <= How.BATCH
+        inputs = inputs if is_bug.all() else inputs[is_bug]
         lengths = np.full(len(inputs), self.input_count, dtype=np.int64)
         self._inputs.places(keys_of(inputs, lengths), most=MOST_TOLD_APART)
 
