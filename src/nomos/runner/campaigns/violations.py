@@ -115,10 +115,10 @@ class ViolationTable:
         """How many different inputs the bugs have."""
         return self._inputs.count
 
-    def _bugs(self) -> Array:
+    def _bugs(self) -> Array | slice:
         """Return which places are bugs."""
-        how = self._columns.how[: self.count]
-        return np.flatnonzero(how <= How.BATCH)
+        is_bug = self._columns.how[: self.count] <= How.BATCH
+        return slice(self.count) if is_bug.all() else np.flatnonzero(is_bug)
 
     def seen_exactly(self, times: int) -> int:
         """Return how many bugs were met just so often."""
@@ -127,8 +127,8 @@ class ViolationTable:
     def failing(self, number: int) -> tuple[int, int]:
         """Return violations and unique bugs of one `ensures`."""
         bugs = self._bugs()
-        fails = bugs[(self._columns.failed[bugs] >> number) & 1 == 1]
-        return int(self._columns.seen[fails].sum()), len(fails)
+        fails = (self._columns.failed[bugs] >> number) & 1
+        return int(self._columns.seen[bugs] @ fails), int(fails.sum())
 
     def gaps(self) -> dict[float, int] | None:
         """Count the gaps of all violations; None where one has none."""
