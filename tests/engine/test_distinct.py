@@ -30,10 +30,12 @@ def test_places_are_given_in_the_order_of_keys(keys: Array, most: int) -> None:
 
 
 def test_choices_differ_by_their_lengths_too() -> None:
-    choices = np.array([[1, 2], [1, 2], [1, 0], [1, 0]])
-    keys = keys_of(choices, np.array([2, 2, 1, 2])).tolist()
+    choices, lengths = np.array([[1, 2], [1, 2], [1, 0], [1, 0]]), [2, 2, 1, 2]
+    keys = keys_of(choices, np.array(lengths)).tolist()
     assert keys[0] == keys[1]
     assert len(set(keys)) == 3
+    wider = np.pad(choices, ((0, 0), (0, 1)))  # as beside a longer case
+    assert keys_of(wider, np.array(lengths)).tolist() == keys
 
 
 def test_each_key_is_asked_for_once_and_remembered() -> None:
