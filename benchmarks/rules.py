@@ -227,8 +227,13 @@ def intervals(seeds: int) -> None:
         cases: Sampled | None = None
         mine = [0, 0]
         for seed in range(seeds):
-            (result,) = nomos.run_specs(
-                path, models=[onnx], seeds=[seed], store=False, shrink=False
+            (result,) = nomos.run_specs(  # at random, or all seeds would be one
+                path,
+                models=[onnx],
+                seeds=[seed],
+                search="random",
+                store=False,
+                shrink=False,
             )
             for group, rule in rules_of(result):
                 if cases is None:

@@ -113,7 +113,7 @@ class Program:
         other._draw_from(rows, labels)
         return other
 
-    @property
+    @cached_property
     def device(self) -> str:
         """Where the domain has its tensors; the processor, where it has none."""
         found = (member for _, member in members(type(self.domain)))
