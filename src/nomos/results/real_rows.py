@@ -18,23 +18,23 @@ class RealRows:
         self.rows = source
         self.schema = schema
         self.slices = [schema.place(f.name)[1] for f in schema.features]
-        self._numbers = source.astype(np.float64)
+        self._by_column = np.asfortranarray(source)  # rows are compared much faster so
+        numbers = source.astype(np.float64)
         self._scales = np.array(
-            [float(np.ptp(self._numbers[:, s])) or 1.0 for s in self.slices]
+            [float(np.ptp(numbers[:, s])) or 1.0 for s in self.slices]
         )
 
     def off(self, record: Array, rows: Array | None = None) -> Array:
         """Return in which features each row differs from a record."""
-        some = self.rows if rows is None else rows
-        other: Array = some != record
+        other: Array = (self._by_column if rows is None else rows) != record
         if len(self.slices) == other.shape[1]:  # a column for each feature
             return other
         return np.stack([other[:, s].any(axis=1) for s in self.slices], axis=1)
 
     def far(self, record: Array, rows: Array | None = None) -> Array:
         """Return how far rows, by their numbers, are from a record in each feature."""
-        some = self._numbers if rows is None else self._numbers[rows]
-        apart = np.abs(some - record.astype(np.float64))
+        some = self.rows if rows is None else self.rows[rows]
+        apart = np.abs(some.astype(np.float64) - record.astype(np.float64))
         if len(self.slices) < apart.shape[1]:
             apart = np.stack([apart[:, s].max(axis=1) for s in self.slices], axis=1)
         far: Array = apart / self._scales

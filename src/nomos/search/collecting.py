@@ -9,12 +9,13 @@ import numpy as np
 
 from nomos.device import Array
 from nomos.engine.cases import marks_of
+from nomos.engine.vectorized.distinct import Distinct
 from nomos.search.mutation import Mutated
 from nomos.search.strategy import Learns, Material, Proposal, Strategy, Told, joined
 
 _FRESH = 0.02  # of the cases of a generation
-_KEPT = 5000  # found cases that are stepped from
-_LARGEST = 4000  # cases of a generation: as many as were found
+_KEPT = 8000  # found cases that are stepped from
+_LARGEST = 8000  # cases of a generation: as many as were found
 _CHANGES = 2  # features of a case; one alone leads to the same cases again and again
 _STEP = 0.01  # of a feature's range
 _SHARPNESS = 8  # how much more often a way is taken that left more cases violations
@@ -95,14 +96,12 @@ class Collecting(Strategy):
 
     def _are_new(self, cases: Proposal, violated: Array) -> Array:
         """Return which cases are violations whose inputs are not among those kept."""
-        if not violated.any():
-            return violated
-        old = cases.values[:0] if self.found is None else self.found.values
         at = np.flatnonzero(violated)
-        both = np.concatenate([old, cases.values[at]])
-        first = np.unique(marks_of(both), return_index=True)[1] - len(old)
+        kept = [] if self.found is None else [self.found.values]
+        marks = marks_of(np.concatenate([*kept, cases.values[at]])).view(np.uint64)
+        new = Distinct().places(marks, most=len(marks))[1] - (len(marks) - len(at))
         is_new = np.zeros(len(cases), dtype=bool)
-        is_new[at[first[first >= 0]]] = True
+        is_new[at[new[new >= 0]]] = True
         return is_new
 
     def state(self) -> Any:

@@ -138,7 +138,7 @@ class Evaluator:
         if cell.known is None:
             cell.known = np.zeros(count, dtype=bool)
         rows = np.arange(count) if at is None else at
-        missing = rows[~cell.known[rows]]
+        missing = rows[:0] if cell.known.all() else rows[~cell.known[rows]]
         if len(missing):
             inner = None if at is None and len(missing) == count else missing
             with self.counting(False):  # it was counted where it stands
