@@ -18,7 +18,7 @@ _KEPT = 8000  # found cases that are stepped from
 _LARGEST = 8000  # cases of a generation: as many as were found
 _CHANGES = 2  # features of a case; one alone leads to the same cases again and again
 _STEP = 0.01  # of a feature's range
-_SHARPNESS = 8  # how much more often a way is taken that left more cases violations
+_SHARPNESS = 8  # how much more often a way is taken that led to more new violations
 
 
 def _nothing() -> Array:
@@ -27,7 +27,7 @@ def _nothing() -> Array:
 
 @dataclass(slots=True)
 class Collecting(Strategy):
-    """Changes features of violations in the ways that leave them violations.
+    """Changes features of violations in the ways that lead to new ones.
 
     There are two ways to change each feature: by a small step, and to any value.
     """
