@@ -9,7 +9,6 @@ import numpy as np
 
 from nomos.device import Array
 from nomos.engine.cases import marks_of
-from nomos.engine.vectorized.distinct import Distinct
 from nomos.search.mutation import Mutated
 from nomos.search.strategy import Learns, Material, Proposal, Strategy, Told, joined
 
@@ -98,10 +97,10 @@ class Collecting(Strategy):
         """Return which cases are violations whose inputs are not among those kept."""
         at = np.flatnonzero(violated)
         kept = [] if self.found is None else [self.found.values]
-        marks = marks_of(np.concatenate([*kept, cases.values[at]])).view(np.uint64)
-        new = Distinct().places(marks, most=len(marks))[1] - (len(marks) - len(at))
+        marks = marks_of(np.concatenate([*kept, cases.values[at]]))
+        first = np.unique(marks, return_index=True)[1] - (len(marks) - len(at))
         is_new = np.zeros(len(cases), dtype=bool)
-        is_new[at[new[new >= 0]]] = True
+        is_new[at[first[first >= 0]]] = True
         return is_new
 
     def state(self) -> Any:
