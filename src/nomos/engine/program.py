@@ -113,12 +113,15 @@ class Program:
         other._draw_from(rows, labels)
         return other
 
-    @cached_property
+    @property
     def device(self) -> str:
         """Where the domain has its tensors; the processor, where it has none."""
+        return self.domain.device if self._has_tensors else "cpu"
+
+    @cached_property
+    def _has_tensors(self) -> bool:
         found = (member for _, member in members(type(self.domain)))
-        has_tensors = any(getattr(member, "tensors", False) for member in found)
-        return self.domain.device if has_tensors else "cpu"
+        return any(getattr(member, "tensors", False) for member in found)
 
     @property
     def record_bytes(self) -> int:
