@@ -83,10 +83,7 @@ class Program:
     ) -> None:
         self.spec = spec
         self.domain = domain
-        found = dict(members(type(domain)))
-        own = {name: getattr(domain, name) for name in found}
-        tensors = (getattr(member, "tensors", False) for member in found.values())
-        self._has_tensors = any(tensors)
+        own = {name: getattr(domain, name) for name, _ in members(type(domain))}
         self.functions = {**(functions or {}), **own}
         # Where no function is batched, each that the block calls stands for the model.
         self.plain_models: frozenset[str] = frozenset()
@@ -120,6 +117,11 @@ class Program:
     def device(self) -> str:
         """Where the domain has its tensors; the processor, where it has none."""
         return self.domain.device if self._has_tensors else "cpu"
+
+    @cached_property
+    def _has_tensors(self) -> bool:
+        found = (member for _, member in members(type(self.domain)))
+        return any(getattr(member, "tensors", False) for member in found)
 
     @property
     def record_bytes(self) -> int:
