@@ -236,7 +236,7 @@ class Engine:
     def _repeat(self, violations: Violations) -> Array:
         """Run violations again together, with nothing remembered; tell which came back."""
         if not self.answers.size:  # each comes once
-            return self._violated_again(violations)
+            return self._violated_again(violations, np.arange(len(violations)))
         keys = keys_of(violations.choices, violations.lengths)
         return self._repeated.recall(keys, partial(self._violated_again, violations))
 
