@@ -371,7 +371,8 @@ def most_alone(text: str) -> Callable[[Any], float | None]:
 def test_generated_specs_have_the_same_verdicts_in_every_way_and_batch(
     make: Callable[..., Any], same: Callable[..., Any], text: str
 ) -> None:
-    same(make(text), 520, BATCHES, share=most_alone(text))
+    few = {1: 8, 7: 35, 128: 140}  # other specs tell more than more cases of one
+    same(make(text), 140, few, share=most_alone(text))
 
 
 @given(text=specs())
@@ -379,7 +380,7 @@ def test_generated_specs_have_the_same_verdicts_in_every_way_and_batch(
 def test_rows_of_small_integers_have_them_too(
     make: Callable[..., Any], same: Callable[..., Any], whole: Any, text: str
 ) -> None:
-    same(make(text, whole), 200, {7: 35, 200: 200}, share=most_alone(text))
+    same(make(text, whole), 100, {7: 35, 100: 100}, share=most_alone(text))
 
 
 @pytest.mark.slow
