@@ -94,8 +94,13 @@ def verdict_is_wrong(seed: int) -> bool:
 
 @pytest.mark.usefixtures("_no_samples")
 def test_one_copy_of_a_network_answers_as_brute_force_does() -> None:
-    wrong = [seed for seed in range(40) if verdict_is_wrong(seed)]
-    assert wrong == []
+    assert [seed for seed in range(16) if verdict_is_wrong(seed)] == []
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("_no_samples")
+def test_one_copy_of_many_networks_answers_as_brute_force_does() -> None:
+    assert [seed for seed in range(16, 80) if verdict_is_wrong(seed)] == []
 
 
 @pytest.mark.usefixtures("_no_samples")
@@ -241,6 +246,10 @@ MUTANTS = {
 }
 
 
+# Seeds from which on to look first: those before tell nothing, today.
+LIKELY = {"a term that falls is forgotten": 72, "an ReLU below its lower line": 23}
+
+
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_mutant_of_an_engine_is_caught(
     name: str, monkeypatch: pytest.MonkeyPatch
@@ -252,7 +261,8 @@ def test_a_mutant_of_an_engine_is_caught(
         "engines.terms",
     )
     kinds = LAYERS if layers else TREES
-    for seed in range(120):
+    likely = LIKELY.get(name, 0)
+    for seed in (*range(likely, 120), *range(likely)):
         truth = tried(random_triple, seed, kinds)
         try:
             if disagreement(*truth):
