@@ -192,7 +192,7 @@ def test_long_chains_run_and_compile(make, same) -> None:
         + " >= 0 && "
         + " && ".join(f"d1 >= -{n}" for n in range(1500))
     )
-    tale = same(make(text, Numbers), 10, {10: 10})
+    tale = same(make(text, Numbers), 60, {60: 60})
     assert {case.verdict for case in tale.cases} == {Verdict.PASSED}
 
 
