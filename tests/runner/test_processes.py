@@ -203,6 +203,22 @@ def test_workers_end_with_the_run(steps: Path) -> None:
     assert len(children() - before) <= 1  # `ps` itself
 
 
+def test_workers_start_where_the_current_folder_is_gone(
+    steps: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    crew = ProcessCrew(Setting(tmp_path), Workers(isolate=True))
+    try:
+        crew.submit(Task("about", (Job(steps), False)))
+        (answer,) = crew.wait()
+        assert answer.value.subject.property == "steps"
+    finally:
+        crew.close()
+
+
 def test_a_worker_that_dies_between_tasks_is_replaced(steps: Path) -> None:
     crew = ProcessCrew(Setting(steps.parent.parent), Workers(isolate=True))
     try:
