@@ -12,12 +12,12 @@ from tests.runner.driving import drive, outcome, run, truth
 from tests.runner.test_driver import run_dying
 
 CAMPAIGNS: dict[str, dict[str, Any]] = {
-    "random": {"search": "random", "cases": 500},
+    "random": {"search": "random", "cases": 300},
     "exhaustive": {"search": "exhaustive"},
     "exhaustive, not all": {"search": "exhaustive", "cases": 130, "is_cap": True},
     "crashes": {
         "search": "random",
-        "cases": 500,
+        "cases": 300,
         "settings": {"fault": "raise", "at": "7,23,31"},
         "crashes": 1000,
     },
@@ -34,7 +34,7 @@ CAMPAIGNS: dict[str, dict[str, Any]] = {
         "crashes": 1000,
     },
     "calls": {"search": "random", "calls": 321},
-    "few run alone": {"search": "random", "cases": 900, "confirm": 6},
+    "few run alone": {"search": "random", "cases": 500, "confirm": 6},
     "all run alone": {"search": "exhaustive", "confirm": None},
 }
 

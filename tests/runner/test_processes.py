@@ -79,17 +79,18 @@ def test_what_a_model_prints_in_a_worker_is_no_output(
     assert "a model speaks" in err and out == ""
 
 
-def test_two_workers_that_die_leave_what_one_leaves(steps: Path) -> None:
-    options = {
-        "settings": {"fault": "segfault", "at": "37,38"},
-        "search": "random",
-        "cases": 100,
-        "batch": 40,
-    }
-    one, _ = run(steps, isolate=True, **options)
-    two, _ = run(steps, jobs=2, **options)
-    assert outcome(two) == outcome(one)
-    assert two.counts.crashed == 2
+def test_two_workers_that_die_leave_what_is_left_where_the_model_raises(
+    steps: Path,
+) -> None:
+    settings, options = {"at": "37,38"}, {"search": "random", "batch": 40}
+    died, _ = run(
+        steps, settings=settings | {"fault": "kill"}, jobs=2, cases=100, **options
+    )
+    assert died.counts.crashed == 2
+    raised, _ = run(steps, settings=settings | {"fault": "raise"}, cases=102, **options)
+    assert judged(died) == judged(raised)
+    assert [bug.case for bug in died.bugs] == [bug.case for bug in raised.bugs]
+    assert died.crashes[0].case == raised.crashes[0].case
 
 
 def test_a_death_in_a_block_with_loops_is_put_down_to_its_case(steps: Path) -> None:
