@@ -66,7 +66,7 @@ def test_killed_again_and_again_it_comes_to_the_same(
 ) -> None:
     loans = loans if search == "guided" else loans.with_stem("pairs")  # it has some
     monkeypatch.setattr("nomos.runner.campaigns.recording._CHECKPOINT_S", 0.0)
-    options = {**SEARCHES[search], "cases": 5000, "crashes": 5000}
+    options = {**SEARCHES[search], "cases": 3000, "crashes": 3000}
     fault = {"fault": "raise"} if crashes else {}
     options["settings"] = options.get("settings", {}) | fault
     whole = run_stored(loans, tmp_path / "whole", **options)
@@ -79,6 +79,7 @@ def test_killed_again_and_again_it_comes_to_the_same(
             loans, tmp_path / "killed", die_at=die_at, resume=True, **options
         )
         deaths += 1
+    assert deaths == 5
     assert comparable(done.results[0]) == comparable(whole.results[0])
     with (
         Store.open(tmp_path / "whole") as first,
