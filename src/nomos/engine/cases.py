@@ -172,11 +172,14 @@ def marks_of(rows: Array) -> Array:
 
     Different records have different marks, but for one chance in 2**63.
     """
-    raw = np.ascontiguousarray(rows).view(np.uint8).reshape(len(rows), -1)
-    padded = np.pad(raw, ((0, 0), (0, -raw.shape[1] % 8)))
-    mixed = np.full(len(rows), raw.shape[1], dtype=np.uint64)
-    for column in padded.view(np.uint64).T:
-        mixed = (mixed ^ column) * _MIXING
+    size = rows.itemsize * rows.shape[1]
+    raw = np.ascontiguousarray(rows).view(np.uint8).reshape(len(rows), size)
+    if size % 8:
+        raw = np.pad(raw, ((0, 0), (0, -size % 8)))
+    mixed = np.full(len(rows), size, dtype=np.uint64)
+    for column in raw.view(np.uint64).T:
+        mixed ^= column
+        mixed *= _MIXING
         mixed ^= mixed >> np.uint64(29)
     mixed = (mixed * _MIXING) ^ (mixed >> np.uint64(32))
     marks: Array = -1 - (mixed >> np.uint64(1)).astype(np.int64)

@@ -160,6 +160,7 @@ class Engine:
         With `asks_all`, the model is also asked for answers that decide nothing.
         """
         other = self.with_inputs(cases.made.rows)
+        other.answers = Answers(0)  # no two cases have an input in common
         other._asks_all = asks_all
         judged = other.run(cases, limits, batch=batch, one_by_one=one_by_one)
         return marked(judged, cases)
@@ -237,6 +238,8 @@ class Engine:
 
     def _repeat(self, violations: Violations) -> Array:
         """Run violations again together, with nothing remembered; tell which came back."""
+        if not self.answers.size:  # each comes once
+            return self._violated_again(violations)
         keys = keys_of(violations.choices, violations.lengths)
         places, new = self._repeated.places(keys, most=_MOST_REMEMBERED)
         unplaced = np.flatnonzero(places < 0)

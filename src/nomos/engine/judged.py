@@ -60,7 +60,7 @@ class Violations:
     def take(self, index: Array) -> Violations:
         """Return some of the violations."""
         columns: list[Any] = [getattr(self, name) for name in self.__slots__]
-        columns = [None if one is None else one[index] for one in columns]
+        columns = [None if one is None else one.take(index, axis=0) for one in columns]
         return Violations(*columns)
 
     def choices_of(self, number: int) -> tuple[int, ...]:

@@ -98,10 +98,10 @@ class Distinct:
         return new
 
     def _grow(self, more: int) -> None:
-        """Keep at least half of the slots free, whatever comes."""
+        """Keep at least half of the slots free, whatever comes; grow seldom."""
         if 2 * (self.count + more) <= len(self._keys):
             return
         used = self._places >= 0
         keys, places = self._keys[used], self._places[used]
-        self._slots(1 << (2 * (self.count + more)).bit_length())
+        self._slots(1 << (4 * (self.count + more)).bit_length())
         self._places[self._find(keys, claim=True)] = places
