@@ -21,7 +21,7 @@ from nomos.results.describe import described
 from nomos.results.real_rows import RealRows
 from nomos.results.result import Bug, Certificate, Nearest, Proof, Scope
 from nomos.verify.engines.search import Deadline, Findings
-from nomos.verify.engines.settle import settle
+from nomos.verify.engines.settle import proved_parts, settle
 from nomos.verify.question.cases import (
     Ask,
     AskedCases,
@@ -159,7 +159,16 @@ class _Attempt:
         counting = 0.0 if self.options.radius is not None else self.options.counting
         limits = Deadline(self.options.seconds, counting)
         sampled = self._sampled(cases, limits)
-        total, method = self._settled(cases, limits)
+        return self._concluded(cases, sampled, *self._settled(cases, limits))
+
+    def _concluded(
+        self,
+        cases: AskedCases,
+        sampled: dict[str, Any] | None,
+        total: Findings,
+        method: str,
+    ) -> Proof:
+        """Return what was found as a proof."""
         proof = Proof(
             verdict="open",
             scope="within" if self.options.within else "schema",
@@ -207,12 +216,20 @@ class _Attempt:
             raise NomosError(f"--radius: there is no feature `{unknown[0]}`")
         count = len(self.data) if self.options.rows is None else self.options.rows
         chosen = np.unique(np.linspace(0, len(self.data) - 1, count).astype(int))
-        found = {
-            int(row): self.verify(
-                replace(cases, space=around(space, self.data[row], radius))
-            )
-            for row in chosen[cases.inside(self.data)[chosen]]
-        }
+        rows = chosen[cases.inside(self.data)[chosen]].tolist()
+        parts = [
+            replace(cases, space=around(space, self.data[row], radius)) for row in rows
+        ]
+        spaces = [part.space for part in parts]
+        model, seconds = self.model.structure, self.options.seconds
+        proved = proved_parts(cases, spaces, model, seconds)
+        found = {}
+        for number, (row, part) in enumerate(zip(rows, parts, strict=True)):
+            if number in proved:
+                total = Findings(proved[number], good=proved[number])
+                found[row] = self._concluded(part, None, total, "slopes of layers")
+            else:
+                found[row] = self.verify(part)
         far = {name: "all" if np.isinf(r) else f"{r:g}" for name, r in radius.items()}
         text = ", ".join(f"{name}={distance}" for name, distance in far.items())
         return replace(_together(found), scope="around", text=text)
