@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 from nomos.device import Array
 from nomos.verify.engines.ensemble import EnsembleSearch
@@ -34,17 +34,19 @@ def settle(
 
 
 def proved_parts(
-    cases: AskedCases, spaces: Sequence[Space], model: Structure, seconds: float
-) -> dict[int, int]:
-    """Return how many cases small parts of a space have, where all are soon proved."""
+    cases: AskedCases, spaces: Mapping[int, Space], model: Structure, seconds: float
+) -> dict[int, tuple[Findings, str]]:
+    """Return what is found in those small parts of a space that are soon proved."""
     if not isinstance(model, Layers) or len(model.weights) == 1:
         return {}
     try:
         own, *others = split(cases)
         ways = [] if others else violations(own.question, model)
-        return proved_by_slopes(ways, Regions(own, model), spaces, seconds)
+        sizes = proved_by_slopes(ways, Regions(own, model), spaces, seconds)
     except NotProvable:  # a part has fewer values than the whole
         return {}
+    found = {n: Findings(size, good=size) for n, size in sizes.items()}
+    return {n: (findings, "slopes of layers") for n, findings in found.items()}
 
 
 def _settle_trees(

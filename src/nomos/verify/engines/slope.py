@@ -9,7 +9,7 @@ q's on the way: bounds of both are those of one call, over half as many features
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -163,7 +163,7 @@ def by_slopes(
 
 
 def proved_by_slopes(
-    ways: list[Violation], regions: Regions, spaces: Sequence[Space], seconds: float
+    ways: list[Violation], regions: Regions, spaces: Mapping[int, Space], seconds: float
 ) -> dict[int, int]:
     """Return how many cases parts of a space have, of those that few bounds prove."""
     rise = find_rise(ways, regions)
@@ -173,14 +173,14 @@ def proved_by_slopes(
     components = regions.components(own)
     proved: dict[int, int] = {}
     for start in range(0, len(spaces), _BATCH):
-        some = dict(enumerate(spaces[start : start + _BATCH], start))
-        roots = {n: [c.root(one) for c in components] for n, one in some.items()}
+        some = itertools.islice(spaces.items(), start, start + _BATCH)
+        roots = {n: [c.root(one) for c in components] for n, one in some}
         sizes = {n: volume(components, root) for n, root in roots.items()}
         search = SlopeSearch(regions, rise, Deadline(seconds, 0.0))
-        search.begin({n: some[n] for n, size in sizes.items() if size})
+        search.begin({n: spaces[n] for n, size in sizes.items() if size})
         if any(sum(map(len, part.state)) > _LISTED for part in search.left):
             break
-        rest = {n for n, _ in search.run(_EACH * len(some))}
+        rest = {n for n, _ in search.run(_EACH * len(roots))}
         rest |= {part.number for part in search.left}
         proved |= {n: size for n, size in sizes.items() if size and n not in rest}
     return proved
@@ -257,8 +257,9 @@ class SlopeSearch:
                 return None
             several = {name: np.repeat(v, len(way)) for name, v in atoms.items()}
             several[_START] = np.tile(way, count)
-            rows = self.cases.rows(self.record, several, count * len(way))
-            scores = self.model.scores(rows)
+            scores = self.model.scores(
+                self.cases.rows(self.record, several, count * len(way))
+            )
             labels = self.model.places(scores).reshape(count, -1)
             bad = self._bad(labels[:, :-1], labels[:, 1:])
             if bad.any():
