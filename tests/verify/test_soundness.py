@@ -18,6 +18,7 @@ from tests.verify.triples import (
     domain_of,
     random_triple,
     rising_triple,
+    spec_of,
 )
 
 pytest.importorskip("sklearn")
@@ -98,13 +99,13 @@ def test_one_copy_of_a_network_answers_as_brute_force_does() -> None:
     assert wrong == []
 
 
-def certificate_is_wrong(triple: Triple) -> bool:
+def certificate_is_wrong(triple: Triple, rows: int = 12) -> bool:
     """Compare proofs around rows with brute force on the records near them."""
-    options = replace(PATIENT, radius={"a": 2.0, "b": 1.0}, rows=12)
+    options = replace(PATIENT, radius={"a": 2.0, "b": 1.0}, rows=rows)
     result = verify(triple.spec, triple.domain, options=options)
-    rows, domain = triple.domain.inputs(), triple.domain
+    data, domain = triple.domain.inputs(), triple.domain
     for row, verdict, count in map(astuple, result.rows):
-        near = rows[(np.abs(rows - rows[row]) <= (2, 1, 0, 0)).all(axis=1)]
+        near = data[(np.abs(data - data[row]) <= (2, 1, 0, 0)).all(axis=1)]
         own = domain_of(domain.schema, domain.model, near, domain.model.predict)
         cases, bad = brute_force(replace(triple, domain=own))
         wanted = "open" if not cases else "violated" if bad else "holds"
@@ -117,6 +118,13 @@ def certificate_is_wrong(triple: Triple) -> bool:
 def test_proofs_around_rows_answer_as_brute_force_does() -> None:
     wrong = [seed for seed in range(10) if certificate_is_wrong(rising_triple(seed))]
     assert wrong == []
+
+
+def test_inputs_that_no_call_sees_are_counted_around_rows() -> None:
+    triple = rising_triple(0)
+    text = triple.text.replace("input x1;", "input x1;\ninput y;")
+    spec = spec_of(text, triple.domain)
+    assert not certificate_is_wrong(replace(triple, spec=spec, text=text), rows=2)
 
 
 @pytest.mark.usefixtures("_no_samples")
