@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import astuple, replace
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
 
 from nomos.verify import NotProvable, ProofOptions, prove, real, verify
 from nomos.verify.engines import netsearch, regions, slope
-from tests.verify.triples import Triple, brute_force, random_triple, rising_triple
+from tests.verify.triples import (
+    Triple,
+    brute_force,
+    domain_of,
+    random_triple,
+    rising_triple,
+    spec_of,
+)
 
 pytest.importorskip("sklearn")
 TREES = (
@@ -101,6 +110,51 @@ def test_one_copy_of_a_network_answers_as_brute_force_does() -> None:
 @pytest.mark.usefixtures("_no_samples")
 def test_one_copy_of_many_networks_answers_as_brute_force_does() -> None:
     assert [seed for seed in range(16, 80) if verdict_is_wrong(seed)] == []
+
+
+def certificate_is_wrong(triple: Triple, rows: int = 12) -> bool:
+    """Compare proofs around rows with brute force on the records near them."""
+    options = replace(PATIENT, radius={"a": 2.0, "b": 1.0}, rows=rows)
+    result = verify(triple.spec, triple.domain, options=options)
+    data, domain = triple.domain.inputs(), triple.domain
+    for row, verdict, count in map(astuple, result.rows):
+        near = data[(np.abs(data - data[row]) <= (2, 1, 0, 0)).all(axis=1)]
+        own = domain_of(domain.schema, domain.model, near, domain.model.predict)
+        cases, bad = brute_force(replace(triple, domain=own))
+        wanted = "open" if not cases else "violated" if bad else "holds"
+        if (verdict, count) != (wanted, cases):
+            return True
+    return False
+
+
+@pytest.mark.usefixtures("_no_samples")
+def test_proofs_around_rows_answer_as_brute_force_does() -> None:
+    wrong = [seed for seed in range(10) if certificate_is_wrong(rising_triple(seed))]
+    assert wrong == []
+
+
+def test_inputs_that_no_call_sees_are_counted_around_rows() -> None:
+    triple = rising_triple(0)
+    text = triple.text.replace("input x1;", "input x1;\ninput y;")
+    spec = spec_of(text, triple.domain)
+    assert not certificate_is_wrong(replace(triple, spec=spec, text=text), rows=2)
+
+
+@pytest.mark.usefixtures("_no_samples")
+@pytest.mark.parametrize(
+    ("module", "old", "new"),
+    [
+        ("slope", "size and n not in rest", "size"),
+        ("slope", "[low, high - 1]", "[low, high - 2]"),
+        ("slope", "self._bad(own[:-1], own[1:])", "self._bad(own, own)"),
+        ("shapes", "left &= space.range_of(atom).has(values)", "pass"),
+    ],
+)
+def test_a_mutant_of_proofs_around_rows_is_caught(
+    monkeypatch: pytest.MonkeyPatch, module: str, old: str, new: str
+) -> None:
+    mutate(monkeypatch, f"engines.{module}", old, new)
+    assert any(certificate_is_wrong(rising_triple(seed)) for seed in range(10))
 
 
 @pytest.mark.usefixtures("_no_samples")
