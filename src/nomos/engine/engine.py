@@ -35,7 +35,7 @@ from nomos.engine.space import input_count, listed_by_running, listed_cases
 from nomos.engine.vectorized.chunk import Chunk, Fate
 from nomos.engine.vectorized.columns import Columns
 from nomos.engine.vectorized.distinct import Remembered, keys_of
-from nomos.engine.watch import watch
+from nomos.engine.watch import WHOLE_CHUNK, watch
 
 Way = Literal["columns", "lanes", "rows"]
 _ALL = 2**62  # tests and crashes: no limit
@@ -217,7 +217,9 @@ class Engine:
 
         def judge(part: Cases) -> Judged:
             if one_by_one or self.way == "rows":
-                return self._run_rows(part, limits, before + first)
+                # Violations that are run again are no rows of what was asked for.
+                place = before + first if repeat else None
+                return self._run_rows(part, limits, place)
             return self._run_part(part, limits)
 
         while first < cases.count and not limits.are_reached:
@@ -291,11 +293,11 @@ class Engine:
         end = self._resolve(chunk, cases, resolved, end, limits)
         return collect(columns, resolved, end)
 
-    def _run_rows(self, cases: Cases, limits: Limits, before: int) -> Judged:
+    def _run_rows(self, cases: Cases, limits: Limits, before: int | None) -> Judged:
         outcomes: dict[int, Outcome] = {}
         tests = crashes = 0
         for row in range(cases.count):
-            watch.mark(before + row)
+            watch.mark(WHOLE_CHUNK if before is None else before + row)
             outcome = outcomes[row] = self.alone.run(cases.alone(row))
             tests += is_test(outcome)
             crashes += outcome.verdict is Verdict.CRASHED
