@@ -25,8 +25,9 @@ class Planted:
     def __init__(self, encoding: Encoding, share: float, seed: int) -> None:
         self.encoding, self.share = encoding, share
         self.rng = np.random.default_rng([seed, 7])
-        self.at = [encoding.names.index(name) for name in PLACES]
-        self.changed = encoding.names.index(CHANGED)
+        names = [feature.name for feature in encoding.schema.features]
+        self.at = [names.index(name) for name in PLACES]
+        self.changed = names.index(CHANGED)
         size = encoding.high - encoding.low
         self.size = np.where(size > 0, size, 1)
 

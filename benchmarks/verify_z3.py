@@ -5,7 +5,10 @@ Z3 knows no rounding, so what it finds is asked from the real model before it co
 
 from __future__ import annotations
 
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import reduce
 from typing import Any
 
@@ -21,29 +24,51 @@ from nomos.verify.structure.trees import Tree, Trees
 
 
 def ask_z3(prover: Prover, spec: core.Spec, seconds: float) -> tuple[str, float]:
-    """Return Z3's answer within a limit, and the CPU seconds that it took."""
+    """Return Z3's answer within a limit of CPU seconds, and those that it took."""
     started = time.process_time()
     schema = prover.domain.schema
     assert schema is not None
     asked = question(spec, schema, prover.domain.verifies)
     model = prover._model(asked.function)
     cases = AskedCases(asked, prover.space, prover.data.dtype, model.ask)
-    answers = [_Encoding(prover, part, seconds).answer() for part in split(cases)]
+    parts = [_Encoding(prover, part) for part in split(cases)]
+    with _ended_after(seconds):
+        answers = [part.answer() for part in parts]
     order = ["refuted", "spurious", "open", "proved"]
     return min(answers, key=order.index), time.process_time() - started
+
+
+@contextmanager
+def _ended_after(seconds: float) -> Iterator[None]:
+    """Interrupt Z3 after so many CPU seconds; its own limit is one of the clock."""
+    import z3
+
+    done, until = threading.Event(), time.process_time() + seconds
+
+    def watch() -> None:
+        while not done.wait(0.05):
+            if time.process_time() > until:
+                z3.main_ctx().interrupt()
+
+    watching = threading.Thread(target=watch)
+    watching.start()
+    try:
+        yield
+    finally:
+        done.set()
+        watching.join()
 
 
 class _Encoding:
     """One question in the language of Z3."""
 
-    def __init__(self, prover: Prover, cases: AskedCases, seconds: float) -> None:
+    def __init__(self, prover: Prover, cases: AskedCases) -> None:
         import z3
 
         asked = cases.question
         self.z3, self.prover, self.cases, self.asked = z3, prover, cases, asked
         self.model = prover._model(asked.function)
         self.solver = z3.Solver()
-        self.solver.set("timeout", int(1000 * seconds))
         self.codes: dict[str, int] = {}  # of names
         self.atoms: dict[str, Any] = {}
         for name in asked.inputs:

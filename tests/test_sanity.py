@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nomos import Domain, Schema, batched
+from nomos import Domain, Schema, batched, relations
 from nomos.domain import Integer
 from nomos.errors import NomosError
 from nomos.inline import _job
@@ -36,17 +36,7 @@ class Loans(Domain):
         return [[1, 2] for _ in rows]
 
 
-RISE = """
-    input x1;
-    var x2 := x1[income := x1.income + randInt(1, 20)];
-    output d1;
-    output d2;
-    {
-      d1 = predict(x1)
-      d2 = predict(x2)
-    }
-    ensures d1 <= d2;
-"""
+RISE = relations.monotone("income", step=20).text
 
 
 def prepared(text: str) -> Prepared:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeGuard, TypeVar, get_args
@@ -59,14 +58,17 @@ def is_judging() -> bool:
     return _judging.get()
 
 
-@contextmanager
-def during(variable: ContextVar[_Held], value: _Held) -> Iterator[None]:
+class during(AbstractContextManager[None]):  # noqa: N801 - called as a function
     """Let a variable have a value inside."""
-    before = variable.set(value)
-    try:
-        yield
-    finally:
-        variable.reset(before)
+
+    def __init__(self, variable: ContextVar[_Held], value: _Held) -> None:
+        self._variable, self._value = variable, value
+
+    def __enter__(self) -> None:
+        self._before = self._variable.set(self._value)
+
+    def __exit__(self, *error: object) -> None:
+        self._variable.reset(self._before)
 
 
 def placed(wanted: Placement) -> AbstractContextManager[None]:

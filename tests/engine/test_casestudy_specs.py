@@ -181,8 +181,8 @@ def test_every_spec_of_the_case_studies_has_one_meaning(
     assert checked.spec is not None, [d.message for d in checked.diagnostics]
     program = Program(checked.spec, domain, {}, imported.modules)
     large = {8192: 8192 + 100} if path.stem in ("felony_inc", "blur") else {}
-    count = max(large.values(), default=600)
-    tale = same(program, count, {1: 20, 7: 70, 512: 600} | large)
+    count = max(large.values(), default=300)
+    tale = same(program, count, {1: 20, 7: 70, 256: 300} | large)
     verdicts = {case.verdict for case in tale.cases}
     assert verdicts & {Verdict.PASSED, Verdict.VIOLATED}
     assert Verdict.CRASHED not in verdicts

@@ -11,7 +11,7 @@ from nomos import Discard, Domain, Schema, batched, random
 from nomos.domain import Flag, Integer
 from nomos.engine.alone import Verdict
 
-BATCHES = {1: 20, 7: 70, 512: 600}
+BATCHES = {1: 20, 7: 70, 256: 300}
 
 
 class Review(NamedTuple):
@@ -96,7 +96,7 @@ def test_records_of_any_kind_are_changed_and_weighed(
         var s := spread(x);
         ensures d <= e && (x == y ==> d + 1 == e) && (f == s || e > 2);
         """
-    same(make(text, Things(given)), 600, BATCHES)
+    same(make(text, Things(given)), 300, BATCHES)
 
 
 class Changed(Things):
@@ -136,7 +136,7 @@ def test_a_domain_may_have_its_own_features(
         ensures d == weigh(getFeat(x, 0)) || d + v < 9;
         """
     given = [(i,) for i in range(20)] if kind is Drawn else list(range(20))
-    same(make(text, kind(given)), 600, BATCHES)
+    same(make(text, kind(given)), 300, BATCHES)
 
 
 class Labelled(Things):
@@ -159,7 +159,7 @@ def test_labels_follow_their_input_through_names(
         }
         ensures d <= v || label(x) == 1;
         """
-    tale = same(make(text, Labelled([(i % 2,) for i in range(9)])), 600, BATCHES)
+    tale = same(make(text, Labelled([(i % 2,) for i in range(9)])), 300, BATCHES)
     assert {c.verdict for c in tale.cases} == {Verdict.PASSED, Verdict.VIOLATED}
 
 
@@ -190,7 +190,7 @@ def test_a_var_may_ask_the_model_deep_inside(
         ensures d + d <= v + randInt(0, 1) - 1;
         """
     domain = Counting()
-    same(make(text, domain), 600, BATCHES)
+    same(make(text, domain), 300, BATCHES)
     assert max(domain.batches) > 200
 
 
@@ -249,4 +249,4 @@ def test_odd_expressions_have_one_meaning(
         }}
         ensures {ensures} || d < 0;
         """
-    same(make(text, Exact()), 600, BATCHES)
+    same(make(text, Exact()), 300, BATCHES)

@@ -14,7 +14,7 @@ from nomos.engine.cases import ListedCases, RandomCases
 from nomos.engine.choices import ReplayedCase, Stream
 from nomos.engine.engine import Engine, Limits, Way
 from nomos.engine.program import Program
-from nomos.engine.watch import watch
+from nomos.engine.watch import WHOLE_CHUNK, watch
 from tests.engine.judging import discards, violated
 
 MUCH = 10**9
@@ -314,6 +314,18 @@ def test_cases_run_one_by_one_are_told_by_their_rows_in_all_parts(
     one_by_one = way != "rows"
     Engine(program, way).run(cases, Limits(MUCH, MUCH), one_by_one=one_by_one)
     assert marks == list(range(250))
+
+
+def test_violations_that_are_run_again_are_no_rows_of_the_cases(
+    make: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = make(spec("predict(x)", "d == 1"), Scores())
+    marks: list[int] = []
+    monkeypatch.setattr(watch, "mark", marks.append)
+    cases = RandomCases(Stream(0, "spec"), 0, 500)
+    Engine(program, "rows").run(cases, Limits(MUCH, MUCH))
+    assert marks[:500] == list(range(500))
+    assert set(marks[500:]) == {WHOLE_CHUNK}
 
 
 def test_listed_cases_are_run_as_they_are(make: Callable[..., Any]) -> None:

@@ -15,7 +15,7 @@ from nomos.engine.engine import Engine, Limits
 from nomos.engine.space import listed_cases
 from nomos.lang.checking.check import bind_params
 
-BATCHES = {7: 35, 512: 520}
+BATCHES = {7: 35, 128: 140}
 
 
 class Numbers(Domain):
@@ -92,7 +92,7 @@ def test_the_items_of_a_list_are_inputs_of_their_own(make) -> None:
 def test_an_index_that_a_list_does_not_have_is_a_crash(make, same, index) -> None:
     block = "d1 = [predict(x) for x in xs]"
     text = spec(f"d1[{index}] >= 0", block=block)
-    tale = same(make(text, Numbers), 520, BATCHES)
+    tale = same(make(text, Numbers), 140, BATCHES)
     assert {case.verdict for case in tale.cases} == {Verdict.CRASHED}
 
 
@@ -103,7 +103,7 @@ def test_lists_straight_from_a_comprehension_stay_in_columns(make, same) -> None
     assert program.spec.code.straight is not None
     assert program.spec.k == 4
     assert Engine(program).way == "columns"
-    assert {c.verdict for c in same(program, 520, BATCHES).cases} == {Verdict.PASSED}
+    assert {c.verdict for c in same(program, 140, BATCHES).cases} == {Verdict.PASSED}
 
 
 def test_what_a_list_was_asked_before_is_remembered(make) -> None:
@@ -120,7 +120,7 @@ def test_a_definition_used_with_other_values_is_asked_again(make, same) -> None:
         "near(x1, 1) && near(x1, 2) ==> d1 == -1",
         opening="def near(a, n) := plus(a, n) == a + n;",
     )
-    tale = same(make(text, Numbers), 520, BATCHES)
+    tale = same(make(text, Numbers), 140, BATCHES)
     assert {case.verdict for case in tale.cases} == {Verdict.VIOLATED}
 
 
@@ -131,7 +131,7 @@ def test_what_a_definition_is_given_is_drawn_once(make, same) -> None:
         ),
         opening="def same(a) := a == a;",
     )
-    tale = same(make(text, Numbers), 520, BATCHES)
+    tale = same(make(text, Numbers), 140, BATCHES)
     assert {case.verdict for case in tale.cases} == {Verdict.PASSED}
 
 

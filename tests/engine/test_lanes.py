@@ -16,7 +16,7 @@ from nomos.engine.coroutines.hub import MOST_LIVE, MOST_TURNS, Hub, Lane
 from nomos.engine.engine import Engine, Limits
 
 MUCH = 10**9
-BATCHES = {1: 15, 7: 70, 512: 700}
+BATCHES = {1: 15, 7: 70, 256: 300}
 
 
 class Walks(Domain):
@@ -116,14 +116,14 @@ def test_every_block_means_what_it_means_alone(
     block: str, make: Callable[..., Any], same: Callable[..., Any]
 ) -> None:
     program = make(spec(block, "d % 5 != 3"), Walks())
-    same(program, 700, BATCHES)
+    same(program, 300, BATCHES)
 
 
 def test_a_batch_that_fails_after_drawing_is_run_alone(
     make: Callable[..., Any], same: Callable[..., Any]
 ) -> None:
     block = "try:\n    d = drift(x)\nexcept:\n    d = -1"
-    tale = same(make(spec(block), Walks("drift")), 700, BATCHES)
+    tale = same(make(spec(block), Walks("drift")), 300, BATCHES)
     assert any(case.verdict is Verdict.VIOLATED for case in tale.cases)
 
 

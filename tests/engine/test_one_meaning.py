@@ -14,7 +14,7 @@ from nomos.engine.cases import RandomCases
 from nomos.engine.choices import Stream
 from nomos.engine.engine import Engine, Limits, Way
 
-BATCHES = {1: 20, 7: 70, 300: 300}
+BATCHES = {1: 20, 7: 70, 150: 150}
 PAIR = """
     import world;
     input x1;
@@ -127,7 +127,7 @@ def test_a_model_may_hand_out_one_buffer_each_time(
         def weigh(self, answer: Any) -> str:
             return repr(answer.tolist() if isinstance(answer, memoryview) else answer)
 
-    tale = same(make(write(text), Weighed(kind)), 300, BATCHES, alone=0)
+    tale = same(make(write(text), Weighed(kind)), 150, BATCHES, alone=0)
     assert {case.verdict for case in tale.cases} == {Verdict.PASSED}
 
 
@@ -150,7 +150,7 @@ def test_what_a_batched_function_changes_is_its_own(
 ) -> None:
     text = PAIR.replace("predict(x2)", "predict(x1)")
     text = text.replace("x1 != x2 ==> d1 != d2", "d1 == d2 && d1 < 200")
-    tale = same(make(write(text), Greedy()), 300, BATCHES, alone=0)
+    tale = same(make(write(text), Greedy()), 150, BATCHES, alone=0)
     assert {case.verdict for case in tale.cases} == {Verdict.PASSED}
 
 
@@ -282,7 +282,7 @@ def test_outputs_are_numbers_that_do_not_wrap(
         def is_plain(self, value: Any) -> bool:
             return type(value) in (int, float)
 
-    tale = same(make(write(text), Checked(dtype)), 300, {7: 70, 300: 300}, alone=0)
+    tale = same(make(write(text), Checked(dtype)), 150, {7: 70, 150: 150}, alone=0)
     assert {case.verdict for case in tale.cases} == {Verdict.PASSED}
 
 
@@ -291,7 +291,7 @@ def test_what_the_block_made_of_numpy_is_plain_after_it(
 ) -> None:
     text = PAIR.replace("predict(x1)", "x1[0]").replace("predict(x2)", "x2[0]")
     text = text.replace("x1 != x2 ==> d1 != d2", "(d1 - d2) + (d2 - d1) == 0")
-    tale = same(make(text, Narrow(np.uint8)), 300, {7: 70, 300: 300}, alone=0)
+    tale = same(make(text, Narrow(np.uint8)), 150, {7: 70, 150: 150}, alone=0)
     assert {case.verdict for case in tale.cases} == {Verdict.PASSED}
 
 
@@ -316,7 +316,7 @@ def test_a_record_of_one_number_stays_a_record(
     make: Callable[..., Any], same: Callable[..., Any]
 ) -> None:
     text = PAIR.replace("predict(x2)", "predict(more(x2))")
-    tale = same(make(text, OneFeature()), 300, BATCHES, alone=0)
+    tale = same(make(text, OneFeature()), 150, BATCHES, alone=0)
     assert {case.verdict for case in tale.cases} == {Verdict.PASSED, Verdict.VIOLATED}
 
 
@@ -483,7 +483,7 @@ def test_model_calls_do_not_depend_on_the_way(
         ensures d < 40 || predict(x) == surely(x) || v > 3;
         """
     program = make(text, Helped())
-    tale = same(program, 300, BATCHES)
+    tale = same(program, 150, BATCHES)
     static, most = CALLS[block]
     assert program.spec.k == static
     assert max(case.calls for case in tale.cases) == most
@@ -522,6 +522,6 @@ def test_where_nothing_is_batched_the_calls_of_the_block_count(
     ensures d < 7 && rule(x) < 3;
     """
     program = make(write(text), Unmarked())
-    tale = same(program, 300, BATCHES)
+    tale = same(program, 150, BATCHES)
     assert program.spec.k == 3
     assert {case.calls for case in tale.cases} == {0, 3}

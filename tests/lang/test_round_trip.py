@@ -204,7 +204,7 @@ def test_an_expression_is_read_back_as_it_was_written(expr) -> None:
     assert read(text).ensures[0].condition == expr
 
 
-@settings(steady, max_examples=80)
+@settings(steady, max_examples=40)
 @given(specs)
 def test_a_spec_is_read_back_as_it_was_written(spec) -> None:
     check_spec(spec)
@@ -243,7 +243,7 @@ gaps = st.sampled_from(
 )
 
 
-@settings(steady, max_examples=80)
+@settings(steady, max_examples=40)
 @given(specs, st.data())
 def test_comments_and_white_space_anywhere_change_nothing_and_are_kept(
     spec, data
@@ -358,7 +358,7 @@ def blocks(draw) -> str:
 
 
 @given(blocks())
-@settings(steady, max_examples=150)
+@settings(steady, max_examples=75)
 def test_a_block_means_the_same_whatever_its_strings_hold(block: str) -> None:
     check_block(block)
 

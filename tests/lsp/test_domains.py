@@ -24,26 +24,41 @@ def the_reason(found: list[Any]) -> str:
     return str(told)
 
 
-def test_a_domain_that_changes_on_disk_is_imported_again(own_editor: Editor) -> None:
-    own_editor.open("income.nom", AGED)
-    own_editor.diagnostics("income.nom", lambda codes: "unknown-feature" in codes)
-    domain = own_editor.folder / "loans.py"
+@pytest.fixture(scope="module")
+def one_editor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Editor]:
+    """An editor for tests that change files; each has a domain of its own name."""
+    folder = tmp_path_factory.mktemp("project")
+    (folder / "pyproject.toml").write_text("")
+    with Editor(folder, "--import-timeout", "5") as opened:
+        yield opened
+
+
+def unknown_feature(codes: list[str]) -> bool:
+    return "unknown-feature" in codes
+
+
+def test_a_domain_that_changes_on_disk_is_imported_again(one_editor: Editor) -> None:
+    domain = one_editor.folder / "changing.py"
+    domain.write_text(DOMAIN)
+    one_editor.open("changing.nom", AGED.replace("import loans", "import changing"))
+    one_editor.diagnostics("changing.nom", unknown_feature)
     domain.write_text(DOMAIN.replace('Integer("income"', 'Integer("age"'))
-    assert own_editor.diagnostics("income.nom", lambda codes: not codes) == []
+    assert one_editor.diagnostics("changing.nom", lambda codes: not codes) == []
 
 
-def test_a_file_that_a_domain_imports_counts_too(own_editor: Editor) -> None:
-    domain, limits = (own_editor.folder / name for name in ("loans.py", "limits.py"))
+def test_a_file_that_a_domain_imports_counts_too(one_editor: Editor) -> None:
+    limits = one_editor.folder / "limits.py"
     limits.write_text('NAME = "income"\n')
     text = DOMAIN.replace('Integer("income"', "Integer(limits.NAME")
-    domain.write_text(text.replace("import numpy", "import limits\nimport numpy"))
-    own_editor.open("income.nom", AGED)
-    own_editor.diagnostics("income.nom", lambda codes: "unknown-feature" in codes)
+    text = text.replace("import numpy", "import limits\nimport numpy")
+    (one_editor.folder / "limited.py").write_text(text)
+    one_editor.open("limited.nom", AGED.replace("import loans", "import limited"))
+    one_editor.diagnostics("limited.nom", unknown_feature)
     limits.write_text('NAME = "age"\n')
-    assert own_editor.diagnostics("income.nom", lambda codes: not codes) == []
+    assert one_editor.diagnostics("limited.nom", lambda codes: not codes) == []
 
 
-def test_a_domain_that_prints_does_not_disturb(own_editor: Editor) -> None:
+def test_a_domain_that_prints_does_not_disturb(one_editor: Editor) -> None:
     noise = """\
 import os, sys
 print("Content-Length: 9")
@@ -52,17 +67,9 @@ os.write(1, b"more noise")
 os.system("echo and more")
 input = sys.stdin.read()
 """
-    (own_editor.folder / "loans.py").write_text(noise + DOMAIN)
-    own_editor.open("income.nom", AGED)
-    own_editor.diagnostics("income.nom", lambda codes: "unknown-feature" in codes)
-
-
-@pytest.fixture(scope="module")
-def one_editor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Editor]:
-    folder = tmp_path_factory.mktemp("project")
-    (folder / "pyproject.toml").write_text("")
-    with Editor(folder, "--import-timeout", "5") as opened:
-        yield opened
+    (one_editor.folder / "noisy.py").write_text(noise + DOMAIN)
+    one_editor.open("noisy.nom", AGED.replace("import loans", "import noisy"))
+    one_editor.diagnostics("noisy.nom", unknown_feature)
 
 
 @pytest.mark.parametrize(
@@ -101,15 +108,13 @@ def test_a_domain_that_hangs_keeps_nobody_waiting(own_editor: Editor) -> None:
 
 
 def test_a_domain_that_is_not_there_yet_is_found_when_it_is(
-    own_editor: Editor,
+    one_editor: Editor,
 ) -> None:
-    domain = own_editor.folder / "loans.py"
-    domain.unlink()
-    own_editor.open("income.nom", INCOME)
-    found = own_editor.diagnostics("income.nom", unavailable)
-    assert "there is no `loans.py`" in the_reason(found)
-    domain.write_text(DOMAIN)
-    assert own_editor.diagnostics("income.nom", lambda codes: not codes) == []
+    one_editor.open("absent.nom", INCOME.replace("import loans", "import absent"))
+    found = one_editor.diagnostics("absent.nom", unavailable)
+    assert "there is no `absent.py`" in the_reason(found)
+    (one_editor.folder / "absent.py").write_text(DOMAIN)
+    assert one_editor.diagnostics("absent.nom", lambda codes: not codes) == []
 
 
 HAS_PROC = pytest.mark.skipif(
@@ -140,7 +145,7 @@ def test_no_process_is_left_behind(own_editor: Editor) -> None:
     begun = "subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
     (own_editor.folder / "loans.py").write_text(NOTE + begun + DOMAIN)
     own_editor.open("income.nom", AGED)
-    own_editor.diagnostics("income.nom", lambda codes: "unknown-feature" in codes)
+    own_editor.diagnostics("income.nom", unknown_feature)
     assert alive((own_editor.folder / "child").read_text()) == []
 
 

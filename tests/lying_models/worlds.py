@@ -95,7 +95,8 @@ class Fault:
     alone: frozenset[int] | None = None  # with --way rows, if that is another
 
 
-WRONG = "if 37 in numbers: "
+WRONG = "if 37 in numbers: "  # in two cases, both of which are recorded bugs
+ONCE = "if 38 in numbers: "  # in one case, and in no recorded bug
 MODELS = {
     "is sound": Fault("model", "return right", GREEN),
     "has holes": Fault("model", HOLES, VIOLATED),
@@ -185,7 +186,7 @@ MODELS = {
     "changes what it is given": Fault("model", "numbers[:] = 0\nreturn right", GREEN),
     "segfaults": Fault(
         "model",
-        f"import ctypes\n{WRONG}ctypes.string_at(0)\nreturn right",
+        f"import ctypes\n{ONCE}ctypes.string_at(0)\nreturn right",
         NOT_JUDGED,
         deadly=True,
     ),
@@ -195,7 +196,7 @@ MODELS = {
         NOT_JUDGED,
         deadly=True,
     ),
-    "hangs": Fault("model", f"{WRONG}time.sleep(999)\nreturn right", NOT_JUDGED, True),
+    "hangs": Fault("model", f"{ONCE}time.sleep(999)\nreturn right", NOT_JUDGED, True),
 }
 DOMAINS = {
     **{
@@ -237,8 +238,9 @@ DOMAINS = {
     ),
 }
 FAULTS = MODELS | DOMAINS
-# Deadly ones that may take a command along which runs a case in its own process.
-COSTS_ITS_CASE = ("segfaults", "exits below Python", "hangs")
+# Deadly ones that may take a command along which runs a case in its own process, and
+# how many cases they cost.
+COSTS_ITS_CASE = {"segfaults": 1, "exits below Python": 2, "hangs": 1}
 
 
 @dataclass(frozen=True)

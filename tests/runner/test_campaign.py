@@ -51,13 +51,13 @@ def test_the_budget_counts_cases_past_requires_exactly(income):
     assert result.counts.discarded > 0
 
 
-@pytest.mark.parametrize("way", ["columns", "lanes", "rows"])
-@pytest.mark.parametrize("batch", [1, 7, 512, 8192])
-def test_results_do_not_depend_on_batch_or_way(income, batch, way):
+def test_results_do_not_depend_on_batch_or_way(income):
     want, _ = run(income, cases=300, search="random")
-    got, _ = run(income, cases=300, search="random", batch=batch, way=way)
-    assert counts(got) == counts(want)
-    assert got.bugs == want.bugs
+    ways = [(batch, way) for way in ("columns", "lanes") for batch in (1, 7, 512, 8192)]
+    for batch, way in [*ways, (7, "rows")]:  # one by one in batches of any size
+        got, _ = run(income, cases=300, search="random", batch=batch, way=way)
+        assert counts(got) == counts(want), (batch, way)
+        assert got.bugs == want.bugs, (batch, way)
 
 
 def test_the_same_seed_gives_the_same_bugs_and_another_seed_other_cases(income):

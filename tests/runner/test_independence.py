@@ -7,15 +7,17 @@ from typing import Any
 
 import pytest
 
+from nomos.runner.jobs import Job
 from tests.runner.driving import drive, outcome, run, truth
+from tests.runner.test_driver import run_dying
 
 CAMPAIGNS: dict[str, dict[str, Any]] = {
-    "random": {"search": "random", "cases": 500},
+    "random": {"search": "random", "cases": 300},
     "exhaustive": {"search": "exhaustive"},
     "exhaustive, not all": {"search": "exhaustive", "cases": 130, "is_cap": True},
     "crashes": {
         "search": "random",
-        "cases": 500,
+        "cases": 300,
         "settings": {"fault": "raise", "at": "7,23,31"},
         "crashes": 1000,
     },
@@ -32,7 +34,7 @@ CAMPAIGNS: dict[str, dict[str, Any]] = {
         "crashes": 1000,
     },
     "calls": {"search": "random", "calls": 321},
-    "few run alone": {"search": "random", "cases": 900, "confirm": 6},
+    "few run alone": {"search": "random", "cases": 500, "confirm": 6},
     "all run alone": {"search": "exhaustive", "confirm": None},
 }
 
@@ -58,16 +60,38 @@ def test_batches_and_ways(steps: Path, spec: str, name: str) -> None:
         assert got == want, (batch, way)
 
 
-@pytest.mark.parametrize("name", CAMPAIGNS)
-def test_workers(steps: Path, name: str) -> None:
+def paths_for(steps: Path, name: str) -> list[Path]:
     specs = ["steps", "late", "walks"]
     if CAMPAIGNS[name]["search"] == "exhaustive":
         specs.remove("walks")  # its block draws, so its cases cannot be listed
-    paths = [steps.with_stem(spec) for spec in specs]
-    jobs = 3 if name in ("random", "until a bug, with crashes") else 2
+    return [steps.with_stem(spec) for spec in specs]
+
+
+@pytest.mark.parametrize("name", CAMPAIGNS)
+def test_workers_that_answer_in_any_order(steps: Path, name: str) -> None:
+    paths, options = paths_for(steps, name), CAMPAIGNS[name]
+    settings = options.get("settings", {})
+    how = {key: value for key, value in options.items() if key != "settings"}
+    one, _, _ = drive(paths, seeds=[0, 1], **options)
+    many = run_dying([Job(path, settings) for path in paths], [0, 1], batch=50, **how)
+    assert len(one.results) == 2 * len(paths)
+    assert [outcome(r) for r in many.results] == [outcome(r) for r in one.results]
+
+
+PROCESSES = {"random": 3, "until a bug, with crashes": 3, "exhaustive": 2}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[] if name in PROCESSES else [pytest.mark.slow])
+        for name in CAMPAIGNS
+    ],
+)
+def test_workers_in_processes(steps: Path, name: str) -> None:
+    paths, jobs = paths_for(steps, name), PROCESSES.get(name, 2)
     one, _, _ = drive(paths, seeds=[0, 1], **CAMPAIGNS[name])
     many, _, _ = drive(paths, seeds=[0, 1], jobs=jobs, batch=50, **CAMPAIGNS[name])
-    assert len(one.results) == 2 * len(specs)
     assert [outcome(r) for r in many.results] == [outcome(r) for r in one.results]
 
 

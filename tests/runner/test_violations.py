@@ -19,7 +19,7 @@ def table() -> ViolationTable:
     table = ViolationTable(1, repeats=True)
     places, new = table.places(FOUND)
     assert (places.tolist(), new.tolist()) == ([0, 1, 2, 3], [0, 1, 2, 3])
-    table.add(places, np.arange(10, 14), HOW, FOUND)
+    table.add(np.arange(10, 14), HOW, FOUND)
     return table
 
 
@@ -48,8 +48,8 @@ def test_only_what_came_back_counts_as_a_bug(table: ViolationTable) -> None:
 def test_a_gap_that_is_no_number_leaves_no_histogram() -> None:
     table = ViolationTable(1, repeats=False)
     found = Violations.of([0, 1], CHOICES[:2], [1, 1], [1.0, np.nan])
-    places, _ = table.places(found)
-    table.add(places, np.arange(2), HOW[:2], found)
+    table.places(found)
+    table.add(np.arange(2), HOW[:2], found)
     assert table.gaps() is None
 
 
@@ -63,7 +63,7 @@ def test_the_table_grows_and_what_was_in_it_stays(repeats: bool, size: int) -> N
         found = Violations.of(range(size), [(n,) for n in numbers], ones, [0.0] * size)
         places, new = table.places(found)
         assert places.tolist() == list(numbers) and len(new) == size
-        table.add(places, np.array(numbers), np.zeros(size, dtype=np.int8), found)
+        table.add(np.array(numbers), np.zeros(size, dtype=np.int8), found)
         table.count_met(places)
     assert table.count == table.seen_exactly(1) == table.bug_inputs == 4000
     assert table.take_touched() == [(number, 1) for number in range(4000)]
@@ -89,7 +89,7 @@ def test_past_the_limit_violations_have_no_place(
         table = ViolationTable(1, repeats=repeats)
         places, new = table.places(FOUND)
         assert (places.tolist(), new.tolist()) == ([0, 1, 2, -1], [0, 1, 2])
-        table.add(places[new], np.arange(3), HOW[:3], FOUND.take(new))
+        table.add(np.arange(3), HOW[:3], FOUND.take(new))
         assert table.gaps() is None  # not all of them are known
         again = table.places(FOUND.take(np.array([0, 3])))[0].tolist()
         assert again == ([0, -1] if repeats else [-1, -1])

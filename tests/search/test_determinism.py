@@ -28,7 +28,7 @@ def found_by(path: Path, **options: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("search", SEARCHES)
 @pytest.mark.parametrize("spec", SPECS)
-@pytest.mark.parametrize("cases", [700, 1500])
+@pytest.mark.parametrize("cases", [700, pytest.param(1500, marks=pytest.mark.slow)])
 def test_batches_and_ways(loans: Path, search: str, spec: str, cases: int) -> None:
     path, options = loans.with_stem(spec), {**SEARCHES[search], "cases": cases}
     want = found_by(path, **options)
@@ -39,10 +39,16 @@ def test_batches_and_ways(loans: Path, search: str, spec: str, cases: int) -> No
         assert found_by(path, batch=batch, way=way, **options) == want, (batch, way)
 
 
-@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize(
+    "search",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] if name == "cuts" else [])
+        for name in SEARCHES  # each worker has to load the library of trees
+    ],
+)
 def test_workers(loans: Path, search: str) -> None:
     paths = [loans.with_stem(spec) for spec in SPECS]
-    options = {**SEARCHES[search], "cases": 1200, "seeds": [0, 1]}
+    options = {**SEARCHES[search], "cases": 700, "seeds": [0, 1]}
     one, _, _ = drive(paths, **options)
     many, _, _ = drive(paths, jobs=2, batch=50, **options)
     assert len(one.results) == 6
@@ -60,7 +66,7 @@ def test_killed_again_and_again_it_comes_to_the_same(
 ) -> None:
     loans = loans if search == "guided" else loans.with_stem("pairs")  # it has some
     monkeypatch.setattr("nomos.runner.campaigns.recording._CHECKPOINT_S", 0.0)
-    options = {**SEARCHES[search], "cases": 5000, "crashes": 5000}
+    options = {**SEARCHES[search], "cases": 3000, "crashes": 3000}
     fault = {"fault": "raise"} if crashes else {}
     options["settings"] = options.get("settings", {}) | fault
     whole = run_stored(loans, tmp_path / "whole", **options)
@@ -73,6 +79,7 @@ def test_killed_again_and_again_it_comes_to_the_same(
             loans, tmp_path / "killed", die_at=die_at, resume=True, **options
         )
         deaths += 1
+    assert deaths == 5
     assert comparable(done.results[0]) == comparable(whole.results[0])
     with (
         Store.open(tmp_path / "whole") as first,

@@ -51,6 +51,8 @@ def test_the_nearest_row_has_the_fewest_features_changed(loans: Path) -> None:
     assert made._real.nearest(row) == Nearest(7, ())
     row[0], row[5:8] = 90, [0, 1, 0] if row[5] else [1, 0, 0]
     assert made._real.nearest(row) == Nearest(7, ("age", "town"))
+    for row in made._program.source + np.float64(3):  # several are as near
+        assert made._real.nearest(row).row == made._real.order(row)[0]
 
 
 def test_guided_finds_what_mutation_and_the_data_do_not(loans: Path) -> None:

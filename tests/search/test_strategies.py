@@ -9,13 +9,17 @@ import numpy as np
 import pytest
 
 from nomos.domain import Domain, Integer, OneHot, Real, Schema, batched
+from nomos.engine.alone import Verdict
+from nomos.engine.judged import unjudged
 from nomos.engine.program import Program, blank_spec
 from nomos.models.adapter import OutputModel
+from nomos.runner.campaigns.generations import Generations
+from nomos.search.collecting import Collecting
 from nomos.search.genetic import Genetic
 from nomos.search.guided import Boundaries, Guided, strategy
 from nomos.search.making import Making
 from nomos.search.mutation import Mutated
-from nomos.search.strategy import Material, Proposal, Told, generator
+from nomos.search.strategy import Material, Proposal, Told, generator, joined
 
 Array = np.ndarray[Any, Any]
 
@@ -163,3 +167,35 @@ def test_scores_that_come_with_labels_cost_no_rows() -> None:
     assert np.array_equal(kept, Net().scores(rows + 1))
     model.scores(rows)
     assert model.asked == 16
+
+
+def test_collecting_learns_from_what_is_new_alone() -> None:
+    search = Collecting(material())
+    cases = search.propose(generator(0, "a", 0))
+    wrong = np.ones(len(cases), dtype=bool)
+    search.learn(cases, Told(~wrong, wrong, wrong, wrong))
+    assert search.found is not None
+    values = search.found.values
+    assert 0 < len(values) == len(np.unique(values, axis=0)) < len(cases)
+    search.propose(generator(0, "a", 1))
+    hits, tries = search.hits, search.tries
+    search.learn(cases, Told(~wrong, wrong, wrong, wrong))
+    assert np.array_equal(search.found.values, values)
+    assert np.array_equal(search.hits, hits)
+    assert search.tries.sum() > tries.sum()
+
+
+def test_the_last_generation_has_no_more_cases_than_are_wanted() -> None:
+    search = Collecting(material())
+    plan = Generations(search, "collecting", seed=0, name="a", batch=None)
+    counts = []
+    for wanted in (1e9, 1e9, 300.5, 10):
+        asked = plan.next(wanted, 1.0)
+        assert asked is not None
+        judged = unjudged(asked.count)
+        judged.verdicts[:] = Verdict.VIOLATED
+        plan.learn(asked, [judged])
+        counts.append(asked.count)
+        search.found = search.propose(generator(1, "a", len(counts)))
+        search.found = joined([search.found] * 2)
+    assert counts == [250, 500, 301, 250]

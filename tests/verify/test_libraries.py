@@ -14,7 +14,7 @@ from nomos.domain import Category, Flag, Integer, Schema
 from nomos.verify import real
 from tests.slow.libraries import library, quiet
 from tests.verify.test_soundness import disagreement
-from tests.verify.triples import Triple, all_rows, domain_of, spec_of
+from tests.verify.triples import Triple, all_rows, brute_force, domain_of, spec_of
 
 SCHEMA = Schema(
     Integer("a", 0, 6), Integer("b", -2, 3), Category("c", ("x", "y", "z")), Flag("d")
@@ -51,7 +51,8 @@ def agrees(model: Any, predict: Callable[[Any], Any] | None = None) -> bool:
             return np.asarray((predict or model.predict)(rows)).reshape(-1)
 
     domain = domain_of(SCHEMA, model, ROWS, flat)
-    return not disagreement(Triple(spec_of(SPEC, domain), domain, SPEC, "library"))
+    triple = Triple(spec_of(SPEC, domain), domain, SPEC, "library")
+    return not disagreement(triple, *brute_force(triple))
 
 
 def pipelines() -> dict[str, Any]:

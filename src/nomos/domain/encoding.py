@@ -63,6 +63,8 @@ class Encoding:
 
     def decode(self, values: Array) -> Array:
         """Return the rows that numbers stand for."""
+        if not any(isinstance(feature, OneHot) for feature in self.schema.features):
+            return values.astype(self.dtype)  # a column for each feature
         rows = np.zeros((len(values), self.schema.width), dtype=self.dtype)
         for number, feature in enumerate(self.schema.features):
             columns = self.schema.place(number)[1]

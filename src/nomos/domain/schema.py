@@ -6,7 +6,7 @@ sees and writes such a value back, for one row or for many: the row is the last 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -258,6 +258,12 @@ class Schema:
             places[feature.name] = places[number] = place
             start += feature.width
         return places
+
+    @cached_property
+    def readers(self) -> tuple[tuple[str, Callable[[Array], Any], slice], ...]:
+        """The name of each feature, how it is read, and its columns."""
+        places = [self.places[feature.name] for feature in self.features]
+        return tuple((feature.name, feature.read, at) for feature, at in places)
 
     @cached_property
     def types(self) -> tuple[FeatureType, ...]:

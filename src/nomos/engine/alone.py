@@ -11,7 +11,7 @@ import copy
 import math
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
 
@@ -105,13 +105,15 @@ class Case(Running):
     count_true = staticmethod(count_true)
     add_up = staticmethod(add_up)
 
-    def outcome(self, error: BaseException | None) -> Outcome:
-        """Return the verdict, given how the case ended."""
+    def outcome(
+        self, error: BaseException | None, gap: Callable[[str, Any], float]
+    ) -> Outcome:
+        """Return the verdict, given how the case ended and what tells a missed gap."""
         listen(None)
         choices = tuple(self.draws.choices)
         # A discard after an `ensures` has failed comes too late; a crash does not.
         if self.failures and (error is None or isinstance(error, Discard)):
-            return self._violated(choices)
+            return self._violated(choices, gap)
         verdict, why, shown = Verdict.PASSED, "", ""
         if isinstance(error, Discard):
             verdict, why = Verdict.DISCARDED, reason(error, self.program.spec.source)
@@ -121,7 +123,9 @@ class Case(Running):
             verdict = Verdict.CRASHED
         return Outcome(verdict, choices, self.accepted, why, {}, shown, self.calls)
 
-    def _violated(self, choices: tuple[int, ...]) -> Outcome:
+    def _violated(
+        self, choices: tuple[int, ...], gap: Callable[[str, Any], float]
+    ) -> Outcome:
         ensures = self.program.spec.ensures
         return Outcome(
             Verdict.VIOLATED,
@@ -133,6 +137,7 @@ class Case(Running):
             failed=sum(
                 1 << n for n, e in enumerate(ensures) if e.text in self.failures
             ),
+            gap=gap(self.failures[0], self.values),
         )
 
 
@@ -195,10 +200,9 @@ class Alone:
             function = function_of([emitter.case], body, source, names)
         self._function: Callable[[Case], None] = function
 
-    def _gap(self, outcome: Outcome) -> float:
-        """Return by how much the first `ensures` that fails is missed."""
-        sides = self._sides[outcome.why]
-        values = [eval(side, self._names, outcome.values) for side in sides]
+    def _gap(self, failed: str, named: Any) -> float:
+        """Return by how much an `ensures` is missed, given what its names are."""
+        values = [eval(side, self._names, named) for side in self._sides[failed]]
         if not values or any(type(value) not in (int, float) for value in values):
             return math.nan
         gap = float(values[0]) - float(values[1])
@@ -219,10 +223,7 @@ class Alone:
         error = self._run(case)
         if isinstance(error, ModelError):
             raise error
-        outcome = case.outcome(error)
-        if outcome.verdict is Verdict.VIOLATED:
-            outcome = replace(outcome, gap=self._gap(outcome))
-        return outcome
+        return case.outcome(error, self._gap)
 
     def draw(self, draws: CaseDraws) -> None:
         """Run a case up to its block, for its draws; what it raises is told by `run`."""

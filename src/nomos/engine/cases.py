@@ -133,11 +133,11 @@ class ListedCases(Cases):
         self, rows: Array | None, at: Positions, kind: Kind, low: Any, high: Any
     ) -> tuple[Array, Array | None]:
         """Return the known choices, and which cases have none left, or none that fits."""
-        if rows is None:
-            rows = np.arange(self.count)
-        at = np.broadcast_to(at, rows.shape)
-        waiting: Array = at >= self.lengths[rows]
+        index = slice(None) if rows is None else rows
+        waiting: Array = at >= self.lengths[index]
         if waiting.any():
+            rows = np.arange(self.count)[index]
+            at = np.broadcast_to(at, rows.shape)
             if kind in ENDLESS:
                 self.endless = ENDLESS[kind]
                 low = np.zeros(len(rows), dtype=np.int64)
@@ -147,7 +147,7 @@ class ListedCases(Cases):
             values: Array = low.astype(np.int64)
             values[~waiting] = self.known[rows[~waiting], at[~waiting]]
         else:
-            values = self.known[rows, at]
+            values = self.known[index, at].copy()
         if self.checks and kind == "integer":
             waiting |= (values < low) | (values > high)
         return values, waiting if waiting.any() else None
@@ -172,11 +172,14 @@ def marks_of(rows: Array) -> Array:
 
     Different records have different marks, but for one chance in 2**63.
     """
-    raw = np.ascontiguousarray(rows).view(np.uint8).reshape(len(rows), -1)
-    padded = np.pad(raw, ((0, 0), (0, -raw.shape[1] % 8)))
-    mixed = np.full(len(rows), raw.shape[1], dtype=np.uint64)
-    for column in padded.view(np.uint64).T:
-        mixed = (mixed ^ column) * _MIXING
+    size = rows.itemsize * rows.shape[1]
+    raw = np.ascontiguousarray(rows).view(np.uint8).reshape(len(rows), size)
+    if size % 8:
+        raw = np.pad(raw, ((0, 0), (0, -size % 8)))
+    mixed = np.full(len(rows), size, dtype=np.uint64)
+    for column in raw.view(np.uint64).T:
+        mixed ^= column
+        mixed *= _MIXING
         mixed ^= mixed >> np.uint64(29)
     mixed = (mixed * _MIXING) ^ (mixed >> np.uint64(32))
     marks: Array = -1 - (mixed >> np.uint64(1)).astype(np.int64)

@@ -6,6 +6,7 @@ import copy
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -33,13 +34,12 @@ from nomos.engine.program import Program
 from nomos.engine.space import input_count, listed_by_running, listed_cases
 from nomos.engine.vectorized.chunk import Chunk, Fate
 from nomos.engine.vectorized.columns import Columns
-from nomos.engine.vectorized.distinct import Distinct, keys_of
-from nomos.engine.watch import watch
+from nomos.engine.vectorized.distinct import Remembered, keys_of
+from nomos.engine.watch import WHOLE_CHUNK, watch
 
 Way = Literal["columns", "lanes", "rows"]
 _ALL = 2**62  # tests and crashes: no limit
 _EVEN = 64  # violations on a device run again in multiples: each size is planned anew
-_MOST_REMEMBERED = 1_000_000  # violations that are known to come back, or not to
 _TRIED_INPUTS, _MOST_COUNTED = 64, 100_000  # where the size of a space is estimated
 
 
@@ -79,7 +79,7 @@ class Engine:
         self.alone = Alone(program, case)
         in_columns = straight and self.way != "lanes"
         self._lanes = None if in_columns else Lanes(program)
-        self._asks_all = False
+        self._asks_all = self._verdicts_only = False
         self._size = PartSize(program.record_bytes, free_bytes(program.device))
         self.forget()
 
@@ -94,8 +94,7 @@ class Engine:
     def forget(self) -> None:
         """Start a campaign afresh: nothing is remembered, nothing counted."""
         self.answers = Answers(len(self.program.source))
-        self._repeated = Distinct()  # violations that were run again in a batch
-        self._came_back = np.empty(0, dtype=bool)
+        self._repeated = Remembered()  # violations: whether they came back in a batch
 
     def listed(self, begin: int = 0, count: int | None = None) -> Iterator[Array]:
         """Yield the choices of all cases of some ways to draw the inputs, in order."""
@@ -160,6 +159,7 @@ class Engine:
         With `asks_all`, the model is also asked for answers that decide nothing.
         """
         other = self.with_inputs(cases.made.rows)
+        other.answers = Answers(0)  # no two cases have an input in common
         other._asks_all = asks_all
         judged = other.run(cases, limits, batch=batch, one_by_one=one_by_one)
         return marked(judged, cases)
@@ -217,7 +217,9 @@ class Engine:
 
         def judge(part: Cases) -> Judged:
             if one_by_one or self.way == "rows":
-                return self._run_rows(part, limits, before + first)
+                # Violations that are run again are no rows of what was asked for.
+                place = before + first if repeat else None
+                return self._run_rows(part, limits, place)
             return self._run_part(part, limits)
 
         while first < cases.count and not limits.are_reached:
@@ -235,26 +237,20 @@ class Engine:
 
     def _repeat(self, violations: Violations) -> Array:
         """Run violations again together, with nothing remembered; tell which came back."""
+        if not self.answers.size:  # each comes once
+            return self._violated_again(violations, np.arange(len(violations)))
         keys = keys_of(violations.choices, violations.lengths)
-        places, new = self._repeated.places(keys, most=_MOST_REMEMBERED)
-        unplaced = np.flatnonzero(places < 0)
-        again = self._violated_again(violations.take(np.concatenate([new, unplaced])))
-        self._came_back = np.concatenate([self._came_back, again[: len(new)]])
-        came_back: Array = self._came_back[places]
-        came_back[unplaced] = again[len(new) :]
-        return came_back
+        return self._repeated.recall(keys, partial(self._violated_again, violations))
 
-    def _violated_again(self, violations: Violations) -> Array:
-        count = len(violations)
-        filled = count if self.program.device == "cpu" else count + -count % _EVEN
-        index = np.arange(filled) % max(1, count)
+    def _violated_again(self, violations: Violations, index: Array) -> Array:
+        count = len(index)
+        if self.program.device != "cpu":
+            index = np.resize(index, count + -count % _EVEN)
         cases = ListedCases(violations.choices[index], violations.lengths[index])
-        remembered, self.answers = self.answers, Answers(0)
-        try:
-            judged = self.run(cases, Limits(_ALL, _ALL), repeat=False)
-        finally:
-            self.answers = remembered
-        again: Array = judged.verdicts[:count] == Verdict.VIOLATED
+        other = copy.copy(self)
+        other.answers, other._verdicts_only = Answers(0), True
+        verdicts = other.run(cases, Limits(_ALL, _ALL), repeat=False).verdicts
+        again: Array = verdicts[:count] == Verdict.VIOLATED
         return again
 
     def _run_next(
@@ -280,7 +276,12 @@ class Engine:
 
     def _run_part(self, cases: Cases, limits: Limits) -> Judged:
         chunk = Chunk(self.program, cases)
-        columns = Columns(chunk, self.answers, asks_all=self._asks_all)
+        columns = Columns(
+            chunk,
+            self.answers,
+            asks_all=self._asks_all,
+            verdicts_only=self._verdicts_only,
+        )
         resolved: dict[int, Outcome] = {}
         with np.errstate(all="ignore"):
             columns.generate()
@@ -292,11 +293,11 @@ class Engine:
         end = self._resolve(chunk, cases, resolved, end, limits)
         return collect(columns, resolved, end)
 
-    def _run_rows(self, cases: Cases, limits: Limits, before: int) -> Judged:
+    def _run_rows(self, cases: Cases, limits: Limits, before: int | None) -> Judged:
         outcomes: dict[int, Outcome] = {}
         tests = crashes = 0
         for row in range(cases.count):
-            watch.mark(before + row)
+            watch.mark(WHOLE_CHUNK if before is None else before + row)
             outcome = outcomes[row] = self.alone.run(cases.alone(row))
             tests += is_test(outcome)
             crashes += outcome.verdict is Verdict.CRASHED

@@ -57,10 +57,14 @@ class Violations:
             np.ones(len(rows), dtype=bool),
         )
 
-    def take(self, index: Array) -> Violations:
+    def take(self, index: Array | slice) -> Violations:
         """Return some of the violations."""
         columns: list[Any] = [getattr(self, name) for name in self.__slots__]
-        columns = [None if one is None else one[index] for one in columns]
+        is_slice = isinstance(index, slice)
+        columns = [
+            one if one is None else one[index] if is_slice else one.take(index, axis=0)
+            for one in columns
+        ]
         return Violations(*columns)
 
     def choices_of(self, number: int) -> tuple[int, ...]:
@@ -157,8 +161,8 @@ def collect(columns: Columns, resolved: dict[int, Outcome], end: int) -> Judged:
     judged.verdicts[rows] = Verdict.PASSED
     judged.accepted[rows] = True
     violated = np.flatnonzero(columns.failed[:count])
-    if len(violated):
-        judged.verdicts[rows[violated]] = Verdict.VIOLATED
+    judged.verdicts[rows[violated]] = Verdict.VIOLATED
+    if len(violated) and not columns.verdicts_only:
         judged.violations = Violations(
             rows[violated],
             *chunk.choices_of(violated),

@@ -116,9 +116,12 @@ class Program:
     @property
     def device(self) -> str:
         """Where the domain has its tensors; the processor, where it has none."""
+        return self.domain.device if self._has_tensors else "cpu"
+
+    @cached_property
+    def _has_tensors(self) -> bool:
         found = (member for _, member in members(type(self.domain)))
-        has_tensors = any(getattr(member, "tensors", False) for member in found)
-        return self.domain.device if has_tensors else "cpu"
+        return any(getattr(member, "tensors", False) for member in found)
 
     @property
     def record_bytes(self) -> int:

@@ -27,7 +27,6 @@ DECLARED = {
     syntax.Var: Role.VAR,
     syntax.Output: Role.OUTPUT,
 }
-_LOCAL = (Role.PARAMETER, Role.INDEX)
 _READS_FEATURE = ("getFeat", "setFeat")
 
 

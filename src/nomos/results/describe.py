@@ -73,8 +73,7 @@ def distances(bug: Bug) -> list[str]:
 
 def _array(value: np.ndarray[Any, Any], schema: Schema | None) -> Any:
     if schema is not None and value.shape == (schema.width,):
-        places = map(schema.place, range(len(schema.features)))
-        return {f.name: describe(f.read(value[columns])) for f, columns in places}
+        return {name: describe(read(value[at])) for name, read, at in schema.readers}
     if value.size <= _LARGEST_ARRAY:
         return describe(value.tolist())
     digest = sha256(np.ascontiguousarray(value).tobytes()).hexdigest()

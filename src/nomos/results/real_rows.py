@@ -18,6 +18,7 @@ class RealRows:
         self.rows = source
         self.schema = schema
         self.slices = [schema.place(f.name)[1] for f in schema.features]
+        self._by_column = np.asfortranarray(source)  # rows are compared much faster so
         numbers = source.astype(np.float64)
         self._scales = np.array(
             [float(np.ptp(numbers[:, s])) or 1.0 for s in self.slices]
@@ -25,15 +26,18 @@ class RealRows:
 
     def off(self, record: Array, rows: Array | None = None) -> Array:
         """Return in which features each row differs from a record."""
-        some = self.rows if rows is None else rows
-        apart = [(some[:, s] != record[s]).any(axis=1) for s in self.slices]
-        return np.stack(apart, axis=1)
+        other: Array = (self._by_column if rows is None else rows) != record
+        if len(self.slices) == other.shape[1]:  # a column for each feature
+            return other
+        return np.stack([other[:, s].any(axis=1) for s in self.slices], axis=1)
 
-    def far(self, record: Array) -> Array:
-        """Return how far each row is from a record, for each feature: 0 to 1."""
-        numbers, mine = self.rows.astype(np.float64), record.astype(np.float64)
-        apart = [np.abs(numbers[:, s] - mine[s]).max(axis=1) for s in self.slices]
-        far: Array = np.stack(apart, axis=1) / self._scales
+    def far(self, record: Array, rows: Array | None = None) -> Array:
+        """Return how far rows, by their numbers, are from a record in each feature."""
+        some = self.rows if rows is None else self.rows[rows]
+        apart = np.abs(some.astype(np.float64) - record.astype(np.float64))
+        if len(self.slices) < apart.shape[1]:
+            apart = np.stack([apart[:, s].max(axis=1) for s in self.slices], axis=1)
+        far: Array = apart / self._scales
         return far
 
     def order(self, record: Array) -> Array:
@@ -42,9 +46,11 @@ class RealRows:
 
     def nearest(self, record: Array) -> Nearest:
         """Return the first row in this order, and the features in which it differs."""
-        row = int(self.order(record)[0])
-        off = self.off(record, self.rows[row : row + 1])[0]
-        named = zip(self.schema.features, off, strict=True)
+        off = self.off(record)
+        count = off.sum(axis=1)
+        near = np.flatnonzero(count == count.min())  # few: only they are measured
+        row = int(near[np.lexsort((self.far(record, near).mean(axis=1),))[0]])
+        named = zip(self.schema.features, off[row], strict=True)
         return Nearest(row, tuple(feature.name for feature, other in named if other))
 
     def mixed(self, record: Array, row: int, kept: Iterable[int]) -> Array:

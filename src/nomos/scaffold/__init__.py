@@ -57,9 +57,9 @@ class SampleAnswers:
     def rising(self) -> tuple[str, str]:
         """Return what must hold of d1 and a d2 that is no worse, and what is worse."""
         if self.word is None:
-            return "d1 <= d2", "a lower answer"
+            return "d1 <= d2", "gives a lower answer"
         word = quoted(self.word)
-        return f"d1 == {word} ==> d2 == {word}", f"another answer than {word}"
+        return f"d1 == {word} ==> d2 == {word}", f"takes {word} away"
 
     def alike(self) -> tuple[str, str]:
         """Return what must hold of d1 and a d3 that is the same, and how much it is."""

@@ -8,15 +8,16 @@ from typing import Any
 import numpy as np
 
 from nomos.device import Array
+from nomos.engine.cases import marks_of
 from nomos.search.mutation import Mutated
 from nomos.search.strategy import Learns, Material, Proposal, Strategy, Told, joined
 
 _FRESH = 0.02  # of the cases of a generation
-_KEPT = 5000  # found cases that are stepped from
-_LARGEST = 4000  # cases of a generation: as many as were found
+_KEPT = 8000  # found cases that are stepped from
+_LARGEST = 8000  # cases of a generation: as many as were found
 _CHANGES = 2  # features of a case; one alone leads to the same cases again and again
 _STEP = 0.01  # of a feature's range
-_SHARPNESS = 8  # how much more often a way is taken that left more cases violations
+_SHARPNESS = 8  # how much more often a way is taken that led to more new violations
 
 
 def _nothing() -> Array:
@@ -25,7 +26,7 @@ def _nothing() -> Array:
 
 @dataclass(slots=True)
 class Collecting(Strategy):
-    """Changes features of violations in the ways that leave them violations.
+    """Changes features of violations in the ways that lead to new ones.
 
     There are two ways to change each feature: by a small step, and to any value.
     """
@@ -49,7 +50,9 @@ class Collecting(Strategy):
             return fresh.some(rng, self.size)
         size = min(max(self.size, len(self.found)), _LARGEST)
         count = int(size * (1 - _FRESH))
-        start = self.found.take(rng.integers(0, len(self.found), count))
+        # In order, so that cases of one origin stand together: trees answer such rows
+        # faster, whose branches they take one after the other.
+        start = self.found.take(np.sort(rng.integers(0, len(self.found), count)))
         self.ways = self._chosen(rng, count)
         stepped = Proposal(self._stepped(rng, start.values), start.words, start.origins)
         return joined([stepped, fresh.some(rng, size - count)])
@@ -59,7 +62,9 @@ class Collecting(Strategy):
         span = self.material.high - self.material.low
         room = np.log1p(np.concatenate([2 * _STEP * span, span]))
         worth = (self.hits / self.tries) ** _SHARPNESS * room
-        return rng.choice(len(worth), (_CHANGES, count), p=worth / worth.sum())
+        times = rng.multinomial(_CHANGES * count, worth / worth.sum())
+        ways = rng.permutation(np.repeat(np.arange(len(worth)), times))
+        return ways.reshape(_CHANGES, count)
 
     def _stepped(self, rng: np.random.Generator, values: Array) -> Array:
         material, values = self.material, values.copy()
@@ -76,16 +81,27 @@ class Collecting(Strategy):
         return values
 
     def learn(self, cases: Proposal, told: Told) -> None:
-        """Keep what was found, and which ways led there."""
-        ways = self.ways.ravel()
-        hits = np.tile(told.violated[: self.ways.shape[1]], _CHANGES)
-        self.hits = self.hits + np.bincount(ways, hits, len(self.hits))
-        self.tries = self.tries + np.bincount(ways, None, len(self.tries))
+        """Keep what was found and is new, and which ways led there."""
+        is_new = self._are_new(cases, told.violated)
+        ways = self.ways[:, : len(cases)]  # the last generation may be cut
+        hits = np.tile(is_new[: ways.shape[1]], _CHANGES)
+        self.hits = self.hits + np.bincount(ways.ravel(), hits, len(self.hits))
+        self.tries = self.tries + np.bincount(ways.ravel(), None, len(self.tries))
         self.ways = _nothing()
-        new = cases.take(np.flatnonzero(told.violated))
+        new = cases.take(np.flatnonzero(is_new))
         if len(new):
             old = [] if self.found is None else [self.found]
             self.found = joined([*old, new]).take(np.s_[-_KEPT:])
+
+    def _are_new(self, cases: Proposal, violated: Array) -> Array:
+        """Return which cases are violations whose inputs are not among those kept."""
+        at = np.flatnonzero(violated)
+        kept = [] if self.found is None else [self.found.values]
+        marks = marks_of(np.concatenate([*kept, cases.values[at]]))
+        first = np.unique(marks, return_index=True)[1] - (len(marks) - len(at))
+        is_new = np.zeros(len(cases), dtype=bool)
+        is_new[at[first[first >= 0]]] = True
+        return is_new
 
     def state(self) -> Any:
         """Return what was learned, as data that JSON can hold."""

@@ -60,7 +60,10 @@ class Proposal:
 
     def take(self, index: Any) -> Proposal:
         """Return some of the cases."""
-        return Proposal(self.values[index], self.words[index], self.origins[index])
+        if isinstance(index, slice):
+            return Proposal(self.values[index], self.words[index], self.origins[index])
+        columns = self.values, self.words, self.origins
+        return Proposal(*(column.take(index, axis=0) for column in columns))
 
     def state(self) -> list[Any]:
         """Return the cases as data that JSON can hold."""

@@ -21,7 +21,7 @@ from nomos.results.describe import described
 from nomos.results.real_rows import RealRows
 from nomos.results.result import Bug, Certificate, Nearest, Proof, Scope
 from nomos.verify.engines.search import Deadline, Findings
-from nomos.verify.engines.settle import settle
+from nomos.verify.engines.settle import proved_parts, settle
 from nomos.verify.question.cases import (
     Ask,
     AskedCases,
@@ -160,6 +160,11 @@ class _Attempt:
         limits = Deadline(self.options.seconds, counting)
         sampled = self._sampled(cases, limits)
         total, method = self._settled(cases, limits)
+        total.example = sampled or total.example
+        return self._concluded(cases, total, method)
+
+    def _concluded(self, cases: AskedCases, total: Findings, method: str) -> Proof:
+        """Return what was found as a proof."""
         proof = Proof(
             verdict="open",
             scope="within" if self.options.within else "schema",
@@ -170,17 +175,16 @@ class _Attempt:
         )
         if not total.total:
             return replace(proof, cases=0, reason="no case fulfils `requires`")
-        example = sampled or total.example
         if not cases.space.is_real:
-            at_least = max(total.bad, int(example is not None))
+            at_least = max(total.bad, int(total.example is not None))
             proof = replace(
                 proof,
                 cases=total.total,
                 violating=(at_least, total.total - total.good),
                 settled=total.good + total.bad,
             )
-        if example is not None:
-            witness, near = self._witness(cases, example)
+        if total.example is not None:
+            witness, near = self._witness(cases, total.example)
             return replace(proof, verdict="violated", witness=witness, nearest=near)
         if total.good == total.total:
             return replace(proof, verdict="holds")
@@ -207,12 +211,19 @@ class _Attempt:
             raise NomosError(f"--radius: there is no feature `{unknown[0]}`")
         count = len(self.data) if self.options.rows is None else self.options.rows
         chosen = np.unique(np.linspace(0, len(self.data) - 1, count).astype(int))
-        found = {
-            int(row): self.verify(
-                replace(cases, space=around(space, self.data[row], radius))
-            )
+        spaces = {
+            int(row): around(space, self.data[row], radius)
             for row in chosen[cases.inside(self.data)[chosen]]
         }
+        model, seconds = self.model.structure, self.options.seconds
+        proved = proved_parts(cases, spaces, model, seconds)
+        found = {}
+        for row, own in spaces.items():
+            part = replace(cases, space=own)
+            if row in proved:
+                found[row] = self._concluded(part, *proved[row])
+            else:
+                found[row] = self.verify(part)
         far = {name: "all" if np.isinf(r) else f"{r:g}" for name, r in radius.items()}
         text = ", ".join(f"{name}={distance}" for name, distance in far.items())
         return replace(_together(found), scope="around", text=text)

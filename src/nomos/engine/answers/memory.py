@@ -30,6 +30,7 @@ class Memory:
         self._state = np.zeros(size, dtype=np.int8)
         self._asked_for = np.zeros(size, dtype=np.int64)  # by which row, last time
         self._answers: Column | None = None
+        self._is_full = self._any_failed = False
         self.is_off = False  # the answers are too large, or could be changed
         self._doubts = _sample(size)  # the places to ask for a second time, once
         self._any_doubts = True
@@ -49,7 +50,9 @@ class Memory:
         """
         if self.is_off:
             return ask(None)
-        unknown = np.flatnonzero(self._state[places] == _UNKNOWN)
+        unknown = np.empty(0, dtype=np.int64)
+        if not self._is_full:
+            unknown = np.flatnonzero(self._state[places] == _UNKNOWN)
         if len(unknown):
             wanted = places[unknown]
             # Of the rows with the same item, the one that comes last asks for all.
@@ -63,6 +66,8 @@ class Memory:
         assert self._answers is not None
         if self._any_doubts:
             self._ask_again(places, rows, ask, standing)
+        if not self._any_failed:
+            return take(self._answers, places), np.zeros(len(places), dtype=bool)
         return take(self._answers, places), self._state[places] == _FAILED
 
     def _ask_again(
@@ -100,6 +105,8 @@ class Memory:
             if not len(new):
                 return True
         self._state[places] = np.where(failed, _FAILED, _KNOWN)
+        self._any_failed |= bool(failed.any())
+        self._is_full = bool(self._state.all())
         self._answers = put(self._answers, places, answers, len(self._state))
         return True
 

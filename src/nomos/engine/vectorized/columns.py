@@ -27,10 +27,16 @@ class Columns:
     """Runs the lines of a spec on a chunk."""
 
     def __init__(
-        self, chunk: Chunk, answers: Answers, *, asks_all: bool = False
+        self,
+        chunk: Chunk,
+        answers: Answers,
+        *,
+        asks_all: bool = False,
+        verdicts_only: bool = False,
     ) -> None:
         self.chunk = chunk
         self._asks_all = asks_all  # also for answers that decide nothing
+        self.verdicts_only = verdicts_only  # nobody asks what the violations are
         self.program = chunk.program
         self.spec = chunk.program.spec
         self.evaluator = Evaluator(chunk, answers)
@@ -95,10 +101,11 @@ class Columns:
             else:
                 holds = np.ones(count, dtype=bool)
                 holds[rows] = self.evaluator.truth(condition.test, rows, self.scope)
-            if not holds.all():
-                at = np.flatnonzero(~holds & (self.failed == 0))
-                self.gaps[at] = self._gaps(condition.test, at) if len(at) else np.nan
-                self.failed[~holds] |= 1 << number
+            failing = np.flatnonzero(~holds)
+            at = failing[self.failed[failing] == 0]
+            if len(at) and not self.verdicts_only:
+                self.gaps[at] = self._gaps(condition.test, at)
+            self.failed[failing] |= 1 << number
         # A discard behind an `ensures` that fails comes too late; where did it draw?
         self.chunk.run_discarded_alone(self.failed != 0)
         stays = self.chunk.settle()

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from nomos.device import Array
 
-_FEWEST = 1024  # slots; always a power of two
+_SPARSE, _DENSE = 16, 4  # slots for each key: in a new table, and at the least
+_REMEMBERED = 17  # bits: of so many keys it is remembered what was said
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)
 STEP = np.uint64(0x9E3779B97F4A7C15)
@@ -18,37 +21,35 @@ def keys_of(choices: Array, lengths: Array) -> Array:
     Of a million different rows, two share a key with a chance of 3 in 100 million.
     """
     keys = lengths.astype(np.uint64)
-    with np.errstate(over="ignore"):
-        for column in range(choices.shape[1]):
-            there = lengths > column
-            mixed = mixed_words(keys ^ choices[:, column].astype(np.uint64))
-            keys = np.where(there, mixed, keys)
+    shortest = lengths.min(initial=choices.shape[1])
+    for number, column in enumerate(choices.view(np.uint64).T):
+        mixed = mixed_words(keys ^ column)
+        keys = mixed if number < shortest else np.where(lengths > number, mixed, keys)
     return keys
 
 
 def mixed_words(words: Array) -> Array:
     """Return words whose every bit depends on every bit (the finaliser of SplitMix64)."""
     words = words + STEP
-    words = (words ^ (words >> np.uint64(30))) * _FIRST
-    words = (words ^ (words >> np.uint64(27))) * _SECOND
-    mixed: Array = words ^ (words >> np.uint64(31))
-    return mixed
+    words ^= words >> np.uint64(30)
+    words *= _FIRST
+    words ^= words >> np.uint64(27)
+    words *= _SECOND
+    words ^= words >> np.uint64(31)
+    return words
 
 
 class Distinct:
     """Gives each different key a place: 0, 1, 2 and so on, in the order they come.
 
-    A hash table in two arrays, looked up for all keys at once: where a slot is taken by
-    another key, the next one is tried.
+    A hash table that is looked up for all keys at once: a slot holds the number of a
+    key, 1 for the first of all. Where it is another key's, the next slot is tried.
     """
 
     def __init__(self) -> None:
         self.count = 0
-        self._slots(_FEWEST)
-
-    def _slots(self, size: int) -> None:
-        self._keys = np.zeros(size, dtype=np.uint64)  # 0: the slot is free
-        self._places = np.full(size, -1, dtype=np.int64)
+        self._keys = np.zeros(1, dtype=np.uint64)  # by their numbers; 0: no key
+        self._slots = np.zeros(1, dtype=np.int32)
 
     def places(self, keys: Array, *, most: int) -> tuple[Array, Array]:
         """Return the place of each key, and the index of those that are new.
@@ -57,51 +58,86 @@ class Distinct:
         not kept.
         """
         keys = np.maximum(keys, np.uint64(1))
-        if self.count >= most:
-            slots = self._find(keys, claim=False)
-            known = self._keys[slots] == keys
-            return np.where(known, self._places[slots], -1), np.empty(0, np.int64)
-        self._grow(len(keys))
-        slots = self._find(keys, claim=True)
-        new = self._number(slots, most)
-        return self._places[slots], new
-
-    def _find(self, keys: Array, *, claim: bool) -> Array:
-        """Return the slot of each key; without `claim`, of a new key a free one."""
-        last = np.uint64(len(self._keys) - 1)
-        slots = (keys & last).astype(np.int64)
-        left = np.arange(len(keys))
-        while len(left):
-            at, wanted = slots[left], keys[left]
-            held = self._keys[at]
-            if claim:
-                free = held == 0
-                self._keys[at[free]] = wanted[free]  # of several keys, one gets it
-                held = self._keys[at]
-            taken = held != wanted
-            if not claim:
-                taken &= held != 0
-            left = left[taken]
-            slots[left] = (slots[left] + 1) & int(last)
-        return slots
-
-    def _number(self, slots: Array, most: int) -> Array:
-        """Give the slots of new keys their places, in the order of the keys."""
-        new: Array = np.flatnonzero(self._places[slots] < 0)
-        backwards = new[::-1]
-        self._places[slots[backwards]] = -2 - backwards  # the first one stays
-        new = new[self._places[slots[new]] == -2 - new]
-        self._places[slots[new]] = -1
-        new = new[: most - self.count]
-        self._places[slots[new]] = self.count + np.arange(len(new))
+        if self.count + len(keys) > most:
+            return self._first_places(keys, most)
+        self._reach(self.count + len(keys))
+        first = self.count + 1
+        own = np.arange(first, first + len(keys), dtype=np.int32)
+        self._keys[first : first + len(keys)] = keys
+        slots, numbers = self._find(keys, own)
+        new = np.flatnonzero(numbers == own)
+        if 0 < len(new) < len(keys):  # no number is left out
+            final = np.zeros_like(own)
+            self._slots[slots[new]] = final[new] = own[: len(new)]
+            self._keys[first : first + len(new)] = keys[new]
+            later = np.flatnonzero(numbers >= first)
+            numbers[later] = final[numbers[later] - first]
         self.count += len(new)
-        return new
+        return numbers.astype(np.int64) - 1, new
 
-    def _grow(self, more: int) -> None:
-        """Keep at least half of the slots free, whatever comes."""
-        if 2 * (self.count + more) <= len(self._keys):
+    def _first_places(self, keys: Array, most: int) -> tuple[Array, Array]:
+        """Return the places and the new keys where not all may be kept."""
+        unknown = np.flatnonzero(self._find(keys)[1] == 0)
+        first = np.unique(keys[unknown], return_index=True)[1]
+        new = unknown[np.sort(first)[: most - self.count]]
+        if len(new):
+            self.places(keys[new], most=most)
+        return self._find(keys)[1].astype(np.int64) - 1, new
+
+    def _find(self, keys: Array, own: Array | None = None) -> tuple[Array, Array]:
+        """Return slots and numbers of keys; new ones get their `own` numbers, or 0."""
+        last = len(self._slots) - 1
+        slots = (keys & np.uint64(last)).view(np.int64)
+        numbers = self._slots[slots]
+        left = np.flatnonzero(self._keys[numbers] != keys)
+        at, wanted = slots[left], keys[left]
+        while len(left):
+            held = self._slots[at]
+            if own is not None:
+                free = np.flatnonzero(held == 0)[::-1]  # the first of several gets it
+                self._slots[at[free]] = own[left[free]]
+                held = self._slots[at]
+            slots[left], numbers[left] = at, held
+            others = np.flatnonzero((held > 0) & (self._keys[held] != wanted))
+            left, at, wanted = left[others], at[others] + 1 & last, wanted[others]
+        return slots, numbers
+
+    def _reach(self, count: int) -> None:
+        """Make room for so many keys."""
+        if count < len(self._keys) and _DENSE * count <= len(self._slots):
             return
-        used = self._places >= 0
-        keys, places = self._keys[used], self._places[used]
-        self._slots(1 << (2 * (self.count + more)).bit_length())
-        self._places[self._find(keys, claim=True)] = places
+        held = np.arange(1, self.count + 1, dtype=np.int32)
+        keys = self._keys[held]
+        self._keys = np.zeros(2 * count, dtype=np.uint64)
+        self._keys[held] = keys
+        if _DENSE * count > len(self._slots):
+            self._slots = np.zeros(1 << (_SPARSE * count).bit_length(), dtype=np.int32)
+            self._find(keys, held)
+
+
+class Remembered:
+    """What was said of the last keys, true or false: each slot has room for one key."""
+
+    def __init__(self) -> None:
+        # The last bit of a key tells what was said of it.
+        self._slots = np.zeros(1 << _REMEMBERED, dtype=np.uint64)
+
+    def recall(self, keys: Array, ask: Callable[[Array], Array]) -> Array:
+        """Return what is said of each key; `ask` says it of those at some places."""
+        one = np.uint64(1)
+        keys = keys | one
+        slots = (keys >> np.uint64(64 - _REMEMBERED)).view(np.int64)
+        held = self._slots[slots]
+        missing = np.flatnonzero(held | one != keys)
+        if len(missing):
+            at = slots[missing]
+            self._slots[at] = missing
+            last = self._slots[at].view(np.int64)
+            lost = np.flatnonzero(last != missing)
+            same = lost[keys[last[lost]] == keys[missing[lost]]]  # one asks for all
+            asked = np.delete(missing, same)
+            said = ask(asked)
+            self._slots[slots[asked]] = keys[asked] - ~said
+            held[asked], held[missing[same]] = said, self._slots[at[same]]
+        recalled: Array = held & one == one
+        return recalled

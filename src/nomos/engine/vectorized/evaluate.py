@@ -138,13 +138,15 @@ class Evaluator:
         if cell.known is None:
             cell.known = np.zeros(count, dtype=bool)
         rows = np.arange(count) if at is None else at
-        missing = rows[~cell.known[rows]]
+        missing = rows[:0] if cell.known.all() else rows[~cell.known[rows]]
         if len(missing):
+            inner = None if at is None and len(missing) == count else missing
             with self.counting(False):  # it was counted where it stands
-                values = self.column(self.value(expr, missing, scope), missing)
-            cell.value = put(cell.value, missing, values, count)
-            cell.known[missing] = True
-        return take(cell.value, rows)
+                values = self.column(self.value(expr, inner, scope), inner)
+            if inner is not None:
+                values = put(cell.value, inner, values, count)
+            cell.value, cell.known[missing] = values, True
+        return cell.value if at is None else take(cell.value, at)
 
     def each(self, function: Callable[..., Any], values: list[Any], at: At) -> Column:
         """Apply a function row by row; where it raises, the case leaves."""

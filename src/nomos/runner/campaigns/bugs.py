@@ -92,17 +92,15 @@ class Bugs:
 
     def take(self, found: Violations, first: int, confirm: Confirm) -> Taken:
         """Take in violations of a chunk, whose first case has the number `first`."""
-        before = self.table.count
         places, fresh = self.table.places(found)
-        new = found.take(fresh)
+        new = found if len(fresh) == len(found) else found.take(fresh)
         taken = Taken()
         how = self._run_again(new, first, confirm, taken)
-        count = len(how)
         if taken.stops_at is not None:  # later ones are as if they had not been met
-            new = new.take(np.arange(count))
+            new = new.take(slice(len(how)))
             kept = found.rows < taken.stops_at
             found, places = found.take(np.flatnonzero(kept)), places[kept]
-        self.table.add(before + np.arange(count), new.rows + first, how, new)
+        self.table.add(new.rows + first, how, new)
         self._count(places, found)
         return taken
 

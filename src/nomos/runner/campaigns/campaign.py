@@ -181,7 +181,7 @@ class Campaign:
         crashes = list(judged.crashes)
         found = judged.violations
         if len(found):
-            found = found.take(np.flatnonzero(found.rows < end))
+            found = found.take(slice(np.searchsorted(found.rows, end)))
             taken = self.bugs.take(found, self.next_case, confirm)
             events += [BugFound(self.subject, self.seed, bug) for bug in taken.bugs]
             crashes = sorted([*crashes, *taken.crashes], key=lambda crash: crash.row)

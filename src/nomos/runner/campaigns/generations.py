@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -46,6 +47,8 @@ class Generations(Plan):
             return None
         number = self.next_first // self.strategy.size
         cases = self.strategy.propose(generator(self._seed, self._name, number))
+        if self._learns and wanted < len(cases):  # the last one is not run in vain
+            cases = cases.take(np.s_[: max(self.strategy.size, math.ceil(wanted))])
         planned = Range(
             self.next_first,
             len(cases),

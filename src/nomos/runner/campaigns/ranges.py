@@ -9,7 +9,7 @@ from nomos.engine.judged import Judged
 from nomos.results.result import Scope
 from nomos.search.strategy import Proposal
 
-LARGEST = 32_768  # cases of a chunk; larger ones save nothing more
+LARGEST = 65_536  # cases of a chunk; larger ones would not spread over workers
 ON_DEVICE = 2**19  # on a device they do: violations are run again in larger batches
 SMALLEST = 64  # of the first chunk: something is seen at once, whatever the model takes
 _LONGEST_S = 0.5  # a chunk should be over by then, so that progress shows

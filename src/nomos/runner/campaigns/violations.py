@@ -67,15 +67,17 @@ class ViolationTable:
         places[new] = self.count + new
         return places, new
 
-    def add(self, places: Array, cases: Array, how: Array, found: Violations) -> None:
+    def add(self, cases: Array, how: Array, found: Violations) -> None:
         """Take in new violations at the next places; none of them is counted yet."""
-        self.count += len(places)
+        places = slice(self.count, self.count + len(how))
+        self.count += len(how)
         self._columns.reach(self.count)
         self._columns.how[places] = how
         self._columns.failed[places] = found.failed
         self._columns.gap[places] = found.gaps
         self._columns.case[places] = cases
-        inputs = found.choices[how <= How.BATCH, : self.input_count]
+        inputs, is_bug = found.choices[:, : self.input_count], how <= How.BATCH
+        inputs = inputs if is_bug.all() else inputs[is_bug]
         lengths = np.full(len(inputs), self.input_count, dtype=np.int64)
         self._inputs.places(keys_of(inputs, lengths), most=MOST_TOLD_APART)
 
@@ -98,7 +100,7 @@ class ViolationTable:
     def recall(self, cases: Array, how: Array, seen: Array, found: Violations) -> None:
         """Take in all violations of a campaign that is resumed, in their order."""
         places, _ = self.places(found)
-        self.add(places, cases, how, found)
+        self.add(cases, how, found)
         self._columns.seen[places] = seen
 
     def take_touched(self) -> list[tuple[int, int]]:
@@ -113,10 +115,10 @@ class ViolationTable:
         """How many different inputs the bugs have."""
         return self._inputs.count
 
-    def _bugs(self) -> Array:
+    def _bugs(self) -> Array | slice:
         """Return which places are bugs."""
-        how = self._columns.how[: self.count]
-        return np.flatnonzero(how <= How.BATCH)
+        is_bug = self._columns.how[: self.count] <= How.BATCH
+        return slice(self.count) if is_bug.all() else np.flatnonzero(is_bug)
 
     def seen_exactly(self, times: int) -> int:
         """Return how many bugs were met just so often."""
@@ -125,8 +127,8 @@ class ViolationTable:
     def failing(self, number: int) -> tuple[int, int]:
         """Return violations and unique bugs of one `ensures`."""
         bugs = self._bugs()
-        fails = bugs[(self._columns.failed[bugs] >> number) & 1 == 1]
-        return int(self._columns.seen[fails].sum()), len(fails)
+        fails = (self._columns.failed[bugs] >> number) & 1
+        return int(self._columns.seen[bugs] @ fails), int(fails.sum())
 
     def gaps(self) -> dict[float, int] | None:
         """Count the gaps of all violations; None where one has none."""

@@ -49,7 +49,6 @@ class _Process:
             pass_fds=fds,
             stdin=subprocess.DEVNULL,
             stdout=2,
-            cwd=setting.root if not Path.cwd().exists() else None,
         )
         os.close(theirs[0])
         os.close(ours[1])

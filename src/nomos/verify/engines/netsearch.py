@@ -8,7 +8,7 @@ that are small enough are asked from the model itself, case by case.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,16 +54,8 @@ class NetworkSearch:
         self.opposed = _opposed(self.objectives.weights) if several else {}
         size = np.abs(self.objectives.constants) + 1
         self.slack = 64 * DOUBLE * size  # what an ensures calculates is rounded too
-
-    @property
-    def root(self) -> Parts:
-        """The state of all cases."""
-        return tuple(c.root()[0] for c in self.components)
-
-    @property
-    def total(self) -> int:
-        """How many cases there are."""
-        return self._volume(self.root)
+        self.root = tuple(c.root(self.cases.space) for c in components)
+        self.total = volume(components, self.root)
 
     def run(self, example: dict[str, Any] | None = None) -> Findings:
         """Search until everything is settled, or the time is up."""
@@ -78,10 +70,6 @@ class NetworkSearch:
                 batch, parts = parts[:_BATCH], parts[_BATCH:]
             parts += self._settle(batch, found)
         return found
-
-    def _volume(self, state: Parts) -> int:
-        parts = zip(self.components, state, strict=True)
-        return math.prod(component.volume(own) for component, own in parts)
 
     def _settle(self, batch: list[Part], found: Findings) -> list[Part]:
         state = [np.stack(own) for own in zip(*(p.state for p in batch), strict=True)]
@@ -102,11 +90,11 @@ class NetworkSearch:
                 w for w in part.live if not impossible[number, needed[w]].any()
             )
             if not live:
-                found.good += self._volume(part.state)
+                found.good += volume(self.components, part.state)
             elif certain is not None and any(
                 certain[number, list(decisive[w])].all() for w in live
             ):
-                found.bad += self._volume(part.state)
+                found.bad += volume(self.components, part.state)
             elif numbers[number].prod() <= _SMALL:
                 self._ask(part, found)
             else:
@@ -161,6 +149,12 @@ class NetworkSearch:
         ]
 
 
+def volume(components: Sequence[Component], state: Sequence[Array]) -> int:
+    """Return how many cases a part has."""
+    parts = zip(components, state, strict=True)
+    return math.prod(component.volume(own) for component, own in parts)
+
+
 def halves(
     components: tuple[Component, ...], state: Parts, gains: Array, weights: Array
 ) -> Iterator[Parts]:
@@ -186,16 +180,15 @@ def combinations(
 ) -> tuple[Atoms, Array]:
     """Return the atoms of all cases of a part, and how many cases each stands for."""
     listed = [c.values(own) for c, own in zip(components, state, strict=True)]
-    free = [n for n, (_, numbers) in enumerate(listed) if len(numbers) != 1]
-    sizes = (np.arange(len(listed[n][1])) for n in free)
-    grid = [index.ravel() for index in np.meshgrid(*sizes, indexing="ij")]
-    places = dict(zip(free, grid, strict=True))
-    only = np.zeros(len(grid[0]) if grid else 1, int)
+    sizes = [len(numbers) for _, numbers in listed if len(numbers) != 1]
+    everything = np.arange(math.prod(sizes))
+    only, *several = np.unravel_index(everything, (1, *sizes))
+    places = iter(several)
     atoms: Atoms = {}
     counts: Array = np.ones(len(only), object)
-    for number, (own, numbers) in enumerate(listed):
-        index = places.get(number, only)
+    for own, numbers in listed:
+        index = only if len(numbers) == 1 else next(places)
         atoms |= chosen(own, index)
-        more = numbers.astype(object)
-        counts = counts * (more[0] if number not in places else more[index])
+        if (numbers != 1).any():
+            counts = counts * numbers.astype(object)[index]
     return atoms, counts

@@ -118,7 +118,7 @@ class Regions:
         ]
         base, slope = (np.sum(part, axis=0) for part in zip(*lines, strict=True))
         is_real = isinstance(one.feature, Real)
-        return Wide(atom, (one.low, one.high), base, slope, is_real)
+        return Wide(atom, base, slope, is_real)
 
     def _is_polygon(self, group: AtomGroup) -> bool:
         """Tell whether a number and a draw have too many pairs for a table."""
@@ -153,7 +153,7 @@ def _polygon(group: AtomGroup, regions: Regions) -> Polygon:
         base = base + own + slope * c
         by_number, by_draw = by_number + slope * a, by_draw + slope * b
     sums = base, by_number, by_draw
-    return Polygon(number, draw.atom, box, tuple(planes), *sums, forms)
+    return Polygon(number, draw.atom, box[2:], tuple(planes), *sums, forms)
 
 
 def _line(expr: core.Expr, pair: tuple[str, str]) -> HalfPlane:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from nomos.device import Array
 from nomos.verify.engines.ensemble import EnsembleSearch
 from nomos.verify.engines.leaves import Reached, count_exactly
 from nomos.verify.engines.netsearch import NetworkSearch
 from nomos.verify.engines.regions import Regions
 from nomos.verify.engines.search import Deadline, Findings
-from nomos.verify.engines.slope import by_slopes
+from nomos.verify.engines.slope import by_slopes, proved_by_slopes
 from nomos.verify.engines.terms import not_against_terms
 from nomos.verify.question.cases import AskedCases
 from nomos.verify.question.components import build
 from nomos.verify.question.conditions import violations
+from nomos.verify.question.space import Space
+from nomos.verify.question.splitting import split
+from nomos.verify.question.symbolic import NotProvable
 from nomos.verify.structure.layers import Layers
 from nomos.verify.structure.model import Structure
 from nomos.verify.structure.trees import TreeKeys, Trees
@@ -26,6 +31,22 @@ def settle(
         return _settle_trees(cases, model, limits)
     assert isinstance(model, Layers)
     return _settle_layers(cases, data, model, limits)
+
+
+def proved_parts(
+    cases: AskedCases, spaces: Mapping[int, Space], model: Structure, seconds: float
+) -> dict[int, tuple[Findings, str]]:
+    """Return what is found in those small parts of a space that are soon proved."""
+    if not isinstance(model, Layers) or len(model.weights) == 1:
+        return {}
+    try:
+        own, *others = split(cases)
+        ways = [] if others else violations(own.question, model)
+        sizes = proved_by_slopes(ways, Regions(own, model), spaces, seconds)
+    except NotProvable:  # a part has fewer values than the whole
+        return {}
+    found = {n: Findings(size, good=size) for n, size in sizes.items()}
+    return {n: (findings, "slopes of layers") for n, findings in found.items()}
 
 
 def _settle_trees(

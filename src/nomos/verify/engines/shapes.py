@@ -15,6 +15,7 @@ import numpy as np
 from nomos.device import Array
 from nomos.verify.question.cases import Atoms, chosen
 from nomos.verify.question.components import CaseTable, Slot, numbered
+from nomos.verify.question.space import Space
 
 HalfPlane = tuple[float, float, float]  # (a, b, c): a * number + b * draw + c >= 0
 _CHUNK = 2_000_000  # numbers that a bound looks at at once
@@ -27,8 +28,8 @@ class Component(ABC):
     __slots__ = ()
 
     @abstractmethod
-    def root(self) -> Array:
-        """Return the state in which all values are left, (1, ...)."""
+    def root(self, space: Space) -> Array:
+        """Return the state of one part in which all values of a space are left."""
 
     @abstractmethod
     def bound(self, state: Array, weights: Array) -> tuple[Array, Array]:
@@ -62,9 +63,13 @@ class Listed(Component):
     table: CaseTable
     sums: Array  # (rows, calls * outputs of the first layer)
 
-    def root(self) -> Array:
-        """Return the state in which all rows are left."""
-        return np.ones((1, len(self.table)), bool)
+    def root(self, space: Space) -> Array:
+        """Return the state in which all rows of a space are left."""
+        left = np.ones(len(self.table), bool)
+        for atom, values in self.table.atoms.items():
+            if "." in atom:  # a feature, and no draw
+                left &= space.range_of(atom).has(values)
+        return left
 
     def bound(self, state: Array, weights: Array) -> tuple[Array, Array]:
         """Return the least and the most of `weights . sums`."""
@@ -108,15 +113,15 @@ class Wide(Component):
     """
 
     atom: str
-    ends: tuple[float, float]
     base: Array  # what it adds where it is 0
     slope: Array
     is_real: bool = False
     step: int = 0
 
-    def root(self) -> Array:
+    def root(self, space: Space) -> Array:
         """Return the whole range."""
-        return np.array([self.ends], float)
+        one = space.range_of(self.atom)
+        return np.array([one.low, one.high], float)
 
     def bound(self, state: Array, weights: Array) -> tuple[Array, Array]:
         """Return the least and the most of `weights . sums`."""
@@ -155,16 +160,17 @@ class Polygon(Component):
 
     number_atom: str
     draw_atom: str
-    ends: tuple[float, float, float, float]
+    draws: tuple[float, float]  # the least and the greatest
     planes: tuple[HalfPlane, ...]
     base: Array  # what a pair adds: base + number * by_number + draw * by_draw
     by_number: Array
     by_draw: Array
     forms: Mapping[Slot, HalfPlane]  # the number of each call, in the pair
 
-    def root(self) -> Array:
-        """Return the box around all pairs."""
-        return np.array([self.ends], float)
+    def root(self, space: Space) -> Array:
+        """Return a box around all pairs."""
+        one = space.range_of(self.number_atom)
+        return np.array([one.low, one.high, *self.draws], float)
 
     def corners(self, state: Array) -> tuple[Array, Array]:
         """Return the corners of each part, a corner repeated, and which are empty."""

@@ -8,9 +8,8 @@ q's on the way: bounds of both are those of one call, over half as many features
 
 from __future__ import annotations
 
-import heapq
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,21 +19,25 @@ from nomos.device import Array
 from nomos.diagnostics.source import Span
 from nomos.lang import core
 from nomos.verify.engines.bounds import Bounds, Relaxation, State, interval
-from nomos.verify.engines.netsearch import Parts, combinations, halves
+from nomos.verify.engines.netsearch import Parts, combinations, halves, volume
 from nomos.verify.engines.regions import Regions
 from nomos.verify.engines.search import Deadline
 from nomos.verify.engines.shapes import Component, Listed, Polygon, Wide
 from nomos.verify.question.cases import columns_of, one_case, size_of
 from nomos.verify.question.components import AtomGroup, groups
 from nomos.verify.question.conditions import Violation
+from nomos.verify.question.space import Space
 
 _BATCH = 256
 _SMALL = 1000  # steps that are asked rather than halved
 _SWEPT = 4000  # records along whose numbers is looked
 _STOPS = 48
 _CHANGES, _ROUNDS = (1, 2, 3, 4, 6, 8), 4  # of features, so that records are near rows
+_ASKED = 64  # parts that are asked at once
 _SLOPES = 0.6  # the part of the time in which one copy is tried
 _FEW_PARTS, _MANY_PARTS = 2000, 10**9  # before and after looking along some records
+_EACH = 64  # parts of each of many spaces
+_LISTED = 1000  # values of tables that many spaces share
 _START, _END = "start of a rise", "end of a rise"
 
 
@@ -43,11 +46,27 @@ class Rise:
     """A question about one number that rises from one call to the other."""
 
     group: AtomGroup
+    shape: Component
     feature: str
     first: int  # the call with the smaller number
-    low: int
-    high: int
     bad: tuple[tuple[int, int], ...]  # labels before and after a step
+
+    def ends(self, space: Space) -> tuple[int, int]:
+        """Return the least and the greatest of the numbers of both calls in a space."""
+        pairs = _pairs(self.shape, self.shape.root(space))
+        return int(np.floor(pairs.min())), int(np.ceil(pairs.max()))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Steps:
+    """A part of the steps: the state of each component, and which steps may be bad.
+
+    `number` says of which of the spaces that are looked at the steps are.
+    """
+
+    state: Parts
+    live: Array
+    number: int = 0
 
 
 def find_rise(ways: list[Violation], regions: Regions) -> Rise | None:
@@ -62,43 +81,29 @@ def find_rise(ways: list[Violation], regions: Regions) -> Rise | None:
     (name,) = changed
     for group in groups(regions.cases):
         if {(0, name), (1, name)} == set(group.slots) and len(group.features) == 1:
-            found = _reach(group, name, regions)
-            if found is None:
+            space = regions.cases.space
+            if space.ranges[name].is_real or not regions.is_line(name):
                 return None
-            first, low, high = found
+            shape = regions.component(group)
+            pairs = _pairs(shape, shape.root(space))
+            order = np.sign(pairs[:, 1] - pairs[:, 0])
+            if not len(pairs) or not order[0] or (order != order[0]).any():
+                return None
+            first = 0 if order[0] > 0 else 1
             bad = _steps(ways, len(regions.model.labels), first)
-            if bad:
-                return Rise(group, name, first, low, high, bad)
+            return Rise(group, shape, name, first, bad) if bad else None
     return None
 
 
-def _reach(
-    group: AtomGroup, name: str, regions: Regions
-) -> tuple[int, int, int] | None:
-    """Return which call has the smaller number, and the least and greatest of all."""
-    one = regions.cases.space.ranges[name]
-    if one.names is not None or one.is_real or not regions.is_line(name):
-        return None
-    pairs = _pairs(group, regions)
-    if not len(pairs):
-        return None
-    difference = pairs[:, 1] - pairs[:, 0]
-    low, high = int(np.floor(pairs.min())), int(np.ceil(pairs.max()))
-    if (difference > 0).all():
-        return 0, low, high
-    return (1, low, high) if (difference < 0).all() else None
-
-
-def _pairs(group: AtomGroup, regions: Regions) -> Array:
+def _pairs(shape: Component, state: Array) -> Array:
     """Return the numbers of both calls, if whole; of a polygon, those at its corners."""
-    shape = regions.component(group)
     if isinstance(shape, Polygon):
-        corners, empty = shape.corners(shape.root())
+        corners, empty = shape.corners(state[None])
         forms = [form for _, form in sorted(shape.forms.items())]
         at = [corners[~empty] @ form[:2] + form[2] for form in forms]
         return np.stack(at, axis=-1).reshape(-1, 2)
     slots = shape.table.slots if isinstance(shape, Listed) else {}
-    columns = [values.astype(float) for _, values in sorted(slots.items())]
+    columns = [values[state].astype(float) for _, values in sorted(slots.items())]
     pairs = np.stack(columns or [np.empty(0)] * 2, axis=1)
     return pairs if (pairs == np.floor(pairs)).all() else pairs[:0]
 
@@ -115,7 +120,7 @@ def atoms_of_rise(
         constant = core.Constant(number, span=value.span)
         guards.append(core.Compare("==", value, constant, span=value.span))
     own = regions.component(replace(rise.group, guards=tuple(guards)))
-    found, counts = own.values(own.root()[0])
+    found, counts = own.values(own.root(regions.cases.space))
     return one_case(found, 0) if len(counts) else None
 
 
@@ -142,18 +147,43 @@ def by_slopes(
         return False
     part = Deadline(_SLOPES * limits.seconds, limits.counting)
     search = SlopeSearch(regions, rise, part)
-    outcome = search.run(_FEW_PARTS)
-    if outcome is False:
+    search.begin({0: regions.cases.space})
+    found = next(search.run(_FEW_PARTS), None)
+    if found is None and search.left:
         swept = search.sweep(data)
         case = None if swept is None else search.case_of(swept)
         if case is not None:
             return case
-        outcome = search.run(_MANY_PARTS)
-    if not isinstance(outcome, dict):
-        return outcome
+        found = next(search.run(_MANY_PARTS), None)
+    if found is None:
+        return not search.left
     # A forbidden step ends the search. Where the spec does not take it, the rest of the
     # steps is unknown: there is no proof then, and the other engine has to look.
-    return search.case_of(outcome) or False
+    return search.case_of(found[1]) or False
+
+
+def proved_by_slopes(
+    ways: list[Violation], regions: Regions, spaces: Mapping[int, Space], seconds: float
+) -> dict[int, int]:
+    """Return how many cases parts of a space have, of those that few bounds prove."""
+    rise = find_rise(ways, regions)
+    own = groups(regions.cases)
+    if rise is None or any(group.features and not group.slots for group in own):
+        return {}  # what no call sees is one row for the whole space
+    components = regions.components(own)
+    proved: dict[int, int] = {}
+    for start in range(0, len(spaces), _BATCH):
+        some = itertools.islice(spaces.items(), start, start + _BATCH)
+        roots = {n: [c.root(one) for c in components] for n, one in some}
+        sizes = {n: volume(components, root) for n, root in roots.items()}
+        search = SlopeSearch(regions, rise, Deadline(seconds, 0.0))
+        search.begin({n: spaces[n] for n, size in sizes.items() if size})
+        if any(sum(map(len, part.state)) > _LISTED for part in search.left):
+            break
+        rest = {n for n, _ in search.run(_EACH * len(roots))}
+        rest |= {part.number for part in search.left}
+        proved |= {n: size for n, size in sizes.items() if size and n not in rest}
+    return proved
 
 
 class SlopeSearch:
@@ -173,18 +203,30 @@ class SlopeSearch:
             if group.features != rise.group.features:
                 kept = {s: v for s, v in group.slots.items() if s[1] != rise.feature}
                 others.append(replace(group, slots=kept))
-        base, slope = one_call.line((0, rise.feature), rise.low, rise.high)
-        steps = Wide(_START, (rise.low, rise.high - 1), base, slope, step=1)
+        self.low, self.high = rise.ends(cases.space)
+        base, slope = one_call.line((0, rise.feature), self.low, self.high)
+        steps = Wide(_START, base, slope, step=1)
         self.components: tuple[Component, ...] = (steps, *one_call.components(others))
         self.relaxation = Relaxation(one_call, self.components)
         self.direction = slope
         self.labels = len(model.labels)
         self.pairs = list(itertools.permutations(range(self.labels), 2))
         self.weights = np.stack([self._weights(p, q) for p, q in self.pairs])
-        self.place = {pair: n for n, pair in enumerate(self.pairs)}
-        root = tuple(c.root()[0] for c in self.components)
-        self.heap: list[Any] = [(0.0, 0, root, rise.bad)]
+        self.places = [self.pairs.index(pair) for pair in rise.bad]
+        # Where a step begins its first label wins, and where it ends the other.
+        wins = [[pair[0] in step for pair in self.pairs] for step in rise.bad]
+        self.wins = np.array(wins)
+        self.left: list[Steps] = []
         self.parts = 0
+
+    def begin(self, spaces: Mapping[int, Space]) -> None:
+        """Take the steps of parts of the space as those that are left."""
+        live = np.ones(len(self.rise.bad), bool)
+        for number, space in spaces.items():
+            low, high = self.rise.ends(space)
+            others = (c.root(space) for c in self.components[1:])
+            state = np.array([low, high - 1], float), *others
+            self.left.append(Steps(state, live, number))
 
     def case_of(self, found: dict[str, Any]) -> dict[str, Any] | None:
         """Return the case of the spec in which a number rises so; None: it has none."""
@@ -206,7 +248,7 @@ class SlopeSearch:
     def sweep(self, data: Array) -> dict[str, Any] | None:
         """Look along the whole way of the number, from rows of the data and near them."""
         rng = np.random.default_rng(0)
-        way = np.linspace(self.rise.low, self.rise.high, _STOPS)
+        way = np.linspace(self.low, self.high, _STOPS)
         way = np.unique(way.astype(np.int64))
         for changes in (0, *_CHANGES * _ROUNDS):
             atoms = self.cases.from_rows(data, rng, _SWEPT, changes)
@@ -214,8 +256,10 @@ class SlopeSearch:
             if not count or self.limits.are_up:
                 return None
             several = {name: np.repeat(v, len(way)) for name, v in atoms.items()}
-            numbers = np.tile(way, count)
-            scores = self.model.scores(self._rows(several, numbers, len(numbers)))
+            several[_START] = np.tile(way, count)
+            scores = self.model.scores(
+                self.cases.rows(self.record, several, count * len(way))
+            )
             labels = self.model.places(scores).reshape(count, -1)
             bad = self._bad(labels[:, :-1], labels[:, 1:])
             if bad.any():
@@ -231,30 +275,26 @@ class SlopeSearch:
             bad |= (before == p) & (after == q)
         return bad
 
-    def run(self, most: int) -> bool | dict[str, Any]:
+    def run(self, most: int) -> Iterator[tuple[int, dict[str, Any]]]:
         """Settle parts, so many at most; goes on where it ended before.
 
-        Returns True for a proof, False without one, or a case with a forbidden step.
+        Yields the number of a space in which a step is forbidden, with its case, and
+        leaves the rest of that space. Nothing left is a proof for the other spaces.
         """
-        while self.heap:
-            if self.limits.are_up or self.parts > most:
-                return False
-            some = range(min(_BATCH, len(self.heap)))
-            batch = [heapq.heappop(self.heap)[2:] for _ in some]
-            for state, live, few in self._settle(batch):
-                self.parts += 1
-                if not few:
-                    part = (-self._number(state), self.parts, state, live)
-                    heapq.heappush(self.heap, part)
-                    continue
-                found = self._ask(state)
-                if found is not None:
-                    return found
-        return True
+        while self.left and self.parts <= most and not self.limits.are_up:
+            batch, self.left = self.left[:_BATCH], self.left[_BATCH:]
+            few, halved = self._settle(batch)
+            self.left += halved
+            self.parts += len(batch)
+            for start in range(0, len(few), _ASKED):
+                for number, case in self._ask(few[start : start + _ASKED]):
+                    self.left = [part for part in self.left if part.number != number]
+                    yield number, case
 
-    def _settle(self, batch: list[Any]) -> Iterator[tuple[Parts, Any, bool]]:
-        """Yield what is left of parts, and whether it is few enough to be asked."""
-        state = [np.stack(own) for own in zip(*(b[0] for b in batch), strict=True)]
+    def _settle(self, batch: list[Steps]) -> tuple[list[Steps], list[Steps]]:
+        """Return what is left of parts: what is few enough to be asked, and halves."""
+        parts = zip(*(part.state for part in batch), strict=True)
+        state = [np.stack(own) for own in parts]
         known = self.relaxation.layers(state)
         shape = (len(batch), len(self.weights), 1, self.weights.shape[1])
         weights = np.broadcast_to(self.weights[:, None], shape)
@@ -262,38 +302,16 @@ class SlopeSearch:
         slack = (np.abs(self.weights) @ self.relaxation.error(known).T).T
         possible = most >= -slack
         flat_or_falling = self._slopes(known) <= 2 * slack
+        live = flat_or_falling[:, self.places] & [part.live for part in batch]
+        live &= (possible[:, None] | ~self.wins).all(axis=2)
         few = self.relaxation.numbers(state).prod(axis=1) <= _SMALL
-        left, places, toward = [], [], []
-        for number, (own, steps) in enumerate(batch):
-            live = tuple(
-                (p, q)
-                for p, q in steps
-                if flat_or_falling[number, self.place[p, q]]
-                and self._may_step(possible[number], p, q)
-            )
-            if live and few[number]:
-                yield own, live, True
-            elif live:
-                left.append((own, live))
-                places.append(number)
-                toward.append(self.place[live[0]])
-        if left:
-            yield from self._halves(left, [s[places] for s in state], flat[places, toward],
-                                    [(a[places], b[places]) for a, b in known])  # fmt: skip
-
-    def _number(self, state: Parts) -> float:
-        parts = zip(self.components, state, strict=True)
-        return float(np.prod([c.numbers(own[None])[0] for c, own in parts]))
-
-    def _may_step(self, possible: Array, p: int, q: int) -> bool:
-        """Tell whether p can win where a step begins, and q where it ends."""
-        others = [c for c in range(self.labels) if c not in (p, q)]
-        return bool(
-            possible[self.place[p, q]]
-            and possible[self.place[q, p]]
-            and all(possible[self.place[p, c]] for c in others)
-            and all(possible[self.place[q, c]] for c in others)
-        )
+        left = [replace(part, live=own) for part, own in zip(batch, live, strict=True)]
+        asked = np.flatnonzero(live.any(axis=1) & few)
+        halved = np.flatnonzero(live.any(axis=1) & ~few)
+        toward = np.array(self.places)[live[halved].argmax(axis=1)]
+        halves = self._halves([left[n] for n in halved], [s[halved] for s in state],
+                              flat[halved, toward], [(a[halved], b[halved]) for a, b in known])  # fmt: skip
+        return [left[n] for n in asked], list(halves)
 
     def _slopes(self, known: Bounds) -> Array:
         """Return the least that (score of p - score of q) rises by in a step."""
@@ -305,9 +323,11 @@ class SlopeSearch:
         return np.maximum(backward, forward)
 
     def _halves(
-        self, left: list[Any], state: State, weights: Array, known: Bounds
-    ) -> Iterator[tuple[Parts, Any, bool]]:
+        self, left: list[Steps], state: State, weights: Array, known: Bounds
+    ) -> Iterator[Steps]:
         """Split the component that bends most ReLUs of the first layer."""
+        if not left:
+            return
         low, high = known[0][0][:, 0], known[0][1][:, 0]
         width = np.maximum(high - low, 1e-9)
         bent = ((low < 0) & (high > 0)) * np.abs(self.model.weights[1]).sum(axis=0)
@@ -315,25 +335,27 @@ class SlopeSearch:
         gains = self.relaxation.gains(
             state, weights, bent / width * scale * width.max()
         )
-        for number, (own, live) in enumerate(left):
-            for half in halves(self.components, own, gains[number], weights[number]):
-                yield half, live, False
+        for part, gain, own in zip(left, gains, weights, strict=True):
+            for half in halves(self.components, part.state, gain, own):
+                yield replace(part, state=half)
 
-    def _ask(self, state: Parts) -> dict[str, Any] | None:
-        """Ask about both ends of all steps of a part; returns a case with a bad one."""
-        atoms, _ = combinations(self.components, state)
-        starts = atoms.pop(_START)
-        count = len(starts)
-        places = []
-        for shift in (0, 1):
-            said = self.cases.ask(self._rows(atoms, starts + shift, count))
-            places.append((said[:, None] == self.model.labels).argmax(axis=1))
-        bad = self._bad(*places)
-        if not bad.any():
-            return None
-        place = int(np.argmax(bad))
-        start = int(starts[place])
-        return {**one_case(atoms, place), _START: start, _END: start + 1}
-
-    def _rows(self, atoms: dict[str, Array], number: Array, count: int) -> Array:
-        return self.cases.rows(self.record, {**atoms, _START: number}, count)
+    def _ask(self, parts: list[Steps]) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Ask about both ends of all steps of parts; yields cases with bad ones."""
+        found = []
+        for part in parts:
+            first, *others = part.state
+            # The end of a step is the start of the next one.
+            found.append(
+                combinations(self.components, (first + np.arange(2), *others))[0]
+            )
+        sizes = [size_of(atoms) for atoms in found]
+        together = {n: np.concatenate([atoms[n] for atoms in found]) for n in found[0]}
+        said = self.cases.ask(self.cases.rows(self.record, together, sum(sizes)))
+        labels = (said[:, None] == self.model.labels).argmax(axis=1)
+        ends = np.cumsum(sizes)[:-1]
+        for part, atoms, own in zip(parts, found, np.split(labels, ends), strict=True):
+            own = own.reshape(int(part.state[0][1] - part.state[0][0]) + 2, -1)
+            bad = self._bad(own[:-1], own[1:])
+            if bad.any():
+                case = one_case(atoms, int(np.argmax(bad)))
+                yield part.number, {**case, _END: case[_START] + 1}

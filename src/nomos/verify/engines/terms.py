@@ -65,7 +65,7 @@ def _change(
     """Return by how much columns of a feature are more in call `two`: most and least."""
     before, after = (one, name), (two, name)
     if isinstance(component, Polygon) and {before, after} <= component.forms.keys():
-        corners, _ = component.corners(component.root())
+        corners, _ = component.corners(component.root(regions.cases.space)[None])
         a, b, c = np.array(component.forms[after]) - component.forms[before]
         apart = a * corners[0, :, 0] + b * corners[0, :, 1] + c
         columns, numbers = regions.columns(name, np.array([0, 1 << 20]))

@@ -100,11 +100,7 @@ class AskedCases:
         """Return which rows lie in the space."""
         ok = np.ones(len(data), bool)
         for one in self.space.ranges.values():
-            values = one.read(data)
-            if one.names is not None:
-                ok &= np.isin(values, one.names)
-            else:
-                ok &= (values >= one.low) & (values <= one.high)
+            ok &= one.has(one.read(data))
         return ok
 
     def _rounded(self, values: Array) -> Array:

@@ -55,6 +55,12 @@ class FeatureRange:
             return np.unique([float(self.low), float(self.high)])
         return np.arange(int(self.low), int(self.high) + 1)
 
+    def has(self, values: Array) -> Array:
+        """Return which values are in the range."""
+        if self.names is not None:
+            return np.isin(values, self.names)
+        return np.asarray((values >= self.low) & (values <= self.high))
+
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         """Draw values."""
         if self.is_real:
