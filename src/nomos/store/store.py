@@ -130,9 +130,9 @@ class Store:
             )
             self._connection.executemany(
                 # A later campaign may have been faster to write the same bug.
-                "UPDATE bugs SET latest = 0 WHERE id = ?1 AND latest"
-                " AND campaign < (SELECT max(campaign) FROM bugs WHERE id = ?1)",
-                ((row.bug.id,) for row in new if row.is_bug),
+                "UPDATE bugs SET latest = 0 WHERE id = :id AND latest"
+                " AND campaign < (SELECT max(campaign) FROM bugs WHERE id = :id)",
+                ({"id": row.bug.id} for row in new if row.is_bug),
             )
             self._connection.executemany(
                 "UPDATE bugs SET seen = ? WHERE campaign = ? AND number = ?",
