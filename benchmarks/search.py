@@ -47,7 +47,7 @@ from nomos.results.result import Result
 from nomos.runner.campaigns.planning import Planned, generations
 from nomos.runner.driver import Driver
 from nomos.runner.jobs import Job, Prepared, Preparing
-from nomos.runner.options import Budget, Options
+from nomos.runner.options import Options
 from nomos.search.guided import strategy
 from nomos.search.making import Making
 from nomos.search.strategy import generator
@@ -74,8 +74,8 @@ def prepared(case: str, spec: str, model: str = "nn") -> Prepared:
 
 def search(how: str, one: Prepared, seed: int, rows: int, *, all_of: bool) -> Result:
     """Search with so many rows; without `all_of`, until there is a bug."""
-    budget = Budget(cases=10**9, calls=rows, until_bug=not all_of)
-    driver = Driver(CASES.parent, Options(budget=budget, search="guided"))
+    most = {"default_budget": 10**9, "calls": rows, "until_bug": not all_of}
+    driver = Driver(CASES.parent, Options(search="guided", **most))
 
     def planning(options, about, seed, ask, warn):
         return Planned(
@@ -201,8 +201,7 @@ def decided(seeds: range) -> None:
         declared, sent, found = type(one.domain).classes, [], []
         for classes in (declared, {}):
             type(one.domain).classes = classes  # type: ignore[misc]  # for a moment
-            budget = Budget(cases=5_000)
-            options = Options(budget=budget, search="random", groups=False)
+            options = Options(default_budget=5_000, search="random", groups=False)
             job = Job(Path(one.subject.spec), prepared=one)
             with rows_of(one) as rows:
                 (result,) = Driver(CASES.parent, options).run([job], seeds[:1]).results

@@ -33,7 +33,7 @@ from nomos.results.statistics import clopper_pearson
 from nomos.runner.campaigns.planning import Planned, generations
 from nomos.runner.driver import Driver
 from nomos.runner.jobs import Job, Prepared, Preparing
-from nomos.runner.options import Budget, Options
+from nomos.runner.options import Options
 from nomos.search.collecting import Collecting
 from nomos.search.guided import Guided
 from nomos.search.making import Making
@@ -75,8 +75,8 @@ def prepared(spec: str, model: str) -> Prepared:
 def searched(one: Prepared, how: Any, seed: int, calls: int) -> tuple[Result, float]:
     """Search with so many calls; return what was found, and the seconds of CPU."""
     search: Any = "collecting" if how is Collecting else "guided"
-    budget = Budget(cases=10**9, calls=calls)
-    options = Options(budget=budget, search=search, confirm=30, shrink=False)
+    most: dict[str, Any] = {"default_budget": 10**9, "calls": calls}
+    options = Options(search=search, confirm=30, shrink=False, **most)
     driver = Driver(HERE.parents[1], options)
 
     def planning(options: Any, about: Any, seed: int, ask: Any, warn: Any) -> Planned:

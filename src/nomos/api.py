@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -176,9 +176,7 @@ def drive(  # noqa: PLR0913 - keywords
         if store is not None:
             store.close()
     if control is not None and not run.stopped:
-        alone = replace(
-            options, resume=False, budget=replace(options.budget, until_bug=False)
-        )
+        alone = replace(options, resume=False, until_bug=False)
         other = Driver(root, alone, **more)
         from nomos.runner.control import add_control, control_jobs
 
@@ -207,58 +205,13 @@ def live_jobs(
     return [Reopened(worker, Job(one.path, settings, one)) for one in loaded]
 
 
-def campaign_options(  # noqa: PLR0913 - keywords, each with a default
-    *,
-    budget: int | None = None,
-    time: float | None = None,
-    calls: int | None = None,
-    until_bug: bool = False,
-    max_crashes: int = 100,
-    search: Any = "auto",
-    inputs: Any = None,
-    way: Any = None,
-    batch: int | None = None,
-    confirm: int | str | None = None,
-    resume: bool = False,
-    accept: bool = True,
-    jobs: int = 1,
-    groups: bool = True,
-    shrink: bool = True,
-    device: str = "cpu",
-    dtype: Any = None,
-    accept_unstable: float = 0.0,
-    default_budget: int | None = None,
-    **workers: Any,
-) -> Options:
-    """Return how campaigns are run, from the keywords that all callers share."""
-    from nomos.device import Placement
-    from nomos.runner.options import (
-        DEFAULT_CASES,
-        EVERY_CASE_UP_TO,
-        RUN_ALONE,
-        Budget,
-        Options,
-        Workers,
-    )
+def campaign_options(**given: Any) -> Options:
+    """Return how campaigns are run; raises NomosError for what is no option."""
+    from nomos.runner.options import Options
 
-    limits = Budget(
-        cases=next(b for b in (budget, default_budget, DEFAULT_CASES) if b is not None),
-        seconds=time,
-        calls=calls,
-        until_bug=until_bug,
-        crashes=max_crashes,
-        is_cap=budget is not None,
-        every=EVERY_CASE_UP_TO if budget is default_budget is None else None,
-    )
-    most = RUN_ALONE if confirm is None else None if confirm == "all" else int(confirm)
-    try:
-        where = Workers(jobs=jobs, **workers)
-    except TypeError:
-        raise NomosError(f"unknown options: {', '.join(sorted(workers))}") from None
-    return Options(
-        *(limits, way, search, inputs, batch, most, resume, accept, where),
-        *(groups, shrink, Placement(device, dtype), accept_unstable),
-    )
+    if unknown := given.keys() - {f.name for f in fields(Options)}:
+        raise NomosError(f"unknown options: {', '.join(sorted(unknown))}")
+    return Options(**given)
 
 
 def shown_results(run: Run) -> Results:

@@ -99,7 +99,7 @@ def test_exhaustive_search_can_be_asked_for_beyond_the_budget(
 @pytest.mark.parametrize("batch", [1, 4, None])
 @pytest.mark.parametrize("cases", [239, 240, 241])  # of 240 that get past `requires`
 def test_a_budget_of_just_all_cases_is_told_from_one_that_is_short(steps, cases, batch):
-    options = {"search": "exhaustive", "cases": cases, "is_cap": True, "batch": batch}
+    options = {"search": "exhaustive", "budget": cases, "batch": batch}
     result, _ = run(steps, **options)
     assert result.counts.tests == min(cases, 240)
     assert result.counts.model_calls == 2 * result.counts.tests

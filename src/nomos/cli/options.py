@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -98,7 +99,7 @@ campaign_options = together(
         "Cases that get past `requires`.  [default: 5000, or [tool.nomos]]",
         COUNT,
     ),
-    option("--time seconds", "Stop after so many seconds.", SECONDS, metavar="S"),
+    option("--time", "Stop after so many seconds.", SECONDS, metavar="S"),
     option("--calls", "Stop after so many calls of the model.", COUNT),
     option("--seed", "Same seed, same cases.  [default: 0, or [tool.nomos]]", int),
     option(
@@ -202,12 +203,6 @@ worker_options = together(
         for kind, default in (("cpu", 1), ("gpu", 0))
     ),
 )
-_SHARED = (
-    *("budget", "calls", "search", "way", "batch", "confirm", "max_crashes"),
-    *("until_bug", "resume", "jobs", "isolate", "call_timeout_s", "memory_limit_mb"),
-    *("engine", "ray_address", "cpus", "gpus", "groups", "shrink"),
-    *("device", "dtype", "accept_unstable"),
-)
 
 
 def keeping_store(
@@ -221,16 +216,14 @@ def keeping_store(
 
 def run_options(options: dict[str, Any], default_budget: int | None) -> Options:
     """Return how campaigns are run, from the command line's options."""
-    given = {name: options[name] for name in _SHARED if options.get(name) is not None}
-    if isinstance(options.get("inputs"), str):  # a file is a setting of the domain
-        given["inputs"] = options["inputs"]
+    from nomos.runner.options import Options
+
+    names = [f.name for f in fields(Options)]
+    given = {n: options[n] for n in names if options.get(n) is not None}
+    if isinstance(given.get("inputs"), Path):  # a file is a setting of the domain
+        del given["inputs"]
     accept = options.get("fail_on", "any") == "any"
-    return api.campaign_options(
-        time=options["seconds"],
-        accept=accept,
-        default_budget=default_budget,
-        **given,
-    )
+    return Options(accept=accept, default_budget=default_budget, **given)
 
 
 def parse_settings(pairs: Sequence[str]) -> dict[str, str]:

@@ -92,7 +92,7 @@ class Driver:
         self.setting = Setting(root, options.way, trust, options.placement)
         self._inline = Worker(self.setting)
         self._crew: Crew = crew or InlineCrew(self._inline)
-        self._makes_crew = crew is None and not options.workers.is_inline
+        self._makes_crew = crew is None and not options.is_inline
         self._answers: dict[int, Answer] = {}
         self._deaths = count(1)
         self._signals = signals or Signals()
@@ -206,7 +206,7 @@ class Driver:
             Started(
                 campaign.subject,
                 seed,
-                self.options.budget.cases,
+                self.options.cases,
                 campaign.plan.search,
                 about.engine,
                 space,
@@ -217,7 +217,7 @@ class Driver:
 
     def _watch_time(self, active: Sequence[_Active]) -> None:
         """Let the clock ring for the campaign whose time is up first."""
-        most, alarm = self.options.budget.seconds, None
+        most, alarm = self.options.time, None
         if most is not None and active:
             left = most - max(one.campaign.seconds for one in active)
             alarm = max(0.0, left) + 1
@@ -323,7 +323,7 @@ class Driver:
 
     def _end_late(self, active: list[_Active], finished: dict[int, Result]) -> None:
         """End the campaigns whose time is up; the others start their ranges again."""
-        most = self.options.budget.seconds or 0.0
+        most = self.options.time or 0.0
         late = [
             one for one in active if one.campaign.stop or one.campaign.seconds >= most
         ]

@@ -9,7 +9,7 @@ from typing import Any
 from nomos.runner.campaigns.generations import Generations
 from nomos.runner.campaigns.ranges import LARGEST, ON_DEVICE, Plan
 from nomos.runner.executors.worker import About
-from nomos.runner.options import Budget, Options
+from nomos.runner.options import Options
 from nomos.search.guided import strategy
 from nomos.search.strategy import Material, Strategy
 
@@ -43,7 +43,7 @@ def planned_for(
     if options.search == "exhaustive":
         ask("space", None)
     elif options.search == "auto":
-        space = ask("space", _listable(options.budget, about.subject.k))
+        space = ask("space", _listable(options, about.subject.k))
         about_space = ask("estimated_space") if space is None else None
     listed = options.search == "exhaustive" or space is not None
     total = about.ways if listed else None
@@ -78,10 +78,8 @@ def _strategy(
     return strategy("guided", material)
 
 
-def _listable(budget: Budget, k: int | None) -> int:
+def _listable(options: Options, k: int | None) -> int:
     """Return up to how many cases all are tried, where nobody says what to do."""
-    if budget.every is None:
-        return budget.cases
-    if budget.calls is None:
-        return budget.every
-    return min(budget.every, max(budget.cases, budget.calls // max(1, k or 1)))
+    if options.calls is None:
+        return options.every
+    return min(options.every, max(options.cases, options.calls // max(1, k or 1)))

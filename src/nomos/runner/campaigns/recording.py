@@ -90,7 +90,7 @@ class Recording:
         found = self.store.unfinished(
             campaign.subject,
             campaign.seed,
-            campaign.options.budget.cases,
+            campaign.options.cases,
             campaign.plan.search,
         )
         if found is None:

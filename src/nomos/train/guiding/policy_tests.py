@@ -19,7 +19,7 @@ from nomos.errors import DomainError, NomosError
 from nomos.results.result import Result
 from nomos.runner.driver import run_prepared
 from nomos.runner.jobs import Prepared, Preparing
-from nomos.runner.options import Budget, Options
+from nomos.runner.options import Options
 from nomos.runner.project.naming import project_root
 from nomos.train.guiding.actions import Actions
 
@@ -82,7 +82,7 @@ class PolicyTests:
         domain = self._with_policy(imported.domain)
         # All cases side by side: no progress is shown, and the policy is asked for many.
         self._options = Options(
-            budget=Budget(cases=budget), search="random", batch=max(budget, _BATCH)
+            default_budget=budget, search="random", batch=max(budget, _BATCH)
         )
         self.prepared: Prepared = Preparing(project_root(spec)).prepare(
             replace(loaded, imported=replace(imported, domain=domain)), settings
