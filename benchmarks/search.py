@@ -44,7 +44,7 @@ from nomos.engine.cases import MadeCases
 from nomos.engine.choices import Stream
 from nomos.engine.engine import Limits
 from nomos.results.result import Result
-from nomos.runner.campaigns.planning import Planned, generations
+from nomos.runner.campaigns.generations import Generations
 from nomos.runner.driver import Driver
 from nomos.runner.jobs import Job, Prepared, Preparing
 from nomos.runner.options import Options
@@ -78,9 +78,8 @@ def search(how: str, one: Prepared, seed: int, rows: int, *, all_of: bool) -> Re
     driver = Driver(CASES.parent, Options(search="guided", **most))
 
     def planning(options, about, seed, ask, warn):
-        return Planned(
-            generations(options, about, seed, strategy(how, ask("material")))
-        )
+        chosen, name = strategy(how, ask("material")), about.subject.property
+        return Generations(chosen, options, seed=seed, name=name)
 
     driver.planning = planning  # type: ignore[method-assign]  # one of ours
     run = driver.run([Job(Path(one.subject.spec), prepared=one)], [seed])

@@ -30,7 +30,7 @@ from casestudies.census.rivals import Aequitas, ExpGA
 from nomos import api
 from nomos.results.result import Result
 from nomos.results.statistics import clopper_pearson
-from nomos.runner.campaigns.planning import Planned, generations
+from nomos.runner.campaigns.generations import Generations
 from nomos.runner.driver import Driver
 from nomos.runner.jobs import Job, Prepared, Preparing
 from nomos.runner.options import Options
@@ -79,9 +79,12 @@ def searched(one: Prepared, how: Any, seed: int, calls: int) -> tuple[Result, fl
     options = Options(search=search, confirm=30, shrink=False, **most)
     driver = Driver(HERE.parents[1], options)
 
-    def planning(options: Any, about: Any, seed: int, ask: Any, warn: Any) -> Planned:
+    def planning(
+        options: Any, about: Any, seed: int, ask: Any, warn: Any
+    ) -> Generations:
         material = ask("material", search == "guided")
-        return Planned(generations(options, about, seed, how(material)))
+        name = about.subject.property
+        return Generations(how(material), options, seed=seed, name=name)
 
     driver.planning = planning  # type: ignore[method-assign]  # one of ours
     began = time.process_time()

@@ -16,7 +16,7 @@ from nomos.errors import NomosError, StoreError
 
 if TYPE_CHECKING:  # help and mistakes do not wait for numpy
     from nomos.report.notebook import ShownResult
-    from nomos.results.result import Subject
+    from nomos.results.result import Result, Subject
     from nomos.runner.campaigns.proofs import Proofs
     from nomos.runner.driver import Failure, Run
     from nomos.runner.events import Handler
@@ -178,10 +178,32 @@ def drive(  # noqa: PLR0913 - keywords
     if control is not None and not run.stopped:
         alone = replace(options, resume=False, until_bug=False)
         other = Driver(root, alone, **more)
-        from nomos.runner.control import add_control, control_jobs
-
-        add_control(run, other.run(control_jobs(control, jobs), seeds))
+        _add_control(run, other.run(_control_jobs(control, jobs), seeds))
     return run
+
+
+def _control_jobs(control: Path, jobs: Sequence[Job]) -> list[Job]:
+    """Return the jobs of a control: one for each model and settings of the others."""
+    from nomos.runner.jobs import Job
+
+    loaded = load_spec(control)
+    unique = {tuple(sorted(job.settings.items())): job.settings for job in jobs}
+    return [Job(control, settings, loaded) for settings in unique.values()]
+
+
+def _add_control(run: Run, control: Run) -> None:
+    """Give each result the result of the control with its model, settings and seed."""
+
+    def key(result: Result) -> tuple[object, ...]:
+        subject = result.subject
+        return subject.model, tuple(sorted(subject.settings.items())), result.seed
+
+    found = {key(result): replace(result, live=None) for result in control.results}
+    run.results = [
+        replace(result, control=found.get(key(result))) for result in run.results
+    ]
+    run.failures += control.failures
+    run.stopped = control.stopped
 
 
 def proofs(

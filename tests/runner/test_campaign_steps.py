@@ -18,6 +18,7 @@ from nomos.runner.campaigns.bugs import RunAlone
 from nomos.runner.campaigns.campaign import LATE, Campaign
 from nomos.runner.campaigns.ranges import Plan, Range
 from nomos.runner.events import BugFound, Crashed, Event, Progress
+from nomos.runner.executors.worker import About
 from nomos.runner.stopping import TimeUp
 from tests.runner.driving import options_of
 
@@ -32,9 +33,9 @@ def campaign(
     **budget: Any,
 ) -> Campaign:
     """Return a campaign of so many cases, each with an input of its own; None: drawn."""
-    plan = Plan(next_first=0, total=total, batch=None)
+    plan = Plan(total=total, batch=None)
     options = options_of(confirm=confirm, accept_unstable=accepted, **budget)
-    return Campaign(SUBJECT, options, plan, seed=0, engine="rows", input_count=1)
+    return Campaign(About(SUBJECT, "rows", 1, 9, {}), options, plan, 0)
 
 
 def chunk(letters: str) -> Judged:

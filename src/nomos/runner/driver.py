@@ -183,18 +183,8 @@ class Driver:
     def _begin(self, number: int, job: Job, seed: int) -> _Active:
         about: About = self._ask("about", job, self.store is not None)
         ask = lambda method, *given: self._ask(method, job, *given)  # noqa: E731
-        planned = self.planning(self.options, about, seed, ask, self.warn)
-        space = planned.space
-        campaign = Campaign(
-            about.subject,
-            self.options,
-            planned.plan,
-            seed=seed,
-            engine=about.engine,
-            input_count=about.inputs,
-            space=space,
-        )
-        campaign.fingerprint = about.fingerprint
+        plan = self.planning(self.options, about, seed, ask, self.warn)
+        campaign = Campaign(about, self.options, plan, seed)
         one = _Active(number, job, campaign, None)
         if self.store is not None:
             one.recording = Recording(self.store, campaign, self.warn)
@@ -207,10 +197,10 @@ class Driver:
                 campaign.subject,
                 seed,
                 self.options.cases,
-                campaign.plan.search,
+                plan.search,
                 about.engine,
-                space,
-                planned.about_space,
+                plan.space,
+                plan.about_space,
             )
         )
         return one

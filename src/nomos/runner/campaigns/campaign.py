@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -24,7 +24,6 @@ from nomos.results.result import (
     EnsuresCounts,
     Recorded,
     Result,
-    Subject,
 )
 from nomos.results.statistics import Interval, clopper_pearson, new_bug_chance
 from nomos.results.verdict import EVERY_CASE, problem_of, verdict_of
@@ -34,6 +33,7 @@ from nomos.runner.campaigns.ranges import Plan, Range
 from nomos.runner.campaigns.sample import Sample
 from nomos.runner.campaigns.violations import MOST_TOLD_APART, ViolationTable
 from nomos.runner.events import BugFound, Crashed, Event, Progress
+from nomos.runner.executors.worker import About
 from nomos.runner.options import Options
 from nomos.runner.stopping import EXIT_STATUS, TimeUp
 
@@ -46,31 +46,19 @@ _SPENT, _STARVED = "the budget is spent", "too few cases got past `requires`"
 class Campaign:
     """One property, one model, one seed."""
 
-    def __init__(  # noqa: PLR0913 - keywords
-        self,
-        subject: Subject,
-        options: Options,
-        plan: Plan,
-        *,
-        seed: int,
-        engine: str,
-        input_count: int,
-        space: int | None = None,
-    ) -> None:
-        self.subject = subject
+    def __init__(self, about: About, options: Options, plan: Plan, seed: int) -> None:
+        self.about = about
+        self.subject = about.subject
         self.options = options
         self.plan = plan
         self.seed = seed
-        self.engine = engine
-        self.space = space
         self.recorded = Recorded()
-        self.fingerprint: Mapping[str, str] = {}
         self.totals = no_totals()
         self.reasons: Counter[str] = Counter()  # of discards
         self.crashes: dict[str, Crash] = {}  # the first of each kind
         self.bugs = Bugs(
-            subject,
-            ViolationTable(input_count, repeats=not plan.is_listed),
+            self.subject,
+            ViolationTable(about.inputs, repeats=not plan.is_listed),
             confirm=options.run_alone,
             until_bug=options.until_bug,
             totals=self.totals,
@@ -297,14 +285,14 @@ class Campaign:
             seed=self.seed,
             budget=self.options.cases,
             search=self.plan.search,
-            engine=self.engine,
+            engine=self.about.engine,
             counts=counts,
             verdict=verdict_of(counts, problem, complete, still, accepted),
             reason=self.stop,
             problem=problem,
             scope=self.plan.scope,
             is_complete=complete,
-            space=self.space,
+            space=self.plan.space,
             rate=rate,
             next_bug=next_bug,
             ensures=self._ensures(counts),
@@ -312,7 +300,7 @@ class Campaign:
             bugs=self.bugs.finished(),
             crashes=tuple(self.crashes.values()),
             recorded=self.recorded,
-            fingerprint=self.fingerprint,
+            fingerprint=self.about.fingerprint,
         )
 
     def _ensures(self, counts: Counts) -> tuple[EnsuresCounts, ...]:

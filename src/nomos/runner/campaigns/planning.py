@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from nomos.runner.campaigns.generations import Generations
@@ -14,22 +13,13 @@ from nomos.search.guided import strategy
 from nomos.search.strategy import Material, Strategy
 
 
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """A plan, how many cases there are where all are tried, and about how many else."""
-
-    plan: Plan
-    space: int | None = None
-    about_space: int | None = None
-
-
 def planned_for(
     options: Options,
     about: About,
     seed: int,
     ask: Callable[..., Any],
     warn: Callable[[str], None],
-) -> Planned:
+) -> Plan:
     """Choose a search; `ask` lets a worker say something of the job."""
     if options.makes_inputs:
         chosen = _strategy(
@@ -38,7 +28,7 @@ def planned_for(
             about.subject.spec,
             warn,
         )
-        return Planned(generations(options, about, seed, chosen))
+        return Generations(chosen, options, seed=seed, name=about.subject.property)
     space = about_space = None
     if options.search == "exhaustive":
         ask("space", None)
@@ -48,18 +38,9 @@ def planned_for(
     listed = options.search == "exhaustive" or space is not None
     total = about.ways if listed else None
     largest = LARGEST if about.device == "cpu" else ON_DEVICE
-    plan = Plan(next_first=0, total=total, batch=options.batch, largest=largest)
-    return Planned(plan, space, about_space)
-
-
-def generations(
-    options: Options, about: About, seed: int, chosen: Strategy
-) -> Generations:
-    """Return the plan of a search that makes its inputs."""
-    name = about.subject.property
-    return Generations(
-        chosen, options.search, seed=seed, name=name, batch=options.batch
-    )
+    plan = Plan(total=total, batch=options.batch, largest=largest)
+    plan.space, plan.about_space = space, about_space
+    return plan
 
 
 def _strategy(

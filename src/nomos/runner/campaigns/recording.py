@@ -95,7 +95,7 @@ class Recording:
         )
         if found is None:
             return False
-        changed = changes(found.result.fingerprint, campaign.fingerprint)
+        changed = changes(found.result.fingerprint, campaign.about.fingerprint)
         if changed:
             raise NomosError(
                 f"{campaign.subject.spec} cannot be resumed: since it was begun,"
