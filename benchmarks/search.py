@@ -168,7 +168,7 @@ class Regions:
         leaves = self.tree.apply(self.making._encoding.encode(rows)).tolist()
         found = set()
         for bug, leaf in zip(bugs, leaves, strict=True):
-            values = self.one.values(bug) or {}
+            values = self.one.replay(bug).values
             outputs = tuple(values.get(name) for name in result.subject.outputs)
             found.add((outputs, leaf))
         return len(found)

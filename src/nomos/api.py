@@ -349,15 +349,8 @@ def replay(
 
     With `shrunk` it is the bug's smaller case that is run.
     """
-    from nomos.shrinking.shrink import replay_shrunk
-
     live = live_of(record.subject, store)
-    bug = record.bug
-    if shrunk:
-        if bug.shrunk is None:
-            raise NomosError(f"no smaller case was found for bug {bug.id}")
-        return live, replay_shrunk(live.prepared.engine, bug.shrunk)
-    return live, live.prepared.engine.replay(bug.choices, bug.records)
+    return live, live.prepared.replay(record.bug, shrunk=shrunk)
 
 
 def _warn(message: str) -> None:

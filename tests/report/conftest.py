@@ -56,7 +56,7 @@ class Playing:
     domain: Any
     given: Mapping[str, Mapping[str, Any]]
 
-    def values(self, bug: Bug) -> Mapping[str, Any] | None:
+    def values(self, bug: Bug, *, shrunk: bool = False) -> Mapping[str, Any] | None:
         return self.given.get(bug.id)
 
 

@@ -218,12 +218,8 @@ class Live(Protocol):
         """The domain, which knows how records are shown."""
         ...
 
-    def values(self, bug: Bug) -> Mapping[str, Any] | None:
-        """Return the values of a bug as they are at run time; None where it is gone."""
-        ...
-
-    def shrunk_values(self, bug: Bug) -> Mapping[str, Any] | None:
-        """Return the values of a bug's smaller case; None where there is none."""
+    def values(self, bug: Bug, *, shrunk: bool = False) -> Mapping[str, Any] | None:
+        """Return the values of a bug, or of its smaller case; None where it is gone."""
         ...
 
     def outputs(self, bug: Bug) -> Mapping[str, Any]:

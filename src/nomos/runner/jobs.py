@@ -9,6 +9,7 @@ from typing import Any
 
 from nomos.domain.domain import Domain
 from nomos.domain.find import Imported, build
+from nomos.engine.alone import Outcome
 from nomos.engine.engine import Engine, Way
 from nomos.engine.program import Program
 from nomos.errors import NomosError
@@ -17,6 +18,7 @@ from nomos.results.result import Bug, Ensures, Subject
 from nomos.runner.project.naming import model_name, relative
 from nomos.runner.project.params import bind_settings
 from nomos.runner.project.specs import LoadedSpec
+from nomos.shrinking.shrink import replay_shrunk
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +49,13 @@ class Prepared:
         """The domain, which knows how records are shown."""
         return self.engine.program.domain
 
-    def values(self, bug: Bug) -> Mapping[str, Any] | None:
-        """Return the values of a bug as they are at run time; None where it is gone."""
-        return self.engine.replay(bug.choices, bug.records).values or None
+    def replay(self, bug: Bug, *, shrunk: bool = False) -> Outcome:
+        """Run a bug again, alone, or its smaller case."""
+        if not shrunk:
+            return self.engine.replay(bug.choices, bug.records)
+        if bug.shrunk is None:
+            raise NomosError(f"no smaller case was found for bug {bug.id}")
+        return replay_shrunk(self.engine, bug.shrunk)
 
 
 @dataclass(slots=True)

@@ -148,7 +148,7 @@ class PolicyTests:
             bugs = [
                 TestedBug(bug.id, bug.choices, values)
                 for bug in result.bugs
-                if (values := self.prepared.values(bug)) is not None
+                if (values := self.prepared.replay(bug).values)
             ]
         finally:
             self._act = None
