@@ -46,7 +46,8 @@ from nomos.engine.engine import Limits
 from nomos.results.result import Result
 from nomos.runner.campaigns.generations import Generations
 from nomos.runner.driver import Driver
-from nomos.runner.jobs import Job, Prepared, Preparing
+from nomos.runner.executors.worker import Setting, Worker
+from nomos.runner.jobs import Job, Prepared
 from nomos.runner.options import Options
 from nomos.search.guided import strategy
 from nomos.search.making import Making
@@ -69,7 +70,7 @@ def prepared(case: str, spec: str, model: str = "nn") -> Prepared:
     """Load a property of a case study and its model."""
     loaded = api.load_spec(CASES / case / "specs" / f"{spec}.nom")
     settings = {"model": str(CASES / case / "models" / f"{model}.onnx")}
-    return Preparing(CASES.parent).prepare(loaded, settings)
+    return Worker(Setting(CASES.parent)).prepared(Job(loaded.path, settings, loaded))
 
 
 def search(how: str, one: Prepared, seed: int, rows: int, *, all_of: bool) -> Result:

@@ -12,7 +12,8 @@ from nomos.domain import Integer
 from nomos.errors import NomosError
 from nomos.inline import _job
 from nomos.inline import spec as inline_spec
-from nomos.runner.jobs import Prepared, Preparing
+from nomos.runner.executors.worker import Setting, Worker
+from nomos.runner.jobs import Prepared
 from nomos.runner.options import Options
 from nomos.sanity import Answered, SanityCheck, check_sanity, marks
 
@@ -41,8 +42,7 @@ RISE = relations.monotone("income", step=20).text
 
 def prepared(text: str) -> Prepared:
     job = _job(inline_spec(text, name="rise"), Path(), Loans, {})
-    assert job.loaded is not None
-    return Preparing(Path()).prepare(job.loaded, {})
+    return Worker(Setting(Path())).prepared(job)
 
 
 def checked(text: str) -> SanityCheck:

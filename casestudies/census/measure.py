@@ -32,7 +32,8 @@ from nomos.results.result import Result
 from nomos.results.statistics import clopper_pearson
 from nomos.runner.campaigns.generations import Generations
 from nomos.runner.driver import Driver
-from nomos.runner.jobs import Job, Prepared, Preparing
+from nomos.runner.executors.worker import Setting, Worker
+from nomos.runner.jobs import Job, Prepared
 from nomos.runner.options import Options
 from nomos.search.collecting import Collecting
 from nomos.search.guided import Guided
@@ -69,7 +70,8 @@ def prepared(spec: str, model: str) -> Prepared:
     """Load a property and a model."""
     loaded = api.load_spec(HERE / "specs" / f"{spec}.nom")
     settings = {"model": str(HERE / "models" / f"{model}.onnx")}
-    return Preparing(HERE.parents[1]).prepare(loaded, settings)
+    worker = Worker(Setting(HERE.parents[1]))
+    return worker.prepared(Job(loaded.path, settings, loaded))
 
 
 def searched(one: Prepared, how: Any, seed: int, calls: int) -> tuple[Result, float]:

@@ -18,7 +18,8 @@ from nomos.engine.vectorized.chunk import padded
 from nomos.errors import DomainError, NomosError
 from nomos.results.result import Result
 from nomos.runner.driver import run_prepared
-from nomos.runner.jobs import Prepared, Preparing
+from nomos.runner.executors.worker import Setting, Worker
+from nomos.runner.jobs import Job, Prepared
 from nomos.runner.options import Options
 from nomos.runner.project.naming import project_root
 from nomos.train.guiding.actions import Actions
@@ -84,9 +85,9 @@ class PolicyTests:
         self._options = Options(
             default_budget=budget, search="random", batch=max(budget, _BATCH)
         )
-        self.prepared: Prepared = Preparing(project_root(spec)).prepare(
-            replace(loaded, imported=replace(imported, domain=domain)), settings
-        )
+        loaded = replace(loaded, imported=replace(imported, domain=domain))
+        worker = Worker(Setting(project_root(spec)))
+        self.prepared: Prepared = worker.prepared(Job(spec, settings, loaded))
 
     def _with_policy(self, domain: type[Domain]) -> type[Domain]:
         known = dict(members(domain))
