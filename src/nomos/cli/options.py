@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import fields
@@ -12,6 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from nomos import api
+from nomos.cli.output import show
+from nomos.diagnostics import Code
 from nomos.errors import NomosError
 
 if TYPE_CHECKING:
@@ -239,16 +240,11 @@ def parse_settings(pairs: Sequence[str]) -> dict[str, str]:
 
 def load_specs(paths: Sequence[Path]) -> dict[Path, LoadedSpec]:
     """Load specs, each once; where one has mistakes, show them and end."""
-    from nomos.diagnostics import Code
-    from nomos.diagnostics.render import render
-
     loaded = {path: api.load_spec(path) for path in paths}
     for one in loaded.values():
-        for diagnostic in one.checked.diagnostics:
-            if diagnostic.code is not Code.DOMAIN_UNAVAILABLE:  # a run says so itself
-                colour = sys.stderr.isatty() and "NO_COLOR" not in os.environ
-                shown = render(diagnostic, one.checked.source, colour=colour)
-                click.echo(shown, err=True)
+        found = one.checked.diagnostics
+        unsaid = [d for d in found if d.code is not Code.DOMAIN_UNAVAILABLE]
+        show(one.checked.source, unsaid, err=True)  # a run says the others itself
     bad = [one for one in loaded.values() if one.checked.spec is None]
     if any(one.checked.diagnostics for one in bad):
         sys.exit(2)
