@@ -189,12 +189,9 @@ class Crash:
 
 
 @dataclass(frozen=True, slots=True)
-class EnsuresCounts:
+class EnsuresCounts(Ensures):
     """What was found of one `ensures`."""
 
-    name: str
-    text: str
-    line: int
     violations: int
     unique_bugs: int
     rate: Interval | None = None
