@@ -48,7 +48,9 @@ def measure(cases: Sequence[CaseStudy], options: argparse.Namespace) -> int:
     reports: list[ModelReport] = []
     missing: list[Missing] = []
     store = False if options.no_store else ROOT / ".nomos"
-    bench = Bench(store=store, handlers=[Progress()], exact=options.exact)
+    bench = Bench(
+        store=store, handlers=[Progress()], exact=options.exact, jobs=options.jobs
+    )
     for case in cases:
         for told in bench.run(case, setting_of(case, options)):
             (missing if isinstance(told, Missing) else reports).append(told)  # type: ignore[arg-type]  # sorted by its kind
@@ -78,6 +80,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("cases", nargs="*", metavar="CASE", help=f"{known} (default: all)")
     add("--budget", type=positive, help="tests for each seed (the paper's: 5000)")
     add("--seeds", type=positive, help="seeds for each property (the paper's: 10)")
+    add("--jobs", type=positive, default=1, help="processes that run the cases")
     add("--exact", type=int, metavar="N", help="count all cases where at most N")
     add("--json", type=Path, metavar="FILE", help="write the numbers to a file")
     add("--html", type=Path, metavar="FILE", help="write a page with bugs and curves")
