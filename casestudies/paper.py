@@ -16,6 +16,7 @@ import json
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from shutil import which
 
@@ -52,6 +53,7 @@ def measure(cases: Sequence[CaseStudy], options: argparse.Namespace) -> int:
         store=store, handlers=[Progress()], exact=options.exact, jobs=options.jobs
     )
     for case in cases:
+        case = replace(case, controls={}) if options.no_controls else case
         for told in bench.run(case, setting_of(case, options)):
             (missing if isinstance(told, Missing) else reports).append(told)  # type: ignore[arg-type]  # sorted by its kind
     seconds = time.perf_counter() - began
@@ -81,6 +83,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--budget", type=positive, help="tests for each seed (the paper's: 5000)")
     add("--seeds", type=positive, help="seeds for each property (the paper's: 10)")
     add("--jobs", type=positive, default=1, help="processes that run the cases")
+    add("--no-controls", action="store_true", help="leave out what chance gives")
     add("--exact", type=int, metavar="N", help="count all cases where at most N")
     add("--json", type=Path, metavar="FILE", help="write the numbers to a file")
     add("--html", type=Path, metavar="FILE", help="write a page with bugs and curves")
