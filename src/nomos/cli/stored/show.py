@@ -9,6 +9,7 @@ import click
 
 from nomos import api
 from nomos.cli.options import FOLDER, option, store_option
+from nomos.errors import NomosError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -37,7 +38,6 @@ def command(bug: str, output: Path | None, store: Path | None) -> None:
     """
     from rich.console import Console
 
-    from nomos.errors import NomosError
     from nomos.report.bug import card_text, heading, write_files
     from nomos.report.cards import recorded_card
     from nomos.report.groups import shrunk_words
@@ -66,9 +66,8 @@ def command(bug: str, output: Path | None, store: Path | None) -> None:
     if record.bug.shrunk is not None:
         small = live.prepared.replay(record.bug, shrunk=True)
         if small.values:
-            console.print(
-                f"made smaller: {shrunk_words(record.bug.shrunk)}", markup=False
-            )
+            said = shrunk_words(record.bug.shrunk)
+            console.print(f"made smaller: {said}", markup=False)
             _draw(console, live, small)
         else:
             click.echo("warning: its smaller case does not break it any more", err=True)
