@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from nomos.engine.alone import Verdict
-from nomos.runner.executors.crew import Crew, Died, InlineCrew, Task
+from nomos.runner.executors.crew import Crew, Died, InlineCrew
 from nomos.runner.executors.processes import ProcessCrew, _in_words, _memory_mb
 from nomos.runner.executors.worker import Setting, Worker
 from nomos.runner.jobs import Job
@@ -28,7 +28,7 @@ CREWS: dict[str, Callable[[Path], Crew]] = {
 
 
 def ask(crew: Crew, spec: Path) -> int:
-    return crew.submit(Task("about", (Job(spec), False)))
+    return crew.submit("about", Job(spec), False)
 
 
 @pytest.mark.parametrize("kind", CREWS)

@@ -28,7 +28,7 @@ from nomos.runner.campaigns.ranges import Range
 from nomos.runner.campaigns.recording import Recording
 from nomos.runner.events import Event, Finished, Handler, Started
 from nomos.runner.executors import crew_for
-from nomos.runner.executors.crew import Answer, Crew, Died, InlineCrew, Task
+from nomos.runner.executors.crew import Answer, Crew, Died, InlineCrew
 from nomos.runner.executors.worker import About, Setting, Worker
 from nomos.runner.jobs import Job, Prepared
 from nomos.runner.live import Reopened
@@ -175,8 +175,8 @@ class Driver:
 
     def _submit(self, one: _Active, asked: Range) -> tuple[Range, int]:
         campaign = one.number, one.campaign.seed
-        task = Task("judge", (self._sent(one.job), campaign, asked))
-        return asked, self._crew.submit(task)
+        job = self._sent(one.job)
+        return asked, self._crew.submit("judge", job, campaign, asked)
 
     # Beginning a campaign.
 
@@ -215,9 +215,8 @@ class Driver:
 
     def _ask(self, method: str, job: Job, *arguments: Any) -> Any:
         """Let a worker do something now, and wait for it."""
-        answer = self._wait_for(
-            self._crew.submit(Task(method, (self._sent(job), *arguments)))
-        )
+        ticket = self._crew.submit(method, self._sent(job), *arguments)
+        answer = self._wait_for(ticket)
         if answer.died is not None:
             raise NomosError(f"{job.path}: {answer.died.reason} while it was set up")
         if answer.error is not None:
@@ -297,8 +296,8 @@ class Driver:
         """Run cases alone; one that kills its worker has crashed."""
         if not cases:
             return []
-        task = Task("confirm", (self._sent(job), list(cases)))
-        answer = self._wait_for(self._crew.submit(task))
+        ticket = self._crew.submit("confirm", self._sent(job), list(cases))
+        answer = self._wait_for(ticket)
         if answer.error is not None:
             raise answer.error
         if answer.died is None:

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from nomos.engine.watch import WHOLE_CHUNK, watch
 from nomos.errors import DomainError, ModelError, NomosError, StoreError
-from nomos.runner.executors.crew import Answer, Crew, Died, Task
+from nomos.runner.executors.crew import Answer, Crew, Died
 from nomos.runner.executors.worker import Setting, Worker
 from nomos.runner.options import Options
 
@@ -60,7 +60,7 @@ class _Process:
         with suppress(OSError):  # where it has died, reading will tell
             self._tasks.send_bytes(pickle.dumps(message, protocol=5))
 
-    def give(self, ticket: int, task: Task) -> None:
+    def give(self, ticket: int, *task: object) -> None:
         """Let it do a task."""
         self.ticket = ticket
         self._sign[:] = _SIGN.pack(0.0, WHOLE_CHUNK)
@@ -198,12 +198,12 @@ def serve() -> None:
     worker = Worker(setting)
     while True:
         try:
-            task = pickle.loads(tasks.recv_bytes())
+            method, arguments = pickle.loads(tasks.recv_bytes())
         except EOFError:
             return
         message: tuple[object, tuple[str, str] | None]
         try:
-            message = getattr(worker, task.method)(*task.arguments), None
+            message = getattr(worker, method)(*arguments), None
         except Exception as error:
             kinds = [kind.__name__ for kind in type(error).__mro__]
             known = next((kind for kind in kinds if kind in _ERRORS), kinds[0])

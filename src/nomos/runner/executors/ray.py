@@ -78,9 +78,9 @@ class RayCrew(Crew):
         A task never waits for an actor that cannot be placed while others are free.
         """
         while self._todo and self._idle:
-            ticket, task = self._todo.popleft()
+            ticket, method, arguments = self._todo.popleft()
             actor = self._idle.pop()
-            reference = getattr(actor, task.method).remote(*task.arguments)
+            reference = getattr(actor, method).remote(*arguments)
             self._busy[reference] = ticket, actor, time.monotonic()
         there = len(self._busy) + len(self._starting) + len(self._idle)
         for _ in range(min(len(self._todo), self.size - there)):
@@ -116,7 +116,7 @@ class RayCrew(Crew):
         except self._ray.exceptions.RayError as error:
             if not self._todo:
                 return None
-            ticket, _ = self._todo.popleft()
+            ticket, *_ = self._todo.popleft()
             words = str(error).strip().splitlines()
             return Answer(ticket, died=Died(f"its worker did not start: {words[0]}"))
         self._idle.append(actor)
