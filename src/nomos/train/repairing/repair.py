@@ -42,7 +42,6 @@ from nomos.train.repairing.trainers.choose import (
     make_trainer,
     repaired_path,
 )
-from nomos.train.repairing.trainers.trainer import Trainer
 from nomos.train.repairing.verdict import (
     Verdict,
     statement,
@@ -177,7 +176,7 @@ class Repairing:
         self.is_file = isinstance(model, str | Path)
         self.name = str(model) if self.is_file else _AT_HAND
         self.path = self._path()
-        self.trainer: Trainer = make_trainer(model, trust=plan.trust)
+        self.trainer = make_trainer(model, trust=plan.trust)
         self.original = (
             load_model(model, trust=plan.trust) if self.is_file else self.trainer.model
         )
