@@ -209,7 +209,7 @@ MUTANTS = {
     ),
     "the last region is not asked": (
         "engines.ensemble",
-        "if self.problem.cases.broken(self.reached.first(part.mask), 1)[0]:",
+        "if self.reached.cases.broken(self.reached.first(part.mask), 1)[0]:",
         "if False:",
     ),
     "any rise of a tree is forgotten": (

@@ -42,7 +42,7 @@ class EnsembleSearch:
         self, reached: Reached, ways: list[Violation], limits: Deadline
     ) -> None:
         self.reached, self.ways, self.limits = reached, ways, limits
-        self.problem, self.model = reached.problem, reached.keys.model
+        self.model = reached.keys.model
         self.bits = np.concatenate([t.bits for t in reached.trees])
         self.values = np.concatenate([t.values for t in reached.trees])
         sizes = [len(t.bits) for t in reached.trees]
@@ -68,7 +68,7 @@ class EnsembleSearch:
         self.rules: list[list[int]] = []
         for way in self.ways:
             in_order = self.model.in_order
-            pairs = ordered_pairs(way, self.problem.calls) if in_order else ()
+            pairs = ordered_pairs(way, self.reached.calls) if in_order else ()
             own = [self._rises(way, one, two) for one, two in pairs]
             self.rules.append(list(range(len(columns), len(columns) + len(own))))
             columns += own
@@ -87,7 +87,7 @@ class EnsembleSearch:
 
     def run(self) -> Findings:
         """Search until everything is settled, or the time is up."""
-        found = Findings(self.problem.total)
+        found = Findings(self.reached.total, method="bounds of leaves")
         mask = np.ones(self.reached.size, bool)
         everything = tuple(range(len(self.ways)))
         root = _Part(mask, np.arange(len(self.bits)), everything, found.total)
@@ -131,7 +131,7 @@ class EnsembleSearch:
             self._sample(part, found)
         split = self._choose(part, starts, live)
         if split is None:
-            if self.problem.cases.broken(self.reached.first(part.mask), 1)[0]:
+            if self.reached.cases.broken(self.reached.first(part.mask), 1)[0]:
                 return self._bad(part, found)
             found.good += part.volume
             return []
@@ -148,8 +148,8 @@ class EnsembleSearch:
             self.rng.choice(np.flatnonzero(part.mask[start:stop]), _SAMPLES)
             for start, stop in self.reached.parts
         ]
-        atoms = self.problem.atoms(np.stack(picks, axis=1))
-        bad = np.flatnonzero(self.problem.cases.broken(atoms, _SAMPLES))
+        atoms = self.reached.atoms(np.stack(picks, axis=1))
+        bad = np.flatnonzero(self.reached.cases.broken(atoms, _SAMPLES))
         if len(bad):
             found.note(one_case(atoms, int(bad[0])), self.limits)
 

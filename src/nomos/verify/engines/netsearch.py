@@ -59,7 +59,8 @@ class NetworkSearch:
 
     def run(self, example: dict[str, Any] | None = None) -> Findings:
         """Search until everything is settled, or the time is up."""
-        found = Findings(self.total)
+        method = "slopes of layers" if example else "linear bounds of layers"
+        found = Findings(self.total, method=method)
         if example is not None:
             found.note(example, self.limits)
         parts = [Part(self.root, self.everything)]
