@@ -11,7 +11,8 @@ import numpy as np
 from nomos.engine.alone import Verdict
 from nomos.engine.judged import Judged
 from nomos.runner.campaigns.ranges import Plan, Range
-from nomos.search.strategy import Strategy, Told, generator
+from nomos.search.guided import Strategy
+from nomos.search.strategy import Told, generator
 
 
 class Generations(Plan):
