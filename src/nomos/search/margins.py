@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from nomos.device import Array
-from nomos.engine.answers.asking import Answers
+from nomos.engine.answers import Answers
 from nomos.engine.cases import MadeCases
 from nomos.engine.program import Program
 from nomos.engine.space import draws_late

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from nomos.device import Array
+from nomos.engine.space import numbered
 from nomos.verify.question.cases import Atoms, chosen
-from nomos.verify.question.components import CaseTable, Slot, numbered
+from nomos.verify.question.components import CaseTable, Slot
 from nomos.verify.question.space import Space
 
 HalfPlane = tuple[float, float, float]  # (a, b, c): a * number + b * draw + c >= 0

@@ -15,6 +15,7 @@ import numpy as np
 
 from nomos.device import Array
 from nomos.domain.schema import Category, OneHot
+from nomos.engine.space import numbered
 from nomos.lang import core
 from nomos.verify.question.cases import AskedCases, Atoms, chosen
 from nomos.verify.question.cuts import Cuts, cut_integers, cut_reals
@@ -111,13 +112,6 @@ def table(
     With `keys`, values that no key tells apart are one.
     """
     return _Builder(cases, group, keys).table()
-
-
-def numbered(low: Array, lengths: Array) -> Array:
-    """Return all whole numbers from each of `low` on, so many as `lengths` says."""
-    starts = np.repeat(np.cumsum(lengths) - lengths, lengths)
-    numbers: Array = np.arange(int(lengths.sum())) - starts + np.repeat(low, lengths)
-    return numbers
 
 
 class _Builder:

@@ -17,7 +17,7 @@ from nomos.device import Array
 from nomos.domain.functions import BoundBatched
 from nomos.domain.records import take, to_column
 from nomos.domain.values import plain
-from nomos.engine.answers.asking import Answers
+from nomos.engine.answers import Answers
 from nomos.engine.cases import RandomCases
 from nomos.engine.choices import Stream
 from nomos.engine.engine import Engine, Limits
