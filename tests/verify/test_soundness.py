@@ -248,7 +248,7 @@ MUTANTS = {
         "coupled += [set(used[id(f)]) for f in said[len(question.guards) :]]",
     ),
     "`or` for `and` in an ensures": (
-        "question.linear",
+        "question.formulas",
         'if (word == "&&") == wanted:',
         'if (word == "&&") != wanted:',
     ),

@@ -15,8 +15,7 @@ from nomos.engine.program import Program
 from nomos.errors import OF_THE_CASE, NomosError
 from nomos.results.real_rows import RealRows
 from nomos.results.result import Nearest
-from nomos.search.margins import Margins
-from nomos.search.scoring import Unscored
+from nomos.search.margins import Margins, Unscored
 from nomos.search.strategy import Material, Proposal
 from nomos.shrinking.trying import uses_labels
 from nomos.verify.question.space import feature_range, whole

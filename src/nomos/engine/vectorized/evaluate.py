@@ -39,11 +39,7 @@ from nomos.errors import OF_THE_CASE, ModelError
 from nomos.lang import core
 
 _PYTHON: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-    "%": operator.mod,
+    **vector.ARITHMETIC,
     "==": equal,
     "!=": differ,
     "<": lambda a, b: bool(a < b),

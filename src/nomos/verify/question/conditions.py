@@ -13,7 +13,7 @@ import numpy as np
 from nomos.device import Array
 from nomos.lang import core
 from nomos.verify.question.cases import violated
-from nomos.verify.question.linear import SIDES, linear, ways
+from nomos.verify.question.formulas import SIDES, linear, ways
 from nomos.verify.question.symbolic import ANSWER, NotProvable, Question, difference
 from nomos.verify.structure.model import Structure
 

@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 
 from nomos.device import Array
+from nomos.engine.vectorized.vector import ARITHMETIC
 from nomos.lang import core
 from nomos.models.formats.torch import need_torch
 from nomos.search.margins import apart
 from nomos.train.repairing.cases.answers import Answering, Labels, Number
 from nomos.train.repairing.cases.drawn import TrainingCases, Untrainable
-from nomos.verify.question.formulas import ARITHMETIC
 
 Tensor = Any
 _CERTAIN = 1e3  # the margin of what holds whatever the scores
