@@ -25,7 +25,7 @@ from nomos.engine.space import draws_late
 from nomos.engine.vectorized.chunk import Chunk, Scope
 from nomos.engine.vectorized.columns import Columns
 from nomos.errors import ModelError, NomosError
-from nomos.groups.answers import asker_of, shares_of
+from nomos.groups.answers import asker_of, model_call, shares_of
 from nomos.lang import core
 
 _MOST = 1024  # combinations of answers
@@ -121,7 +121,7 @@ class Margins:
         self._scorers: dict[str, Scorer] = {}
         self._program = program
         for let in spec.code.straight:
-            call = _asked(let.value, program)
+            call = model_call(let.value, program)
             if call is not None:
                 if call.function not in self._scorers:
                     self._scorers[call.function] = scorer(program, call.function)
@@ -148,7 +148,7 @@ class Margins:
         found: dict[str, Scores] = {}
         evaluator = columns.evaluator
         for let in columns.spec.code.straight or ():
-            call = _asked(let.value, self._program)
+            call = model_call(let.value, self._program)
             value = let.value if call is None else call.arguments[0]
             column = evaluator.column(evaluator.value(value, None, columns.scope), None)
             if call is not None:
@@ -157,18 +157,6 @@ class Margins:
                 column = [0] if scores.expected is None else scores.expected
             columns.bind(let.name, column)
         return found
-
-
-def _asked(value: core.Expr, program: Program) -> core.Call | None:
-    """Return a line that is one call of a batched function with one argument."""
-    if (
-        isinstance(value, core.Call)
-        and program.batched(value.function) is not None
-        and len(value.arguments) == 1
-        and not any(isinstance(n, core.Call) for n in core.walk(value.arguments[0]))
-    ):
-        return value
-    return None
 
 
 class _Judge:

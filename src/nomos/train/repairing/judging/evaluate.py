@@ -153,6 +153,12 @@ class Property:
         """The name of the spec."""
         return self.spec.name
 
+    def program(self, domain: Domain) -> Program:
+        """Return what its names stand for in a domain."""
+        return Program(
+            self.spec, domain, self.imported.functions, self.imported.modules
+        )
+
 
 class Bench:
     """Specs on one part of the records: what a model is tried on."""
@@ -164,12 +170,7 @@ class Bench:
         self.records = records
         self.domain = on_records(domain, records)
         self.engines = {
-            one.name: Engine(
-                Program(
-                    one.spec, self.domain, one.imported.functions, one.imported.modules
-                )
-            )
-            for one in properties
+            one.name: Engine(one.program(self.domain)) for one in properties
         }
 
     def evaluate(self, function: str, *, seed: int, budget: int) -> Evaluation:
