@@ -204,8 +204,8 @@ MUTANTS = {
     ),
     "ties are taken for no violation": (
         "engines.ensemble",
-        "most[o] >= -self.slack[o]",
-        "most[o] > self.slack[o]",
+        "most < -self.slack",
+        "most <= self.slack",
     ),
     "the last region is not asked": (
         "engines.ensemble",
