@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
@@ -37,6 +38,7 @@ class Adapter:
         dtype: What rows are turned into; None leaves them.
         batch: The only number of rows that the model takes at once, where there is one.
         schema: What the rows hold, where `load_model` was told.
+        columns: The names of the columns that it was trained on, where known.
     """
 
     classes: Array | None = None
@@ -44,6 +46,7 @@ class Adapter:
     dtype: Any = None
     batch: int | None = None
     schema: Schema | None = None
+    columns: list[str] | None = None
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -194,6 +197,11 @@ class OutputModel(Adapter, ABC):
         if not _is_real(output) or output.ndim == 1:
             raise NoScores(f"{self.name} gives one answer for each row and no scores")
         return output
+
+
+def plain_name(name: object) -> str:
+    """Return a column's name without what libraries change in it: LightGBM has no blanks."""
+    return re.sub(r"[\W_]+", "_", str(name)).lower()
 
 
 def _is_matrix(values: Any) -> bool:
