@@ -127,7 +127,7 @@ class Adapter:
 
     def _ask(self, ask: Callable[[Any], Any], rows: Any) -> Any:
         """Ask for all rows and check the number of answers."""
-        kind = getattr(rows, "shape", (0, type(rows)))[1:]
+        kind = getattr(rows, "shape", (0, type(rows)))[1:], getattr(rows, "dtype", 0)
         try:
             answer = ask(rows) if self.batch is None else self._by_batches(ask, rows)
         except ModelError:
@@ -139,6 +139,7 @@ class Adapter:
                 raise
             raise ModelError(
                 f"{self.name} cannot answer {_described(rows)}: {reason(error)}"
+                f"{self._remedy(rows)}"
             ) from error
         if not (isinstance(answer, list | tuple | np.ndarray) or is_tensor(answer)):
             answer = np.asarray(answer)
@@ -147,6 +148,13 @@ class Adapter:
             raise ModelError(f"{self.name} gave {count} answers for {len(rows)} rows")
         self._answered.add(kind)
         return answer
+
+    def _remedy(self, rows: Any) -> str:
+        """Say that whole numbers stay whole, where the model does not tell its type."""
+        is_whole = isinstance(rows, np.ndarray) and rows.dtype.kind in "biu"
+        return (
+            "; if it takes reals, give it reals" if is_whole and not self.dtype else ""
+        )
 
     def _by_batches(self, ask: Callable[[Any], Any], rows: Array) -> Array:
         """Ask for so many rows at once as the model takes; the last batch is filled up."""
