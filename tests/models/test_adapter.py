@@ -74,7 +74,7 @@ def test_whole_numbers_that_cannot_be_answered_are_told_to_be_so(rows: Any) -> N
 
     model = Plain(reals)
     model.predict(rows)  # of the same shape, but not of the same type
-    with pytest.raises(ModelError, match="type uint8: .*; if it takes reals, give it"):
+    with pytest.raises(ModelError, match=r"type uint8: .*; if it takes reals, give it"):
         model.predict((100 * abs(rows)).astype(np.uint8))
 
 
