@@ -30,6 +30,13 @@ def run(spec: Any = SPEC, **given: Any) -> Any:
     return nomos.run(spec, **{"inputs": ROWS, "predict": MODEL.predict} | given)
 
 
+class Module:
+    """What is called as modules of torch are."""
+
+    def state_dict(self) -> dict[str, Any]:
+        return {}
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     [
@@ -46,6 +53,7 @@ def run(spec: Any = SPEC, **given: Any) -> Any:
         ({"seed": None}, "^seed must be a whole number, not None$"),
         ({"predict": MODEL}, "a LogisticRegression, .* wanted: predict=model.predict$"),
         ({"predict": LogisticRegression}, "is the class LogisticRegression: give"),
+        ({"predict": Module()}, "Module of torch, .*nomos.load_model.model..predict$"),
         ({"predict": None}, "^predict is a NoneType, and a function is wanted$"),
         (
             {"predict": MODEL.predict_proba},

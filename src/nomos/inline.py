@@ -203,6 +203,11 @@ def _check_functions(functions: dict[str, Any]) -> None:
             raise NomosError(
                 f"{name} is a {kind}, and a function is wanted: {name}=model.predict"
             )
+        if hasattr(given, "state_dict"):
+            raise NomosError(
+                f"{name} is a {kind} of torch, which takes no arrays: "
+                f"{name}=nomos.load_model(model).predict"
+            )
         if not callable(given):
             raise NomosError(f"{name} is a {kind}, and a function is wanted")
 

@@ -1,7 +1,7 @@
 """Relations that come up again and again, as specs to copy and change.
 
 Each function returns a spec as text (`print(monotone("income").text)`), which can be run
-as it is with `nomos.run`, or saved as a `.nom` file with an `import` on top. `when` is a
+as it is with `nomos.run`, or saved as a `.nom` file with an `import` added. `when` is a
 condition of the language that restricts the cases: `when="x1.age >= 18"`. `tolerance` is
 by how much answers that are numbers may differ and still count as the same; in the spec
 it is a param.

@@ -66,6 +66,18 @@ def test_rows_that_are_all_of_a_wrong_kind_are_an_error(rows: Any) -> None:
     )
 
 
+def test_whole_numbers_that_cannot_be_answered_are_told_to_be_so(rows: Any) -> None:
+    def reals(rows: Any) -> Any:
+        if rows.dtype.kind != "f":
+            raise TypeError("expected Float")
+        return rows
+
+    model = Plain(reals)
+    model.predict(rows)  # of the same shape, but not of the same type
+    with pytest.raises(ModelError, match=r"type uint8: .*; if it takes reals, give it"):
+        model.predict((100 * abs(rows)).astype(np.uint8))
+
+
 def test_what_is_raised_for_some_rows_is_passed_on(rows: Any) -> None:
     def touchy(rows: Any) -> Any:
         if (rows[:, 0] > 1).any():

@@ -17,6 +17,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from nomos import ModelError, load_model
+from nomos.domain import Category, Real, Schema
 from nomos.models import load, trusting
 from nomos.testing.model import check_model
 
@@ -363,3 +364,17 @@ def test_every_extra_that_a_message_names_is_one_of_the_package() -> None:
     }
     assert {extra for _, extra, _ in NEEDED} | {"sb3"} == named
     assert named <= set(extras["optional-dependencies"])
+
+
+def test_an_estimator_is_not_asked_about_columns_at_other_places() -> None:
+    pd = pytest.importorskip("pandas")
+    linear_model = pytest.importorskip("sklearn.linear_model")
+    frame = pd.DataFrame({"debt": [1.0, 5.0, 2.0], "income": [9.0, 3.0, 4.0]})
+    fitted = linear_model.LogisticRegression().fit(frame, [1, 0, 1])
+    debt, income = Real("debt", 0, 9), Real("income", 0, 9)
+    assert load_model(fitted, schema=Schema(debt, income)).schema is not None
+    with pytest.raises(ModelError, match="`income` as column 2 of its rows, and in"):
+        load_model(fitted, schema=Schema(income, debt))
+    # With names of categories it gets a frame, whose columns are found by their names.
+    level = Category("debt", ("low", "high"))
+    assert load_model(fitted, schema=Schema(income, level)).schema is not None

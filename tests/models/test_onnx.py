@@ -110,6 +110,13 @@ def test_labels_without_scores_say_so(files: Files, rows: Any) -> None:
         load_model(files.write("label")).scores(rows)
 
 
+def test_two_outputs_of_numbers_are_refused_by_name(files: Files, rows: Any) -> None:
+    with pytest.raises(ModelError, match="several outputs of numbers: number, scores"):
+        load_model(files.write("number", "scores"))
+    model = load_model(files.write("label", "scores", "number"))
+    assert (model.predict(rows) == (rows @ WEIGHTS).argmax(axis=1)).all()
+
+
 def test_model_for_five_rows_at_a_time_answers_any_number(
     files: Files, rows: Any, onnx_files: ModuleType
 ) -> None:

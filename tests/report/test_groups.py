@@ -94,7 +94,10 @@ def test_a_group_names_its_bugs_and_its_rule() -> None:
     first, second = group_views([replace(RESULT, analysis=analysis)])
     assert first.lines[1:3] == ["  no rule over features alone", f"  {WORDS}"]
     assert second.by_answer == ""  # of all bugs with these outputs, so said once
-    assert second.where == "no rule: spread out"
+    assert second.where == "no rule that holds up on other inputs"
+    one_input = replace(RESULT.counts, bug_inputs=1)
+    _, second = group_views([replace(RESULT, analysis=analysis, counts=one_input)])
+    assert second.where == "no rule: all are of one input"
     analysis = replace(analysis, groups=(replace(spread, bugs=1, by_answer=None),))
     (single,) = group_views([replace(RESULT, analysis=analysis)])
     assert single.where == "a single bug"

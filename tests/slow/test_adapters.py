@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 from nomos import ModelError, load_model
+from nomos.domain import Real, Schema
 from nomos.models import NoScores
+from nomos.scaffold import scaffold
 from nomos.testing import check_model
 from tests.slow.libraries import library, quiet, refused_when_cut
 
@@ -22,6 +24,43 @@ TWO = (ROWS[:, 0] + ROWS[:, 1] > 0).astype(int)
 THREE = (ROWS[:, :2] > 0.2).sum(axis=1)
 NUMBERS = ROWS[:, 0] * 2 - ROWS[:, 2]
 SMALL = {"num_boost_round": 6}
+
+
+@pytest.mark.parametrize("name", ["xgboost", "lightgbm", "catboost"])
+def test_columns_in_another_order_than_the_files_are_refused(
+    tmp_path: Path, name: str
+) -> None:
+    module = library(name, extra=name)
+    library("sklearn", extra="sklearn")
+    pd = pytest.importorskip("pandas", reason="needs pandas")
+    frame = pd.DataFrame(ROWS, columns=["a b", "c", "d", "e"])
+    path = tmp_path / "model"
+    if name == "xgboost":
+        module.XGBClassifier(n_estimators=3).fit(frame, TWO).save_model(f"{path}.json")
+        path = path.with_suffix(".json")
+    elif name == "lightgbm":  # which writes the name as a_b
+        model = module.LGBMClassifier(n_estimators=3, verbose=-1).fit(frame, TWO)
+        model.booster_.save_model(path)
+    else:
+        model = module.CatBoostClassifier(3, verbose=0, allow_writing_files=False)
+        model.fit(frame, TWO).save_model(str(path))
+    same, others = ("a b", "c", "d", "e"), ("w", "x", "y", "z")
+    for names in (same, others):  # of columns with other names nothing is known
+        load_model(path, schema=Schema(*(Real(n, -9, 9) for n in names)))
+    for names in (("c", "a b", "d", "e"), ("a b", "d", "e", "label")):
+        with pytest.raises(ModelError, match=r"as column \d of its rows, and in the"):
+            load_model(path, schema=Schema(*(Real(n, -9, 9) for n in names)))
+    frame.drop(columns="c").assign(label=TWO).to_csv(tmp_path / "less.csv", index=False)
+    with pytest.raises(ModelError, match="give the schema the columns of the model"):
+        scaffold(str(path), tmp_path / "less.csv", tmp_path)
+    frame.assign(label=TWO)[["label", "e", "d", "c", "a b"]].to_csv(
+        tmp_path / "rows.csv", index=False
+    )
+    made = scaffold(str(path), tmp_path / "rows.csv", tmp_path)
+    domain = made.files["rows.py"]
+    places = [domain.index(f'("{n}", ') for n in same]
+    assert places == sorted(places)
+    assert "its column `label` is taken for what is right" in made.notes
 
 
 class TestXgboost:

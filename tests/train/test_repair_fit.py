@@ -137,7 +137,10 @@ def test_no_violation_means_that_nothing_is_done(people: Any) -> None:
     path = save(model, people.folder / "tree.pkl")
     result = repair(people.specs("member"), path, trust=True)
     assert result.verdict == "clean"
-    assert result.statement == "no violation was found, so there is nothing to repair"
+    assert result.statement == (
+        "no case of the inputs that are not trained on is violated, so there is "
+        "nothing to repair; `nomos run` tries all inputs"
+    )
     assert not (people.folder / "tree.repaired.pkl").exists()
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from nomos.models import load_model
 from nomos.train import repair
+from nomos.train.repairing.trainers.choose import make_trainer
 
 sklearn = pytest.importorskip("sklearn")
 
@@ -93,18 +94,20 @@ def test_a_constraint_that_costs_too_much_is_given_up(people: Any) -> None:
     assert "cost too much accuracy" in result.notes["poorer"]
 
 
-def boosters(people: Any, library: str) -> str:
+def boosters(people: Any, library: str, **given: Any) -> str:
     data = people.data(600, 2)
     module = pytest.importorskip(library)
     path = str(people.folder / "model")
     if library == "xgboost":
-        module.XGBClassifier(n_estimators=20).fit(*data).save_model(path + ".json")
+        model = module.XGBClassifier(n_estimators=20, **given)
+        model.fit(*data).save_model(path + ".json")
         return path + ".json"
     if library == "lightgbm":
-        model = module.LGBMClassifier(n_estimators=20, verbose=-1).fit(*data)
+        model = module.LGBMClassifier(n_estimators=20, verbose=-1, **given).fit(*data)
         model.booster_.save_model(path + ".txt")
         return path + ".txt"
-    model = module.CatBoostClassifier(200, verbose=False, allow_writing_files=False)
+    given = {"verbose": False, "allow_writing_files": False, **given}
+    model = module.CatBoostClassifier(200, **given)
     model.fit(*data).save_model(path + ".cbm")
     return path + ".cbm"
 
@@ -120,6 +123,22 @@ def test_a_file_of_boosted_trees_is_trained_again_and_written_as_one(
     assert result.after.total_rate == 0, result.statement
     assert result.path.suffix == Path(path).suffix
     assert same_answers(result, people)
+
+
+@pytest.mark.parametrize("library", ["xgboost", "lightgbm", "catboost"])
+@pytest.mark.filterwarnings("ignore")
+def test_a_repaired_file_keeps_its_constraints_or_says_that_it_cannot_know_them(
+    people: Any, library: str
+) -> None:
+    given = tuple if library == "xgboost" else list
+    path = boosters(people, library, monotone_constraints=given((0, -1, 0)))
+    result = repair(people.specs("income"), path, points=10)
+    trained = make_trainer(result.path, trust=False).estimator
+    if library == "xgboost":
+        assert "does not say which constraints" in result.notes["model"]
+    else:
+        assert trained.get_params()["monotone_constraints"] == [1, -1, 0]
+        assert "model" not in result.notes
 
 
 def test_no_warning_of_a_library_reaches_the_user(

@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 from nomos import load_model
-from nomos.domain import Category, Flag, Integer, Schema
+from nomos.domain import Category, Flag, Integer, Real, Schema
+from nomos.engine.program import Program
 from nomos.verify import real
+from nomos.verify.prove import ProofOptions, Prover
 from tests.slow.libraries import library, quiet
 from tests.verify.test_soundness import disagreement
 from tests.verify.triples import Triple, all_rows, brute_force, domain_of, spec_of
@@ -113,6 +115,32 @@ def test_boosters_from_files(tmp_path: Path) -> None:
     booster("catboost", "three").save_model(str(tmp_path / "c.cbm"))
     for name in ("x.json", "x.ubj", "l.txt", "c.cbm"):
         assert agrees(load_model(str(tmp_path / name))), name
+
+
+@pytest.mark.slow
+def test_a_constraint_of_catboost_on_real_features_is_proved() -> None:
+    catboost = library("catboost", extra="catboost")
+    rng = np.random.default_rng(0)
+    rows = rng.random((400, 4))
+    told = {"iterations": 40, "depth": 4, "verbose": 0, "thread_count": 1}
+    model = catboost.CatBoostClassifier(
+        **told, monotone_constraints=[1, 0, 0, 0], allow_writing_files=False
+    ).fit(rows, (rows @ [1, -1, 2, 1] + rng.normal(size=400) > 1.5).astype(int))
+
+    def scores(rows: Any) -> Any:
+        return model.predict(rows, prediction_type="RawFormulaVal")
+
+    # Each record is added up in one order, alone and at any place among others.
+    alone = [scores(rows[n : n + 1])[0] for n in range(200)]
+    assert np.array_equal(scores(rows)[:200], alone)
+    assert np.array_equal(scores(rows[3:])[:197], alone[3:])
+    schema = Schema(*(Real(name, 0, 1) for name in "abcd"))
+    domain = domain_of(schema, model, rows, model.predict)
+    spec = SPEC.replace("randInt(1, 2)", "randInt(1, 20) / 100").replace("<= 6", "<= 1")
+    program = Program(spec_of(spec, domain), domain)
+    proof = Prover(domain).verify(program, ProofOptions(seconds=10))
+    assert proof.verdict == "holds"
+    assert "the library adds up its trees in one order" in proof.assumptions
 
 
 @pytest.mark.slow

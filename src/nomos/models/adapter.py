@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
@@ -37,6 +38,7 @@ class Adapter:
         dtype: What rows are turned into; None leaves them.
         batch: The only number of rows that the model takes at once, where there is one.
         schema: What the rows hold, where `load_model` was told.
+        columns: The names of the columns that it was trained on, where known.
     """
 
     classes: Array | None = None
@@ -44,6 +46,7 @@ class Adapter:
     dtype: Any = None
     batch: int | None = None
     schema: Schema | None = None
+    columns: list[str] | None = None
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -124,7 +127,7 @@ class Adapter:
 
     def _ask(self, ask: Callable[[Any], Any], rows: Any) -> Any:
         """Ask for all rows and check the number of answers."""
-        kind = getattr(rows, "shape", (0, type(rows)))[1:]
+        kind = getattr(rows, "shape", (0, type(rows)))[1:], getattr(rows, "dtype", 0)
         try:
             answer = ask(rows) if self.batch is None else self._by_batches(ask, rows)
         except ModelError:
@@ -136,6 +139,7 @@ class Adapter:
                 raise
             raise ModelError(
                 f"{self.name} cannot answer {_described(rows)}: {reason(error)}"
+                f"{self._remedy(rows)}"
             ) from error
         if not (isinstance(answer, list | tuple | np.ndarray) or is_tensor(answer)):
             answer = np.asarray(answer)
@@ -144,6 +148,13 @@ class Adapter:
             raise ModelError(f"{self.name} gave {count} answers for {len(rows)} rows")
         self._answered.add(kind)
         return answer
+
+    def _remedy(self, rows: Any) -> str:
+        """Say that whole numbers stay whole, where the model does not tell its type."""
+        is_whole = isinstance(rows, np.ndarray) and rows.dtype.kind in "biu"
+        return (
+            "; if it takes reals, give it reals" if is_whole and not self.dtype else ""
+        )
 
     def _by_batches(self, ask: Callable[[Any], Any], rows: Array) -> Array:
         """Ask for so many rows at once as the model takes; the last batch is filled up."""
@@ -194,6 +205,11 @@ class OutputModel(Adapter, ABC):
         if not _is_real(output) or output.ndim == 1:
             raise NoScores(f"{self.name} gives one answer for each row and no scores")
         return output
+
+
+def plain_name(name: object) -> str:
+    """Return a column's name without what libraries change in it: LightGBM has no blanks."""
+    return re.sub(r"[\W_]+", "_", str(name)).lower()
 
 
 def _is_matrix(values: Any) -> bool:

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from nomos.device import Placement, Precision, during, placed, placement
-from nomos.domain.schema import Schema
+from nomos.domain.schema import Category, Schema
 from nomos.errors import ModelError
-from nomos.models.adapter import Adapter
+from nomos.models.adapter import Adapter, plain_name
 from nomos.models.extras import reason, told_as
 from nomos.models.recognise import recognise
 
@@ -74,7 +74,8 @@ def load_model(
             the run says (`--device`).
         dtype: The precision of networks of torch, likewise (`--dtype`).
         schema: What the rows hold. An estimator that was fitted on a data frame then
-            gets one again, with the names of categories in it.
+            gets one again, with the names of categories in it. A model that knows the
+            names of its columns is refused where the schema has them at other places.
 
     Raises:
         ModelError: Says in one sentence why the model cannot be loaded.
@@ -82,6 +83,7 @@ def load_model(
     if schema is not None:
         model = load_model(source, trust=trust, device=device, dtype=dtype)
         model.schema = schema
+        check_places(model, schema)
         return model
     if device is not None or dtype is not None:
         here = placement()
@@ -110,6 +112,25 @@ def load_model(
     if named := _NAMED.fullmatch(text):
         return load_object(import_named(*named.groups()), text)
     return load_file(path, trust=trust)
+
+
+def check_places(model: Any, schema: Schema) -> None:
+    """Refuse a schema that has columns of a model at other places than the model has."""
+    named = hasattr(model, "estimator")  # its frames have columns by their names
+    if named and any(isinstance(f, Category) for f in schema.features):
+        return
+    names = getattr(model, "columns", None) or ()
+    places = {plain_name(name): place for place, name in enumerate(names, 1)}
+    if len(places) < len(names):
+        return
+    for place, name in enumerate(schema.columns, 1):
+        trained = places.get(plain_name(name), place)
+        if trained != place:
+            raise ModelError(
+                f"{model.name} was trained with `{name}` as column {trained} of its "
+                f"rows, and in the schema it is column {place}: give the schema the "
+                f"columns of the model, in their order"
+            )
 
 
 def _is_same(one: str, other: str) -> bool:

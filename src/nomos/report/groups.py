@@ -9,7 +9,7 @@ from nomos.report.texts import count, percent
 from nomos.results.analysis import BugGroup, Rule, Shrunk
 from nomos.results.result import Result
 
-SPREAD_OUT = "no rule: spread out"
+NO_RULE = "no rule that holds up on other inputs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +53,20 @@ def group_views(results: Sequence[Result]) -> tuple[GroupView, ...]:
                     group = replace(group, by_answer=None)
                 elif group.by_answer is not None:
                     said.add(group.by_answer)
-                views.append(_view(group, grouped, told))
+                views.append(_view(group, grouped, told, result.counts.bug_inputs))
             return tuple(views)
     return ()
 
 
-def _view(group: BugGroup, grouped: int, several_ensures: bool) -> GroupView:
+def _view(
+    group: BugGroup, grouped: int, several_ensures: bool, bug_inputs: int
+) -> GroupView:
     outputs = ", ".join(f"{name} = {value}" for name, value in group.outputs.items())
     said = [outputs] if outputs else []
     said += [f"`{group.failed}` does not hold"] if several_ensures or not said else []
     by_answer = "" if group.by_answer is None else rule_words(group.by_answer)
-    where = SPREAD_OUT if group.bugs > 1 else "a single bug"
+    where = "no rule: all are of one input" if bug_inputs == 1 else NO_RULE
+    where = where if group.bugs > 1 else "a single bug"
     if group.region is not None:
         where = rule_words(group.region)
     elif by_answer:

@@ -73,7 +73,7 @@ class RegionBar:
 class BugGroup:
     """Bugs that break the same `ensures` with the same outputs, in one region.
 
-    `region` is a rule over features alone; None where the bugs are spread out.
+    `region` is a rule over features alone; None where none held up.
     `by_answer` is one for all bugs of these outputs, which may use the model's answer and
     confidence for the first call.
     """

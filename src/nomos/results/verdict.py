@@ -44,7 +44,8 @@ def problem_of(
             + (
                 f" {counts.rounded} of {counts.run_alone} run alone are none at float32"
                 if counts.rounded
-                else " the model's answers depend on the other cases of a batch"
+                else " the model's answers depend on the other cases of a batch, or on"
+                " chance, as those of a network with dropout that is not in eval mode"
             )
         )
     if not counts.tests and not found:

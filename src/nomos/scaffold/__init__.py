@@ -26,6 +26,8 @@ from nomos.domain.schema import Category, Feature, Flag, Integer, OneHot, Real, 
 from nomos.errors import NomosError
 from nomos.inline import feature_of, with_feature
 from nomos.models import load_model
+from nomos.models.adapter import plain_name
+from nomos.models.load import check_places
 from nomos.report.texts import count
 
 # What the column that a model predicts is often called; it is then no feature.
@@ -82,17 +84,18 @@ def scaffold(model: str, data: Path, folder: Path) -> ProjectFiles:
     columns = read_columns(data)
     loaded = load_model(model)
     width = getattr(loaded, "width", None)
-    names = getattr(loaded, "columns", None)
+    names = _names(loaded, columns)
     if names is None:
         reading = _by_width(columns, width, model, data)
     else:
-        reading = _by_name(columns, [str(name) for name in names], model, data)
+        reading = _by_name(columns, names, model, data)
     if not reading.features:
         raise NomosError(
             f"{data} has no column of numbers, or of a few different texts"
         )
     module = _identifier(data.stem)
     loaded.schema = Schema(*reading.features)
+    check_places(loaded, loaded.schema)
     rows = read_rows(data, loaded.schema, dtype=float)[:_ASKED]
     answers, problem = _answers(loaded, rows)
     label = _label(reading.unused, columns)
@@ -110,6 +113,16 @@ def scaffold(model: str, data: Path, folder: Path) -> ProjectFiles:
     if names is None and width is not None:
         notes.append(f"{model} takes {count(width, 'number')} a row")
     return ProjectFiles(files, (*notes, *problem))
+
+
+def _names(model: Any, columns: Columns) -> list[str] | None:
+    """Return the columns of a table that a model says it was trained on, if it does."""
+    names = getattr(model, "columns", None)
+    if names is None or hasattr(model, "estimator"):  # which is asked by these names
+        return None if names is None else [str(name) for name in names]
+    known = {plain_name(name): name for name in columns}
+    found = [known.get(plain_name(name), "") for name in names]
+    return found if all(found) else None
 
 
 def _label(unused: Sequence[str], columns: Columns) -> str:

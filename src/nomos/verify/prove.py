@@ -187,7 +187,7 @@ class _Attempt:
             return replace(proof, verdict="violated", witness=witness, nearest=near)
         if total.good == total.total:
             return replace(proof, verdict="holds")
-        return replace(proof, reason="the time is up")
+        return replace(proof, reason="the time is up; `--time` gives more")
 
     def _settled(self, cases: AskedCases, limits: Deadline) -> Findings:
         """Settle the parts of a question; returns what was found in all, and how."""

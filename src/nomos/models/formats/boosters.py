@@ -58,6 +58,7 @@ class XgboostModel(Booster):
         self.booster = booster
         booster.set_param({"nthread": 1})
         self.width = booster.num_features()
+        self.columns = booster.feature_names
         learner = json.loads(booster.save_config())["learner"]
         self.objective = str(learner["objective"]["name"])
         count = int(learner["learner_model_param"]["num_class"])
@@ -117,6 +118,7 @@ class CatboostModel(Booster):
         self.model = model
         self.objective = "numbers"
         self.width = len(model.feature_names_)
+        self.columns = list(model.feature_names_)
         self._categories = list(model.get_cat_feature_indices())
         if len(model.classes_):
             self.classes = np.asarray(model.classes_)
@@ -160,6 +162,7 @@ class LightgbmModel(Booster):
         super().__init__(name)
         self.booster, self.objective = booster, objective
         self.width = booster.num_feature()
+        self.columns = booster.feature_name()
         classes = booster.num_model_per_iteration()
         if objective == "binary" or classes > 1:
             self.classes = np.arange(max(classes, 2))

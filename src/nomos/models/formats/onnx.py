@@ -75,11 +75,15 @@ class OnnxModel(OutputModel):
         self._read_inputs(self._session.get_inputs())
         outputs = self._session.get_outputs()
         self._label = next((o.name for o in outputs if o.type in _LABELS), None)
-        self._score = next(
-            (o.name for o in outputs if o.type in _SCORES or o.type in _MAPS), None
-        )
-        if self._label is None and self._score is None:
+        scores = [o.name for o in outputs if o.type in _SCORES or o.type in _MAPS]
+        self._score = next(iter(scores), None)
+        if self._label is None and not scores:
             raise ModelError(f"{path} gives neither labels nor scores")
+        if self._label is None and len(scores) > 1:
+            raise ModelError(
+                f"{path} has several outputs of numbers: {', '.join(scores)}; export it "
+                "with the one that is meant, or with one of labels"
+            )
 
     def _read_inputs(self, inputs: Any) -> None:
         only = self._only(inputs, "inputs")

@@ -31,9 +31,6 @@ class EstimatorModel(Adapter):
     columns have their names, unless it says the same of a plain array: that is three
     times as fast for a single row. Names of categories, which `schema` knows, stand in
     such a frame again. Frames, and lists of texts or dicts, are passed on.
-
-    Attributes:
-        columns: The names of the frame's columns that it was fitted on, if it was.
     """
 
     def __init__(self, estimator: Any, name: str) -> None:

@@ -58,7 +58,10 @@ def statement(
 ) -> str:
     """Say what came of a repair, and where it failed, why."""
     if not rounds:
-        return "no violation was found, so there is nothing to repair"
+        return (
+            "no case of the inputs that are not trained on is violated, so there is "
+            "nothing to repair; `nomos run` tries all inputs"
+        )
     if chosen == 0:
         return f"no model was kept: {_conflict(goal, rounds)}"
     parts = [_change(before, after)]

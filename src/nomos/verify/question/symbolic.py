@@ -168,7 +168,10 @@ class _Run:
             case core.RandInt():
                 return self._draw(expr)
             case core.RandReal():
-                raise NotProvable("`randReal` has too many values", expr.span)
+                remedy = "draw whole numbers, such as `randInt(1, 100) / 100`"
+                raise NotProvable(
+                    f"`randReal` has too many values: {remedy}", expr.span
+                )
             case core.Conditional():
                 return self._conditional(expr)
             case core.Index():

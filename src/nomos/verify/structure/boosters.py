@@ -135,7 +135,7 @@ def read_catboost(model: Any, classes: Array | None) -> Trees:
         base=np.broadcast_to(np.asarray(bias, float), count).astype(float),
         roundoff=DOUBLE,
         classes=classes,
-        in_order=False,  # it adds up several trees at once
+        in_order=count == 1 and scale == 1,
     )
 
 

@@ -1,7 +1,7 @@
 """Files of XGBoost, LightGBM and CatBoost as estimators to train, and back.
 
-A file says much of how it was trained, not all: XGBoost keeps no learning rate. What it
-does not say is left at the library's default.
+A file says much of how it was trained, not all: XGBoost keeps no learning rate and no
+constraints. What it does not say is left at the library's default.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from typing import Any
 from nomos.models.recognise import Format
 
 _LIGHTGBM = ("learning_rate", "num_leaves", "max_depth", "lambda_l1", "lambda_l2")
-_LIGHTGBM_MORE = ("min_data_in_leaf", "feature_fraction", "bagging_fraction", "seed")
+_LIGHTGBM_MORE = ("min_data_in_leaf", "feature_fraction", "bagging_fraction", "seed",
+                  "monotone_constraints")  # fmt: skip
 _CATBOOST = ("learning_rate", "depth", "l2_leaf_reg", "random_seed", "loss_function")
 
 
@@ -76,11 +77,14 @@ def _catboost(model: Any, kind: str) -> Any:
     import catboost
 
     known = model.model.get_all_params()
+    directions = known.get("monotone_constraints", {})  # by the column's number
+    columns = map(str, range(len(model.model.feature_names_)))
     return getattr(catboost, f"CatBoost{kind}")(
         iterations=model.model.tree_count_,
         thread_count=1,
         verbose=False,
         allow_writing_files=False,
+        monotone_constraints=[directions.get(column, 0) for column in columns],
         **{name: known[name] for name in _CATBOOST if name in known},
     )
 

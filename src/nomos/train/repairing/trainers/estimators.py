@@ -40,7 +40,7 @@ def fresh(estimator: Any) -> Any:
         from sklearn.base import clone
 
         return clone(estimator)
-    except (ImportError, TypeError):
+    except (ImportError, TypeError, RuntimeError):  # CatBoost copies a list it is given
         return copy.deepcopy(estimator)
 
 

@@ -91,7 +91,7 @@ class Retrainer:
         self.directions, self.ignored = {}, set()
         rng = np.random.default_rng(data.seed)
         wanted = {name: self._constraint(cases) for name, cases in data.cases.items()}
-        notes = {}
+        notes = {"model": self._constraints_unknown()}
         for name, cases in data.cases.items():
             found, columns = wanted[name], self._named(cases)
             is_denied = found is not None and any(
@@ -114,6 +114,16 @@ class Retrainer:
         self._fit()
         told(1.0)
         return {name: note for name, note in notes.items() if note}
+
+    def _constraints_unknown(self) -> str:
+        """Say that a file tells nothing of constraints that training again would drop."""
+        is_file = not isinstance(self.first, EstimatorModel)
+        if not is_file or not type(self.estimator).__name__.startswith("XGB"):
+            return ""
+        return (
+            "a file of XGBoost does not say which constraints it was trained with; if "
+            "it had any, name the specs that they keep, too"
+        )
 
     def _why_added(self, cases: TrainingCases, denied: str) -> str:
         """Say why failing cases are added, where one would expect something else."""
