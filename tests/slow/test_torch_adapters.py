@@ -45,6 +45,14 @@ class InPlace(Net):
         return super().forward(rows.mul_(2.0))
 
 
+class Both(Net):
+    """Hidden numbers before the scores."""
+
+    def forward(self, rows):
+        hidden = self.first(rows * self.scale)
+        return hidden, self.second(torch.relu(hidden))
+
+
 class Words(torch.nn.Module):
     """Whole numbers in, a dict out."""
 
@@ -124,6 +132,14 @@ def test_exported_program_of_one_number_predicts_it(
     assert np.allclose(model.predict(ROWS), answers(module, torch)[:, 0], atol=1e-5)
     with pytest.raises(NoScores):
         model.scores(ROWS)
+
+
+def test_a_network_with_several_answers_is_refused(
+    torch: Any, networks: Any, tmp_path: Path
+) -> None:
+    path = export(torch, networks.Both().eval(), tmp_path / "both.pt2")
+    with pytest.raises(ModelError, match="answers with 2 tensors, none called logits"):
+        load_model(path).predict(ROWS)
 
 
 def hostile(

@@ -205,13 +205,19 @@ def _weights(path: Path) -> Any:
 
 
 def _tensor(answer: Any, name: str) -> Any:
-    """Return the tensor of a module's answer that says the most."""
+    """Return the one tensor of a module's answer, or that of its logits."""
     torch = need_torch()
     if isinstance(answer, Mapping) and "logits" in answer:
         answer = answer["logits"]
     parts = answer.values() if isinstance(answer, Mapping) else answer
     if isinstance(answer, Mapping | tuple | list):
-        answer = next((part for part in parts if torch.is_tensor(part)), None)
+        found = [part for part in parts if torch.is_tensor(part)]
+        if len(found) > 1:
+            raise ModelError(
+                f"{name} answers with {len(found)} tensors, none called logits: save a "
+                "module that returns the one that is meant"
+            )
+        answer = next(iter(found), None)
     if not torch.is_tensor(answer):
         raise ModelError(f"{name} answers with a {type(answer).__name__}, no tensor")
     return answer
