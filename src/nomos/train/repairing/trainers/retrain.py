@@ -75,11 +75,14 @@ class Retrainer:
                 )
         unknown = {_plain(v) for v in data.labels} - self.classes.keys()
         if all(a == c for a, c in self.classes.items()):  # so the others are the same
+            if self.first.classes is not None:
+                classes = self.first.classes.tolist()
+                check_labels(unknown - set(classes), classes)
             self.classes |= {value: value for value in unknown}
         elif self.first.classes is not None:
             check_labels(unknown, self.classes)
-        classes = np.array([self.classes[_plain(v)] for v in data.labels])
-        self.data, self._columns = (data.rows, classes), data.columns
+        labels = np.array([self.classes[_plain(v)] for v in data.labels])
+        self.data, self._columns = (data.rows, labels), data.columns
 
     def train(
         self, data: RoundData, told: Callable[[float], None]
