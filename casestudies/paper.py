@@ -16,6 +16,7 @@ import json
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from shutil import which
 
@@ -48,8 +49,11 @@ def measure(cases: Sequence[CaseStudy], options: argparse.Namespace) -> int:
     reports: list[ModelReport] = []
     missing: list[Missing] = []
     store = False if options.no_store else ROOT / ".nomos"
-    bench = Bench(store=store, handlers=[Progress()], exact=options.exact)
+    bench = Bench(
+        store=store, handlers=[Progress()], exact=options.exact, jobs=options.jobs
+    )
     for case in cases:
+        case = replace(case, controls={}) if options.no_controls else case
         for told in bench.run(case, setting_of(case, options)):
             (missing if isinstance(told, Missing) else reports).append(told)  # type: ignore[arg-type]  # sorted by its kind
     seconds = time.perf_counter() - began
@@ -78,6 +82,8 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("cases", nargs="*", metavar="CASE", help=f"{known} (default: all)")
     add("--budget", type=positive, help="tests for each seed (the paper's: 5000)")
     add("--seeds", type=positive, help="seeds for each property (the paper's: 10)")
+    add("--jobs", type=positive, default=1, help="processes that run the cases")
+    add("--no-controls", action="store_true", help="leave out what chance gives")
     add("--exact", type=int, metavar="N", help="count all cases where at most N")
     add("--json", type=Path, metavar="FILE", help="write the numbers to a file")
     add("--html", type=Path, metavar="FILE", help="write a page with bugs and curves")

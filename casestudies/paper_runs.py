@@ -93,11 +93,13 @@ class Bench:
         store: bool | Path = False,
         handlers: Sequence[Handler] = (),
         exact: int | None = None,
+        jobs: int = 1,
         folder: Path = ROOT / "casestudies",
     ) -> None:
         self.store = store
         self.handlers = handlers
         self.exact = exact
+        self.jobs = jobs
         self.folder = folder
         self.results: list[Result] = []  # of all samples, seed by seed
 
@@ -154,6 +156,7 @@ class Bench:
                 control=None if control is None else self.spec(case, control),
                 budget=setting.budget,
                 search="random",
+                jobs=self.jobs,
                 **COUNTING,
             )
             for result in complete(results):
@@ -191,6 +194,7 @@ class Bench:
             store=False,
             handlers=self.handlers,
             search="exhaustive",
+            jobs=self.jobs,
             **COUNTING,
         )
         return {

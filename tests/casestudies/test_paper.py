@@ -143,6 +143,23 @@ def test_the_command_prints_tables_and_writes_the_files(
     assert (tmp_path / ".nomos").is_dir()
 
 
+def test_the_controls_of_a_case_study_can_be_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_study: CaseStudy
+) -> None:
+    with_control = replace(small_study, controls={"grow": "grow"})
+    monkeypatch.setattr(paper, "CASE_STUDIES", {"small": with_control})
+    monkeypatch.setattr(
+        paper, "Bench", lambda **options: Bench(folder=tmp_path, **options)
+    )
+    monkeypatch.setattr(paper, "ROOT", tmp_path)
+    numbers = tmp_path / "numbers.json"
+    arguments = ["--seeds", "1", "--jobs", "2", "--no-store", "--json", str(numbers)]
+    assert paper.main(arguments) == 0
+    assert json.loads(numbers.read_text())["models"][0]["controls"]
+    assert paper.main([*arguments, "--no-controls"]) == 0
+    assert not json.loads(numbers.read_text())["models"][0].get("controls")
+
+
 def test_an_error_of_the_loader_is_a_nomos_error() -> None:
     # What `Bench` and `--explain` rely on to go on with the next case study.
     assert issubclass(DataMissingError, NomosError)

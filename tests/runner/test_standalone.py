@@ -217,9 +217,10 @@ def test_the_harness_refuses_to_list_what_a_block_draws(project, harness, capsys
         "import loans; input x1; output d1; { d1 = predict(x1) + randInt(0, 9) }"
         " ensures d1 != 7;",
     )
-    assert harness("--search", "exhaustive", spec="late") == 2
+    assert harness("--search", "exhaustive", spec="late") == 3
     assert capsys.readouterr().err == (
-        "error: late cannot be searched: a draw inside the block, or after it\n"
+        "error: late cannot be searched exhaustively: "
+        "a draw inside the block, or after it\n"
     )
     assert harness("--search", "auto", spec="late") == 1
     assert "late seed=0 tests=5000 " in capsys.readouterr().out
@@ -228,7 +229,7 @@ def test_the_harness_refuses_to_list_what_a_block_draws(project, harness, capsys
 def test_the_harness_refuses_to_list_what_has_no_end(project, harness, capsys):
     text = (project.folder / "specs" / "income.nom").read_text()
     project.spec("drawn", text.replace("x1[income := v2]", "jitter(x1)"))
-    assert harness("--search", "exhaustive", spec="drawn") == 2
+    assert harness("--search", "exhaustive", spec="drawn") == 3
     assert "drawn cannot be searched exhaustively" in capsys.readouterr().err
 
 

@@ -19,7 +19,7 @@ from nomos.domain.find import build, load_imports
 from nomos.engine.alone import Case
 from nomos.engine.engine import Engine
 from nomos.engine.program import Program, blank_spec
-from nomos.errors import DomainError, NomosError, exit_status
+from nomos.errors import DomainError, NomosError
 from nomos.lang import core
 from nomos.models import trusting
 from nomos.results.gate import Gate, rulings
@@ -84,8 +84,8 @@ class Harness:
         search = options.search
         if search == "exhaustive" and not self.listable:
             why = "a draw inside the block, or after it"
-            _print_error(f"{self.program.spec.name} cannot be searched: {why}")
-            sys.exit(2)
+            name = self.program.spec.name
+            _refuse(NomosError(f"{name} cannot be searched exhaustively: {why}"))
         if search == "auto" and not self.listable:
             search = "random"
         engine = Engine(self.program, "rows", run_case)
@@ -116,8 +116,9 @@ def _print_error(message: str) -> None:
 
 
 def _refuse(error: NomosError) -> NoReturn:
+    """Say why nothing was judged."""
     _print_error(str(error))
-    sys.exit(exit_status(error))
+    sys.exit(3)
 
 
 def _report(result: Result) -> int:
