@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from nomos import Domain, batched
-from nomos.engine.alone import Verdict
+from nomos.engine.alone import Alone, Outcome, Verdict
+from nomos.engine.choices import ReplayedCase
 from nomos.errors import NomosError
-from tests.engine.conftest import told_alone
 
 SPEC = """
     input x1;
@@ -49,6 +49,10 @@ class Named(Decided):
         self.model = Model()
 
 
+def alone(program: Any) -> list[Outcome]:
+    return [Alone(program).run(ReplayedCase((place,))) for place in range(5)]
+
+
 @pytest.mark.parametrize(
     "ensures", ["d1 == 1 ==> d2 == 1", "d1 != 1", "1 == d1 || true", "d1 in {0, 1}"]
 )
@@ -56,9 +60,9 @@ def test_a_string_that_is_compared_with_a_number_is_a_crash_in_every_way(
     make: Callable[..., Any], same: Callable[..., Any], ensures: str
 ) -> None:
     program = make(SPEC.format(ensures), Decided())
-    tale = told_alone(program, 5)
-    assert {case.verdict for case in tale.cases} == {Verdict.CRASHED}
-    assert "no string is compared with a number" in tale.cases[0].why
+    outcomes = alone(program)
+    assert {outcome.verdict for outcome in outcomes} == {Verdict.CRASHED}
+    assert "no string is compared with a number" in outcomes[0].why
     same(program, 40, batches={7: 30, 30: 30})
 
 
@@ -67,7 +71,7 @@ def test_a_missing_value_equals_no_string_and_is_no_crash(
 ) -> None:
     program = make(SPEC.format('d1 != "x"'), Decided())
     program.functions["decide"] = lambda number: float("nan")
-    assert {c.verdict for c in told_alone(program, 3).cases} == {Verdict.VIOLATED}
+    assert {outcome.verdict for outcome in alone(program)} == {Verdict.VIOLATED}
 
 
 @pytest.mark.parametrize(
