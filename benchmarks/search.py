@@ -44,10 +44,11 @@ from nomos.engine.cases import MadeCases
 from nomos.engine.choices import Stream
 from nomos.engine.engine import Limits
 from nomos.results.result import Result
-from nomos.runner.campaigns.planning import Planned, generations
+from nomos.runner.campaigns.generations import Generations
 from nomos.runner.driver import Driver
-from nomos.runner.jobs import Job, Prepared, Preparing
-from nomos.runner.options import Budget, Options
+from nomos.runner.executors.worker import Setting, Worker
+from nomos.runner.jobs import Job, Prepared
+from nomos.runner.options import Options
 from nomos.search.guided import strategy
 from nomos.search.making import Making
 from nomos.search.strategy import generator
@@ -69,18 +70,17 @@ def prepared(case: str, spec: str, model: str = "nn") -> Prepared:
     """Load a property of a case study and its model."""
     loaded = api.load_spec(CASES / case / "specs" / f"{spec}.nom")
     settings = {"model": str(CASES / case / "models" / f"{model}.onnx")}
-    return Preparing(CASES.parent).prepare(loaded, settings)
+    return Worker(Setting(CASES.parent)).prepared(Job(loaded.path, settings, loaded))
 
 
 def search(how: str, one: Prepared, seed: int, rows: int, *, all_of: bool) -> Result:
     """Search with so many rows; without `all_of`, until there is a bug."""
-    budget = Budget(cases=10**9, calls=rows, until_bug=not all_of)
-    driver = Driver(CASES.parent, Options(budget=budget, search="guided"))
+    most = {"default_budget": 10**9, "calls": rows, "until_bug": not all_of}
+    driver = Driver(CASES.parent, Options(search="guided", **most))
 
     def planning(options, about, seed, ask, warn):
-        return Planned(
-            generations(options, about, seed, strategy(how, ask("material")))
-        )
+        chosen, name = strategy(how, ask("material")), about.subject.property
+        return Generations(chosen, options, seed=seed, name=name)
 
     driver.planning = planning  # type: ignore[method-assign]  # one of ours
     run = driver.run([Job(Path(one.subject.spec), prepared=one)], [seed])
@@ -169,7 +169,7 @@ class Regions:
         leaves = self.tree.apply(self.making._encoding.encode(rows)).tolist()
         found = set()
         for bug, leaf in zip(bugs, leaves, strict=True):
-            values = self.one.values(bug) or {}
+            values = self.one.replay(bug).values
             outputs = tuple(values.get(name) for name in result.subject.outputs)
             found.add((outputs, leaf))
         return len(found)
@@ -201,8 +201,7 @@ def decided(seeds: range) -> None:
         declared, sent, found = type(one.domain).classes, [], []
         for classes in (declared, {}):
             type(one.domain).classes = classes  # type: ignore[misc]  # for a moment
-            budget = Budget(cases=5_000)
-            options = Options(budget=budget, search="random", groups=False)
+            options = Options(default_budget=5_000, search="random", groups=False)
             job = Job(Path(one.subject.spec), prepared=one)
             with rows_of(one) as rows:
                 (result,) = Driver(CASES.parent, options).run([job], seeds[:1]).results

@@ -26,8 +26,8 @@ from nomos.engine.alone import Verdict
 from nomos.engine.cases import ListedCases
 from nomos.engine.choices import Stream, bounded
 from nomos.engine.engine import Engine, Limits
-from nomos.runner.jobs import Preparing
-from nomos.runner.project.specs import load_spec
+from nomos.runner.executors.worker import Setting, Worker
+from nomos.runner.jobs import Job
 from nomos.shrinking.rows import RealRows
 from nomos.shrinking.shrink import Shrinker
 
@@ -225,7 +225,7 @@ def real_properties(bugs: int) -> None:
     for study, spec, model in PROPERTIES:
         path = STUDIES / study / "specs" / f"{spec}.nom"
         onnx = str(STUDIES / study / "models" / f"{model}.onnx")
-        prepared = Preparing(STUDIES).prepare(load_spec(path), {"model": onnx})
+        prepared = Worker(Setting(STUDIES)).prepared(Job(path, {"model": onnx}))
         engine = prepared.engine
         assert engine.program.schema is not None
         real = RealRows(engine.program.source, engine.program.schema)

@@ -18,7 +18,7 @@ from nomos.engine.judged import Judged, Violations
 from nomos.results.result import Ensures, Subject
 from nomos.runner.campaigns.bugs import RunAlone
 from nomos.runner.campaigns.ranges import Range
-from nomos.runner.executors.crew import Answer, Crew, Died, Task
+from nomos.runner.executors.crew import Answer, Crew, Died
 from nomos.runner.executors.worker import About
 
 INPUTS = 100_000
@@ -47,21 +47,20 @@ class SimulatedCrew(Crew):
         for _ in range(min(_AT_ONCE, len(self._todo))):
             place = int(self._rng.integers(len(self._todo)))
             self._todo[place], self._todo[-1] = self._todo[-1], self._todo[place]
-            ticket, task = self._todo.pop()
-            answers.append(self._answer(ticket, task))
+            answers.append(self._answer(*self._todo.pop()))
         self.seconds += time.process_time() - began
         return answers
 
-    def _answer(self, ticket: int, task: Task) -> Answer:
-        match task.method:
+    def _answer(self, ticket: int, method: str, arguments: Any) -> Answer:
+        match method:
             case "about":
                 subject = Subject("simulated.nom", "simulated", ensures=(ENSURES,))
                 return Answer(ticket, About(subject, "columns", 1, INPUTS, {}))
             case "confirm":
                 alone = RunAlone(Verdict.VIOLATED, "d1 <= d2", "", {"x": 1}, {"d1": 1})
-                return Answer(ticket, [alone for _ in task.arguments[1]])
+                return Answer(ticket, [alone for _ in arguments[1]])
             case _:
-                return self._judged(ticket, task.arguments[2])
+                return self._judged(ticket, arguments[2])
 
     def _judged(self, ticket: int, asked: Range) -> Answer:
         is_first = asked.start == 0 and asked.stop is None

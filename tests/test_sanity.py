@@ -12,8 +12,9 @@ from nomos.domain import Integer
 from nomos.errors import NomosError
 from nomos.inline import _job
 from nomos.inline import spec as inline_spec
-from nomos.runner.jobs import Prepared, Preparing
-from nomos.runner.options import Budget, Options
+from nomos.runner.executors.worker import Setting, Worker
+from nomos.runner.jobs import Prepared
+from nomos.runner.options import Options
 from nomos.sanity import Answered, SanityCheck, check_sanity, marks
 
 
@@ -41,13 +42,12 @@ RISE = relations.monotone("income", step=20).text
 
 def prepared(text: str) -> Prepared:
     job = _job(inline_spec(text, name="rise"), Path(), Loans, {})
-    assert job.loaded is not None
-    return Preparing(Path()).prepare(job.loaded, {})
+    return Worker(Setting(Path())).prepared(job)
 
 
 def checked(text: str) -> SanityCheck:
     return check_sanity(
-        prepared(text), 0, Options(budget=Budget(2000), search="random")
+        prepared(text), 0, Options(default_budget=2000, search="random")
     )
 
 
@@ -83,7 +83,7 @@ def test_a_spec_that_demands_nothing_notices_nothing() -> None:
 
 def test_the_model_of_the_job_stays_as_it_is() -> None:
     job = prepared(RISE)
-    check_sanity(job, 0, Options(budget=Budget(100), search="random"))
+    check_sanity(job, 0, Options(default_budget=100, search="random"))
     predict = job.engine.program.batched("predict")
     assert predict is not None
     rows = np.array([[20, 30], [40, 30]], dtype=np.float32)

@@ -30,10 +30,11 @@ from casestudies.census.rivals import Aequitas, ExpGA
 from nomos import api
 from nomos.results.result import Result
 from nomos.results.statistics import clopper_pearson
-from nomos.runner.campaigns.planning import Planned, generations
+from nomos.runner.campaigns.generations import Generations
 from nomos.runner.driver import Driver
-from nomos.runner.jobs import Job, Prepared, Preparing
-from nomos.runner.options import Budget, Options
+from nomos.runner.executors.worker import Setting, Worker
+from nomos.runner.jobs import Job, Prepared
+from nomos.runner.options import Options
 from nomos.search.collecting import Collecting
 from nomos.search.guided import Guided
 from nomos.search.making import Making
@@ -69,19 +70,23 @@ def prepared(spec: str, model: str) -> Prepared:
     """Load a property and a model."""
     loaded = api.load_spec(HERE / "specs" / f"{spec}.nom")
     settings = {"model": str(HERE / "models" / f"{model}.onnx")}
-    return Preparing(HERE.parents[1]).prepare(loaded, settings)
+    worker = Worker(Setting(HERE.parents[1]))
+    return worker.prepared(Job(loaded.path, settings, loaded))
 
 
 def searched(one: Prepared, how: Any, seed: int, calls: int) -> tuple[Result, float]:
     """Search with so many calls; return what was found, and the seconds of CPU."""
     search: Any = "collecting" if how is Collecting else "guided"
-    budget = Budget(cases=10**9, calls=calls)
-    options = Options(budget=budget, search=search, confirm=30, shrink=False)
+    most: dict[str, Any] = {"default_budget": 10**9, "calls": calls}
+    options = Options(search=search, confirm=30, shrink=False, **most)
     driver = Driver(HERE.parents[1], options)
 
-    def planning(options: Any, about: Any, seed: int, ask: Any, warn: Any) -> Planned:
+    def planning(
+        options: Any, about: Any, seed: int, ask: Any, warn: Any
+    ) -> Generations:
         material = ask("material", search == "guided")
-        return Planned(generations(options, about, seed, how(material)))
+        name = about.subject.property
+        return Generations(how(material), options, seed=seed, name=name)
 
     driver.planning = planning  # type: ignore[method-assign]  # one of ours
     began = time.process_time()

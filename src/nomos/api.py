@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from nomos.errors import NomosError, StoreError
 
 if TYPE_CHECKING:  # help and mistakes do not wait for numpy
     from nomos.report.notebook import ShownResult
-    from nomos.results.result import Subject
+    from nomos.results.result import Result, Subject
     from nomos.runner.campaigns.proofs import Proofs
     from nomos.runner.driver import Failure, Run
     from nomos.runner.events import Handler
@@ -176,14 +176,34 @@ def drive(  # noqa: PLR0913 - keywords
         if store is not None:
             store.close()
     if control is not None and not run.stopped:
-        alone = replace(
-            options, resume=False, budget=replace(options.budget, until_bug=False)
-        )
+        alone = replace(options, resume=False, until_bug=False)
         other = Driver(root, alone, **more)
-        from nomos.runner.control import add_control, control_jobs
-
-        add_control(run, other.run(control_jobs(control, jobs), seeds))
+        _add_control(run, other.run(_control_jobs(control, jobs), seeds))
     return run
+
+
+def _control_jobs(control: Path, jobs: Sequence[Job]) -> list[Job]:
+    """Return the jobs of a control: one for each model and settings of the others."""
+    from nomos.runner.jobs import Job
+
+    loaded = load_spec(control)
+    unique = {tuple(sorted(job.settings.items())): job.settings for job in jobs}
+    return [Job(control, settings, loaded) for settings in unique.values()]
+
+
+def _add_control(run: Run, control: Run) -> None:
+    """Give each result the result of the control with its model, settings and seed."""
+
+    def key(result: Result) -> tuple[object, ...]:
+        subject = result.subject
+        return subject.model, tuple(sorted(subject.settings.items())), result.seed
+
+    found = {key(result): replace(result, live=None) for result in control.results}
+    run.results = [
+        replace(result, control=found.get(key(result))) for result in run.results
+    ]
+    run.failures += control.failures
+    run.stopped = control.stopped
 
 
 def proofs(
@@ -207,58 +227,13 @@ def live_jobs(
     return [Reopened(worker, Job(one.path, settings, one)) for one in loaded]
 
 
-def campaign_options(  # noqa: PLR0913 - keywords, each with a default
-    *,
-    budget: int | None = None,
-    time: float | None = None,
-    calls: int | None = None,
-    until_bug: bool = False,
-    max_crashes: int = 100,
-    search: Any = "auto",
-    inputs: Any = None,
-    way: Any = None,
-    batch: int | None = None,
-    confirm: int | str | None = None,
-    resume: bool = False,
-    accept: bool = True,
-    jobs: int = 1,
-    groups: bool = True,
-    shrink: bool = True,
-    device: str = "cpu",
-    dtype: Any = None,
-    accept_unstable: float = 0.0,
-    default_budget: int | None = None,
-    **workers: Any,
-) -> Options:
-    """Return how campaigns are run, from the keywords that all callers share."""
-    from nomos.device import Placement
-    from nomos.runner.options import (
-        DEFAULT_CASES,
-        EVERY_CASE_UP_TO,
-        RUN_ALONE,
-        Budget,
-        Options,
-        Workers,
-    )
+def campaign_options(**given: Any) -> Options:
+    """Return how campaigns are run; raises NomosError for what is no option."""
+    from nomos.runner.options import Options
 
-    limits = Budget(
-        cases=next(b for b in (budget, default_budget, DEFAULT_CASES) if b is not None),
-        seconds=time,
-        calls=calls,
-        until_bug=until_bug,
-        crashes=max_crashes,
-        is_cap=budget is not None,
-        every=EVERY_CASE_UP_TO if budget is default_budget is None else None,
-    )
-    most = RUN_ALONE if confirm is None else None if confirm == "all" else int(confirm)
-    try:
-        where = Workers(jobs=jobs, **workers)
-    except TypeError:
-        raise NomosError(f"unknown options: {', '.join(sorted(workers))}") from None
-    return Options(
-        *(limits, way, search, inputs, batch, most, resume, accept, where),
-        *(groups, shrink, Placement(device, dtype), accept_unstable),
-    )
+    if unknown := given.keys() - {f.name for f in fields(Options)}:
+        raise NomosError(f"unknown options: {', '.join(sorted(unknown))}")
+    return Options(**given)
 
 
 def shown_results(run: Run) -> Results:
@@ -374,15 +349,8 @@ def replay(
 
     With `shrunk` it is the bug's smaller case that is run.
     """
-    from nomos.shrinking.shrink import replay_shrunk
-
     live = live_of(record.subject, store)
-    bug = record.bug
-    if shrunk:
-        if bug.shrunk is None:
-            raise NomosError(f"no smaller case was found for bug {bug.id}")
-        return live, replay_shrunk(live.prepared.engine, bug.shrunk)
-    return live, live.prepared.engine.replay(bug.choices, bug.records)
+    return live, live.prepared.replay(record.bug, shrunk=shrunk)
 
 
 def _warn(message: str) -> None:

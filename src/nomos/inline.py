@@ -115,7 +115,7 @@ def run(  # noqa: PLR0913 - keywords, each with a default
             api.run_specs(spec, settings=settings, seeds=[seed], **more)
         )
     options = api.campaign_options(**limits)
-    if not options.workers.is_inline:
+    if not options.is_inline:
         raise NomosError(
             "functions at hand run in this process only: leave out `jobs`, or write a"
             " domain file, which other processes can load"

@@ -69,6 +69,12 @@ def test_sanity_is_not_green_where_a_spec_could_not_be_tried(project: Project) -
     assert "nowhere" in ran.stderr
 
 
+def test_sanity_runs_where_the_model_is_asked_to(project: Project) -> None:
+    ran = nomos("run", "specs/income.nom", "--sanity", "--device", "nowhere")
+    assert ran.exit_code == 3
+    assert "nowhere" in ran.output
+
+
 def test_sanity_says_why_a_spec_could_not_be_tried(project: Project) -> None:
     text = (project.folder / "specs" / "income.nom").read_text()
     project.spec("drawn", text.replace("predict(x2)", "predict(jitter(x2))"))

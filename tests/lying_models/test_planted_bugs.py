@@ -22,7 +22,7 @@ from nomos.engine.program import Program
 from nomos.lang.checking.check import check
 from nomos.runner.driver import run_prepared
 from nomos.runner.jobs import Prepared, subject_of
-from nomos.runner.options import Budget, Options
+from nomos.runner.options import Options
 
 TOWNS = ("Aix", "Bern", "Cork")
 PEOPLE = 120
@@ -188,7 +188,7 @@ def test_the_interval_covers_the_true_rate_as_often_as_it_says(
     planted: Planted,
 ) -> None:
     prepared = prepared_of(planted.text, Loans())
-    options = Options(Budget(cases=400), search="random", confirm=1)
+    options = Options(default_budget=400, search="random", confirm=1)
     covered = 0
     for seed in range(100):
         result = run_prepared(prepared, seed, options)

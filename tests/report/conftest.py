@@ -22,7 +22,7 @@ from nomos.results.statistics import clopper_pearson
 from nomos.results.verdict import problem_of, verdict_of
 from nomos.runner.driver import Driver
 from nomos.runner.jobs import Job
-from nomos.runner.options import Budget, Options
+from nomos.runner.options import Options
 
 SPEC = """\
 # If the income rises, a granted loan stays granted.
@@ -56,7 +56,7 @@ class Playing:
     domain: Any
     given: Mapping[str, Mapping[str, Any]]
 
-    def values(self, bug: Bug) -> Mapping[str, Any] | None:
+    def values(self, bug: Bug, *, shrunk: bool = False) -> Mapping[str, Any] | None:
         return self.given.get(bug.id)
 
 
@@ -186,7 +186,7 @@ def run_specs(
     **settings: str,
 ) -> list[Result]:
     """Run campaigns as the program does."""
-    driver = Driver(folder.parent, Options(budget=Budget(cases=budget)))
+    driver = Driver(folder.parent, Options(default_budget=budget))
     done = driver.run([Job(folder / f"{name}.nom", settings) for name in names], seeds)
     assert not done.failures, done.failures
     return done.results

@@ -6,12 +6,18 @@ import numpy as np
 import pytest
 
 from nomos.domain.show import Fields, Image, Scene, Sound, Words
-from nomos.report.bug import heading, picture, show_bug, write_files
-from nomos.results.result import Subject
+from nomos.report.bug import card_text, heading, picture, write_files
+from nomos.report.cards import recorded_card
+from nomos.results.result import Bug, Subject
 from nomos.store.rows import BugRecord
 
 ONE = {"age": 30, "town": "Bern", "income": 1200.5}
 TWO = {"age": 30, "town": "Bern", "income": 1300.0}
+
+
+def show_bug(inputs, outputs, failed="", **how):
+    bug = Bug("", 0, (), failed, inputs=inputs, outputs=outputs)
+    return card_text(recorded_card(bug), **how)
 
 
 def test_the_heading_says_which_bug_this_is(bug):

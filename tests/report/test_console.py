@@ -10,7 +10,7 @@ from rich.console import Console
 from nomos.report.console import RunConsole
 from nomos.runner.driver import Driver
 from nomos.runner.jobs import Job
-from nomos.runner.options import Budget, Options
+from nomos.runner.options import Options
 
 
 def screen(*, terminal: bool, width: int = 100, height: int = 40):
@@ -29,7 +29,7 @@ def written(console: Console) -> str:
 
 def shown(project, *, quiet: bool = False, **how) -> str:
     """Run both ends of a small campaign and return what was written."""
-    options = Options(budget=Budget(cases=300), search="random", batch=64)
+    options = Options(default_budget=300, search="random", batch=64)
     out = screen(**how)
     with RunConsole(quiet=quiet, console=out) as console:
         driver = Driver(project.folder, options, handlers=[console.handle])

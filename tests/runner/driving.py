@@ -12,18 +12,16 @@ from nomos.results.result import Result
 from nomos.runner.driver import Driver, Run
 from nomos.runner.events import Event
 from nomos.runner.jobs import Job
-from nomos.runner.options import Budget, Options, Workers
+from nomos.runner.options import Options
 from nomos.store.store import Store
 
-_BUDGET = {field.name for field in fields(Budget)}
-_WORKERS = {field.name for field in fields(Workers)}
+_NAMES = {"cases": "default_budget", "seconds": "time", "crashes": "max_crashes"}
 
 
 def options_of(**given: Any) -> Options:
-    """Return options from the names of those of a budget, of workers and of campaigns."""
-    budget = Budget(**{name: given.pop(name) for name in _BUDGET & given.keys()})
-    workers = Workers(**{name: given.pop(name) for name in _WORKERS & given.keys()})
-    return Options(budget=budget, workers=workers, **given)
+    """Return options; without a budget, 5000 cases are all that `auto` may list."""
+    named = {_NAMES.get(name, name): value for name, value in given.items()}
+    return Options(**{"default_budget": 5000, **named})
 
 
 def drive(

@@ -14,6 +14,7 @@ from nomos.runner.campaigns.campaign import Campaign
 from nomos.runner.campaigns.ranges import Plan, Range
 from nomos.runner.campaigns.recording import restore
 from nomos.runner.events import BugFound, Finished, Started
+from nomos.runner.executors.worker import About
 from nomos.runner.options import Options
 from nomos.store.rows import Row
 from nomos.store.store import Store, Unfinished
@@ -99,7 +100,7 @@ def test_exhaustive_search_can_be_asked_for_beyond_the_budget(
 @pytest.mark.parametrize("batch", [1, 4, None])
 @pytest.mark.parametrize("cases", [239, 240, 241])  # of 240 that get past `requires`
 def test_a_budget_of_just_all_cases_is_told_from_one_that_is_short(steps, cases, batch):
-    options = {"search": "exhaustive", "cases": cases, "is_cap": True, "batch": batch}
+    options = {"search": "exhaustive", "budget": cases, "batch": batch}
     result, _ = run(steps, **options)
     assert result.counts.tests == min(cases, 240)
     assert result.counts.model_calls == 2 * result.counts.tests
@@ -277,9 +278,8 @@ def test_until_bug_counts_nothing_behind_the_bug(project):
 
 def test_a_resumed_campaign_counts_crashes_and_discards_once():
     subject = Subject("a.nom", "a", ensures=(Ensures("1", "d == 1", 1),))
-    plan = Plan(next_first=0, total=None, batch=None)
-    made = {"seed": 0, "engine": "columns", "input_count": 1}
-    campaign = Campaign(subject, Options(), plan, **made)
+    plan = Plan(total=None, batch=None)
+    campaign = Campaign(About(subject, "columns", 1, 9, {}), Options(), plan, 0)
     result = replace(campaign.result(), counts=Counts(tests=9, crashed=3))
     state = {"next_case": 9, "next_first": 9, "reasons": {"v < 3": 2}}
     crashed = Row(Bug("", 4, (4,), "", failures=(0,), seen=2), how=3)
@@ -291,9 +291,8 @@ def test_a_resumed_campaign_counts_crashes_and_discards_once():
 @pytest.mark.parametrize("place", [0, 1])
 def test_a_signal_in_the_middle_of_a_range_leaves_no_half_of_it_to_go_on_from(place):
     subject = Subject("a.nom", "a", ensures=(Ensures("1", "d == 1", 1),))
-    plan = Plan(next_first=0, total=9, batch=None)
-    made = {"seed": 0, "engine": "columns", "input_count": 1}
-    campaign = Campaign(subject, Options(), plan, **made)
+    plan = Plan(total=9, batch=None)
+    campaign = Campaign(About(subject, "columns", 1, 9, {}), Options(), plan, 0)
     ones = np.ones(1, dtype=np.int32)
     parts = [Judged(ones * Verdict.PASSED, ones > 0, ones, -ones) for _ in range(2)]
     parts[place].verdicts[:] = Verdict.VIOLATED

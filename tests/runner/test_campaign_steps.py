@@ -18,8 +18,9 @@ from nomos.runner.campaigns.bugs import RunAlone
 from nomos.runner.campaigns.campaign import LATE, Campaign
 from nomos.runner.campaigns.ranges import Plan, Range
 from nomos.runner.events import BugFound, Crashed, Event, Progress
-from nomos.runner.options import Budget, Options
+from nomos.runner.executors.worker import About
 from nomos.runner.stopping import TimeUp
+from tests.runner.driving import options_of
 
 VERDICTS = dict(zip("pvdc", Verdict, strict=True))
 SUBJECT = Subject("a.nom", "a", ensures=(Ensures("1", "a", 1), Ensures("2", "b", 2)))
@@ -27,16 +28,14 @@ SUBJECT = Subject("a.nom", "a", ensures=(Ensures("1", "a", 1), Ensures("2", "b",
 
 def campaign(
     total: int | None = None,
-    confirm: int | None = None,
+    confirm: int | str = "all",
     accepted: float = 0.0,
     **budget: Any,
 ) -> Campaign:
     """Return a campaign of so many cases, each with an input of its own; None: drawn."""
-    plan = Plan(next_first=0, total=total, batch=None)
-    options = Options(
-        budget=Budget(**budget), confirm=confirm, accept_unstable=accepted
-    )
-    return Campaign(SUBJECT, options, plan, seed=0, engine="rows", input_count=1)
+    plan = Plan(total=total, batch=None)
+    options = options_of(confirm=confirm, accept_unstable=accepted, **budget)
+    return Campaign(About(SUBJECT, "rows", 1, 9, {}), options, plan, 0)
 
 
 def chunk(letters: str) -> Judged:
@@ -123,9 +122,9 @@ def test_a_drawn_campaign_ends_behind_the_case_that_ends_it(
     ("budget", "chunks", "counts", "stop"),
     [
         ({"cases": 2}, ["pdp", "pv"], (4, 3, 1, 1, 0, 5), "every case was tried"),
-        ({"is_cap": True, "cases": 4}, ["pdp", "pv"], (4, 3, 1, 1, 0, 5), "every case"),
-        ({"is_cap": True, "cases": 3}, ["pdp", "pv"], (3, 3, 0, 1, 0, 4), "the budget"),
-        ({"is_cap": True, "cases": 3}, ["ppp", "dd"], (3, 3, 0, 2, 0, 5), "every case"),
+        ({"budget": 4}, ["pdp", "pv"], (4, 3, 1, 1, 0, 5), "every case"),
+        ({"budget": 3}, ["pdp", "pv"], (3, 3, 0, 1, 0, 4), "the budget"),
+        ({"budget": 3}, ["ppp", "dd"], (3, 3, 0, 2, 0, 5), "every case"),
         ({"crashes": 1}, ["ppp", "cp"], (4, 3, 0, 0, 1, 4), "too many cases crashed"),
         ({}, ["ddd", "dd"], (0, 0, 0, 5, 0, 5), "every case was tried"),
     ],
@@ -254,9 +253,9 @@ def test_ranges_say_how_many_tests_and_crashes_are_left() -> None:
     assert rest.count < 64
 
 
-@pytest.mark.parametrize(("is_cap", "tests"), [(True, 4), (False, 2**62 + 1)])
-def test_listed_ranges_go_one_test_beyond_the_cap(is_cap: bool, tests: int) -> None:
-    one = campaign(total=2, cases=3, is_cap=is_cap)
+@pytest.mark.parametrize(("given", "tests"), [("budget", 4), ("cases", 2**62 + 1)])
+def test_listed_ranges_go_one_test_beyond_the_cap(given: str, tests: int) -> None:
+    one = campaign(total=2, **{given: 3})
     first, second = one.next_range(), one.next_range()
     assert first is not None and second is not None
     assert [(r.first, r.count, r.tests) for r in (first, second)] == [

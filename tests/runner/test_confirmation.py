@@ -70,7 +70,7 @@ def test_few_that_run_alone_are_the_first_and_never_more_than_asked(many: Path) 
 
 
 def test_confirm_all_runs_each_alone_and_gives_all_their_values(many: Path) -> None:
-    result, events = run(many, search="exhaustive", confirm=None)
+    result, events = run(many, search="exhaustive", confirm="all")
     assert result.counts.run_alone == result.counts.confirmed == 240
     assert result.counts.repeated == 0
     assert all(bug.inputs and bug.outputs for bug in result.bugs)
@@ -93,7 +93,7 @@ def test_nothing_that_comes_back_is_no_verdict_but_a_failure(steps: Path) -> Non
     assert result.counts.confirmed == 0
     assert result.counts.unstable > 0
     assert "depend on the other cases of a batch" in result.problem
-    every, _ = run(path, search="exhaustive", batch=300, confirm=None)
+    every, _ = run(path, search="exhaustive", batch=300, confirm="all")
     assert every.counts.unstable == 240
     assert every.bugs == ()
     assert every.verdict == "failed"
@@ -101,7 +101,7 @@ def test_nothing_that_comes_back_is_no_verdict_but_a_failure(steps: Path) -> Non
 
 def test_a_share_that_is_accepted_is_no_more_than_that(steps: Path) -> None:
     path = rewritten(steps, UNLIKE["depends on the batch"])
-    options = {"search": "exhaustive", "batch": 300, "confirm": None}
+    options = {"search": "exhaustive", "batch": 300, "confirm": "all"}
     result, _ = run(path, **options, accept_unstable=0.99)
     assert result.counts.unstable == 240  # all of them
     assert result.verdict == "failed"
@@ -121,7 +121,7 @@ def test_only_what_is_accepted_passes_beside_known_bugs(
 
 def test_what_crashes_alone_has_crashed_and_shows_its_traceback(steps: Path) -> None:
     path = rewritten(steps, UNLIKE["crashes alone"])
-    options = {"search": "exhaustive", "batch": 300, "confirm": None}
+    options = {"search": "exhaustive", "batch": 300, "confirm": "all"}
     result, events = run(path, **options, crashes=1000)
     assert result.counts.crashed == 240
     assert result.counts.unstable == result.counts.violations == 0

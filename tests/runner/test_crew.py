@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 
 from nomos.engine.alone import Verdict
-from nomos.runner.executors.crew import Crew, Died, InlineCrew, Task
+from nomos.runner.executors.crew import Crew, Died, InlineCrew
 from nomos.runner.executors.processes import ProcessCrew, _in_words, _memory_mb
 from nomos.runner.executors.worker import Setting, Worker
 from nomos.runner.jobs import Job
-from nomos.runner.options import Workers
+from nomos.runner.options import Options
 
 
 def in_process(root: Path) -> ProcessCrew:
-    return ProcessCrew(Setting(root), Workers(isolate=True))
+    return ProcessCrew(Setting(root), Options(isolate=True))
 
 
 CREWS: dict[str, Callable[[Path], Crew]] = {
@@ -28,7 +28,7 @@ CREWS: dict[str, Callable[[Path], Crew]] = {
 
 
 def ask(crew: Crew, spec: Path) -> int:
-    return crew.submit(Task("about", (Job(spec), False)))
+    return crew.submit("about", Job(spec), False)
 
 
 @pytest.mark.parametrize("kind", CREWS)

@@ -43,17 +43,17 @@ class DyingCrew(Crew):
     def wait(self) -> Sequence[Answer]:
         """Do one of the next tasks."""
         place = self.rng.integers(min(self.size, len(self._todo)))
-        ticket, task = self._todo[place]
-        only_judges = {task.method for _, task in self._todo} == {"judge"}
+        ticket, method, arguments = self._todo[place]
+        only_judges = {each for _, each, _ in self._todo} == {"judge"}
         if only_judges and self.rng.random() < self.rings:
             raise TimeUp
         del self._todo[place]
-        if task.method == "judge":
-            assert task.arguments[1:] not in self.judged, "what was dropped is judged"
-            self.judged.append(task.arguments[1:])
+        if method == "judge":
+            assert arguments[1:] not in self.judged, "what was dropped is judged"
+            self.judged.append(arguments[1:])
         watch.mark = lambda row: setattr(self, "row", row)
         try:
-            return [Answer(ticket, getattr(self.worker, task.method)(*task.arguments))]
+            return [Answer(ticket, getattr(self.worker, method)(*arguments))]
         except Exception as error:
             return [Answer(ticket, error=error)]
         except KeyboardInterrupt:

@@ -14,7 +14,7 @@ from tests.runner.test_driver import run_dying
 CAMPAIGNS: dict[str, dict[str, Any]] = {
     "random": {"search": "random", "cases": 300},
     "exhaustive": {"search": "exhaustive"},
-    "exhaustive, not all": {"search": "exhaustive", "cases": 130, "is_cap": True},
+    "exhaustive, not all": {"search": "exhaustive", "budget": 130},
     "crashes": {
         "search": "random",
         "cases": 300,
@@ -35,7 +35,7 @@ CAMPAIGNS: dict[str, dict[str, Any]] = {
     },
     "calls": {"search": "random", "calls": 321},
     "few run alone": {"search": "random", "cases": 500, "confirm": 6},
-    "all run alone": {"search": "exhaustive", "confirm": None},
+    "all run alone": {"search": "exhaustive", "confirm": "all"},
 }
 
 
@@ -107,7 +107,7 @@ def test_every_case_is_judged_as_by_hand(steps: Path, way: str) -> None:
 def test_answers_that_depend_on_the_batch_are_told_for_every_batch(
     steps: Path,
 ) -> None:
-    options = {"search": "exhaustive", "settings": {"fault": "crowd"}, "confirm": None}
+    options = {"search": "exhaustive", "settings": {"fault": "crowd"}, "confirm": "all"}
     for batch in (20, 64, 4096):
         counts = outcome(run(steps, batch=batch, **options)[0])["counts"]
         assert counts["unstable"] > 0

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from nomos import api
 from nomos.cli import cli
-from nomos.runner.options import EVERY_CASE_UP_TO, Budget
+from nomos.runner.options import EVERY_CASE_UP_TO
 from tests.runner.driving import run
 
 SPACE = 6000  # cases of 600 numbers
@@ -44,10 +44,10 @@ def test_all_cases_are_tried_unless_a_budget_forbids(
 def test_more_than_the_most_are_drawn(steps: Path) -> None:
     count = EVERY_CASE_UP_TO // 10
     settings = {"count": str(count)}
-    budget = {"every": EVERY_CASE_UP_TO, "cases": 50}
-    assert run(steps, settings=settings, **budget)[0].search == "exhaustive"
+    none = {"default_budget": None}
+    assert run(steps, settings=settings, **none)[0].search == "exhaustive"
     more = {"count": str(count + 1)}
-    assert run(steps, settings=more, **budget)[0].search == "random"
+    assert run(steps, settings=more, **none)[0].search == "random"
 
 
 def test_the_size_of_what_is_not_tried_is_told(steps: Path) -> None:
@@ -60,8 +60,3 @@ def test_the_size_of_what_is_not_tried_is_told(steps: Path) -> None:
     assert "cases in all" not in CliRunner().invoke(cli, arguments).output
     walks = [a.replace("steps.nom", "walks.nom") for a in arguments]
     assert "cases in all" not in CliRunner().invoke(cli, walks).output  # no end of them
-
-
-def test_the_number_of_cases_to_list_is_a_number() -> None:
-    with pytest.raises(api.NomosError, match="every"):
-        Budget(every=0)

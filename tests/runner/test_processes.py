@@ -12,11 +12,10 @@ import pytest
 
 from nomos.errors import DomainError, NomosError
 from nomos.results.result import Result
-from nomos.runner.executors.crew import Task
 from nomos.runner.executors.processes import ProcessCrew
 from nomos.runner.executors.worker import Setting
 from nomos.runner.jobs import Job
-from nomos.runner.options import Workers
+from nomos.runner.options import Options
 from tests.runner.driving import counts, drive, outcome, run, truth
 
 DEATHS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -211,9 +210,9 @@ def test_workers_start_where_the_current_folder_is_gone(
     gone.mkdir()
     monkeypatch.chdir(gone)
     gone.rmdir()
-    crew = ProcessCrew(Setting(tmp_path), Workers(isolate=True))
+    crew = ProcessCrew(Setting(tmp_path), Options(isolate=True))
     try:
-        crew.submit(Task("about", (Job(steps), False)))
+        crew.submit("about", Job(steps), False)
         (answer,) = crew.wait()
         assert answer.value.subject.property == "steps"
     finally:
@@ -221,10 +220,10 @@ def test_workers_start_where_the_current_folder_is_gone(
 
 
 def test_a_worker_that_dies_between_tasks_is_replaced(steps: Path) -> None:
-    crew = ProcessCrew(Setting(steps.parent.parent), Workers(isolate=True))
+    crew = ProcessCrew(Setting(steps.parent.parent), Options(isolate=True))
     try:
         for _ in range(2):
-            ticket = crew.submit(Task("about", (Job(steps), False)))
+            ticket = crew.submit("about", Job(steps), False)
             (answer,) = crew.wait()
             assert answer.ticket == ticket
             assert answer.value.subject.property == "steps"

@@ -55,7 +55,7 @@ def test_around_a_case_are_all_others() -> None:
 
 
 def test_a_plan_grows_while_chunks_are_fast_and_shrinks_when_they_are_slow() -> None:
-    plan = Plan(next_first=0, total=None, batch=None)
+    plan = Plan(total=None, batch=None)
     first = plan.next(1e9, 1.0)
     plan.took(0.001, first.count)
     second = plan.next(1e9, 1.0)
@@ -69,14 +69,14 @@ def test_a_plan_grows_while_chunks_are_fast_and_shrinks_when_they_are_slow() -> 
 
 
 def test_a_plan_of_all_cases_ends_with_the_last() -> None:
-    plan = Plan(next_first=0, total=10, batch=4)
+    plan = Plan(total=10, batch=4)
     found = [plan.next(1e9, 1.0) for _ in range(3)]
     assert [(one.first, one.count) for one in found] == [(0, 4), (4, 4), (8, 2)]
     assert plan.is_done
 
 
 def test_a_plan_says_what_it_is_and_asks_for_nothing_else() -> None:
-    sample, every = (Plan(next_first=0, total=n, batch=4) for n in (None, 10))
+    sample, every = (Plan(total=n, batch=4) for n in (None, 10))
     assert (sample.search, sample.scope, sample.is_listed) == (
         *("random", "sample"),
         False,

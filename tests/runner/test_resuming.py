@@ -21,7 +21,7 @@ CAMPAIGNS: dict[str, dict[str, Any]] = {
     "random": {"search": "random", "cases": 900, "batch": 50},
     "exhaustive": {"search": "exhaustive", "batch": 4},
     "exhaustive, one input at a time": {"search": "exhaustive", "batch": 1},
-    "capped": {"search": "exhaustive", "batch": 4, "cases": 130, "is_cap": True},
+    "capped": {"search": "exhaustive", "batch": 4, "budget": 130},
     "crashes": {
         "search": "random",
         "cases": 500,
@@ -33,7 +33,7 @@ CAMPAIGNS: dict[str, dict[str, Any]] = {
         "search": "exhaustive",
         "batch": 4,
         "settings": {"fault": "crowd"},
-        "confirm": None,
+        "confirm": "all",
     },
     "few run alone": {"search": "random", "cases": 900, "batch": 50, "confirm": 6},
     "calls": {"search": "random", "calls": 700, "batch": 30},

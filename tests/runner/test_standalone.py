@@ -211,6 +211,11 @@ def test_the_harness_refuses_wrong_settings_with_a_sentence(
     assert says in err
 
 
+def test_the_harness_refuses_a_budget_of_nothing(harness, capsys):
+    assert harness("--budget", "0") == 3
+    assert "`budget` takes a whole number from 1 on" in capsys.readouterr().err
+
+
 def test_the_harness_refuses_to_list_what_a_block_draws(project, harness, capsys):
     project.spec(
         "late",

@@ -14,6 +14,7 @@ from nomos.engine.judged import unjudged
 from nomos.engine.program import Program, blank_spec
 from nomos.models.adapter import OutputModel
 from nomos.runner.campaigns.generations import Generations
+from nomos.runner.options import Options
 from nomos.search.collecting import Collecting
 from nomos.search.genetic import Genetic
 from nomos.search.guided import Boundaries, Guided, strategy
@@ -187,7 +188,7 @@ def test_collecting_learns_from_what_is_new_alone() -> None:
 
 def test_the_last_generation_has_no_more_cases_than_are_wanted() -> None:
     search = Collecting(material())
-    plan = Generations(search, "collecting", seed=0, name="a", batch=None)
+    plan = Generations(search, Options(search="collecting"), seed=0, name="a")
     counts = []
     for wanted in (1e9, 1e9, 300.5, 10):
         asked = plan.next(wanted, 1.0)

@@ -16,7 +16,7 @@ from nomos.engine.choices import from_pattern, pattern
 from nomos.engine.engine import Engine
 from nomos.inline import _job
 from nomos.inline import spec as inline_spec
-from nomos.runner.jobs import Preparing
+from nomos.runner.executors.worker import Setting, Worker
 from nomos.shrinking.shrink import Shrinker, replay_shrunk
 
 ROWS = np.array(
@@ -27,8 +27,7 @@ ROWS = np.array(
 
 def engine_of(domain: type[Domain], text: str) -> Engine:
     job = _job(inline_spec(text), Path(), domain, {})
-    assert job.loaded is not None
-    return Preparing(Path()).prepare(job.loaded, {}).engine
+    return Worker(Setting(Path())).prepared(job).engine
 
 
 class People(Domain):

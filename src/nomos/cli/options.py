@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from nomos import api
+from nomos.cli.output import show
+from nomos.diagnostics import Code
 from nomos.errors import NomosError
 
 if TYPE_CHECKING:
@@ -98,7 +100,7 @@ campaign_options = together(
         "Cases that get past `requires`.  [default: 5000, or [tool.nomos]]",
         COUNT,
     ),
-    option("--time seconds", "Stop after so many seconds.", SECONDS, metavar="S"),
+    option("--time", "Stop after so many seconds.", SECONDS, metavar="S"),
     option("--calls", "Stop after so many calls of the model.", COUNT),
     option("--seed", "Same seed, same cases.  [default: 0, or [tool.nomos]]", int),
     option(
@@ -202,12 +204,6 @@ worker_options = together(
         for kind, default in (("cpu", 1), ("gpu", 0))
     ),
 )
-_SHARED = (
-    *("budget", "calls", "search", "way", "batch", "confirm", "max_crashes"),
-    *("until_bug", "resume", "jobs", "isolate", "call_timeout_s", "memory_limit_mb"),
-    *("engine", "ray_address", "cpus", "gpus", "groups", "shrink"),
-    *("device", "dtype", "accept_unstable"),
-)
 
 
 def keeping_store(
@@ -221,16 +217,14 @@ def keeping_store(
 
 def run_options(options: dict[str, Any], default_budget: int | None) -> Options:
     """Return how campaigns are run, from the command line's options."""
-    given = {name: options[name] for name in _SHARED if options.get(name) is not None}
-    if isinstance(options.get("inputs"), str):  # a file is a setting of the domain
-        given["inputs"] = options["inputs"]
+    from nomos.runner.options import Options
+
+    names = [f.name for f in fields(Options)]
+    given = {n: options[n] for n in names if options.get(n) is not None}
+    if isinstance(given.get("inputs"), Path):  # a file is a setting of the domain
+        del given["inputs"]
     accept = options.get("fail_on", "any") == "any"
-    return api.campaign_options(
-        time=options["seconds"],
-        accept=accept,
-        default_budget=default_budget,
-        **given,
-    )
+    return Options(accept=accept, default_budget=default_budget, **given)
 
 
 def parse_settings(pairs: Sequence[str]) -> dict[str, str]:
@@ -246,16 +240,11 @@ def parse_settings(pairs: Sequence[str]) -> dict[str, str]:
 
 def load_specs(paths: Sequence[Path]) -> dict[Path, LoadedSpec]:
     """Load specs, each once; where one has mistakes, show them and end."""
-    from nomos.diagnostics import Code
-    from nomos.diagnostics.render import render
-
     loaded = {path: api.load_spec(path) for path in paths}
     for one in loaded.values():
-        for diagnostic in one.checked.diagnostics:
-            if diagnostic.code is not Code.DOMAIN_UNAVAILABLE:  # a run says so itself
-                colour = sys.stderr.isatty() and "NO_COLOR" not in os.environ
-                shown = render(diagnostic, one.checked.source, colour=colour)
-                click.echo(shown, err=True)
+        found = one.checked.diagnostics
+        unsaid = [d for d in found if d.code is not Code.DOMAIN_UNAVAILABLE]
+        show(one.checked.source, unsaid, err=True)  # a run says the others itself
     bad = [one for one in loaded.values() if one.checked.spec is None]
     if any(one.checked.diagnostics for one in bad):
         sys.exit(2)

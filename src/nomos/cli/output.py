@@ -4,17 +4,31 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
+from nomos.diagnostics import Diagnostic, Source
+from nomos.diagnostics.render import render
 from nomos.errors import NomosError
 from nomos.files import write_whole
 
 STDOUT = Path("-")
+
+
+def show(
+    source: Source, diagnostics: Iterable[Diagnostic], *, err: bool = False
+) -> None:
+    """Print diagnostics, each followed by an empty line."""
+    stream = sys.stderr if err else sys.stdout
+    # https://no-color.org: any value but the empty one means no.
+    colour = stream.isatty() and not os.environ.get("NO_COLOR")
+    for diagnostic in diagnostics:
+        picture = render(diagnostic, source, colour=colour)
+        click.echo(picture + "\n", color=colour, err=err)
 
 
 class ReportPath(click.Path):

@@ -7,37 +7,17 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from nomos.domain.find import find_root
-from nomos.lang.types import FeatureType, Function, Offer, Type
-from nomos.lsp.describing import Imports, PythonFeature, PythonFunction, files_of
+from nomos.lsp.describing import Imports, files_of
+from nomos.results.reading import read
 
 _LONGEST_ANSWER = 64 * 2**20  # bytes
 _AT_ONCE = 2  # processes that import at the same time
 Stamp = tuple[object, ...]
-
-
-def read_answer(data: Mapping[str, Any]) -> Imports:
-    """Return what a process answered."""
-    told = {**data, "offer": data["offer"] and _read_offer(data["offer"])}
-    for part, kind in (("functions", PythonFunction), ("features", PythonFeature)):
-        told[part] = {name: kind(**item) for name, item in data[part].items()}
-    return Imports(**told)
-
-
-def _read_offer(data: Mapping[str, Any]) -> Offer:
-    functions = {
-        name: Function(**{**item, "returns": Type[item["returns"]]})
-        for name, item in data["functions"].items()
-    }
-    features = data["features"]
-    if features is not None:
-        features = tuple(FeatureType(f["name"], Type[f["type"]]) for f in features)
-    return Offer(functions, features, Type[data["input_type"]], data["has_labels"])
 
 
 @dataclass(slots=True)
@@ -116,7 +96,8 @@ async def import_apart(folder: Path, names: Sequence[str], timeout_s: float) -> 
     files = [str(file) for file in files_of(names, folder / "spec.nom")]
     try:
         line = await asyncio.wait_for(process.stdout.readline(), timeout_s)
-        return read_answer(json.loads(line))
+        answer: Imports = read(Imports, {**json.loads(line)})
+        return answer
     except TimeoutError:
         reason = f"importing it took more than {timeout_s:g} s and was stopped"
         return Imports(error=reason, files=files)

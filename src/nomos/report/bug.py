@@ -10,7 +10,7 @@ from typing import Any
 from rich.text import Text
 
 from nomos.domain.show import Fields, Image, Scene, Sound, Words, looks
-from nomos.report.cards import Card, CardTable, Cell, recorded_card, replayed_card
+from nomos.report.cards import Card, CardTable, Cell, replayed_card
 from nomos.report.pictures import blocks, difference, png, spectrogram, wav
 from nomos.report.texts import printable, shortened
 from nomos.results.result import Bug
@@ -40,19 +40,6 @@ def heading(record: BugRecord) -> Text:
             "  came back in a batch of other cases, not run alone\n", style="dim"
         )
     return text
-
-
-def show_bug(
-    inputs: Mapping[str, Any],
-    outputs: Mapping[str, Any],
-    *,
-    everything: bool = False,
-    failed: str = "",
-    width: int = WIDTH,
-) -> Text:
-    """Return the picture of a described bug; without `everything`, only what differs."""
-    bug = Bug("", 0, (), failed, inputs=inputs, outputs=outputs)
-    return card_text(recorded_card(bug), everything=everything, width=width)
 
 
 def picture(

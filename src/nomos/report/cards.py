@@ -91,8 +91,8 @@ def card_of(
     problem = ""
     if draw and live is not None and bug.inputs:
         try:
-            again = live.shrunk_values if smaller else live.values
-            values = again(bug) if _shows_more(bug, live.domain) else None
+            is_more = _shows_more(bug, live.domain)
+            values = live.values(bug, shrunk=smaller) if is_more else None
             if values:
                 return replayed_card(values, outputs, live.domain, bug, spec)
         except Exception as error:  # a domain's own code: the report is worth more

@@ -7,15 +7,7 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 from nomos.results.result import Bug, Result
-from nomos.results.statistics import Interval
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """How the rate of violations changed from the old model to the new one."""
-
-    value: float
-    interval: Interval
+from nomos.results.statistics import Estimate, Interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +19,7 @@ class ModelComparison:
     fixed: tuple[Bug, ...]
     kept: tuple[Bug, ...]
     added: tuple[Bug, ...]
-    difference: Difference | None  # None where there is nothing to compare
+    difference: Estimate | None  # of the rates; None: there is nothing to compare
 
 
 def compare_results(old: Result, new: Result) -> ModelComparison:
@@ -52,7 +44,7 @@ def compare_results(old: Result, new: Result) -> ModelComparison:
 
 def paired_difference(
     only_old: int, only_new: int, tests: int, *, confidence: float = 0.95
-) -> Difference:
+) -> Estimate:
     """Return the change of a rate measured twice on the same cases.
 
     Only cases on which the models differ matter. The interval is Bonett and Price's
@@ -66,4 +58,4 @@ def paired_difference(
     interval = Interval(
         max(-1.0, centre - spread), min(1.0, centre + spread), confidence
     )
-    return Difference((only_new - only_old) / tests, interval)
+    return Estimate((only_new - only_old) / tests, interval)

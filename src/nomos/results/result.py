@@ -189,12 +189,9 @@ class Crash:
 
 
 @dataclass(frozen=True, slots=True)
-class EnsuresCounts:
+class EnsuresCounts(Ensures):
     """What was found of one `ensures`."""
 
-    name: str
-    text: str
-    line: int
     violations: int
     unique_bugs: int
     rate: Interval | None = None
@@ -218,12 +215,8 @@ class Live(Protocol):
         """The domain, which knows how records are shown."""
         ...
 
-    def values(self, bug: Bug) -> Mapping[str, Any] | None:
-        """Return the values of a bug as they are at run time; None where it is gone."""
-        ...
-
-    def shrunk_values(self, bug: Bug) -> Mapping[str, Any] | None:
-        """Return the values of a bug's smaller case; None where there is none."""
+    def values(self, bug: Bug, *, shrunk: bool = False) -> Mapping[str, Any] | None:
+        """Return the values of a bug, or of its smaller case; None where it is gone."""
         ...
 
     def outputs(self, bug: Bug) -> Mapping[str, Any]:

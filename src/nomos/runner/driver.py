@@ -28,7 +28,7 @@ from nomos.runner.campaigns.ranges import Range
 from nomos.runner.campaigns.recording import Recording
 from nomos.runner.events import Event, Finished, Handler, Started
 from nomos.runner.executors import crew_for
-from nomos.runner.executors.crew import Answer, Crew, Died, InlineCrew, Task
+from nomos.runner.executors.crew import Answer, Crew, Died, InlineCrew
 from nomos.runner.executors.worker import About, Setting, Worker
 from nomos.runner.jobs import Job, Prepared
 from nomos.runner.live import Reopened
@@ -92,7 +92,7 @@ class Driver:
         self.setting = Setting(root, options.way, trust, options.placement)
         self._inline = Worker(self.setting)
         self._crew: Crew = crew or InlineCrew(self._inline)
-        self._makes_crew = crew is None and not options.workers.is_inline
+        self._makes_crew = crew is None and not options.is_inline
         self._answers: dict[int, Answer] = {}
         self._deaths = count(1)
         self._signals = signals or Signals()
@@ -175,26 +175,16 @@ class Driver:
 
     def _submit(self, one: _Active, asked: Range) -> tuple[Range, int]:
         campaign = one.number, one.campaign.seed
-        task = Task("judge", (self._sent(one.job), campaign, asked))
-        return asked, self._crew.submit(task)
+        job = self._sent(one.job)
+        return asked, self._crew.submit("judge", job, campaign, asked)
 
     # Beginning a campaign.
 
     def _begin(self, number: int, job: Job, seed: int) -> _Active:
         about: About = self._ask("about", job, self.store is not None)
         ask = lambda method, *given: self._ask(method, job, *given)  # noqa: E731
-        planned = self.planning(self.options, about, seed, ask, self.warn)
-        space = planned.space
-        campaign = Campaign(
-            about.subject,
-            self.options,
-            planned.plan,
-            seed=seed,
-            engine=about.engine,
-            input_count=about.inputs,
-            space=space,
-        )
-        campaign.fingerprint = about.fingerprint
+        plan = self.planning(self.options, about, seed, ask, self.warn)
+        campaign = Campaign(about, self.options, plan, seed)
         one = _Active(number, job, campaign, None)
         if self.store is not None:
             one.recording = Recording(self.store, campaign, self.warn)
@@ -206,18 +196,18 @@ class Driver:
             Started(
                 campaign.subject,
                 seed,
-                self.options.budget.cases,
-                campaign.plan.search,
+                self.options.cases,
+                plan.search,
                 about.engine,
-                space,
-                planned.about_space,
+                plan.space,
+                plan.about_space,
             )
         )
         return one
 
     def _watch_time(self, active: Sequence[_Active]) -> None:
         """Let the clock ring for the campaign whose time is up first."""
-        most, alarm = self.options.budget.seconds, None
+        most, alarm = self.options.time, None
         if most is not None and active:
             left = most - max(one.campaign.seconds for one in active)
             alarm = max(0.0, left) + 1
@@ -225,9 +215,8 @@ class Driver:
 
     def _ask(self, method: str, job: Job, *arguments: Any) -> Any:
         """Let a worker do something now, and wait for it."""
-        answer = self._wait_for(
-            self._crew.submit(Task(method, (self._sent(job), *arguments)))
-        )
+        ticket = self._crew.submit(method, self._sent(job), *arguments)
+        answer = self._wait_for(ticket)
         if answer.died is not None:
             raise NomosError(f"{job.path}: {answer.died.reason} while it was set up")
         if answer.error is not None:
@@ -307,8 +296,8 @@ class Driver:
         """Run cases alone; one that kills its worker has crashed."""
         if not cases:
             return []
-        task = Task("confirm", (self._sent(job), list(cases)))
-        answer = self._wait_for(self._crew.submit(task))
+        ticket = self._crew.submit("confirm", self._sent(job), list(cases))
+        answer = self._wait_for(ticket)
         if answer.error is not None:
             raise answer.error
         if answer.died is None:
@@ -323,7 +312,7 @@ class Driver:
 
     def _end_late(self, active: list[_Active], finished: dict[int, Result]) -> None:
         """End the campaigns whose time is up; the others start their ranges again."""
-        most = self.options.budget.seconds or 0.0
+        most = self.options.time or 0.0
         late = [
             one for one in active if one.campaign.stop or one.campaign.seconds >= most
         ]

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from nomos.domain.domain import Domain
-from nomos.domain.find import Imported, build
-from nomos.engine.engine import Engine, Way
-from nomos.engine.program import Program
+from nomos.domain.find import Imported
+from nomos.engine.alone import Outcome
+from nomos.engine.engine import Engine
 from nomos.errors import NomosError
 from nomos.lang import core
 from nomos.results.result import Bug, Ensures, Subject
-from nomos.runner.project.naming import model_name, relative
-from nomos.runner.project.params import bind_settings
 from nomos.runner.project.specs import LoadedSpec
+from nomos.shrinking.shrink import replay_shrunk
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,47 +45,13 @@ class Prepared:
         """The domain, which knows how records are shown."""
         return self.engine.program.domain
 
-    def values(self, bug: Bug) -> Mapping[str, Any] | None:
-        """Return the values of a bug as they are at run time; None where it is gone."""
-        return self.engine.replay(bug.choices, bug.records).values or None
-
-
-@dataclass(slots=True)
-class Preparing:
-    """Builds domains, each once for its settings, and engines for specs."""
-
-    root: Path
-    way: Way | None = None
-    _domains: dict[Any, Domain] = field(default_factory=dict)
-
-    def prepare(self, loaded: LoadedSpec, settings: Mapping[str, str]) -> Prepared:
-        """Build the domain and compile the spec; `settings` may name the model."""
-        spec, imported = loaded.runnable()
-        assert imported.domain is not None
-        spec, settings, params = bind_settings(spec, settings)
-        domain = self._domain(imported.domain, settings)
-        program = Program(spec, domain, imported.functions, imported.modules)
-        try:
-            engine = Engine(program, self.way)
-        except ValueError as error:
-            raise NomosError(f"{loaded.path}: {error}") from None
-        path = relative(str(loaded.path), self.root)
-        model = model_name(imported.domain, settings, self.root)
-        others = {name: value for name, value in settings.items() if name != "model"}
-        others |= params
-        file = self.root / model if model else None
-        return Prepared(
-            subject_of(spec, path, imported.domain.__name__, model, others),
-            engine,
-            imported,
-            file if file is not None and file.exists() else None,
-        )
-
-    def _domain(self, domain: type[Domain], settings: Mapping[str, str]) -> Domain:
-        key = domain, tuple(sorted(settings.items()))
-        if key not in self._domains:
-            self._domains[key] = build(domain, settings)
-        return self._domains[key]
+    def replay(self, bug: Bug, *, shrunk: bool = False) -> Outcome:
+        """Run a bug again, alone, or its smaller case."""
+        if not shrunk:
+            return self.engine.replay(bug.choices, bug.records)
+        if bug.shrunk is None:
+            raise NomosError(f"no smaller case was found for bug {bug.id}")
+        return replay_shrunk(self.engine, bug.shrunk)
 
 
 def subject_of(

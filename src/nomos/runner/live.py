@@ -15,7 +15,6 @@ from nomos.lang import core
 from nomos.results.result import Bug
 from nomos.runner.executors.worker import Worker
 from nomos.runner.jobs import Job, Prepared
-from nomos.shrinking.shrink import replay_shrunk
 
 
 class Reopened:
@@ -35,15 +34,9 @@ class Reopened:
         """The domain, which knows how records are shown."""
         return self.prepared.domain
 
-    def values(self, bug: Bug) -> Mapping[str, Any] | None:
-        """Return the values of a bug as they are at run time; None where it is gone."""
-        return self.prepared.values(bug)
-
-    def shrunk_values(self, bug: Bug) -> Mapping[str, Any] | None:
-        """Return the values of a bug's smaller case; None where there is none."""
-        if bug.shrunk is None:
-            return None
-        return replay_shrunk(self.prepared.engine, bug.shrunk).values or None
+    def values(self, bug: Bug, *, shrunk: bool = False) -> Mapping[str, Any] | None:
+        """Return the values of a bug, or of its smaller case; None where it is gone."""
+        return self.prepared.replay(bug, shrunk=shrunk).values or None
 
     def outputs(self, bug: Bug) -> Mapping[str, Any]:
         """Return what the model says in a bug's case, whether it is violated or not."""

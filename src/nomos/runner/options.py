@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
-from nomos.device import Placement
+from nomos.device import Placement, Precision
 from nomos.engine.engine import Way
 from nomos.errors import NomosError
 
@@ -18,41 +18,28 @@ RUN_ALONE = 100  # different violations that are run alone by default
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
-    """When a campaign ends; whichever comes first.
+class Options:
+    """How campaigns are run, by the names that callers know.
 
-    `is_cap` says that `cases` limits an exhaustive search too. Up to `every` cases,
-    `auto` tries all there are; None: as many as `cases` says.
+    A campaign ends at the first of its limits: cases, seconds, calls of the model.
+    `default_budget` is what counts where nobody gives a budget: a budget limits an
+    exhaustive search too. `call_timeout_s` and `memory_limit_mb` hold for each worker
+    process.
     """
 
-    cases: int = DEFAULT_CASES
-    seconds: float | None = None
+    budget: int | None = None  # cases
+    default_budget: int | None = None
+    time: float | None = None  # seconds
     calls: int | None = None
     until_bug: bool = False
-    crashes: int = 100
-    is_cap: bool = False
-    every: int | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("cases", "calls", "crashes", "every"):
-            value = getattr(self, name)
-            if value is not None and (type(value) is not int or value < 1):
-                word = "budget" if name == "cases" else name
-                raise NomosError(
-                    f"`{word}` takes a whole number from 1 on, not {value!r}"
-                )
-        seconds: Any = self.seconds  # callers may give anything
-        if seconds is not None and not (type(seconds) in (int, float) and seconds > 0):
-            raise NomosError(f"`time` takes seconds, more than 0, not {seconds!r}")
-
-
-@dataclass(frozen=True, slots=True)
-class Workers:
-    """Where cases run: in this process, in processes of their own, or on Ray.
-
-    `call_timeout_s` and `memory_limit_mb` hold for each worker process.
-    """
-
+    max_crashes: int = 100
+    way: Way | None = None
+    search: Search = "auto"
+    inputs: Inputs | None = None  # None: the data, unless the search makes its own
+    batch: int | None = None  # the most cases of a chunk; None: chosen by speed
+    confirm: int | str | None = None  # how many violations are run alone, or `all`
+    resume: bool = False
+    accept: bool = True  # whether the bugs found become known ones
     jobs: int = 1
     engine: Literal["processes", "ray"] = "processes"
     isolate: bool = False
@@ -61,35 +48,24 @@ class Workers:
     ray_address: str | None = None
     cpus: float = 1.0  # that Ray reserves for each worker
     gpus: float = 0.0
-
-    @property
-    def is_inline(self) -> bool:
-        """Whether cases run in this process."""
-        limited = self.call_timeout_s is not None or self.memory_limit_mb is not None
-        other = self.isolate or limited or self.engine == "ray"
-        return self.jobs == 1 and not other
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """How campaigns are run."""
-
-    budget: Budget = field(default_factory=Budget)
-    way: Way | None = None
-    search: Search = "auto"
-    inputs: Inputs | None = None  # None: the data, unless the search makes its own
-    batch: int | None = None  # the most cases of a chunk; None: chosen by speed
-    confirm: int | None = RUN_ALONE  # how many violations are run alone; None: all
-    resume: bool = False
-    accept: bool = True  # whether the bugs found become known ones
-    workers: Workers = field(default_factory=Workers)
     groups: bool = True  # whether bugs are put into groups, with rules
     shrink: bool = True  # whether the bugs that stand for groups are made smaller
-    placement: Placement = field(default_factory=Placement)
+    device: str = "cpu"
+    dtype: Precision | None = None
     accept_unstable: float = 0.0  # the share of cases that may not come back
 
     def __post_init__(self) -> None:
-        share: Any = self.accept_unstable  # callers may give anything
+        for name in ("budget", "default_budget", "calls", "max_crashes"):
+            value = getattr(self, name)
+            if value is not None and (type(value) is not int or value < 1):
+                raise NomosError(
+                    f"`{name}` takes a whole number from 1 on, not {value!r}"
+                )
+        seconds: Any = self.time  # callers may give anything
+        if seconds is not None and not (type(seconds) in (int, float) and seconds > 0):
+            raise NomosError(f"`time` takes seconds, more than 0, not {seconds!r}")
+        Placement(self.device, self.dtype)  # says what is wrong with them
+        share: Any = self.accept_unstable
         if type(share) not in (int, float) or not 0 <= share < 1:
             raise NomosError(
                 f"`accept_unstable` takes a share from 0 to 1, not {share!r}"
@@ -109,3 +85,33 @@ class Options:
     def makes_inputs(self) -> bool:
         """Whether inputs are made from the data, not drawn from them."""
         return self.search in _MAKING or self.inputs == "mutated"
+
+    @property
+    def cases(self) -> int:
+        """How many cases are tried, unless there are fewer or all are."""
+        return self.budget or self.default_budget or DEFAULT_CASES
+
+    @property
+    def every(self) -> int:
+        """Up to how many cases `auto` tries all there are."""
+        given = self.budget or self.default_budget
+        return EVERY_CASE_UP_TO if given is None else given
+
+    @property
+    def run_alone(self) -> int | None:
+        """How many different violations are run alone; None: all."""
+        if self.confirm is None:
+            return RUN_ALONE
+        return None if self.confirm == "all" else int(self.confirm)
+
+    @property
+    def is_inline(self) -> bool:
+        """Whether cases run in this process."""
+        limited = self.call_timeout_s is not None or self.memory_limit_mb is not None
+        other = self.isolate or limited or self.engine == "ray"
+        return self.jobs == 1 and not other
+
+    @property
+    def placement(self) -> Placement:
+        """Where networks run, and how precisely."""
+        return Placement(self.device, self.dtype)

@@ -27,7 +27,7 @@ from nomos.results.result import Result, count_words
 from nomos.runner.driver import Driver
 from nomos.runner.events import BugFound, Event
 from nomos.runner.jobs import Job, Prepared, subject_of
-from nomos.runner.options import Budget, Options
+from nomos.runner.options import DEFAULT_CASES, Options
 from nomos.runner.project.naming import model_name, project_root, relative
 from nomos.runner.stopping import EXIT_STATUS, no_sudden_exit
 
@@ -90,12 +90,16 @@ class Harness:
             search = "random"
         engine = Engine(self.program, "rows", run_case)
         prepared = Prepared(self.subject, engine, load_imports((), Path()))
-        budget = Budget(
-            options.budget or 5000,
-            crashes=options.max_crashes,
-            is_cap=options.budget is not None,
-        )
-        how = Options(budget=budget, search=search, confirm=None)
+        try:
+            how = Options(
+                budget=options.budget,
+                default_budget=DEFAULT_CASES,
+                max_crashes=options.max_crashes,
+                search=search,
+                confirm="all",
+            )
+        except NomosError as error:
+            _refuse(error)
         driver = Driver(Path(), how, handlers=[_print_bug], warn=_print_error)
         run = driver.run([Job(Path(), prepared=prepared)], [options.seed])
         for failure in run.failures:

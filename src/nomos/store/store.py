@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from nomos.errors import StoreError
 from nomos.results.identity import canonical_json
@@ -42,7 +42,8 @@ _BUGS = (
     " choices, inputs, outputs, failed, seen, status, how, mask, gap, is_new, shrunk, made"
     " FROM bugs JOIN campaigns ON campaigns.id = campaign"
 )
-_ORDER = "ORDER BY campaign, number"
+_IS_BUG = f"how < {CAME_BACK}"
+_Decoded = TypeVar("_Decoded", Row, BugRecord)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,12 +192,23 @@ class Store:
                 for id, result in (found[key] for key in sorted(found))
             ]
 
-    def _bugs_of(self, campaign: int, limit: int = 10_000) -> tuple[Bug, ...]:
-        rows = self._connection.execute(
-            f"{_BUGS} WHERE campaign = ? AND how < {CAME_BACK} {_ORDER} LIMIT ?",
-            (campaign, limit),
-        ).fetchall()
-        return tuple(record_of(row).bug for row in rows)
+    def _bugs_of(self, campaign: int) -> tuple[Bug, ...]:
+        where = f"campaign = ? AND {_IS_BUG}"
+        found = self._read(record_of, where, campaign, limit=10_000)
+        return tuple(record.bug for record in found)
+
+    def _read(
+        self,
+        decode: Callable[[sqlite3.Row], _Decoded],
+        where: str,
+        *values: object,
+        limit: int = -1,  # none
+    ) -> list[_Decoded]:
+        """Return violations in the order they were found."""
+        query = f"{_BUGS} WHERE {where} ORDER BY campaign, number LIMIT ?"
+        with explained(self.path):
+            rows = self._connection.execute(query, (*values, limit)).fetchall()
+            return [decode(row) for row in rows]
 
     def unfinished(
         self, subject: Subject, seed: int, budget: int, search: str
@@ -220,11 +232,7 @@ class Store:
 
     def rows(self, campaign: int) -> list[Row]:
         """Return all violations of a campaign, in the order they were found."""
-        with explained(self.path):
-            found = self._connection.execute(
-                f"{_BUGS} WHERE campaign = ? {_ORDER}", (campaign,)
-            ).fetchall()
-            return [decoded(row) for row in found]
+        return self._read(decoded, "campaign = ?", campaign)
 
     def bugs(
         self,
@@ -234,16 +242,13 @@ class Store:
         model: str | None = None,
         status: Status | None = None,
         before: int | None = None,
-        limit: int = 1_000_000,
+        limit: int = -1,
     ) -> list[BugRecord]:
         """Return bugs, each as the last campaign that met it did, in the order found."""
         where, values = _conditions(
             before, spec=spec, property=property, model=model, status=status
         )
-        query = f"{_BUGS} WHERE {where} {_ORDER} LIMIT ?"
-        with explained(self.path):
-            rows = self._connection.execute(query, (*values, limit)).fetchall()
-            return [record_of(row) for row in rows]
+        return self._read(record_of, where, *values, limit=limit)
 
     def count_bugs(
         self, *, property: str | None = None, status: Status | None = None
@@ -257,14 +262,9 @@ class Store:
 
     def bug(self, prefix: str) -> BugRecord:
         """Return the bug whose id begins so."""
-        query = (
-            f"{_BUGS} WHERE bugs.id >= ? AND bugs.id < ? AND latest"
-            f" AND how < {CAME_BACK} {_ORDER} LIMIT 6"
-        )
         low = prefix.lower()
-        with explained(self.path):
-            rows = self._connection.execute(query, (low, low + "g")).fetchall()
-            found = [record_of(row) for row in rows]
+        where = f"bugs.id >= ? AND bugs.id < ? AND latest AND {_IS_BUG}"
+        found = self._read(record_of, where, low, low + "g", limit=6)
         if len({record.bug.id for record in found}) == 1:
             return found[-1]
         if found:
@@ -284,7 +284,7 @@ class Store:
 
     def _recent_ids(self) -> list[str]:
         # As many as can be compared with a mistyped one in no time.
-        query = "SELECT id FROM bugs WHERE latest AND how < 2 ORDER BY campaign DESC LIMIT 1000"
+        query = f"SELECT id FROM bugs WHERE latest AND {_IS_BUG} ORDER BY campaign DESC LIMIT 1000"
         with explained(self.path):
             return [row["id"] for row in self._connection.execute(query)]
 
@@ -298,7 +298,7 @@ def _conditions(
     before: int | None = None, **columns: str | None
 ) -> tuple[str, list[object]]:
     given = {name: value for name, value in columns.items() if value is not None}
-    where = [f"latest AND how < {CAME_BACK}", *(f"{column} = ?" for column in given)]
+    where = [f"latest AND {_IS_BUG}", *(f"{column} = ?" for column in given)]
     values: list[object] = list(given.values())
     if before is not None:
         where.append("campaign < ?")

@@ -17,7 +17,7 @@ from nomos.report.html.page import html
 from nomos.results.result import Result
 from nomos.runner.driver import Driver
 from nomos.runner.jobs import Job
-from nomos.runner.options import Budget, Options
+from nomos.runner.options import Options
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium")
 ARGUMENTS = ["--headless", "--no-sandbox", "--disable-gpu"]
@@ -218,7 +218,7 @@ class Gallery:
     ) -> list[Result]:
         """Test properties in a small project of their own, all of them if none is given."""
         specs = SPECS if specs is None else specs
-        budget = Budget(cases=options.pop("budget", 200))
+        budget = options.pop("budget", 200)
         (folder / "pyproject.toml").touch()
         for name, text in DOMAINS.items():
             (folder / f"{name}.py").write_text(dedent(text), encoding="utf-8")
@@ -226,7 +226,7 @@ class Gallery:
             spec = f"# The sentence of {name}.\n{text}\n"
             (folder / f"{name}.nom").write_text(spec, encoding="utf-8")
         path = list(sys.path)
-        driver = Driver(folder, Options(budget=budget))
+        driver = Driver(folder, Options(default_budget=budget))
         done = driver.run([Job(folder / f"{name}.nom", options) for name in specs], [0])
         assert not done.failures, done.failures
         sys.path[:] = path  # another project has modules of the same names

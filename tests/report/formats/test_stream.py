@@ -8,7 +8,7 @@ from nomos.results.result import Counts, Crash
 from nomos.runner.driver import Driver
 from nomos.runner.events import Crashed, Progress
 from nomos.runner.jobs import Job
-from nomos.runner.options import Budget, Options
+from nomos.runner.options import Options
 
 
 def lines(file: io.StringIO) -> list[dict]:
@@ -17,7 +17,7 @@ def lines(file: io.StringIO) -> list[dict]:
 
 def test_events_come_as_lines_of_json(project):
     file = io.StringIO()
-    options = Options(budget=Budget(cases=300), search="random")
+    options = Options(default_budget=300, search="random")
     driver = Driver(project.folder, options, handlers=[EventStream(file).handle])
     driver.run([Job(project.folder / "specs" / "income.nom")], [4])
     told = lines(file)

@@ -231,16 +231,14 @@ def _status(run: Run, root: Path, options: dict[str, Any], output: Output) -> in
 
 def _sanity(jobs: list[Job], root: Path, seed: int, options: Options) -> int:
     """Say what specs notice; 0 if each notices something, 3 if one could not be tried."""
-    from nomos.runner.jobs import Preparing
-    from nomos.runner.project.specs import load_spec
+    from nomos.runner.executors.worker import Setting, Worker
     from nomos.sanity import check_sanity
 
     status = 0
-    preparing = Preparing(root, options.way)
+    worker = Worker(Setting(root, options.way, placement=options.placement))
     for job in jobs:
         try:
-            loaded = job.loaded or load_spec(job.path)
-            found = check_sanity(preparing.prepare(loaded, job.settings), seed, options)
+            found = check_sanity(worker.prepared(job), seed, options)
         except NomosError as error:
             click.echo(f"error: {error}", err=True)
             status = 3

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,9 @@ import click
 
 from nomos import api
 from nomos.cli.options import FILE, flag, format_option, option
-from nomos.diagnostics import Code, Diagnostic, Severity, Source
-from nomos.diagnostics.render import render, to_json
+from nomos.cli.output import show
+from nomos.diagnostics import Code, Severity
+from nomos.diagnostics.render import to_json
 from nomos.errors import NomosError
 from nomos.lang.checking.check import Checked
 from nomos.lang.python.flow import safety
@@ -119,15 +119,6 @@ def _check_all(
         except NomosError as error:
             unreadable.append(str(error))
     return checked, unreadable
-
-
-def show(source: Source, diagnostics: Iterable[Diagnostic]) -> None:
-    """Print diagnostics, each followed by an empty line."""
-    # https://no-color.org: any value but the empty one means no.
-    colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    for diagnostic in diagnostics:
-        picture = render(diagnostic, source, colour=colour)
-        click.echo(picture + "\n", color=colour)
 
 
 def _introduce(checked: Checked) -> None:

@@ -10,7 +10,7 @@ import click
 
 from nomos import api
 from nomos.cli.options import flag
-from nomos.cli.specs.check import show
+from nomos.cli.output import show
 from nomos.diagnostics import Code, Source, Span
 from nomos.errors import SpecError
 from nomos.files import write_whole

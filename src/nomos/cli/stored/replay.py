@@ -27,8 +27,10 @@ def command(bug: str, shrunk: bool, store: Path | None) -> None:
     from rich.console import Console
 
     from nomos.engine.alone import Verdict
-    from nomos.report.bug import show_bug
+    from nomos.report.bug import card_text
+    from nomos.report.cards import recorded_card
     from nomos.results.describe import described
+    from nomos.results.result import Bug
 
     console = Console(highlight=False)
     with api.open_store(store) as opened:
@@ -48,6 +50,6 @@ def command(bug: str, shrunk: bool, store: Path | None) -> None:
     console.print(f"{head}: still there, `{outcome.why}` does not hold", markup=False)
     outputs, schema = live.prepared.subject.outputs, live.domain.schema
     inputs, answers = described(outcome.values, outputs, schema)
-    shown = show_bug(inputs, answers, failed=outcome.why)
-    console.print(shown, soft_wrap=True, end="")
+    seen = Bug("", 0, (), outcome.why, inputs=inputs, outputs=answers)
+    console.print(card_text(recorded_card(seen)), soft_wrap=True, end="")
     sys.exit(1)

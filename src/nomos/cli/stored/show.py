@@ -9,11 +9,12 @@ import click
 
 from nomos import api
 from nomos.cli.options import FOLDER, option, store_option
+from nomos.errors import NomosError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from nomos.results.analysis import Shrunk
+    from nomos.engine.alone import Outcome
     from nomos.runner.live import Reopened
 
 
@@ -37,15 +38,14 @@ def command(bug: str, output: Path | None, store: Path | None) -> None:
     """
     from rich.console import Console
 
-    from nomos.errors import NomosError
-    from nomos.report.bug import card_text, heading, picture, write_files
+    from nomos.report.bug import card_text, heading, write_files
     from nomos.report.cards import recorded_card
+    from nomos.report.groups import shrunk_words
     from nomos.results.describe import distances
 
     console = Console(highlight=False)
     with api.open_store(store) as opened:
-        record = opened.bug(bug)
-        folder = opened.path.parent
+        record, folder = opened.bug(bug), opened.path.parent
     console.print(heading(record), soft_wrap=True, end="")
     for made in distances(record.bug):
         console.print(made, soft_wrap=True, style="dim")
@@ -62,33 +62,33 @@ def command(bug: str, output: Path | None, store: Path | None) -> None:
         if output is not None:
             click.echo("warning: no files were written: it could not be run", err=True)
         return
-    outputs, domain = live.prepared.subject.outputs, live.domain
-    colour = console.is_terminal and not console.no_color
-    choices = record.bug.choices
-    shown = picture(
-        values, outputs, domain, colour=colour, choices=choices, failed=outcome.why
-    )
-    console.print(shown, soft_wrap=True, end="")
+    _draw(console, live, outcome, record.bug.choices)
     if record.bug.shrunk is not None:
-        _show_smaller(live, record.bug.shrunk, console, colour=colour)
+        small = live.prepared.replay(record.bug, shrunk=True)
+        if small.values:
+            said = shrunk_words(record.bug.shrunk)
+            console.print(f"made smaller: {said}", markup=False)
+            _draw(console, live, small)
+        else:
+            click.echo("warning: its smaller case does not break it any more", err=True)
     if output is not None:
-        for path in write_files(values, outputs, domain, output, choices):
+        case = values, live.prepared.subject.outputs, live.domain
+        for path in write_files(*case, output, record.bug.choices):
             click.echo(f"wrote {path}")
 
 
-def _show_smaller(
-    live: Reopened, shrunk: Shrunk, console: Console, *, colour: bool
+def _draw(
+    console: Console, live: Reopened, case: Outcome, choices: tuple[int, ...] = ()
 ) -> None:
-    """Show the smaller case that was found for a bug, beside the bug itself."""
+    """Show the values of a case as its domain does."""
     from nomos.report.bug import picture
-    from nomos.report.groups import shrunk_words
-    from nomos.shrinking.shrink import replay_shrunk
 
-    small = replay_shrunk(live.prepared.engine, shrunk)
-    if not small.values:
-        click.echo("warning: its smaller case does not break it any more", err=True)
-        return
-    console.print(f"made smaller: {shrunk_words(shrunk)}", markup=False)
-    outputs = live.prepared.subject.outputs
-    shown = picture(small.values, outputs, live.domain, colour=colour, failed=small.why)
+    shown = picture(
+        case.values,
+        live.prepared.subject.outputs,
+        live.domain,
+        colour=console.is_terminal and not console.no_color,
+        choices=choices,
+        failed=case.why,
+    )
     console.print(shown, soft_wrap=True, end="")

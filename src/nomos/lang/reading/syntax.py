@@ -5,7 +5,8 @@ Spans are for messages, so they take no part in equality.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 from nomos.lang.nodes import PlacedNode as Node
 
@@ -275,15 +276,7 @@ class Spec(Node):
 
 def statements(spec: Spec) -> tuple[Statement, ...]:
     """Return the statements of a spec in the order of its sections."""
-    block = () if spec.block is None else (spec.block,)
-    return (
-        *spec.imports,
-        *spec.shared,
-        *spec.inputs,
-        *spec.variables,
-        *spec.requires,
-        *spec.outputs,
-        *block,
-        *spec.later_variables,
-        *spec.ensures,
-    )
+    found: list[Any] = []
+    for section in (getattr(spec, f.name) for f in fields(spec) if f.compare):
+        found += section if isinstance(section, tuple) else [section]
+    return tuple(statement for statement in found if statement is not None)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -24,7 +24,6 @@ from nomos.results.result import (
     EnsuresCounts,
     Recorded,
     Result,
-    Subject,
 )
 from nomos.results.statistics import Interval, clopper_pearson, new_bug_chance
 from nomos.results.verdict import EVERY_CASE, problem_of, verdict_of
@@ -34,6 +33,7 @@ from nomos.runner.campaigns.ranges import Plan, Range
 from nomos.runner.campaigns.sample import Sample
 from nomos.runner.campaigns.violations import MOST_TOLD_APART, ViolationTable
 from nomos.runner.events import BugFound, Crashed, Event, Progress
+from nomos.runner.executors.worker import About
 from nomos.runner.options import Options
 from nomos.runner.stopping import EXIT_STATUS, TimeUp
 
@@ -46,33 +46,21 @@ _SPENT, _STARVED = "the budget is spent", "too few cases got past `requires`"
 class Campaign:
     """One property, one model, one seed."""
 
-    def __init__(  # noqa: PLR0913 - keywords
-        self,
-        subject: Subject,
-        options: Options,
-        plan: Plan,
-        *,
-        seed: int,
-        engine: str,
-        input_count: int,
-        space: int | None = None,
-    ) -> None:
-        self.subject = subject
+    def __init__(self, about: About, options: Options, plan: Plan, seed: int) -> None:
+        self.about = about
+        self.subject = about.subject
         self.options = options
         self.plan = plan
         self.seed = seed
-        self.engine = engine
-        self.space = space
         self.recorded = Recorded()
-        self.fingerprint: Mapping[str, str] = {}
         self.totals = no_totals()
         self.reasons: Counter[str] = Counter()  # of discards
         self.crashes: dict[str, Crash] = {}  # the first of each kind
         self.bugs = Bugs(
-            subject,
-            ViolationTable(input_count, repeats=not plan.is_listed),
-            confirm=options.confirm,
-            until_bug=options.budget.until_bug,
+            self.subject,
+            ViolationTable(about.inputs, repeats=not plan.is_listed),
+            confirm=options.run_alone,
+            until_bug=options.until_bug,
             totals=self.totals,
         )
         self.sample = Sample()
@@ -89,8 +77,8 @@ class Campaign:
     @property
     def cases(self) -> int | None:
         """How many tests there may be; None where nothing limits them."""
-        budget = self.options.budget
-        return None if self.plan.is_listed and not budget.is_cap else budget.cases
+        unlimited = self.plan.is_listed and self.options.budget is None
+        return None if unlimited else self.options.cases
 
     @property
     def seconds(self) -> float:
@@ -132,19 +120,19 @@ class Campaign:
             self._planned = planned.first + planned.count
         tests = 2**62 if self.cases is None else self.cases - self.totals.tests
         tests += self.plan.is_listed  # one more shows that these were not all
-        crashes = self.options.budget.crashes - self.totals.crashed
+        crashes = self.options.max_crashes - self.totals.crashed
         return replace(planned, tests=tests, crashes=crashes)
 
     def _wanted(self) -> float:
         """Return how many cases more the budgets are likely to need."""
-        totals, budget = self.totals, self.options.budget
+        totals, most_calls = self.totals, self.options.calls
         drawn = totals.tests + totals.discarded
         share = max(0.001, totals.tests / drawn) if drawn >= _ENOUGH else 1.0
         wanted = float("inf")
         if self.cases is not None:
             wanted = (self.cases - totals.tests) * 1.1 / share + 16
-        if budget.calls is not None:
-            calls = (budget.calls - totals.model_calls) / max(1, totals.k)
+        if most_calls is not None:
+            calls = (most_calls - totals.model_calls) / max(1, totals.k)
             wanted = min(wanted, calls / share + 1)
         return wanted - (self._planned - self.next_case)
 
@@ -168,7 +156,7 @@ class Campaign:
         self.can_resume = self.plan.can_resume(self.next_case) and (
             is_whole or not self.plan.is_listed
         )
-        seconds = self.options.budget.seconds
+        seconds = self.options.time
         if not self.stop and seconds is not None and self.seconds >= seconds:
             self.stop = LATE
         counts = self.counts()
@@ -195,19 +183,19 @@ class Campaign:
             if crash.row < end:
                 events += self._crash(crash)
         self.next_case += end
-        if not why and self.totals.crashed >= self.options.budget.crashes:
+        if not why and self.totals.crashed >= self.options.max_crashes:
             why = "too many cases crashed"
         self.stop = why
         return events
 
     def _end(self, judged: Judged) -> tuple[int, str]:
         """Return how many of the cases count, and why no more do."""
-        budget, totals = self.options.budget, self.totals
+        options, totals = self.options, self.totals
         crashed = judged.verdicts == Verdict.CRASHED
         found = [
             (len(judged), ""),
             (
-                _reached(crashed, budget.crashes - self.totals.crashed),
+                _reached(crashed, options.max_crashes - totals.crashed),
                 "too many cases crashed",
             ),
         ]
@@ -217,8 +205,8 @@ class Campaign:
             if end <= len(judged):
                 # Where all cases are tried, the budget is spent when there is one more.
                 found.append((end - self.plan.is_listed, _SPENT))
-        if budget.calls is not None:
-            left = budget.calls - totals.model_calls
+        if options.calls is not None:
+            left = options.calls - totals.model_calls
             found.append((_reached(judged.calls, left), "the calls are used up"))
         starved = self._starved(judged)
         if starved is not None:
@@ -295,16 +283,16 @@ class Campaign:
         return Result(
             subject=self.subject,
             seed=self.seed,
-            budget=self.options.budget.cases,
+            budget=self.options.cases,
             search=self.plan.search,
-            engine=self.engine,
+            engine=self.about.engine,
             counts=counts,
             verdict=verdict_of(counts, problem, complete, still, accepted),
             reason=self.stop,
             problem=problem,
             scope=self.plan.scope,
             is_complete=complete,
-            space=self.space,
+            space=self.plan.space,
             rate=rate,
             next_bug=next_bug,
             ensures=self._ensures(counts),
@@ -312,7 +300,7 @@ class Campaign:
             bugs=self.bugs.finished(),
             crashes=tuple(self.crashes.values()),
             recorded=self.recorded,
-            fingerprint=self.fingerprint,
+            fingerprint=self.about.fingerprint,
         )
 
     def _ensures(self, counts: Counts) -> tuple[EnsuresCounts, ...]:

@@ -57,7 +57,7 @@ def request_of(result: Result, sample: Sample, options: Options) -> Request | No
     A campaign that stops at the first bug has no sample to find rules on, and cases
     that a search made are no sample of anything.
     """
-    groups = options.groups and not options.budget.until_bug
+    groups = options.groups and not options.until_bug
     groups, shrink = groups and result.scope != "mutated", options.shrink
     bugs = with_values(result.bugs)
     is_wanted = bugs and (groups or shrink)

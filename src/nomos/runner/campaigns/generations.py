@@ -11,6 +11,7 @@ import numpy as np
 from nomos.engine.alone import Verdict
 from nomos.engine.judged import Judged
 from nomos.runner.campaigns.ranges import Plan, Range
+from nomos.runner.options import Options
 from nomos.search.strategy import Strategy, Told, generator
 
 
@@ -20,16 +21,15 @@ class Generations(Plan):
     def __init__(
         self,
         strategy: Strategy,
-        search: str,
+        options: Options,
         *,
         seed: int,
         name: str,
-        batch: int | None,
     ) -> None:
-        super().__init__(next_first=0, total=None, batch=batch)
+        super().__init__(total=None, batch=options.batch)
         self.strategy = strategy
         self._learns = strategy.learns != "nothing"
-        self.search = search if self._learns else "mutated"
+        self.search = options.search if self._learns else "mutated"
         self.scope = "mutated"
         self._seed, self._name = seed, name
         self._waits = False

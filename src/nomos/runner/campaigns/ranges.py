@@ -70,12 +70,13 @@ class Plan:
     def __init__(
         self,
         *,
-        next_first: int,
         total: int | None,
         batch: int | None,
         largest: int = LARGEST,
     ) -> None:
-        self.next_first = next_first  # a case number, or a way to draw the inputs
+        self.space: int | None = None  # how many cases there are, where all are tried
+        self.about_space: int | None = None  # about how many, where they are not
+        self.next_first = 0  # a case number, or a way to draw the inputs
         self.total = total  # ways to draw the inputs, where all cases are tried
         self.is_listed = total is not None
         self.search = "random" if total is None else "exhaustive"  # how to choose cases

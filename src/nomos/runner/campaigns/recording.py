@@ -90,12 +90,12 @@ class Recording:
         found = self.store.unfinished(
             campaign.subject,
             campaign.seed,
-            campaign.options.budget.cases,
+            campaign.options.cases,
             campaign.plan.search,
         )
         if found is None:
             return False
-        changed = changes(found.result.fingerprint, campaign.fingerprint)
+        changed = changes(found.result.fingerprint, campaign.about.fingerprint)
         if changed:
             raise NomosError(
                 f"{campaign.subject.spec} cannot be resumed: since it was begun,"

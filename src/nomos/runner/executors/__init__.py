@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 def crew_for(setting: Setting, options: Options) -> Crew:
     """Return workers outside this process."""
-    if options.workers.engine == "ray":
+    if options.engine == "ray":
         from nomos.runner.executors.ray import RayCrew
 
-        return RayCrew(setting, options.workers)
+        return RayCrew(setting, options)
     from nomos.runner.executors.processes import ProcessCrew
 
-    return ProcessCrew(setting, options.workers)
+    return ProcessCrew(setting, options)

@@ -15,14 +15,6 @@ from nomos.runner.executors.worker import Worker
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
-    """A call of a method of `Worker`."""
-
-    method: str
-    arguments: tuple[Any, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Died:
     """A worker that ended in the middle of a task.
 
@@ -57,13 +49,13 @@ class Crew(ABC):
     can_tell_row = False  # whether a death names the case that was under way
 
     def __init__(self) -> None:
-        self._todo: deque[tuple[int, Task]] = deque()
+        self._todo: deque[tuple[int, str, tuple[Any, ...]]] = deque()
         self._tickets = count(1)
 
-    def submit(self, task: Task) -> int:
-        """Hand in a task; return its ticket."""
+    def submit(self, method: str, *arguments: Any) -> int:
+        """Hand in a task, the call of a method of `Worker`; return its ticket."""
         ticket = next(self._tickets)
-        self._todo.append((ticket, task))
+        self._todo.append((ticket, method, arguments))
         self._give_out()
         return ticket
 
@@ -92,9 +84,9 @@ class InlineCrew(Crew):
 
     def wait(self) -> Sequence[Answer]:
         """Do the next task."""
-        ticket, task = self._todo.popleft()
+        ticket, method, arguments = self._todo.popleft()
         try:
-            value = getattr(self.worker, task.method)(*task.arguments)
+            value = getattr(self.worker, method)(*arguments)
         except Exception as error:
             return [Answer(ticket, error=error)]
         return [Answer(ticket, value)]

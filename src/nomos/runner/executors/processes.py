@@ -22,9 +22,9 @@ from pathlib import Path
 
 from nomos.engine.watch import WHOLE_CHUNK, watch
 from nomos.errors import DomainError, ModelError, NomosError, StoreError
-from nomos.runner.executors.crew import Answer, Crew, Died, Task
+from nomos.runner.executors.crew import Answer, Crew, Died
 from nomos.runner.executors.worker import Setting, Worker
-from nomos.runner.options import Workers
+from nomos.runner.options import Options
 
 _SIGN = struct.Struct("dq")  # since when something runs (0: nothing), and for which row
 _LOOK_S = 0.05  # how often limits are looked at while waiting
@@ -60,7 +60,7 @@ class _Process:
         with suppress(OSError):  # where it has died, reading will tell
             self._tasks.send_bytes(pickle.dumps(message, protocol=5))
 
-    def give(self, ticket: int, task: Task) -> None:
+    def give(self, ticket: int, *task: object) -> None:
         """Let it do a task."""
         self.ticket = ticket
         self._sign[:] = _SIGN.pack(0.0, WHOLE_CHUNK)
@@ -85,7 +85,7 @@ class _Process:
         reason = self.killed_for or _in_words(status)
         return Died(reason, None if row == WHOLE_CHUNK else row)
 
-    def look(self, limits: Workers) -> None:
+    def look(self, limits: Options) -> None:
         """End it where it takes too long or too much."""
         since = _SIGN.unpack(self._sign)[0]
         timeout = limits.call_timeout_s
@@ -115,10 +115,10 @@ class ProcessCrew(Crew):
 
     can_tell_row = True
 
-    def __init__(self, setting: Setting, workers: Workers) -> None:
+    def __init__(self, setting: Setting, options: Options) -> None:
         super().__init__()
-        self.size = workers.jobs
-        self.workers = workers
+        self.size = options.jobs
+        self.options = options
         self.setting = setting
         self._crew: list[_Process] = []
 
@@ -145,7 +145,7 @@ class ProcessCrew(Crew):
                 self._give_out()
                 return answers
             for worker in busy.values():
-                worker.look(self.workers)
+                worker.look(self.options)
 
     def drop(self) -> None:
         """Give up all tasks that are under way or wait."""
@@ -198,12 +198,12 @@ def serve() -> None:
     worker = Worker(setting)
     while True:
         try:
-            task = pickle.loads(tasks.recv_bytes())
+            method, arguments = pickle.loads(tasks.recv_bytes())
         except EOFError:
             return
         message: tuple[object, tuple[str, str] | None]
         try:
-            message = getattr(worker, task.method)(*task.arguments), None
+            message = getattr(worker, method)(*arguments), None
         except Exception as error:
             kinds = [kind.__name__ for kind in type(error).__mro__]
             known = next((kind for kind in kinds if kind in _ERRORS), kinds[0])

@@ -15,7 +15,7 @@ from typing import Any
 from nomos.errors import NomosError
 from nomos.runner.executors.crew import Answer, Crew, Died
 from nomos.runner.executors.worker import Setting, Worker
-from nomos.runner.options import Workers
+from nomos.runner.options import Options
 
 _LOOK_S = 0.05  # how often limits are looked at while waiting
 _PATIENCE_S = 60.0  # how long a cluster may take to make room for a first worker
@@ -35,24 +35,24 @@ def _import_ray() -> Any:
 class RayCrew(Crew):
     """Actors that take tasks; one that was lost is replaced."""
 
-    def __init__(self, setting: Setting, workers: Workers) -> None:
+    def __init__(self, setting: Setting, options: Options) -> None:
         super().__init__()
-        self.size = workers.jobs
+        self.size = options.jobs
         self._ray = _import_ray()
         self._setting = setting
-        self._workers = workers
+        self._options = options
         self._owns = not self._ray.is_initialized()
         if self._owns:
             self._connect()
-        options = {
-            "num_cpus": workers.cpus,
-            "num_gpus": workers.gpus,
+        reserved = {
+            "num_cpus": options.cpus,
+            "num_gpus": options.gpus,
             "max_restarts": 0,
             "runtime_env": {
                 "env_vars": {"PYTHONPATH": os.environ.get("PYTHONPATH", "")}
             },
         }
-        self._actor = self._ray.remote(Worker).options(**options)
+        self._actor = self._ray.remote(Worker).options(**reserved)
         self._starting: dict[Any, Any] = {}  # what says that it is ready, and the actor
         self._began = time.monotonic()
         self._idle: list[Any] = []
@@ -60,7 +60,7 @@ class RayCrew(Crew):
         self._killed_for: dict[int, str] = {}
 
     def _connect(self) -> None:
-        address = self._workers.ray_address
+        address = self._options.ray_address
         try:
             self._ray.init(
                 address=address,
@@ -78,9 +78,9 @@ class RayCrew(Crew):
         A task never waits for an actor that cannot be placed while others are free.
         """
         while self._todo and self._idle:
-            ticket, task = self._todo.popleft()
+            ticket, method, arguments = self._todo.popleft()
             actor = self._idle.pop()
-            reference = getattr(actor, task.method).remote(*task.arguments)
+            reference = getattr(actor, method).remote(*arguments)
             self._busy[reference] = ticket, actor, time.monotonic()
         there = len(self._busy) + len(self._starting) + len(self._idle)
         for _ in range(min(len(self._todo), self.size - there)):
@@ -116,7 +116,7 @@ class RayCrew(Crew):
         except self._ray.exceptions.RayError as error:
             if not self._todo:
                 return None
-            ticket, _ = self._todo.popleft()
+            ticket, *_ = self._todo.popleft()
             words = str(error).strip().splitlines()
             return Answer(ticket, died=Died(f"its worker did not start: {words[0]}"))
         self._idle.append(actor)
@@ -144,7 +144,7 @@ class RayCrew(Crew):
         """End actors whose task takes too long; a task asks for at most one chunk."""
         if not self._busy and not self._idle:
             self._check_room()
-        limit = self._workers.call_timeout_s
+        limit = self._options.call_timeout_s
         if limit is None:
             return
         for ticket, actor, since in self._busy.values():
@@ -158,7 +158,7 @@ class RayCrew(Crew):
         if time.monotonic() - self._began < _PATIENCE_S:
             return
         has = self._ray.cluster_resources()
-        wanted = {"CPU": self._workers.cpus or 0, "GPU": self._workers.gpus or 0}
+        wanted = {"CPU": self._options.cpus or 0, "GPU": self._options.gpus or 0}
         for name, count in wanted.items():
             if has.get(name, 0) < count:
                 raise NomosError(

@@ -6,8 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from nomos.device import Placement, judging, placed
+from nomos.domain.domain import Domain
+from nomos.domain.find import build
 from nomos.engine.alone import Verdict
 from nomos.engine.cases import (
     Cases,
@@ -17,8 +20,9 @@ from nomos.engine.cases import (
     RandomCases,
 )
 from nomos.engine.choices import EndlessRange, Stream
-from nomos.engine.engine import Limits, Way
+from nomos.engine.engine import Engine, Limits, Way
 from nomos.engine.judged import Judged
+from nomos.engine.program import Program
 from nomos.engine.space import input_count
 from nomos.engine.watch import WHOLE_CHUNK, watch
 from nomos.errors import NomosError
@@ -29,8 +33,10 @@ from nomos.runner.campaigns.bugs import RunAlone
 from nomos.runner.campaigns.explaining import Explained, Request, explain
 from nomos.runner.campaigns.fingerprint import fingerprint
 from nomos.runner.campaigns.ranges import Range
-from nomos.runner.jobs import Job, Prepared, Preparing
-from nomos.runner.project.specs import load_spec
+from nomos.runner.jobs import Job, Prepared, subject_of
+from nomos.runner.project.naming import model_name, relative
+from nomos.runner.project.params import bind_settings
+from nomos.runner.project.specs import LoadedSpec, load_spec
 from nomos.search.making import Making
 from nomos.search.strategy import Material
 
@@ -62,7 +68,7 @@ class Worker:
 
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
-        self._preparing = Preparing(setting.root, setting.way)
+        self._domains: dict[Any, Domain] = {}  # each once for its settings
         self._prepared: dict[tuple[Path, tuple[tuple[str, str], ...]], Prepared] = {}
         self._begun: tuple[int, int] | None = None  # which campaign runs
         self._making: dict[int, Making] = {}  # how inputs are made, by the program
@@ -76,8 +82,35 @@ class Worker:
             trust = trusting() if self.setting.trust else nullcontext()
             with trust, placed(self.setting.placement):
                 loaded = job.loaded or load_spec(job.path)
-                self._prepared[key] = self._preparing.prepare(loaded, job.settings)
+                self._prepared[key] = self._prepare(loaded, job.settings)
         return self._prepared[key]
+
+    def _prepare(self, loaded: LoadedSpec, settings: Mapping[str, str]) -> Prepared:
+        """Build the domain and compile the spec; `settings` may name the model."""
+        spec, imported = loaded.runnable()
+        assert imported.domain is not None
+        spec, settings, params = bind_settings(spec, settings)
+        key = imported.domain, tuple(sorted(settings.items()))
+        if key not in self._domains:
+            self._domains[key] = build(imported.domain, settings)
+        functions, modules = imported.functions, imported.modules
+        program = Program(spec, self._domains[key], functions, modules)
+        try:
+            engine = Engine(program, self.setting.way)
+        except ValueError as error:
+            raise NomosError(f"{loaded.path}: {error}") from None
+        root = self.setting.root
+        path = relative(str(loaded.path), root)
+        model = model_name(imported.domain, settings, root)
+        others = {name: value for name, value in settings.items() if name != "model"}
+        others |= params
+        file = root / model if model else None
+        return Prepared(
+            subject_of(spec, path, imported.domain.__name__, model, others),
+            engine,
+            imported,
+            file if file is not None and file.exists() else None,
+        )
 
     def about(self, job: Job, with_fingerprint: bool) -> About:
         """Prepare a job and say what it is."""

@@ -18,8 +18,9 @@ from nomos.engine.vectorized.chunk import padded
 from nomos.errors import DomainError, NomosError
 from nomos.results.result import Result
 from nomos.runner.driver import run_prepared
-from nomos.runner.jobs import Prepared, Preparing
-from nomos.runner.options import Budget, Options
+from nomos.runner.executors.worker import Setting, Worker
+from nomos.runner.jobs import Job, Prepared
+from nomos.runner.options import Options
 from nomos.runner.project.naming import project_root
 from nomos.train.guiding.actions import Actions
 
@@ -82,11 +83,11 @@ class PolicyTests:
         domain = self._with_policy(imported.domain)
         # All cases side by side: no progress is shown, and the policy is asked for many.
         self._options = Options(
-            budget=Budget(cases=budget), search="random", batch=max(budget, _BATCH)
+            default_budget=budget, search="random", batch=max(budget, _BATCH)
         )
-        self.prepared: Prepared = Preparing(project_root(spec)).prepare(
-            replace(loaded, imported=replace(imported, domain=domain)), settings
-        )
+        loaded = replace(loaded, imported=replace(imported, domain=domain))
+        worker = Worker(Setting(project_root(spec)))
+        self.prepared: Prepared = worker.prepared(Job(spec, settings, loaded))
 
     def _with_policy(self, domain: type[Domain]) -> type[Domain]:
         known = dict(members(domain))
@@ -148,7 +149,7 @@ class PolicyTests:
             bugs = [
                 TestedBug(bug.id, bug.choices, values)
                 for bug in result.bugs
-                if (values := self.prepared.values(bug)) is not None
+                if (values := self.prepared.replay(bug).values)
             ]
         finally:
             self._act = None

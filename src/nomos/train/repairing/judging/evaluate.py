@@ -28,7 +28,7 @@ from nomos.results.result import Result
 from nomos.results.statistics import Interval, clopper_pearson
 from nomos.runner.driver import run_prepared
 from nomos.runner.jobs import Prepared, subject_of
-from nomos.runner.options import Budget, Options
+from nomos.runner.options import Options
 
 _BATCH = 4096  # records asked at once
 _CHUNK = 8192  # cases run at once
@@ -223,7 +223,7 @@ class Bench:
         name = type(self.domain).__name__
         subject = subject_of(one.spec, one.path, name, "", {})
         prepared = Prepared(subject, self.engines[one.name], one.imported)
-        result = run_prepared(prepared, seed, Options(budget=Budget(cases=budget)))
+        result = run_prepared(prepared, seed, Options(default_budget=budget))
         if result.verdict == "failed" or result.problem:
             why = result.problem or result.reason
             raise NomosError(f"{one.path} cannot be judged: {why}")
