@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from nomos.domain.encoding import Encoding
+from nomos.search.making import Encoding
 
 Array = np.ndarray[Any, Any]
 CHANGED = "employment_since"

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from nomos.lang import core
+from nomos.verify.engines.leaves import Reached
 from nomos.verify.prove import Prover
 from nomos.verify.question.cases import AskedCases, violated
-from nomos.verify.question.components import Problem, build
 from nomos.verify.question.conditions import violations
 from nomos.verify.question.symbolic import question
 from nomos.verify.structure.trees import Tree, TreeKeys, Trees
@@ -42,7 +42,7 @@ def ask_veritas(
     ):
         return None
     cases = AskedCases(asked, prover.space, dtype, model.ask)
-    problem = build(cases, TreeKeys(trees, prover.space, dtype))
+    problem = Reached(cases, TreeKeys(trees, prover.space, dtype))
     answers = []
     for way in violations(asked, trees):
         assert way.labels is not None
@@ -58,7 +58,7 @@ def ask_veritas(
 class _Pair:
     """The difference of two calls as one sum of trees."""
 
-    def __init__(self, problem: Problem, model: Trees, sign: float) -> None:
+    def __init__(self, problem: Reached, model: Trees, sign: float) -> None:
         import veritas
 
         self.veritas, self.problem, self.model = veritas, problem, model

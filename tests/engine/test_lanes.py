@@ -9,7 +9,7 @@ import pytest
 
 from nomos import Discard, Domain, ModelError, batched, random
 from nomos.engine.alone import Verdict
-from nomos.engine.answers.asking import Answers
+from nomos.engine.answers import Answers
 from nomos.engine.cases import RandomCases
 from nomos.engine.choices import Stream
 from nomos.engine.coroutines.hub import MOST_LIVE, MOST_TURNS, Hub, Lane

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from nomos import Discard, Domain, ModelError, batched, random
-from nomos.engine.answers import memory as memories
-from nomos.engine.answers.asking import Answers, call_batch
-from nomos.engine.answers.memory import UNKNOWN, Memory, fresh, put
+from nomos.engine import answers as memories
+from nomos.engine.answers import UNKNOWN, Answers, Memory, call_batch, fresh, put
 
 
 class Asked:

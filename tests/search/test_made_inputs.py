@@ -10,14 +10,13 @@ import pytest
 from click.testing import CliRunner
 
 from nomos.cli import cli
-from nomos.domain.encoding import Encoding
 from nomos.errors import NomosError
 from nomos.results.result import Nearest, from_data, to_data
 from nomos.results.verdict import rate_text
 from nomos.runner.executors.worker import Setting, Worker
 from nomos.runner.jobs import Job
 from nomos.search.guided import strategy
-from nomos.search.making import Making
+from nomos.search.making import Encoding, Making
 from nomos.search.strategy import generator
 from nomos.store.store import Store
 from tests.runner.driving import drive, run

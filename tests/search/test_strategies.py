@@ -16,8 +16,7 @@ from nomos.models.adapter import OutputModel
 from nomos.runner.campaigns.generations import Generations
 from nomos.runner.options import Options
 from nomos.search.collecting import Collecting
-from nomos.search.genetic import Genetic
-from nomos.search.guided import Boundaries, Guided, strategy
+from nomos.search.guided import Boundaries, Genetic, Guided, strategy
 from nomos.search.making import Making
 from nomos.search.mutation import Mutated
 from nomos.search.strategy import Material, Proposal, Told, generator, joined

@@ -24,7 +24,7 @@ from nomos.train.repairing.cases.answers import (
 )
 from nomos.train.repairing.cases.constraints import Constraint, find_constraint
 from nomos.train.repairing.cases.drawn import TrainingCases, Untrainable, draw_cases
-from nomos.train.repairing.cases.soft import holds, satisfying
+from nomos.train.repairing.cases.loss import holds, satisfying
 from nomos.train.repairing.judging.data import check_apart, read_records, split
 from nomos.train.repairing.judging.evaluate import (
     Bench,

@@ -23,8 +23,7 @@ torch = pytest.importorskip("torch")
 
 from nomos.train.repairing.cases.answers import Labels, Number  # noqa: E402 - needs torch
 from nomos.train.repairing.cases.drawn import TrainingCases, Untrainable, draw_cases  # noqa: E402
-from nomos.train.repairing.cases.loss import SpecLoss  # noqa: E402
-from nomos.train.repairing.cases.soft import holds  # noqa: E402
+from nomos.train.repairing.cases.loss import SpecLoss, holds  # noqa: E402
 from nomos.train.repairing.judging.evaluate import SwappableModel  # noqa: E402
 
 FORMULAS = [

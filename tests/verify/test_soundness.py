@@ -204,12 +204,12 @@ MUTANTS = {
     ),
     "ties are taken for no violation": (
         "engines.ensemble",
-        "most[o] >= -self.slack[o]",
-        "most[o] > self.slack[o]",
+        "most < -self.slack",
+        "most <= self.slack",
     ),
     "the last region is not asked": (
         "engines.ensemble",
-        "if self.problem.cases.broken(self.reached.first(part.mask), 1)[0]:",
+        "if self.reached.cases.broken(self.reached.first(part.mask), 1)[0]:",
         "if False:",
     ),
     "any rise of a tree is forgotten": (
@@ -248,7 +248,7 @@ MUTANTS = {
         "coupled += [set(used[id(f)]) for f in said[len(question.guards) :]]",
     ),
     "`or` for `and` in an ensures": (
-        "question.linear",
+        "question.formulas",
         'if (word == "&&") == wanted:',
         'if (word == "&&") != wanted:',
     ),

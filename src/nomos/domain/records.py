@@ -190,4 +190,6 @@ def take(column: Column, index: Array) -> Column:
         return column[places_on(column, index)]  # type: ignore[no-any-return]  # a column
     if isinstance(column, np.ndarray):
         return column[index]
+    if hasattr(column, "iloc"):  # a data frame, or a column of one
+        return column.iloc[index]  # type: ignore[no-any-return]  # a column
     return [column[i] for i in index.tolist()]

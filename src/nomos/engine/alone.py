@@ -22,7 +22,6 @@ from nomos.domain.functions import listen
 from nomos.domain.values import plain
 from nomos.engine.choices import CaseDraws, EndlessRange, NoSuchNumber
 from nomos.engine.emit import Emitter, function_of
-from nomos.engine.gap import sides
 from nomos.engine.program import (
     Program,
     Running,
@@ -33,6 +32,10 @@ from nomos.engine.program import (
     item_at,
 )
 from nomos.errors import OF_THE_CASE, Discard, ModelError
+from nomos.lang import core
+
+# What a side of a comparison may hold that is worked out once more, for its gap.
+_PLAIN = core.Constant | core.Variable | core.GetFeature | core.Arithmetic | core.Negate
 
 
 class Verdict(IntEnum):
@@ -173,6 +176,24 @@ def format_traceback(error: BaseException, spec: str) -> str:
     lines += traceback.format_list(frames[starts[0] :] if starts else frames)
     lines += traceback.format_exception_only(error)
     return "".join(lines)
+
+
+def sides(test: core.Expr) -> tuple[core.Expr, core.Expr] | None:
+    """Return the side of a comparison that must be the smaller one, and the other.
+
+    None where there is no such thing, or where working it out would call a function.
+    """
+    while isinstance(test, core.Logic) and test.operator == "==>":
+        test = test.right  # where it fails, its premise holds
+    if not isinstance(test, core.Compare):
+        return None
+    inner = [node for side in (test.left, test.right) for node in core.walk(side)]
+    items = any(isinstance(n, core.Variable) and "[" in n.name for n in inner)
+    if items or not all(isinstance(node, _PLAIN) for node in inner):
+        return None
+    if test.operator in ("<=", "<"):
+        return test.left, test.right
+    return (test.right, test.left) if test.operator in (">=", ">") else None
 
 
 class Alone:

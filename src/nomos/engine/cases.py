@@ -6,7 +6,6 @@ these, and its other draws come from words that the search may have made as well
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -29,34 +28,7 @@ _MIXING = np.uint64(0x9E3779B97F4A7C15)
 Positions = Array | int  # how many draws cases have made
 
 
-class Cases(ABC):
-    """Consecutive cases, and what they draw: all at once, or one case alone."""
-
-    count: int
-
-    @abstractmethod
-    def part(self, first: int, count: int) -> Cases:
-        """Return some of the cases."""
-
-    @abstractmethod
-    def draw(
-        self, rows: Array | None, at: Positions, kind: Kind, low: Any, high: Any
-    ) -> tuple[Array, Array | None]:
-        """Return the choices of cases, given by their rows; None: of all of them.
-
-        The second result marks those that must wait for a choice.
-        """
-
-    @abstractmethod
-    def choice(self, row: int, position: int, kind: Kind, low: Any, high: Any) -> int:
-        """Return the choice of one case; the bounds are right."""
-
-    def alone(self, row: int) -> CaseDraws:
-        """Return the draws of one case."""
-        return CaseDraws(partial(self.choice, row))
-
-
-class RandomCases(Cases):
+class RandomCases:
     """`count` cases of a campaign from case number `first` on."""
 
     def __init__(self, stream: Stream, first: int, count: int) -> None:
@@ -68,6 +40,10 @@ class RandomCases(Cases):
     def part(self, first: int, count: int) -> RandomCases:
         """Return some of the cases."""
         return RandomCases(self.stream, self.first + first, count)
+
+    def alone(self, row: int) -> CaseDraws:
+        """Return the draws of one case."""
+        return CaseDraws(partial(self.choice, row))
 
     def words(self, position: int) -> Array:
         """Return the words of all cases at a position."""
@@ -83,7 +59,10 @@ class RandomCases(Cases):
     def draw(
         self, rows: Array | None, at: Positions, kind: Kind, low: Any, high: Any
     ) -> tuple[Array, Array | None]:
-        """Return the choices of cases; none has to wait."""
+        """Return the choices of cases, given by their rows; None: of all of them.
+
+        The second result marks those that must wait for a choice: here, none.
+        """
         return choices_of(self._gather(rows, at), kind, low, high), None
 
     def _gather(self, rows: Array | None, at: Positions) -> Array:
@@ -98,7 +77,7 @@ class RandomCases(Cases):
         return gathered
 
 
-class ListedCases(Cases):
+class ListedCases:
     """Cases whose choices are known: one row each, of which the first `lengths` count.
 
     One that draws more than it knows has to wait; `low` and `high` then say what it
@@ -123,6 +102,10 @@ class ListedCases(Cases):
         """Return some of the cases."""
         chosen = slice(first, first + count)
         return ListedCases(self.known[chosen], self.lengths[chosen])
+
+    def alone(self, row: int) -> CaseDraws:
+        """Return the draws of one case."""
+        return CaseDraws(partial(self.choice, row))
 
     def choice(self, row: int, position: int, kind: Kind, low: Any, high: Any) -> int:
         """Return the known choice of one case."""
@@ -153,6 +136,7 @@ class ListedCases(Cases):
         return values, waiting if waiting.any() else None
 
 
+Cases = RandomCases | ListedCases  # consecutive ones, and what they draw
 Records = tuple[tuple[float, ...], ...]  # one for each input of a case
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from nomos.device import Array, free_bytes, is_out_of_memory
 from nomos.domain.records import Column
 from nomos.engine.alone import Alone, Case, Outcome, Verdict
-from nomos.engine.answers.asking import Answers
+from nomos.engine.answers import Answers
 from nomos.engine.cases import Cases, ListedCases, MadeCases, Records
 from nomos.engine.choices import EndlessRange, ReplayedCase
 from nomos.engine.coroutines.hub import no_collection

@@ -9,7 +9,7 @@ from itertools import chain, groupby
 import numpy as np
 
 from nomos.device import Array
-from nomos.engine.answers.asking import Answers
+from nomos.engine.answers import Answers
 from nomos.engine.cases import LONGEST_RANGE, ListedCases
 from nomos.engine.choices import CaseDraws, EndlessRange, Odometer
 from nomos.engine.program import Program
@@ -92,11 +92,17 @@ def _expand(program: Program, known: Array) -> Iterator[Array]:
         # As many of the waiting cases as fill a chunk, but at least one.
         count = max(1, int(np.searchsorted(np.cumsum(sizes), _CHUNK)))
         part, widths = waiting[:count], sizes[:count]
-        starts = np.repeat(np.cumsum(widths) - widths, widths)
-        values = np.repeat(draws.low[part], widths) + np.arange(widths.sum()) - starts
+        values = numbered(draws.low[part], widths)
         longer = np.column_stack([known[np.repeat(part, widths)], values])
         yield from _expand(program, longer)
         waiting, sizes = waiting[count:], sizes[count:]
+
+
+def numbered(low: Array, lengths: Array) -> Array:
+    """Return all whole numbers from each of `low` on, so many as `lengths` says."""
+    starts = np.repeat(np.cumsum(lengths) - lengths, lengths)
+    numbers: Array = np.arange(int(lengths.sum())) - starts + np.repeat(low, lengths)
+    return numbers
 
 
 def listed_by_running(

@@ -19,14 +19,25 @@ from nomos.lang import core
 _MOST_ANSWERS = 12  # different ones; more are numbers, or say nothing
 
 
+def model_call(value: core.Expr, program: Program) -> core.Call | None:
+    """Return a line that is one call of a batched function with one argument."""
+    if (
+        isinstance(value, core.Call)
+        and program.batched(value.function) is not None
+        and len(value.arguments) == 1
+        and not any(isinstance(n, core.Call) for n in core.walk(value.arguments[0]))
+    ):
+        return value
+    return None
+
+
 def first_call(program: Program) -> tuple[str, str, str] | None:
     """Return the output, the function and the input of the first call of a block."""
     for let in program.spec.code.straight or ():
-        call = let.value
-        if isinstance(call, core.Call) and len(call.arguments) == 1 and not call.draws:
+        call = model_call(let.value, program)
+        if call is not None and not call.draws:
             asked = call.arguments[0]
-            known = program.batched(call.function) is not None
-            if known and isinstance(asked, core.Variable):
+            if isinstance(asked, core.Variable):
                 return let.name, call.function, asked.name
     return None
 

@@ -1,26 +1,34 @@
-"""The guided search: a fixed share of each generation for every kind of case."""
+"""The guided search: a fixed share of each generation for every kind of case.
+
+One kind is genetic: cases that came nearest to a violation are crossed and changed.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
+from nomos.device import Array
 from nomos.search.collecting import Collecting
-from nomos.search.genetic import Genetic
-from nomos.search.mutation import Mutated, Uniform, real_rows, words
-from nomos.search.strategy import (
-    Learns,
-    Material,
-    Proposal,
-    Strategy,
-    Told,
-    joined,
+from nomos.search.mutation import (
+    Mutated,
+    Uniform,
+    changed,
+    moved_words,
+    real_rows,
+    words,
 )
+from nomos.search.strategy import Learns, Material, Proposal, Told, joined
 
 _SIZE = 100  # cases of a generation
 _ALL = 0.5  # of the cases between the cuts of trees have all their features redrawn
+_KEPT = 100  # cases that have children
+_FEWEST = 10  # with fewer, all are fresh
+_FRESH = 0.2  # of the cases of a generation
+_CROSSED = 0.3  # of the others
+_TOURNAMENT = 3
 
 
 @dataclass(slots=True)
@@ -49,7 +57,80 @@ class Boundaries(Mutated):
 
 
 @dataclass(slots=True)
-class Guided(Strategy):
+class Genetic:
+    """Keeps the nearest cases; of equally near ones, those nearest to the data.
+
+    Violations are not kept: one that was found leads to many that are no news.
+    """
+
+    material: Material
+    key: Literal["margin", "trend"]
+    fresh: Mutated  # where new cases come from
+    kept: Proposal | None = None
+    near: Array = field(default_factory=lambda: np.empty(0))
+
+    def some(self, rng: np.random.Generator, count: int) -> Proposal:
+        """Return so many cases."""
+        if self.kept is None or len(self.kept) < _FEWEST:
+            return self.fresh.some(rng, count)
+        children = int(count * (1 - _FRESH))
+        mother, father = (self._parents(rng, children) for _ in range(2))
+        values = mother.values
+        swapped: Array = np.less(rng.random(values.shape), 0.5)
+        swapped[rng.random(children) > _CROSSED] = False
+        values = np.where(swapped, father.values, values)
+        bred = Proposal(
+            changed(self.material, rng, values),
+            moved_words(rng, mother.words),
+            mother.origins,
+        )
+        return joined([bred, self.fresh.some(rng, count - children)])
+
+    def _parents(self, rng: np.random.Generator, count: int) -> Proposal:
+        """Choose the best of some, so often."""
+        assert self.kept is not None
+        tried = rng.integers(0, len(self.kept), (count, _TOURNAMENT))
+        best = self.near[tried].argmax(axis=1)
+        return self.kept.take(tried[np.arange(count), best])
+
+    def learn(self, cases: Proposal, told: Told) -> None:
+        """Take in what became of a generation."""
+        near = told.margin if self.key == "margin" else told.trend
+        good = np.flatnonzero(told.passed & np.isfinite(near))
+        cases, near = cases.take(good), near[good]
+        if self.kept is not None:
+            cases = joined([self.kept, cases])
+            near = np.concatenate([self.near, near])
+        told_apart = np.column_stack([cases.values, cases.words.astype(np.float64)])
+        first = np.sort(np.unique(told_apart, axis=0, return_index=True)[1])
+        cases, near = cases.take(first), near[first]
+        order = np.lexsort((self._distance(cases), -near))[:_KEPT]
+        self.kept, self.near = cases.take(order), near[order]
+
+    def _distance(self, cases: Proposal) -> Array:
+        """Return how many features differ from the rows that cases were made from."""
+        real = self.material.data[cases.origins].reshape(len(cases), -1)
+        own = np.repeat(
+            cases.origins >= 0, self.material.features // self.material.inputs, axis=1
+        )
+        distance: Array = np.where(own, cases.values != real, True).sum(axis=1)
+        return distance
+
+    def state(self) -> Any:
+        """Return what was learned, as data that JSON can hold."""
+        if self.kept is None:
+            return None
+        return [self.kept.state(), self.near.tolist()]
+
+    def restore(self, state: Any) -> None:
+        """Go on from what a strategy of the same kind had learned."""
+        if state is not None:
+            kept, near = state
+            self.kept, self.near = Proposal.of(kept), np.array(near, dtype=np.float64)
+
+
+@dataclass(slots=True)
+class Guided:
     """Changed rows, a search by margin from the data, and one by trend from anywhere.
 
     Where the cuts of trees are known, there are cases between them as well. Each kind
@@ -91,6 +172,9 @@ class Guided(Strategy):
         """Go on from what a strategy of the same kind had learned."""
         for part, own in zip(self.parts, state, strict=True):
             part.restore(own)
+
+
+Strategy = Mutated | Collecting | Guided
 
 
 def strategy(name: str, material: Material) -> Strategy:

@@ -9,21 +9,75 @@ import numpy as np
 
 from nomos.device import Array
 from nomos.domain.domain import Domain
-from nomos.domain.encoding import Encoding
-from nomos.domain.schema import Category, OneHot, Real
+from nomos.domain.schema import Category, Feature, OneHot, Real, Schema
 from nomos.engine.cases import MadeCases, MadeInputs, Records
 from nomos.engine.program import Program
 from nomos.errors import OF_THE_CASE, NomosError
 from nomos.results.real_rows import RealRows
 from nomos.results.result import Nearest
-from nomos.search.margins import Margins
-from nomos.search.scoring import Unscored
+from nomos.search.margins import Margins, Unscored
 from nomos.search.strategy import Material, Proposal
 from nomos.shrinking.trying import uses_labels
-from nomos.verify.question.space import whole
+from nomos.verify.question.space import feature_range, whole
 from nomos.verify.question.symbolic import NotProvable
 from nomos.verify.structure.read import read_structure
 from nomos.verify.structure.trees import TreeKeys, Trees
+
+
+class Encoding:
+    """Rows of a source as one number for each feature, and the range of each.
+
+    A name of a category or of a one-hot group is the position of its level, so that
+    every number in a feature's range stands for a row that the schema allows.
+    """
+
+    def __init__(self, schema: Schema, rows: Array) -> None:
+        self.schema = schema
+        self.dtype = rows.dtype
+        self.data = self.encode(rows)  # one row of numbers for each row
+        ranges = [self._range(number) for number in range(len(schema.features))]
+        self.low, self.high = (np.array(side) for side in zip(*ranges, strict=True))
+        self.whole = np.array([self._is_whole(n) for n in range(len(ranges))])
+
+    def _is_whole(self, number: int) -> bool:
+        feature = self.schema.features[number]
+        if type(feature) is Feature:  # of which only the data tell
+            return bool((np.rint(self.data[:, number]) == self.data[:, number]).all())
+        return not isinstance(feature, Real)
+
+    def _range(self, number: int) -> tuple[float, float]:
+        """Return the smallest and the largest value; where the schema has none, the data's."""
+        try:
+            one = feature_range(*self.schema.place(number))
+        except NotProvable:
+            own = self.data[:, number]
+            return float(own.min()), float(own.max())
+        high = one.high if one.names is None else len(one.names) - 1
+        return float(one.low), float(high)
+
+    def encode(self, rows: Array) -> Array:
+        """Return one number for each feature of rows."""
+        found = []
+        for number, feature in enumerate(self.schema.features):
+            columns = rows[:, self.schema.place(number)[1]]
+            is_group = isinstance(feature, OneHot)
+            found.append(columns.argmax(axis=1) if is_group else columns[:, 0])
+        return np.stack(found, axis=1).astype(np.float64)
+
+    def decode(self, values: Array) -> Array:
+        """Return the rows that numbers stand for."""
+        if not any(isinstance(feature, OneHot) for feature in self.schema.features):
+            return values.astype(self.dtype)  # a column for each feature
+        rows = np.zeros((len(values), self.schema.width), dtype=self.dtype)
+        for number, feature in enumerate(self.schema.features):
+            columns = self.schema.place(number)[1]
+            own = values[:, number]
+            if isinstance(feature, OneHot):
+                at = columns.start + own.astype(np.int64)
+                rows[np.arange(len(values)), at] = 1
+            else:
+                rows[:, columns.start] = own
+        return rows
 
 
 class Making:

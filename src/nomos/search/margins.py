@@ -8,22 +8,105 @@ comparisons, which says where scores tend to while the answers are all the same.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
 import numpy as np
 
 from nomos.device import Array
-from nomos.engine.answers.asking import Answers
+from nomos.domain.functions import BoundBatched
+from nomos.domain.records import items
+from nomos.engine.answers import Answers
 from nomos.engine.cases import MadeCases
 from nomos.engine.program import Program
 from nomos.engine.space import draws_late
 from nomos.engine.vectorized.chunk import Chunk, Scope
 from nomos.engine.vectorized.columns import Columns
+from nomos.errors import ModelError, NomosError
+from nomos.groups.answers import asker_of, model_call, shares_of
 from nomos.lang import core
-from nomos.search.scoring import Scorer, Scores, Unscored, scorer
 
 _MOST = 1024  # combinations of answers
+_PROBED = 4  # rows on which a model is tried
+_SMALLEST = 1e-6  # probability that is told from none
+
+
+class Unscored(NomosError):
+    """A function of which nobody can say how sure it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """A function's answers for rows: their classes and scores, or plain numbers.
+
+    `sureness` may be added up over several answers; `shares` are probabilities.
+    """
+
+    classes: Array | None
+    sureness: Array  # (rows, classes), or (rows,) where the answers are numbers
+    shares: Array
+
+    @property
+    def expected(self) -> Array | None:
+        """The mean of the classes by their shares; None where they are no numbers."""
+        if self.classes is None:
+            return self.sureness
+        if self.classes.dtype.kind not in "biuf":
+            return None
+        mean: Array = self.shares @ self.classes.astype(np.float64)
+        return mean
+
+
+Scorer = Callable[[Array], Scores]
+
+
+def scorer(program: Program, function: str) -> Scorer:
+    """Return what scores a function's answers; raises Unscored where nothing does."""
+    domain = program.domain
+    bound = program.batched(function)
+    if bound is None:
+        raise Unscored(f"`{function}` is not batched")
+    probe = np.array(program.source[:_PROBED])
+    ask, classes = asker_of(domain, function)
+    if ask is None:
+        return _numbers(bound, probe)
+    try:
+        ask(probe)
+    except ModelError as error:  # NoScores: it may give plain numbers
+        try:
+            return _numbers(bound, probe)
+        except Unscored:
+            raise Unscored(str(error)) from None
+
+    def scores(rows: Array) -> Scores:
+        given = np.asarray(ask(rows), dtype=np.float64)
+        labels = classes() if classes is not None else None
+        if given.ndim != 2 or given.shape[1] < 2:
+            raise Unscored(f"the scores of `{function}` have shape {given.shape}")
+        known = np.arange(given.shape[1]) if labels is None else labels
+        shares = shares_of(given)
+        sure = np.log(shares + _SMALLEST) if shares is given else given
+        return Scores(known, sure, shares)
+
+    scores(probe)
+    return scores
+
+
+def _numbers(bound: BoundBatched, probe: Array) -> Scorer:
+    """Return what asks a function that gives real numbers."""
+
+    def numbers(rows: Array) -> Scores:
+        given = np.asarray(items(bound.many(rows.copy())))
+        if given.ndim != 1 or given.dtype.kind != "f":
+            raise Unscored(
+                f"`{bound.function.__name__}` gives labels, and the domain has no scores"
+            )
+        return Scores(None, given.astype(np.float64), given)
+
+    numbers(probe)
+    return numbers
 
 
 class Margins:
@@ -38,7 +121,7 @@ class Margins:
         self._scorers: dict[str, Scorer] = {}
         self._program = program
         for let in spec.code.straight:
-            call = _asked(let.value, program)
+            call = model_call(let.value, program)
             if call is not None:
                 if call.function not in self._scorers:
                     self._scorers[call.function] = scorer(program, call.function)
@@ -65,7 +148,7 @@ class Margins:
         found: dict[str, Scores] = {}
         evaluator = columns.evaluator
         for let in columns.spec.code.straight or ():
-            call = _asked(let.value, self._program)
+            call = model_call(let.value, self._program)
             value = let.value if call is None else call.arguments[0]
             column = evaluator.column(evaluator.value(value, None, columns.scope), None)
             if call is not None:
@@ -74,18 +157,6 @@ class Margins:
                 column = [0] if scores.expected is None else scores.expected
             columns.bind(let.name, column)
         return found
-
-
-def _asked(value: core.Expr, program: Program) -> core.Call | None:
-    """Return a line that is one call of a batched function with one argument."""
-    if (
-        isinstance(value, core.Call)
-        and program.batched(value.function) is not None
-        and len(value.arguments) == 1
-        and not any(isinstance(n, core.Call) for n in core.walk(value.arguments[0]))
-    ):
-        return value
-    return None
 
 
 class _Judge:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from nomos.device import Array
-from nomos.search.strategy import WORDS, Learns, Material, Proposal, Strategy
+from nomos.search.strategy import WORDS, Learns, Material, Proposal, Told
 
 _TIMES = (1, 1, 1, 2, 2, 3)  # how many features are changed, each as likely
 _ANY, _REAL = 0.25, 0.35  # how often a change takes any value, or that of a real row
@@ -71,7 +72,7 @@ def real_rows(
 
 
 @dataclass(slots=True)
-class Mutated(Strategy):
+class Mutated:
     """Rows of the data with one to three features changed; learns nothing."""
 
     material: Material
@@ -87,6 +88,15 @@ class Mutated(Strategy):
         rows, origins = real_rows(self.material, rng, count)
         values = changed(self.material, rng, rows)
         return Proposal(values, words(rng, count), origins)
+
+    def learn(self, cases: Proposal, told: Told) -> None:
+        """Take in what became of a generation: here, nothing."""
+
+    def state(self) -> Any:
+        """Return what was learned, as data that JSON can hold."""
+
+    def restore(self, state: Any) -> None:
+        """Go on from what a strategy of the same kind had learned."""
 
 
 @dataclass(slots=True)

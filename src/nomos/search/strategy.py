@@ -6,7 +6,6 @@ are the same for every batch size, way and number of workers.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, Literal
@@ -104,26 +103,6 @@ class Told:
     violated: Array
     margin: Array
     trend: Array
-
-
-class Strategy(ABC):
-    """A way to search; one that does not say otherwise learns nothing."""
-
-    size: int  # cases of a generation, at least; always as many if nothing is learned
-    learns: Learns  # if anything, the next generation waits for it
-
-    @abstractmethod
-    def propose(self, rng: np.random.Generator) -> Proposal:
-        """Return the next generation."""
-
-    def learn(self, cases: Proposal, told: Told) -> None:  # noqa: B027 - it may be left
-        """Take in what became of a generation."""
-
-    def state(self) -> Any:  # noqa: B027
-        """Return what was learned, as data that JSON can hold."""
-
-    def restore(self, state: Any) -> None:  # noqa: B027
-        """Go on from what a strategy of the same kind had learned."""
 
 
 def generator(seed: int, name: str, generation: int) -> np.random.Generator:

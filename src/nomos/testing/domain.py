@@ -19,7 +19,7 @@ from nomos.domain.fields import generator
 from nomos.domain.functions import BoundBatched
 from nomos.domain.records import items
 from nomos.domain.values import plain
-from nomos.engine.answers.asking import Answers, call_batch
+from nomos.engine.answers import Answers, call_batch
 from nomos.engine.coroutines.hub import Hub, Lane
 from nomos.engine.program import Program, blank_spec, draws, equal, isolated
 from nomos.errors import ModelError, NomosError

@@ -21,10 +21,10 @@ from nomos.verify.engines.regions import Regions
 from nomos.verify.prove import Prover
 from nomos.verify.question.cases import AskedCases
 from nomos.verify.question.conditions import HalfSpace, Violation, violations
-from nomos.verify.question.linear import linear, ways
+from nomos.verify.question.formulas import linear, ways
 from nomos.verify.question.splitting import split
 from nomos.verify.question.symbolic import NotProvable, Question, difference
-from nomos.verify.structure.layers import Layers
+from nomos.verify.structure.model import Layers
 
 _LISTED = 16  # whole numbers of which each is written down; of more, the range alone
 

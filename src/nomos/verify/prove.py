@@ -34,8 +34,7 @@ from nomos.verify.question.space import around, whole, within
 from nomos.verify.question.splitting import split
 from nomos.verify.question.symbolic import NotProvable, question
 from nomos.verify.real import asker, check_exact, compare, data_rows
-from nomos.verify.structure.layers import Layers
-from nomos.verify.structure.model import SINGLE, Structure
+from nomos.verify.structure.model import SINGLE, Layers, Structure
 from nomos.verify.structure.read import read_structure
 from nomos.verify.structure.trees import Trees
 
@@ -159,17 +158,17 @@ class _Attempt:
         counting = 0.0 if self.options.radius is not None else self.options.counting
         limits = Deadline(self.options.seconds, counting)
         sampled = self._sampled(cases, limits)
-        total, method = self._settled(cases, limits)
+        total = self._settled(cases, limits)
         total.example = sampled or total.example
-        return self._concluded(cases, total, method)
+        return self._concluded(cases, total)
 
-    def _concluded(self, cases: AskedCases, total: Findings, method: str) -> Proof:
+    def _concluded(self, cases: AskedCases, total: Findings) -> Proof:
         """Return what was found as a proof."""
         proof = Proof(
             verdict="open",
             scope="within" if self.options.within else "schema",
             text=self.options.within,
-            method=method,
+            method=total.method,
             assumptions=assumptions(self.model.structure),
             compared_rows=self.model.compared,
         )
@@ -190,18 +189,17 @@ class _Attempt:
             return replace(proof, verdict="holds")
         return replace(proof, reason="the time is up")
 
-    def _settled(self, cases: AskedCases, limits: Deadline) -> tuple[Findings, str]:
+    def _settled(self, cases: AskedCases, limits: Deadline) -> Findings:
         """Settle the parts of a question; returns what was found in all, and how."""
-        total = Findings(0)
-        methods: dict[str, None] = {}
-        for part in split(cases):
-            found, method = settle(part, self.data, self.model.structure, limits)
-            methods[method] = None
-            total.total += found.total
-            total.good += found.good
-            total.bad += found.bad
-            total.example = total.example or found.example
-        return total, ", ".join(m for m in methods if m)
+        data, model = self.data, self.model.structure
+        parts = [settle(part, data, model, limits) for part in split(cases)]
+        return Findings(
+            sum(part.total for part in parts),
+            sum(part.good for part in parts),
+            sum(part.bad for part in parts),
+            next((part.example for part in parts if part.example), None),
+            ", ".join(dict.fromkeys(part.method for part in parts if part.method)),
+        )
 
     def around(self, cases: AskedCases, radius: Mapping[str, float]) -> Proof:
         """Prove the property around each row of the data."""
@@ -221,7 +219,7 @@ class _Attempt:
         for row, own in spaces.items():
             part = replace(cases, space=own)
             if row in proved:
-                found[row] = self._concluded(part, *proved[row])
+                found[row] = self._concluded(part, proved[row])
             else:
                 found[row] = self.verify(part)
         far = {name: "all" if np.isinf(r) else f"{r:g}" for name, r in radius.items()}

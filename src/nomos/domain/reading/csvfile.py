@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+from dataclasses import fields
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -222,25 +223,16 @@ def _part(path: Path, feature: Feature, columns: Columns, groups: Any) -> Array:
 
 def feature_code(feature: Feature) -> str:
     """Return a feature as the Python text that makes it."""
-    name = quoted(feature.name)
-    match feature:
-        case Flag():
-            return f"Flag({name})"
-        case Integer(low=low, high=high):
-            return f"Integer({name}, {low}, {high})"
-        case Real(low=low, high=high):
-            return f"Real({name}, {low:.6g}, {high:.6g})"
-        case Category(levels=levels):
-            return f"Category({name}, {_levels(levels)})"
-        case OneHot(levels=levels):
-            return f"OneHot({name}, {_levels(levels)})"
-        case _:
-            raise TypeError(f"no text for {feature!r}")
+    parts = (_code(getattr(feature, field.name)) for field in fields(feature))
+    return f"{type(feature).__name__}({', '.join(parts)})"
 
 
-def _levels(levels: tuple[str, ...]) -> str:
-    inner = ", ".join(quoted(level) for level in levels)
-    return f"({inner},)" if len(levels) == 1 else f"({inner})"
+def _code(value: Any) -> str:
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_code, value))}{','[: len(value) == 1]})"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return quoted(value) if isinstance(value, str) else str(value)
 
 
 def quoted(text: str) -> str:

@@ -21,8 +21,7 @@ from greenlet import GreenletExit, getcurrent, greenlet
 from nomos.device import Array
 from nomos.domain.functions import BoundBatched, listen
 from nomos.domain.records import Column, items, take, to_column
-from nomos.engine.answers.asking import Answers, call_batch
-from nomos.engine.answers.memory import UNKNOWN, fresh
+from nomos.engine.answers import UNKNOWN, Answers, call_batch, fresh
 from nomos.engine.program import Running
 from nomos.errors import OF_THE_CASE, ModelError
 

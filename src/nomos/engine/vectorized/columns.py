@@ -14,8 +14,8 @@ import numpy as np
 from nomos.device import Array, to_host
 from nomos.diagnostics.source import Span
 from nomos.domain.records import Column
-from nomos.engine.answers.asking import Answers
-from nomos.engine.gap import sides
+from nomos.engine.alone import sides
+from nomos.engine.answers import Answers
 from nomos.engine.vectorized.chunk import At, Chunk, Fate, Scope, roots
 from nomos.engine.vectorized.deciding import undecided
 from nomos.engine.vectorized.evaluate import Evaluator

@@ -28,8 +28,7 @@ from nomos.domain.records import (
     to_column,
 )
 from nomos.domain.values import answer
-from nomos.engine.answers.asking import Answers, call_batch
-from nomos.engine.answers.memory import put
+from nomos.engine.answers import Answers, call_batch, put
 from nomos.engine.coroutines.hub import Hub, Lane
 from nomos.engine.emit import compares_plainly
 from nomos.engine.program import Function, differ, draws, equal
@@ -40,11 +39,7 @@ from nomos.errors import OF_THE_CASE, ModelError
 from nomos.lang import core
 
 _PYTHON: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-    "%": operator.mod,
+    **vector.ARITHMETIC,
     "==": equal,
     "!=": differ,
     "<": lambda a, b: bool(a < b),

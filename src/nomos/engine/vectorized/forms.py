@@ -12,7 +12,7 @@ import numpy as np
 
 from nomos.device import Array
 from nomos.domain.records import Column, take, to_column
-from nomos.engine.answers.memory import put
+from nomos.engine.answers import put
 from nomos.engine.choices import real_number
 from nomos.engine.program import BUILT_INS, item_at
 from nomos.engine.vectorized import vector

@@ -7,6 +7,7 @@ done row by row. The second result marks the rows on which Python would raise.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -17,7 +18,13 @@ from nomos.device import Array, is_tensor, to_host
 Result = tuple[Array, Array | None]
 _EXACT_IN_FLOAT = 2**53
 _LARGEST = 2**63 - 1
-_ARITHMETIC = {"+": np.add, "-": np.subtract, "*": np.multiply}
+ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "%": operator.mod,
+}
 
 
 def _numeric(value: Any) -> Any | None:
@@ -52,31 +59,31 @@ def _fits_float(*values: Any) -> bool:
     return all(_is_float(v) or _largest(v) <= _EXACT_IN_FLOAT for v in values)
 
 
-def arithmetic(operator: str, left: Any, right: Any) -> Result | None:
+def arithmetic(sign: str, left: Any, right: Any) -> Result | None:
     """Calculate with columns."""
     a, b = _numeric(left), _numeric(right)
     if a is None or b is None:
         return None
-    if operator in "/%":
-        return _divide(operator, a, b)
+    if sign in "/%":
+        return _divide(sign, a, b)
     floats = _is_float(a) or _is_float(b)
     if floats and not _fits_float(a, b):
         return None
     if not floats:
         x, y = _largest(a), _largest(b)
-        if (x * y if operator == "*" else x + y) > _LARGEST:
+        if (x * y if sign == "*" else x + y) > _LARGEST:
             return None
     with np.errstate(all="ignore"):
-        return np.asarray(_ARITHMETIC[operator](a, b)), None
+        return np.asarray(ARITHMETIC[sign](a, b)), None
 
 
-def _divide(operator: str, a: Any, b: Any) -> Result | None:
+def _divide(sign: str, a: Any, b: Any) -> Result | None:
     if not _fits_float(a, b):
         return None
     zero = np.asarray(b == 0)
     bad = np.broadcast_to(zero, np.broadcast(a, b).shape) if zero.any() else None
     with np.errstate(all="ignore"):
-        result = np.true_divide(a, b) if operator == "/" else np.remainder(a, b)
+        result = np.true_divide(a, b) if sign == "/" else np.remainder(a, b)
     return np.asarray(result), bad
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from nomos.device import Array, placement, to_host
 from nomos.models.adapter import Adapter, NoScores
 from nomos.models.extras import distrust, need, told_as
-from nomos.models.formats.torch import TorchModel, need_torch
+from nomos.models.formats.torch import TorchModel, need_torch, sequential
 from nomos.models.recognise import read_members
 
 _ACTIVATIONS = {
@@ -109,12 +109,7 @@ class NetworkPolicy(TorchModel):
     def __init__(
         self, path: Path, layers: list[tuple[Any, Any]], activation: str, first: int
     ) -> None:
-        nn, modules = need_torch().nn, []
-        for weight, bias in layers:
-            linear = nn.Linear(weight.shape[1], weight.shape[0])
-            linear.weight.data, linear.bias.data = weight, bias
-            modules += [linear, getattr(nn, activation)()]
-        super().__init__(nn.Sequential(*modules[:-1]), str(path))
+        super().__init__(sequential(layers, activation), str(path))
         self.dtype, self.width = np.float32, layers[0][0].shape[1]
         self.classes = first + np.arange(layers[-1][0].shape[0])
 

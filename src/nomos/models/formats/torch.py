@@ -6,7 +6,7 @@ import copy
 import io
 import logging
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -121,6 +121,16 @@ def _exact(torch: Any, tensor: Any) -> Any:
 def need_torch() -> Any:
     """Import torch."""
     return need("torch", extra="torch", what="models of torch")
+
+
+def sequential(layers: Iterable[tuple[Any, Any]], activation: str) -> Any:
+    """Return a module of weights and biases of layers, with activations between them."""
+    nn, modules = need_torch().nn, []
+    for weight, bias in layers:
+        linear = nn.Linear(weight.shape[1], weight.shape[0])
+        linear.weight.data, linear.bias.data = weight, bias
+        modules += [linear, getattr(nn, activation)()]
+    return nn.Sequential(*modules[:-1])
 
 
 def load_exported(path: Path, *, trust: bool) -> ExportedModel:

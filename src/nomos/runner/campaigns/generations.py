@@ -12,7 +12,8 @@ from nomos.engine.alone import Verdict
 from nomos.engine.judged import Judged
 from nomos.runner.campaigns.ranges import Plan, Range
 from nomos.runner.options import Options
-from nomos.search.strategy import Strategy, Told, generator
+from nomos.search.guided import Strategy
+from nomos.search.strategy import Told, generator
 
 
 class Generations(Plan):

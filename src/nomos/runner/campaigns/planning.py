@@ -9,8 +9,8 @@ from nomos.runner.campaigns.generations import Generations
 from nomos.runner.campaigns.ranges import LARGEST, ON_DEVICE, Plan
 from nomos.runner.executors.worker import About
 from nomos.runner.options import Options
-from nomos.search.guided import strategy
-from nomos.search.strategy import Material, Strategy
+from nomos.search.guided import Strategy, strategy
+from nomos.search.strategy import Material
 
 
 def planned_for(

@@ -11,7 +11,6 @@ from typing import Any
 from nomos import api
 from nomos.domain.domain import Domain
 from nomos.domain.find import build
-from nomos.engine.program import Program
 from nomos.errors import DomainError, ModelError, NomosError
 from nomos.models.load import load_model, standing_in
 from nomos.results.result import Proof
@@ -42,7 +41,6 @@ from nomos.train.repairing.trainers.choose import (
     make_trainer,
     repaired_path,
 )
-from nomos.train.repairing.trainers.trainer import Trainer
 from nomos.train.repairing.verdict import (
     Verdict,
     statement,
@@ -177,7 +175,7 @@ class Repairing:
         self.is_file = isinstance(model, str | Path)
         self.name = str(model) if self.is_file else _AT_HAND
         self.path = self._path()
-        self.trainer: Trainer = make_trainer(model, trust=plan.trust)
+        self.trainer = make_trainer(model, trust=plan.trust)
         self.original = (
             load_model(model, trust=plan.trust) if self.is_file else self.trainer.model
         )
@@ -326,11 +324,9 @@ class Repairing:
         for one in self.properties:
             if after.rates[one.name].count:
                 continue
-            imported = one.imported
-            program = Program(one.spec, built, imported.functions, imported.modules)
             try:
                 prover = prover or Prover(built)
-                found[one.name] = prover.verify(program, options)
+                found[one.name] = prover.verify(one.program(built), options)
             except NotProvable as error:
                 found[one.name] = open_proof(error, one.spec, options)
         return found

@@ -22,7 +22,9 @@ import numpy as np
 from nomos.errors import StoreError
 from nomos.files import write_whole
 from nomos.train.repairing.cases.drawn import (
+    RoundData,
     TrainingCases,
+    TrainingData,
     Untrainable,
     draw_cases,
     joined_rows,
@@ -35,7 +37,7 @@ from nomos.train.repairing.judging.evaluate import (
     answered,
     noise_of,
 )
-from nomos.train.repairing.trainers.trainer import RoundData, Trainer, TrainingData
+from nomos.train.repairing.trainers.choose import Trainer
 
 _VERSION = 3  # of what is kept of a repair
 _FIRST_WEIGHT, _LARGEST_WEIGHT = 4.0, 128.0
@@ -143,7 +145,7 @@ class Rounds:
         self.notes: dict[str, str] = {}
         records, schema = bench.records, bench.domain.schema
         with swappable.listening() as heard:
-            answers = answered(bench.domain, function, records.items)
+            answers = answered(getattr(bench.domain, function), records.items)
         columns = () if schema is None else schema.columns
         self.data = TrainingData(
             function, joined_rows(heard), answers, records.labels, columns

@@ -32,7 +32,7 @@ class Relaxation:
         bias = np.tile(self.model.biases[0], self.calls)
         low, high = bias, bias
         for component, own in zip(self.components, state, strict=True):
-            least, most = component.box(own, len(bias))
+            least, most = component.bound(own, np.eye(len(bias))[None])
             low, high = low + least, high + most
         shape = (len(state[0]), self.calls, -1)
         found = [(low.reshape(shape), high.reshape(shape))]
@@ -115,7 +115,7 @@ class Relaxation:
         wide = share if scales is None else scales
         for component, own in zip(self.components, state, strict=True):
             low, high = component.bound(own, weights[:, None])
-            least, most = component.box(own, weights.shape[1])
+            least, most = component.bound(own, np.eye(weights.shape[1])[None])
             gain = (high - low)[:, 0] + ((most - least) * wide).sum(axis=1)
             found.append(np.where(component.numbers(own) < 2, -1.0, gain))
         return np.stack(found, axis=1)

@@ -31,7 +31,7 @@ _TRIED = 6  # ways to split a table, by the leaves of a tree
 class _Part:
     mask: Array
     alive: Array  # numbers of the tuples that are still reached
-    live: tuple[int, ...]  # numbers of the violations that are still possible
+    live: Array  # which violations are still possible
     volume: int
 
 
@@ -42,7 +42,7 @@ class EnsembleSearch:
         self, reached: Reached, ways: list[Violation], limits: Deadline
     ) -> None:
         self.reached, self.ways, self.limits = reached, ways, limits
-        self.problem, self.model = reached.problem, reached.keys.model
+        self.model = reached.keys.model
         self.bits = np.concatenate([t.bits for t in reached.trees])
         self.values = np.concatenate([t.values for t in reached.trees])
         sizes = [len(t.bits) for t in reached.trees]
@@ -65,13 +65,12 @@ class EnsembleSearch:
     def _orders(self) -> None:
         """Note which tuples rise against the order that a violation needs."""
         columns: list[Array] = []
-        self.rules: list[list[int]] = []
-        for way in self.ways:
-            in_order = self.model.in_order
-            pairs = ordered_pairs(way, self.problem.calls) if in_order else ()
-            own = [self._rises(way, one, two) for one, two in pairs]
-            self.rules.append(list(range(len(columns), len(columns) + len(own))))
-            columns += own
+        owners: list[int] = []  # of the columns: numbers of violations
+        for number, way in enumerate(self.ways if self.model.in_order else ()):
+            for pair in ordered_pairs(way, self.reached.calls):
+                columns.append(self._rises(way, *pair))
+                owners.append(number)
+        self.rules = np.arange(len(self.ways))[:, None] == np.array(owners, int)
         empty = np.zeros((len(self.values), 0), bool)
         self.rising = np.stack(columns, axis=1) if columns else empty
 
@@ -87,9 +86,9 @@ class EnsembleSearch:
 
     def run(self) -> Findings:
         """Search until everything is settled, or the time is up."""
-        found = Findings(self.problem.total)
+        found = Findings(self.reached.total, method="bounds of leaves")
         mask = np.ones(self.reached.size, bool)
-        everything = tuple(range(len(self.ways)))
+        everything = np.ones(len(self.ways), bool)
         root = _Part(mask, np.arange(len(self.bits)), everything, found.total)
         heap = [(0, 0, root)]
         counting = False
@@ -112,26 +111,19 @@ class EnsembleSearch:
         starts = np.flatnonzero(np.r_[True, tree[1:] != tree[:-1]])
         most = np.maximum.reduceat(gains, starts, axis=0).sum(axis=0) + self.constants
         rising: Array = np.any(self.rising[part.alive], axis=0)
-        live = tuple(
-            way
-            for way in part.live
-            if all(most[o] >= -self.slack[o] for o in self.objectives.needed[way])
-            and rising[self.rules[way]].all()
-        )
-        if not live:
+        live = self.objectives.possible(part.live, most < -self.slack)
+        live &= ~(self.rules @ ~rising)
+        if not live.any():
             found.good += part.volume
             return []
         least = np.minimum.reduceat(gains, starts, axis=0).sum(axis=0) + self.constants
-        if any(
-            all(least[o] > self.slack[o] for o in self.objectives.decisive[way])
-            for way in live
-        ):
+        if self.objectives.certain(live, ~(least > self.slack)):
             return self._bad(part, found)
         if self.limits.found_at is None and self.parts % _SAMPLE_EVERY == 0:
             self._sample(part, found)
         split = self._choose(part, starts, live)
         if split is None:
-            if self.problem.cases.broken(self.reached.first(part.mask), 1)[0]:
+            if self.reached.cases.broken(self.reached.first(part.mask), 1)[0]:
                 return self._bad(part, found)
             found.good += part.volume
             return []
@@ -148,13 +140,13 @@ class EnsembleSearch:
             self.rng.choice(np.flatnonzero(part.mask[start:stop]), _SAMPLES)
             for start, stop in self.reached.parts
         ]
-        atoms = self.problem.atoms(np.stack(picks, axis=1))
-        bad = np.flatnonzero(self.problem.cases.broken(atoms, _SAMPLES))
+        atoms = self.reached.atoms(np.stack(picks, axis=1))
+        bad = np.flatnonzero(self.reached.cases.broken(atoms, _SAMPLES))
         if len(bad):
             found.note(one_case(atoms, int(bad[0])), self.limits)
 
     def _halves(
-        self, part: _Part, live: tuple[int, ...], table: int, inside: Array
+        self, part: _Part, live: Array, table: int, inside: Array
     ) -> list[_Part]:
         start, stop = self.reached.parts[table]
         halves = []
@@ -176,10 +168,10 @@ class EnsembleSearch:
         return np.concatenate(kept) if kept else alive
 
     def _choose(
-        self, part: _Part, starts: Array, live: tuple[int, ...]
+        self, part: _Part, starts: Array, live: Array
     ) -> tuple[int, Array] | None:
         """Return a table and rows of it that tell tuples of a tree apart; None: none do."""
-        needed = list(self.objectives.needed[live[0]])
+        needed = np.flatnonzero(self.objectives.needed[live.argmax()])
         gains = self.gains[part.alive][:, needed]
         most = np.maximum.reduceat(gains, starts, axis=0)
         least = np.minimum.reduceat(gains, starts, axis=0)

@@ -14,8 +14,8 @@ import numpy as np
 
 from nomos.device import Array
 from nomos.verify.engines.search import Deadline, Findings
-from nomos.verify.question.cases import Atoms, one_case, violated
-from nomos.verify.question.components import Problem
+from nomos.verify.question.cases import AskedCases, Atoms, chosen, one_case, violated
+from nomos.verify.question.components import groups, table
 from nomos.verify.question.symbolic import NotProvable
 from nomos.verify.structure.trees import Tree, TreeKeys
 
@@ -33,25 +33,28 @@ class LeafTuples:
 
 
 class Reached:
-    """The tuples of all trees over the product of a problem's tables."""
+    """The cases of a question as a product of tables, and the tuples that they reach."""
 
-    def __init__(self, problem: Problem, keys: TreeKeys) -> None:
-        self.problem, self.keys = problem, keys
-        lengths = [len(table) for table in problem.tables]
-        self.offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(int)
-        self.parts = list(zip(self.offsets, self.offsets[1:], strict=False))
-        self._columns: dict[tuple[int, int], tuple[int, Array]] = {}
-        for number, table in enumerate(problem.tables):
-            for (call, name), values in table.slots.items():
-                if places := keys.places(name):
-                    made = keys.columns(name, values).astype(float)
-                    for place in places:
-                        self._columns[call, place] = number, made[:, place]
+    def __init__(self, cases: AskedCases, keys: TreeKeys) -> None:
+        self.cases, self.keys = cases, keys
+        self.calls = len(cases.question.calls)  # in a case
+        self.tables = [table(cases, group, keys) for group in groups(cases)]
+        # How many cases there are; of real features, combinations of cells.
+        self.total = math.prod(table.total for table in self.tables)
+        ends = np.cumsum([len(table) for table in self.tables]).tolist()
+        self.parts = list(zip([0, *ends], ends, strict=False))
+        self.size = ends[-1] if ends else 0  # the rows of all tables
 
-    @property
-    def size(self) -> int:
-        """How many rows all tables have."""
-        return int(self.offsets[-1])
+    @cached_property
+    def _columns(self) -> dict[tuple[int, int], tuple[int, Array]]:
+        """Of a call and a column of the model: the table, and the column in its rows."""
+        found: dict[tuple[int, int], tuple[int, Array]] = {}
+        for number, own in enumerate(self.tables):
+            for (call, name), values in own.slots.items():
+                if places := self.keys.places(name):
+                    made = self.keys.columns(name, values).astype(float)
+                    found |= {(call, at): (number, made[:, at]) for at in places}
+        return found
 
     @cached_property
     def trees(self) -> list[LeafTuples]:
@@ -60,18 +63,25 @@ class Reached:
 
     def volume(self, mask: Array) -> int:
         """Return how many cases the chosen rows of the tables make."""
-        pairs = zip(self.parts, self.problem.tables, strict=True)
+        pairs = zip(self.parts, self.tables, strict=True)
         return math.prod(int(t.counts[mask[a:b]].sum()) for (a, b), t in pairs)
 
     def first(self, mask: Array) -> Atoms:
         """Return one case of the chosen rows: the first row of each table."""
         picks = [[int(np.argmax(mask[start:stop])) for start, stop in self.parts]]
-        return self.problem.atoms(np.array(picks))
+        return self.atoms(np.array(picks))
+
+    def atoms(self, picks: Array) -> Atoms:
+        """Return the atoms of cases given by the rows of the tables, (cases, tables)."""
+        found: Atoms = {}
+        for rows, own in zip(picks.T, self.tables, strict=True):
+            found |= chosen(own.atoms, rows)
+        return found
 
     def _tuples(self, tree: Tree) -> LeafTuples:
         masks, leaves = self._reached(tree, 0)
         numbers = leaves[:, None]
-        for call in range(1, self.problem.calls):
+        for call in range(1, self.calls):
             more, others = self._reached(tree, call)
             fits = np.ones((len(masks), len(more)), bool)
             for start, stop in self.parts:
@@ -136,14 +146,13 @@ def count_exactly(reached: Reached, limits: Deadline) -> Findings:
     The answer of a leaf is what the model itself says of a row that reaches it, so
     nothing depends on how the library breaks ties.
     """
-    problem, cases = reached.problem, reached.problem.cases
-    found = Findings(problem.total)
+    cases, found = reached.cases, Findings(reached.total, method="all tuples of leaves")
     (tuples,) = reached.trees
     leaves, masks = tuples.leaves, unpacked(tuples.bits, 0, reached.size)
     names, first = np.unique(leaves.reshape(-1), return_index=True)
     rows = []
     for place in first:
-        number, call = divmod(int(place), problem.calls)
+        number, call = divmod(int(place), reached.calls)
         record = cases.question.calls[call]
         rows.append(cases.rows(record, reached.first(masks[number]), 1)[0])
     answers = cases.ask(np.array(rows))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,10 +30,14 @@ _SMALL = 512  # cases that are asked rather than halved
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
-    """A part of the cases: the state of each component."""
+    """A part of the cases: the state of each component, and which violations are left.
+
+    `number` says of which of the spaces that are looked at it is a part.
+    """
 
     state: Parts
-    live: tuple[int, ...]
+    live: Array
+    number: int = 0
 
 
 class NetworkSearch:
@@ -49,7 +53,6 @@ class NetworkSearch:
         self.components, self.cases, self.limits = components, regions.cases, limits
         self.relaxation = Relaxation(regions, components)
         self.objectives = Objectives.of(ways, regions.calls, regions.model.outputs)
-        self.everything = tuple(range(len(ways)))
         several = self.relaxation.last > 0
         self.opposed = _opposed(self.objectives.weights) if several else {}
         size = np.abs(self.objectives.constants) + 1
@@ -59,10 +62,11 @@ class NetworkSearch:
 
     def run(self, example: dict[str, Any] | None = None) -> Findings:
         """Search until everything is settled, or the time is up."""
-        found = Findings(self.total)
+        method = "slopes of layers" if example else "linear bounds of layers"
+        found = Findings(self.total, method=method)
         if example is not None:
             found.note(example, self.limits)
-        parts = [Part(self.root, self.everything)]
+        parts = [Part(self.root, np.ones(len(self.objectives.needed), bool))]
         while parts and not self.limits.are_up:
             if self.limits.found_at is None:
                 batch, parts = parts[-_BATCH:], parts[:-_BATCH]
@@ -77,31 +81,30 @@ class NetworkSearch:
         most, flat = self._most(state, known)
         weights = np.abs(self.objectives.weights)
         slack = (weights.sum(axis=1) @ self.relaxation.error(known).T).T + self.slack
-        impossible = most < -slack
-        certain = None
+        live = np.stack([part.live for part in batch])
+        live = self.objectives.possible(live, most < -slack)
+        is_bad = np.zeros(len(batch), bool)
         if self.limits.found_at is not None:
-            certain = self._least(state, known) > slack
-        numbers = self.relaxation.numbers(state)
-        left: list[Part] = []
-        places: list[tuple[int, int]] = []  # of parts in the batch, and of conditions
-        for number, part in enumerate(batch):
-            needed, decisive = self.objectives.needed, self.objectives.decisive
-            live = tuple(
-                w for w in part.live if not impossible[number, needed[w]].any()
-            )
-            if not live:
+            unsure = ~(self._least(state, known) > slack)
+            is_bad = self.objectives.certain(live, unsure)
+        is_good = np.asarray(~live.any(axis=1))
+        is_small = self.relaxation.numbers(state).prod(axis=1) <= _SMALL
+        left = [replace(part, live=own) for part, own in zip(batch, live, strict=True)]
+        for number, part in enumerate(left):
+            if is_good[number]:
                 found.good += volume(self.components, part.state)
-            elif certain is not None and any(
-                certain[number, list(decisive[w])].all() for w in live
-            ):
+            elif is_bad[number]:
                 found.bad += volume(self.components, part.state)
-            elif numbers[number].prod() <= _SMALL:
+            elif is_small[number]:
                 self._ask(part, found)
-            else:
-                nearest = min(needed[live[0]], key=lambda o: most[number, o])
-                left.append(Part(part.state, live))
-                places.append((number, nearest))
-        return self._halves(left, places, state, flat)
+        at = np.flatnonzero(~(is_good | is_bad | is_small))
+        if not len(at):
+            return []
+        # The condition that is nearest to being impossible, of the first violation.
+        needed = self.objectives.needed[live[at].argmax(axis=1)]
+        weights = flat[at, np.where(needed, most[at], np.inf).argmin(axis=1)]
+        gains = self.relaxation.gains([own[at] for own in state], weights)
+        return list(halves(self.components, [left[n] for n in at], gains, weights))
 
     def _most(self, state: State, known: Bounds) -> tuple[Array, Array]:
         """Bound all objectives from above."""
@@ -131,23 +134,6 @@ class NetworkSearch:
         if bad.any():
             found.note(one_case(atoms, int(np.argmax(bad))), self.limits)
 
-    def _halves(
-        self, left: list[Part], places: list[tuple[int, int]], state: State, flat: Array
-    ) -> list[Part]:
-        """Split the component on which the nearest condition depends most."""
-        if not left:
-            return []
-        chosen_parts, nearest = np.transpose(places)
-        weights = flat[chosen_parts, nearest]
-        gains = self.relaxation.gains([own[chosen_parts] for own in state], weights)
-        return [
-            Part(half, part.live)
-            for number, part in enumerate(left)
-            for half in halves(
-                self.components, part.state, gains[number], weights[number]
-            )
-        ]
-
 
 def volume(components: Sequence[Component], state: Sequence[Array]) -> int:
     """Return how many cases a part has."""
@@ -156,13 +142,14 @@ def volume(components: Sequence[Component], state: Sequence[Array]) -> int:
 
 
 def halves(
-    components: tuple[Component, ...], state: Parts, gains: Array, weights: Array
-) -> Iterator[Parts]:
-    """Split the component that bounds gain most by; yields what is not empty."""
-    at = int(np.argmax(gains))
-    for half in components[at].split(state[at], weights):
-        if components[at].volume(half):
-            yield (*state[:at], half, *state[at + 1 :])
+    components: tuple[Component, ...], parts: list[Part], gains: Array, weights: Array
+) -> Iterator[Part]:
+    """Split in each part the component that bounds gain most by; yields what has cases."""
+    for part, gain, own in zip(parts, gains, weights, strict=True):
+        at, state = int(np.argmax(gain)), part.state
+        for half in components[at].split(state[at], own):
+            if components[at].volume(half):
+                yield replace(part, state=(*state[:at], half, *state[at + 1 :]))
 
 
 def _opposed(weights: Array) -> dict[tuple[int, int], list[int]]:

@@ -33,12 +33,18 @@ class Deadline:
 
 @dataclass(slots=True)
 class Findings:
-    """How many cases are known to be good and bad, and a bad one, by its atoms."""
+    """How many cases are known to be good and bad, a bad one by its atoms, and how."""
 
     total: int
     good: int = 0
     bad: int = 0
     example: dict[str, Any] | None = None
+    method: str = ""
+
+    @classmethod
+    def proved(cls, total: int, method: str) -> Findings:
+        """Return that all of so many cases are good."""
+        return cls(total, good=total, method=method)
 
     def note(self, example: dict[str, Any], limits: Deadline) -> None:
         """Keep the first violation."""

@@ -6,15 +6,15 @@ many parts at a time: `state` holds one row for each part.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from nomos.device import Array
+from nomos.engine.space import numbered
 from nomos.verify.question.cases import Atoms, chosen
-from nomos.verify.question.components import CaseTable, Slot, numbered
+from nomos.verify.question.components import CaseTable, Slot
 from nomos.verify.question.space import Space
 
 HalfPlane = tuple[float, float, float]  # (a, b, c): a * number + b * draw + c >= 0
@@ -22,49 +22,15 @@ _CHUNK = 2_000_000  # numbers that a bound looks at at once
 _CORNERS = 12
 
 
-class Component(ABC):
-    """Values that are coupled, and what they add to the first layer's sums."""
-
-    __slots__ = ()
-
-    @abstractmethod
-    def root(self, space: Space) -> Array:
-        """Return the state of one part in which all values of a space are left."""
-
-    @abstractmethod
-    def bound(self, state: Array, weights: Array) -> tuple[Array, Array]:
-        """Return the least and the most of `weights . sums`, (parts, weights)."""
-
-    def box(self, state: Array, sums: int) -> tuple[Array, Array]:
-        """Return the least and the most of each of so many sums."""
-        return self.bound(state, np.eye(sums)[None])
-
-    @abstractmethod
-    def volume(self, state: Array) -> int:
-        """Return how many cases the state of one part stands for."""
-
-    @abstractmethod
-    def numbers(self, state: Array) -> Array:
-        """Return how many different values are left in each part; infinite for reals."""
-
-    @abstractmethod
-    def split(self, state: Array, weights: Array) -> tuple[Array, Array]:
-        """Return the two halves of one part's state."""
-
-    @abstractmethod
-    def values(self, state: Array) -> tuple[Atoms, Array]:
-        """Return the values left in one part, and how many cases each stands for."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class Listed(Component):
+class Listed:
     """A table of values; a state says which rows are left."""
 
     table: CaseTable
     sums: Array  # (rows, calls * outputs of the first layer)
 
     def root(self, space: Space) -> Array:
-        """Return the state in which all rows of a space are left."""
+        """Return the state of one part in which all rows of a space are left."""
         left = np.ones(len(self.table), bool)
         for atom, values in self.table.atoms.items():
             if "." in atom:  # a feature, and no draw
@@ -72,7 +38,7 @@ class Listed(Component):
         return left
 
     def bound(self, state: Array, weights: Array) -> tuple[Array, Array]:
-        """Return the least and the most of `weights . sums`."""
+        """Return the least and the most of `weights . sums`, (parts, weights)."""
         value = weights @ self.sums.T
         step = max(1, _CHUNK // max(1, value[0].size))
         low, high = np.empty((2, len(state), value.shape[1]))
@@ -89,7 +55,7 @@ class Listed(Component):
         return int(self.table.counts[state].sum())
 
     def numbers(self, state: Array) -> Array:
-        """Return how many rows are left."""
+        """Return how many rows are left in each part."""
         return np.asarray(state.sum(axis=1), float)
 
     def split(self, state: Array, weights: Array) -> tuple[Array, Array]:
@@ -101,12 +67,12 @@ class Listed(Component):
         return low, state & ~low
 
     def values(self, state: Array) -> tuple[Atoms, Array]:
-        """Return the rows that are left."""
+        """Return the rows that are left in one part, and how many cases each stands for."""
         return chosen(self.table.atoms, state), self.table.counts[state]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Wide(Component):
+class Wide:
     """A number that no call changes; a state is the range that is left.
 
     Where numbers are the beginnings of steps, all of a step counts for bounds.
@@ -135,7 +101,7 @@ class Wide(Component):
         return 1 if self.is_real else int(state[1] - state[0]) + 1
 
     def numbers(self, state: Array) -> Array:
-        """Return how many numbers are left."""
+        """Return how many numbers are left in each part; infinite for reals."""
         apart: Array = state[:, 1] - state[:, 0]
         return np.where(apart == 0, 1.0, np.inf) if self.is_real else apart + 1
 
@@ -155,7 +121,7 @@ class Wide(Component):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Polygon(Component):
+class Polygon:
     """All pairs of a number and a draw; a state is a box (number, number, draw, draw)."""
 
     number_atom: str
@@ -237,6 +203,10 @@ class Polygon(Component):
         draws = numbered(low, lengths).astype(np.int64)
         pairs = {self.number_atom: np.repeat(number, lengths), self.draw_atom: draws}
         return pairs, np.ones(len(draws), np.int64)
+
+
+# Values that are coupled, and what they add to the first layer's sums.
+Component = Listed | Wide | Polygon
 
 
 def _clipped(

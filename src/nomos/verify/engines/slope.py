@@ -19,7 +19,7 @@ from nomos.device import Array
 from nomos.diagnostics.source import Span
 from nomos.lang import core
 from nomos.verify.engines.bounds import Bounds, Relaxation, State, interval
-from nomos.verify.engines.netsearch import Parts, combinations, halves, volume
+from nomos.verify.engines.netsearch import Part, combinations, halves, volume
 from nomos.verify.engines.regions import Regions
 from nomos.verify.engines.search import Deadline
 from nomos.verify.engines.shapes import Component, Listed, Polygon, Wide
@@ -55,18 +55,6 @@ class Rise:
         """Return the least and the greatest of the numbers of both calls in a space."""
         pairs = _pairs(self.shape, self.shape.root(space))
         return int(np.floor(pairs.min())), int(np.ceil(pairs.max()))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Steps:
-    """A part of the steps: the state of each component, and which steps may be bad.
-
-    `number` says of which of the spaces that are looked at the steps are.
-    """
-
-    state: Parts
-    live: Array
-    number: int = 0
 
 
 def find_rise(ways: list[Violation], regions: Regions) -> Rise | None:
@@ -216,7 +204,7 @@ class SlopeSearch:
         # Where a step begins its first label wins, and where it ends the other.
         wins = [[pair[0] in step for pair in self.pairs] for step in rise.bad]
         self.wins = np.array(wins)
-        self.left: list[Steps] = []
+        self.left: list[Part] = []
         self.parts = 0
 
     def begin(self, spaces: Mapping[int, Space]) -> None:
@@ -226,7 +214,7 @@ class SlopeSearch:
             low, high = self.rise.ends(space)
             others = (c.root(space) for c in self.components[1:])
             state = np.array([low, high - 1], float), *others
-            self.left.append(Steps(state, live, number))
+            self.left.append(Part(state, live, number))
 
     def case_of(self, found: dict[str, Any]) -> dict[str, Any] | None:
         """Return the case of the spec in which a number rises so; None: it has none."""
@@ -291,7 +279,7 @@ class SlopeSearch:
                     self.left = [part for part in self.left if part.number != number]
                     yield number, case
 
-    def _settle(self, batch: list[Steps]) -> tuple[list[Steps], list[Steps]]:
+    def _settle(self, batch: list[Part]) -> tuple[list[Part], list[Part]]:
         """Return what is left of parts: what is few enough to be asked, and halves."""
         parts = zip(*(part.state for part in batch), strict=True)
         state = [np.stack(own) for own in parts]
@@ -323,8 +311,8 @@ class SlopeSearch:
         return np.maximum(backward, forward)
 
     def _halves(
-        self, left: list[Steps], state: State, weights: Array, known: Bounds
-    ) -> Iterator[Steps]:
+        self, left: list[Part], state: State, weights: Array, known: Bounds
+    ) -> Iterator[Part]:
         """Split the component that bends most ReLUs of the first layer."""
         if not left:
             return
@@ -335,11 +323,9 @@ class SlopeSearch:
         gains = self.relaxation.gains(
             state, weights, bent / width * scale * width.max()
         )
-        for part, gain, own in zip(left, gains, weights, strict=True):
-            for half in halves(self.components, part.state, gain, own):
-                yield replace(part, state=half)
+        yield from halves(self.components, left, gains, weights)
 
-    def _ask(self, parts: list[Steps]) -> Iterator[tuple[int, dict[str, Any]]]:
+    def _ask(self, parts: list[Part]) -> Iterator[tuple[int, dict[str, Any]]]:
         """Ask about both ends of all steps of parts; yields cases with bad ones."""
         found = []
         for part in parts:

@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from nomos.device import Array
 from nomos.domain.schema import Category, OneHot
+from nomos.engine.space import numbered
 from nomos.lang import core
 from nomos.verify.question.cases import AskedCases, Atoms, chosen
 from nomos.verify.question.cuts import Cuts, cut_integers, cut_reals
@@ -55,31 +55,6 @@ class CaseTable:
     def total(self) -> int:
         """How many combinations of values the rows stand for."""
         return sum(self.counts.tolist())
-
-
-@dataclass(frozen=True)
-class Problem:
-    """The cases of a question as a product of tables."""
-
-    cases: AskedCases
-    tables: tuple[CaseTable, ...]
-
-    @cached_property
-    def total(self) -> int:
-        """How many cases there are; of real features, combinations of cells."""
-        return math.prod(table.total for table in self.tables)
-
-    @property
-    def calls(self) -> int:
-        """How often the model is asked in a case."""
-        return len(self.cases.question.calls)
-
-    def atoms(self, picks: Array) -> Atoms:
-        """Return the atoms of cases given by the rows of the tables, (cases, tables)."""
-        found: Atoms = {}
-        for rows, table in zip(picks.T, self.tables, strict=True):
-            found |= chosen(table.atoms, rows)
-        return found
 
 
 def groups(cases: AskedCases) -> list[AtomGroup]:
@@ -129,23 +104,14 @@ def _group(
     )
 
 
-def build(cases: AskedCases, keys: TreeKeys | None) -> Problem:
-    """Return a question's tables; with `keys`, values that no key tells apart as one."""
-    return Problem(cases, tuple(table(cases, group, keys) for group in groups(cases)))
-
-
 def table(
     cases: AskedCases, group: AtomGroup, keys: TreeKeys | None = None
 ) -> CaseTable:
-    """Return the combinations of a group's values that fulfil its guards."""
+    """Return the combinations of a group's values that fulfil its guards.
+
+    With `keys`, values that no key tells apart are one.
+    """
     return _Builder(cases, group, keys).table()
-
-
-def numbered(low: Array, lengths: Array) -> Array:
-    """Return all whole numbers from each of `low` on, so many as `lengths` says."""
-    starts = np.repeat(np.cumsum(lengths) - lengths, lengths)
-    numbers: Array = np.arange(int(lengths.sum())) - starts + np.repeat(low, lengths)
-    return numbers
 
 
 class _Builder:

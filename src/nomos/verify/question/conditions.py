@@ -13,7 +13,7 @@ import numpy as np
 from nomos.device import Array
 from nomos.lang import core
 from nomos.verify.question.cases import violated
-from nomos.verify.question.linear import SIDES, linear, ways
+from nomos.verify.question.formulas import SIDES, linear, ways
 from nomos.verify.question.symbolic import ANSWER, NotProvable, Question, difference
 from nomos.verify.structure.model import Structure
 
@@ -108,8 +108,8 @@ class Objectives:
 
     weights: Array  # (objectives, calls, scores)
     constants: Array
-    needed: tuple[tuple[int, ...], ...]  # of each violation: conditions and implied
-    decisive: tuple[tuple[int, ...], ...]  # of each violation: conditions alone
+    needed: Array  # (violations, objectives): conditions and implied
+    decisive: Array  # (violations, objectives): conditions alone
 
     @classmethod
     def of(cls, ways: list[Violation], calls: int, scores: int) -> Objectives:
@@ -124,12 +124,27 @@ class Objectives:
                 spaces.append(space)
             return numbers[key]
 
-        decisive = [tuple(number(s) for s in way.conditions) for way in ways]
-        implied = [tuple(number(s) for s in way.implied) for way in ways]
+        own = [[number(space) for space in way.conditions] for way in ways]
+        implied = [[number(space) for space in way.implied] for way in ways]
         weights = np.array([s.weights for s in spaces]).reshape(-1, calls, scores)
         constants = np.array([s.constant for s in spaces], float)
-        needed = [(*a, *b) for a, b in zip(decisive, implied, strict=True)]
-        return cls(weights, constants, tuple(needed), tuple(decisive))
+        decisive = np.zeros((len(ways), len(spaces)), bool)
+        for way, numbered in enumerate(own):
+            decisive[way, numbered] = True
+        needed = decisive.copy()
+        for way, numbered in enumerate(implied):
+            needed[way, numbered] = True
+        return cls(weights, constants, needed, decisive)
+
+    def possible(self, live: Array, impossible: Array) -> Array:
+        """Return which of the violations are left, none of whose objectives fails."""
+        left: Array = live & ~(impossible @ self.needed.T)
+        return left
+
+    def certain(self, live: Array, unsure: Array) -> Array:
+        """Tell whether all conditions of a violation that is left are sure to hold."""
+        sure: Array = (live & ~(unsure @ self.decisive.T)).any(axis=-1)
+        return sure
 
 
 def ordered_pairs(way: Violation, calls: int) -> Iterator[tuple[int, int]]:

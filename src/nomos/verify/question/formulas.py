@@ -1,28 +1,34 @@
-"""Evaluate formulas on columns of values, as Python would evaluate them case by case."""
+"""Formulas on columns of values, as Python would evaluate them case by case; as sums.
+
+Conditions are also taken apart into the ways in which they come true.
+"""
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from nomos.device import Array
-from nomos.engine.vectorized.vector import COMPARE
+from nomos.engine.vectorized.vector import ARITHMETIC, COMPARE
 from nomos.lang import core
 from nomos.verify.question.symbolic import NotProvable
 
 Values = Mapping[str, Array]
 _LARGEST = 2.0**53  # whole numbers up to here are exact in every type that is used
-
-ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-    "%": operator.mod,
+Sum = tuple[dict[str, float], float]  # the weights of atoms, and a constant
+Leaf = TypeVar("Leaf")
+# The ways in which a difference comes to a relation: above or below 0, strictly or not.
+SIDES: dict[str, list[list[tuple[int, bool]]]] = {
+    ">": [[(1, True)]],
+    ">=": [[(1, False)]],
+    "<": [[(-1, True)]],
+    "<=": [[(-1, False)]],
+    "==": [[(1, False), (-1, False)]],
+    "!=": [[(1, True)], [(-1, True)]],
 }
+_OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 
 def evaluate(expr: core.Expr, values: Values, count: int) -> Array:
@@ -125,3 +131,67 @@ def _logic(expr: core.Logic, values: Values, count: int) -> Array:
         chosen = {name: column[decides] for name, column in values.items()}
         result[decides] = holds(expr.right, chosen, len(decides))
     return result
+
+
+def linear(expr: core.Expr) -> Sum:
+    """Return a formula as weights of its atoms and a constant."""
+    match expr:
+        case core.Constant(value=int() | float() as value):
+            return {}, float(value)
+        case core.Variable(name=name):
+            return {name: 1.0}, 0.0
+        case core.Negate(operand=operand):
+            return _scaled(linear(operand), -1.0)
+        case core.Arithmetic(operator="+" | "-" as sign, left=left, right=right):
+            (weights, constant), more = linear(left), linear(right)
+            added, other = _scaled(more, 1.0 if sign == "+" else -1.0)
+            for name, weight in added.items():
+                weights[name] = weights.get(name, 0.0) + weight
+            return weights, constant + other
+        case core.Arithmetic(operator="*" | "/" as sign, left=left, right=right):
+            one, two = linear(left), linear(right)
+            if sign == "*" and not one[0]:
+                one, two = two, one
+            if not two[0] and (sign == "*" or two[1] != 0):
+                return _scaled(one, two[1] if sign == "*" else 1 / two[1])
+        case _:
+            pass
+    raise NotProvable("this is calculated in a way that is no sum", expr.span)
+
+
+def _scaled(given: Sum, factor: float) -> Sum:
+    weights, constant = given
+    return {name: factor * own for name, own in weights.items()}, factor * constant
+
+
+def ways(
+    expr: core.Expr,
+    wanted: bool,
+    compared: Callable[[core.Compare, str], list[list[Leaf]]],
+) -> list[list[Leaf]]:
+    """Return the ways in which a formula has a truth value; each is a conjunction.
+
+    `compared` returns those of a comparison by the relation that it is given.
+    """
+    match expr:
+        case core.Constant(value=value):
+            return [[]] if bool(value) == wanted else []
+        case core.Not(operand=operand):
+            return ways(operand, not wanted, compared)
+        case core.Logic(operator=word, left=left, right=right):
+            first = ways(left, wanted != (word == "==>"), compared)
+            second = ways(right, wanted, compared)
+            if (word == "&&") == wanted:
+                return [[*one, *two] for one in first for two in second]
+            return first + second
+        case core.Conditional(test=test, yes=yes, no=no):
+            return [
+                [*one, *two]
+                for branch, taken in ((yes, True), (no, False))
+                for one in ways(test, taken, compared)
+                for two in ways(branch, wanted, compared)
+            ]
+        case core.Compare(operator=relation):
+            return compared(expr, relation if wanted else _OPPOSITE[relation])
+        case _:
+            raise NotProvable("a value is taken for a truth value", expr.span)

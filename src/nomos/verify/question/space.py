@@ -151,10 +151,11 @@ class Space:
 def whole(schema: Schema) -> Space:
     """Return all that a schema allows."""
     places = {f.name: schema.place(f.name) for f in schema.features}
-    return Space(schema, {name: _range(*place) for name, place in places.items()})
+    return Space(schema, {n: feature_range(*place) for n, place in places.items()})
 
 
-def _range(feature: Feature, columns: slice) -> FeatureRange:
+def feature_range(feature: Feature, columns: slice) -> FeatureRange:
+    """Return all values that a schema allows a feature; raises where they have no end."""
     match feature:
         case OneHot(levels=levels) | Category(levels=levels):
             return FeatureRange(feature, columns, names=levels)

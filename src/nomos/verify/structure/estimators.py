@@ -9,11 +9,11 @@ import numpy as np
 
 from nomos.device import Array
 from nomos.verify.question.symbolic import NotProvable
-from nomos.verify.structure.layers import Layers
 from nomos.verify.structure.model import (
     DOUBLE,
     SINGLE,
     ColumnOrigin,
+    Layers,
     ModelColumns,
     Origins,
     Structure,

@@ -10,8 +10,7 @@ import numpy as np
 
 from nomos.device import Array
 from nomos.verify.question.symbolic import NotProvable
-from nomos.verify.structure.layers import Layers
-from nomos.verify.structure.model import SINGLE, ColumnOrigin, ModelColumns
+from nomos.verify.structure.model import SINGLE, ColumnOrigin, Layers, ModelColumns
 from nomos.verify.structure.onnxfile import Graph, OnnxNode, read_graph
 from nomos.verify.structure.trees import Tree, Trees
 

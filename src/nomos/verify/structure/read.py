@@ -10,8 +10,7 @@ import numpy as np
 from nomos.verify.question.symbolic import NotProvable
 from nomos.verify.structure.boosters import read_catboost, read_lightgbm, read_xgboost
 from nomos.verify.structure.estimators import read_estimator
-from nomos.verify.structure.layers import Layers
-from nomos.verify.structure.model import DOUBLE, SINGLE, Structure, as_they_are
+from nomos.verify.structure.model import DOUBLE, SINGLE, Layers, Structure, as_they_are
 from nomos.verify.structure.onnx import read_onnx
 
 _NOTHING = {"Dropout", "Identity", "Flatten"}

@@ -7,7 +7,7 @@ when the cases are drawn; soft ones are worked out anew whenever the model has c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,20 +15,18 @@ import numpy as np
 
 from nomos.device import Array
 from nomos.domain.functions import BoundBatched
-from nomos.domain.records import to_column
+from nomos.domain.records import take, to_column
 from nomos.domain.values import plain
-from nomos.engine.answers.asking import Answers
+from nomos.engine.answers import Answers
 from nomos.engine.cases import RandomCases
 from nomos.engine.choices import Stream
 from nomos.engine.engine import Engine, Limits
 from nomos.engine.vectorized.chunk import Cell, Chunk
 from nomos.engine.vectorized.columns import Columns
-from nomos.engine.vectorized.rows import each, own_column
-from nomos.errors import NomosError
+from nomos.errors import ModelError, NomosError
 from nomos.lang import core
-from nomos.train.repairing.judging.evaluate import SwappableModel, some
+from nomos.train.repairing.judging.evaluate import SwappableModel, answered
 
-_BATCH = 4096  # rows asked at once
 _MOST_ALONE = 5000  # cases of which those that fail are run alone
 
 
@@ -70,10 +68,10 @@ class TrainingCases:
     def take(self, index: Array) -> TrainingCases:
         """Return some of the cases."""
         asks = {
-            key: Ask(ask.function, some(ask.rows, index), some(ask.answers, index))
+            key: Ask(ask.function, take(ask.rows, index), take(ask.answers, index))
             for key, ask in self.asks.items()
         }
-        hard = {key: some(values, index) for key, values in self.hard.items()}
+        hard = {key: take(values, index) for key, values in self.hard.items()}
         return replace(self, asks=asks, hard=hard, violated=self.violated[index])
 
     def by_number(self) -> TrainingCases:
@@ -83,6 +81,36 @@ class TrainingCases:
             key: Ask(ask.function, numbers, numbers) for key, ask in self.asks.items()
         }
         return replace(self, asks=asks)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrainingData:
+    """Rows as the model gets them, their labels, and what the first model said of them."""
+
+    function: str  # of the domain, which made answers of what the model said
+    rows: Any
+    answers: Any
+    labels: Sequence[Any]
+    columns: Sequence[str] = ()  # what those of rows are called, where that is known
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RoundData:
+    """What a round trains on beside the data: cases of specs, with the specs' weights."""
+
+    cases: Mapping[str, TrainingCases]
+    weights: Mapping[str, float]
+    seed: int
+    is_costly: bool  # the last round lost more accuracy than may be lost
+
+
+def check_labels(unknown: Collection[Any], known: Iterable[Any]) -> None:
+    """Refuse labels that the model has no answer for."""
+    if unknown:
+        raise ModelError(
+            f"the training data has the label {min(map(str, unknown))!r}, and the "
+            f"model never answers so: it answers {', '.join(map(str, known))}"
+        )
 
 
 def draw_cases(
@@ -115,10 +143,11 @@ def _failing(
     sizes = {len(rows) for rows in asked}
     if not asked or len(sizes) > 1 or 0 in sizes:
         raise Untrainable(why if asked else f"{why}, and no case failed")
-    asks = {
-        n: Ask("", joined_rows([rows[n : n + 1] for rows in asked]), None)
-        for n in range(sizes.pop())
-    }
+    parts = (
+        joined_rows([rows[n : n + 1] for rows in asked]) for n in range(sizes.pop())
+    )
+    # What a function makes of the answers is not known: no loss asks for it.
+    asks = {n: Ask("", rows, rows) for n, rows in enumerate(parts)}
     return TrainingCases(spec, asks, {}, {}, np.ones(len(asked), dtype=bool), why)
 
 
@@ -187,19 +216,19 @@ class _Reading:
 
     def _call(self, expr: core.Call) -> bool:
         """Call a function for every case and see whether it asks the model."""
-        count = len(self.chunk.rows)
         columns = [self.hard[id(argument)].value for argument in expr.arguments]
+        function = self.columns.program.functions[expr.function]
         with self.swappable.listening() as heard:
-            answers = _ask(self.columns, expr, columns, count)
-        answered = self.chunk.cell(to_column([plain(a) for a in answers]), None)
+            said = [plain(answer) for answer in answered(function, *columns)]
+        answers = self.chunk.cell(to_column(said), None)
         if not heard:
-            self.hard[id(expr)] = answered
+            self.hard[id(expr)] = answers
             return False
         rows = joined_rows(heard)
-        if len(rows) != count:
+        if len(rows) != len(self.chunk.rows):
             raise Untrainable(f"`{expr.function}` asks the model more than once a case")
         asked = self.chunk.cell(rows, None)
-        self.asks[id(expr)] = expr.function, asked, answered
+        self.asks[id(expr)] = expr.function, asked, answers
         return True
 
     def cases(self, violated: Array) -> TrainingCases:
@@ -237,22 +266,6 @@ def _asking(columns: Columns) -> frozenset[str]:
         if not program.draws(name)
         and (isinstance(function, BoundBatched) or program.asks(name))
     ) | (columns.spec.code.called & frozenset(program.functions))
-
-
-def _ask(
-    columns: Columns, expr: core.Call, arguments: list[Any], count: int
-) -> list[Any]:
-    function = columns.program.functions[expr.function]
-    if not isinstance(function, BoundBatched):
-        cases = zip(*(each(a, count) for a in arguments), strict=True)
-        return [function(*case) for case in cases]
-    answers: list[Any] = []
-    for first in range(0, count, _BATCH):
-        part = slice(first, min(count, first + _BATCH))
-        size = part.stop - part.start
-        given = [own_column(argument, part, size) for argument in arguments]
-        answers.extend(function.many(*given))
-    return answers
 
 
 def joined_rows(parts: list[Any]) -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 
 from nomos.domain.domain import Domain
 from nomos.domain.reading.csvfile import read_labels, read_rows
+from nomos.domain.reading.source import labels_of
 from nomos.errors import DomainError
 from nomos.train.repairing.judging.evaluate import Records
 
@@ -54,7 +55,7 @@ def split(
     name = type(domain).__name__
     training = given if given is not None else _own_training(domain)
     inputs: Any = domain.inputs()
-    labels = _labels(domain, inputs)
+    labels = labels_of(domain, len(inputs))
     if labels is None:
         raise DomainError((_NO_DATA if training is None else _NO_LABELS).format(name))
     records = Records(inputs, labels)
@@ -95,18 +96,6 @@ def _own_training(domain: Domain) -> Records | None:
             f"{len(records)} records"
         )
     return Records(records, labels)
-
-
-def _labels(domain: Domain, inputs: Any) -> Any:
-    method = getattr(domain, "labels", None)
-    if method is None:
-        return None
-    labels = method()
-    if len(labels) != len(inputs):
-        raise DomainError(
-            f"{type(domain).__name__} has {len(labels)} labels for {len(inputs)} inputs"
-        )
-    return labels
 
 
 def _check_sizes(name: str, *parts: Records) -> None:

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from nomos.device import Array
+from nomos.device import Array, to_host
 from nomos.domain.domain import Domain
 from nomos.domain.find import Imported
 from nomos.domain.functions import BoundBatched
+from nomos.domain.records import items, take
 from nomos.domain.schema import Schema
 from nomos.engine.alone import Verdict
 from nomos.engine.cases import Cases, ListedCases, RandomCases
@@ -48,16 +49,7 @@ class Records:
 
     def take(self, places: Array) -> Records:
         """Return some of the records."""
-        return Records(some(self.items, places), some(self.labels, places))
-
-
-def some(values: Any, places: Array) -> Any:
-    """Return some of many values, in the form that they have."""
-    if values is None or isinstance(values, np.ndarray):
-        return None if values is None else values[places]
-    if hasattr(values, "iloc"):  # a data frame
-        return values.iloc[places]
-    return [values[place] for place in places.tolist()]
+        return Records(take(self.items, places), take(self.labels, places))  # type: ignore[arg-type]  # labels
 
 
 class SwappableModel:
@@ -161,6 +153,12 @@ class Property:
         """The name of the spec."""
         return self.spec.name
 
+    def program(self, domain: Domain) -> Program:
+        """Return what its names stand for in a domain."""
+        return Program(
+            self.spec, domain, self.imported.functions, self.imported.modules
+        )
+
 
 class Bench:
     """Specs on one part of the records: what a model is tried on."""
@@ -172,12 +170,7 @@ class Bench:
         self.records = records
         self.domain = on_records(domain, records)
         self.engines = {
-            one.name: Engine(
-                Program(
-                    one.spec, self.domain, one.imported.functions, one.imported.modules
-                )
-            )
-            for one in properties
+            one.name: Engine(one.program(self.domain)) for one in properties
         }
 
     def evaluate(self, function: str, *, seed: int, budget: int) -> Evaluation:
@@ -236,7 +229,7 @@ class Bench:
 
     def right(self, function: str) -> Array:
         """Return for which records a function of the domain says the label."""
-        answers = answered(self.domain, function, self.records.items)
+        answers = answered(getattr(self.domain, function), self.records.items)
         pairs = zip(answers, self.records.labels, strict=True)
         return np.array([same(answer, label) for answer, label in pairs])
 
@@ -274,14 +267,15 @@ def on_records(domain: Domain, records: Records) -> Domain:
     return other
 
 
-def answered(domain: Domain, function: str, items: Any) -> list[Any]:
-    """Ask a function of a domain about many records."""
-    ask = getattr(domain, function)
-    if not isinstance(ask, BoundBatched):
-        return [ask(item) for item in items]
+def answered(function: Any, *columns: Any) -> list[Any]:
+    """Ask a function of a domain about many cases, by the columns of its arguments."""
+    if not isinstance(function, BoundBatched):
+        return [function(*case) for case in zip(*map(items, columns), strict=True)]
     answers: list[Any] = []
-    for first in range(0, len(items), _BATCH):
-        answers.extend(ask.many(items[first : first + _BATCH]))
+    for first in range(0, len(columns[0]), _BATCH):
+        parts = (to_host(column[first : first + _BATCH]) for column in columns)
+        given = [p.copy() if isinstance(p, np.ndarray) else p for p in parts]
+        answers.extend(function.many(*given))
     return answers
 
 
@@ -296,13 +290,13 @@ def find_function(
         set().union(*(one.spec.code.called for one in properties))
         & {name for name in dir(domain) if not name.startswith("_")}
     )
-    items: Any = domain.inputs()[:_TRIED]
+    records: Any = domain.inputs()[:_TRIED]
     labels: Any = getattr(domain, "labels", list)()[:_TRIED]
     found: dict[str, int] = {}
     for name in called:
         with swappable.listening() as heard:
             try:
-                answers = answered(domain, name, items)
+                answers = answered(getattr(domain, name), records)
             except (TypeError, AttributeError):  # it takes more, or something else
                 continue
         if heard:

@@ -27,8 +27,8 @@ from nomos.train.repairing.trainers.sklearn_network import (
     is_network,
     make_network_trainer,
 )
-from nomos.train.repairing.trainers.trainer import Trainer
 
+Trainer = FineTuner | Retrainer
 _CAN = (
     "networks in ONNX files, models of torch, files of XGBoost, LightGBM and CatBoost, and "
     "estimators with `fit`"

@@ -19,9 +19,15 @@ from nomos.train.repairing.cases.answers import (
     Number,
     find_answering,
 )
-from nomos.train.repairing.cases.drawn import TOGETHER, TrainingCases, Untrainable
+from nomos.train.repairing.cases.drawn import (
+    TOGETHER,
+    RoundData,
+    TrainingCases,
+    TrainingData,
+    Untrainable,
+    check_labels,
+)
 from nomos.train.repairing.cases.loss import SpecLoss
-from nomos.train.repairing.trainers.trainer import RoundData, TrainingData, check_labels
 
 Tensor = Any
 Tensors = dict[int, Any]  # the rows of asks, by the expression that asks

@@ -23,11 +23,14 @@ from nomos.models.formats.sklearn import EstimatorModel
 from nomos.train.repairing.cases.constraints import Constraint, find_constraint
 from nomos.train.repairing.cases.drawn import (
     TOGETHER,
+    RoundData,
     TrainingCases,
+    TrainingData,
     Untrainable,
+    check_labels,
     joined_rows,
 )
-from nomos.train.repairing.cases.soft import satisfying
+from nomos.train.repairing.cases.loss import satisfying
 from nomos.train.repairing.trainers.estimators import (
     constraint_parameter,
     fresh,
@@ -35,7 +38,6 @@ from nomos.train.repairing.trainers.estimators import (
     prepared,
     with_directions,
 )
-from nomos.train.repairing.trainers.trainer import RoundData, TrainingData, check_labels
 
 _ADDED = 1 / 16  # of the data, for each spec and round, times the weight of the spec
 _NARROW = 1000  # columns; texts have many more

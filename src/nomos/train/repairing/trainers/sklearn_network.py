@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nomos.models.formats.sklearn import EstimatorModel
-from nomos.models.formats.torch import need_torch
+from nomos.models.formats.torch import need_torch, sequential
 from nomos.train.repairing.trainers.estimators import last_step, prepared
 from nomos.train.repairing.trainers.fine_tune import FineTuner
 
@@ -49,7 +49,7 @@ def make_network_trainer(
         return made
 
     return FineTuner(
-        _module(last_step(estimator), need_torch()),
+        _module(last_step(estimator)),
         name,
         lambda module: dump(with_weights(module)),
         first=first,
@@ -58,15 +58,9 @@ def make_network_trainer(
     )
 
 
-def _module(network: Any, torch: Any) -> Any:
+def _module(network: Any) -> Any:
     """Make a module of the layers; it ends in scores, before they become chances."""
-    activation = getattr(torch.nn, _ACTIVATIONS.get(network.activation, "Identity"))
-    layers: list[Any] = []
-    for weight, bias in zip(network.coefs_, network.intercepts_, strict=True):
-        linear = torch.nn.Linear(*weight.shape)
-        linear.weight.data, linear.bias.data = (
-            torch.tensor(weight.T),
-            torch.tensor(bias),
-        )
-        layers += [linear, activation()]
-    return torch.nn.Sequential(*layers[:-1]).eval()
+    tensor = need_torch().tensor
+    pairs = zip(network.coefs_, network.intercepts_, strict=True)
+    layers = [(tensor(weight.T), tensor(bias)) for weight, bias in pairs]
+    return sequential(layers, _ACTIVATIONS.get(network.activation, "Identity")).eval()

@@ -1,1 +1,0 @@
-"""Answers of batched functions: asked for many cases, remembered, asked again."""
