@@ -130,5 +130,6 @@ def test_a_wrong_configuration_is_refused(project):
         "[tool",
     ):
         (project.folder / "pyproject.toml").write_text(text)
-        with pytest.raises(NomosError, match=r"pyproject\.toml"):
+        with pytest.raises(NomosError, match=r"pyproject\.toml") as refused:
             load_config(project.folder)
+        assert "budjet" not in text or "no setting `budjet`" in str(refused.value)

@@ -306,11 +306,22 @@ class TestAnswers:
         made = self.specs(folder, "np.where(rows[:, 0] > 40, 'yes', 'no')")
         assert 'ensures d1 == "yes" ==> d2 == "yes";' in made["higher_age"]
 
+    def test_a_text_among_numbers_is_named(self, folder):
+        (folder / "fine.py").write_text("def judge(rows):\n    return rows[:, 0]\n")
+        cells = [["1", "a"], ["2", "b"], ["lots", "7"], ["5", "a"]]
+        write_csv(folder / "rows.csv", ["age", "town"], cells)
+        result = nomos("init", "--model", "fine:judge", "--data", "rows.csv")
+        assert "column `age` is taken for names: 'lots' is no number" in result.output
+        assert "column `town` is taken" not in result.output
+
     def test_model_that_fails_says_so_at_once(self, folder):
-        (folder / "failing.py").write_text("def judge(rows):\n    return rows['age']\n")
+        (folder / "failing.py").write_text(
+            "def judge(rows):\n    raise ValueError('no:\\nwhy')\n"
+        )
         write_csv(folder / "rows.csv", ["age"], [[1], [2], [5]])
         result = nomos("init", "--model", "failing:judge", "--data", "rows.csv")
         assert "note: the model has no answer for the first rows: " in result.output
+        assert "ValueError: no: why\n" in result.output
 
 
 class TestCsv:

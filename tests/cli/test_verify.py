@@ -72,6 +72,14 @@ def test_a_proof_has_status_0_and_says_of_how_many_cases(folder: Path) -> None:
     assert done.output == "up: holds; proved: 0 of 72 cases of the schema\n"
 
 
+def test_inputs_of_which_no_proof_speaks_are_counted(folder: Path) -> None:
+    own = "np.vstack([ROWS, [[np.nan, 1]], [[3, 7]]])"
+    (folder / "steps.py").write_text(DOMAIN.replace("return ROWS", f"return {own}"))
+    done = run("up.nom")
+    assert done.exit_code == 0
+    assert "or out of range: 2 of 32; no proof speaks of them" in done.output
+
+
 def test_a_violation_has_status_1_and_shows_a_case(folder: Path) -> None:
     done = run("down.nom")
     assert done.exit_code == 1

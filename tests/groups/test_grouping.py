@@ -63,6 +63,21 @@ def test_groups_by_outputs_and_region_with_their_representatives() -> None:
     assert {other.outputs["d2"], elsewhere.outputs["d2"]} == {0, 1}
 
 
+def test_cases_with_a_missing_value_have_a_bar_of_their_own() -> None:
+    ages = np.where(np.arange(3000) % 5 == 0, np.nan, AGES)
+    (group,) = group_bugs(
+        [bug(1, 20, 1)], {"age": np.array([20.0])}, sampled(ages, ages <= 25, 1)
+    )
+    *_, last = group.bars
+    assert (last.label, last.violations, last.cases) == ("missing", 0, 600)
+    assert sum(bar.cases for bar in group.bars) == 3000
+    few = np.where(np.isnan(ages), np.nan, ages // 45)
+    (group,) = group_bugs(
+        [bug(1, 0, 1)], {"age": np.array([0.0])}, sampled(few, few == 0, 1)
+    )
+    assert [bar.label for bar in group.bars] == ["0", "1", "missing"]
+
+
 def test_a_group_may_be_told_by_the_models_answer() -> None:
     rng = np.random.default_rng(2)
     confidence = rng.random(3000).round(2)

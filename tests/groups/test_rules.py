@@ -46,6 +46,15 @@ def test_both_bounds_of_a_feature_read_as_a_range() -> None:
     assert found[0].text == "income from 40 to 45"
 
 
+def test_where_all_violations_lack_a_value_the_others_are_looked_at() -> None:
+    features = people(6000)
+    y = features[0].values <= 25
+    features[1] = CaseFeature("income", np.where(y, np.nan, features[1].values))
+    found = find_rule(features, y, halves(6000))
+    assert found is not None
+    assert found[0].text == "age <= 25"
+
+
 def test_violations_without_a_place_have_no_rule() -> None:
     features = people(4000)
     y = np.random.default_rng(5).random(4000) < 0.05

@@ -116,6 +116,14 @@ def test_the_console_shows_the_group_and_its_smallest_bug_made_smaller() -> None
     assert "made smaller, 1 feature not as in the nearest input (row 4)" in text.plain
 
 
+def test_groups_that_the_console_leaves_out_are_counted() -> None:
+    analysis = replace(RESULT.analysis or Analysis(), groups=(GROUP,) * 5)
+    many = replace(RESULT, analysis=analysis)
+    said = "\n".join(str(part) for part in summary([many]))
+    assert said.endswith("\nincome: 2 groups more, which `nomos report` shows")
+    assert "groups more" not in "\n".join(str(part) for part in summary([RESULT]))
+
+
 def test_without_groups_nothing_more_is_said() -> None:
     plain = replace(RESULT, analysis=None)
     assert group_views([plain]) == ()

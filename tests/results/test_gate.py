@@ -220,7 +220,7 @@ def test_seeds_count_together_and_say_what_was_compared() -> None:
     seeds = [replace(sample(0, 100), seed=seed) for seed in range(3)]
     (ruling,) = rulings(seeds, Gate(max_rate=0.02))
     assert ruling.line == (
-        "a passes: 0 of 300 (0 %), at most 1 % at 95%; allowed are 2 %"
+        "a passes: 0 of 300 (0 %), at most 1 % at 95 %; allowed are 2 %"
     )
     (ruling,) = rulings([sample(150)], Gate(baseline=(sample(100),)))
     assert ruling.line.startswith(

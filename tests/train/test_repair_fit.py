@@ -222,7 +222,7 @@ def test_nothing_to_train_on_is_said_with_a_remedy(people: Any) -> None:
     text = (people.folder / "people.py").read_text()
     text = text.replace("def training", "def _training").replace("def labels", "def _l")
     (people.folder / "people.py").write_text(text)
-    with pytest.raises(DomainError, match=r"give People a method `training\(\)`"):
+    with pytest.raises(DomainError, match=r"give People a method `labels\(\)`"):
         repair(people.specs("income"), forest(people))
 
 

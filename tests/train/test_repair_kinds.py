@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nomos.errors import ModelError
 from nomos.models import load_model
 from nomos.train import repair
 from nomos.train.repairing.trainers.choose import make_trainer
@@ -80,11 +81,37 @@ def test_a_pipeline_of_trees_takes_constraints_on_its_own_columns(people: Any) -
 def test_plain_gradient_boosting_is_trained_as_its_variant_with_constraints(
     people: Any,
 ) -> None:
-    model = GradientBoostingClassifier(random_state=0).fit(*people.data(600, 2))
+    boosted = GradientBoostingClassifier(random_state=0)
+    model = make_pipeline(StandardScaler(), boosted).fit(*people.data(600, 2))
     result = repair(people.specs("income"), model, points=10)
     assert "as a HistGradientBoostingClassifier" in result.notes["income"]
     assert result.before.total_rate > 0
     assert result.after.total_rate == 0
+
+
+def test_of_names_it_is_said_which_one_answers_may_turn_to(people: Any) -> None:
+    file, (spec,) = people.folder / "people.py", people.specs("income")
+    named = 'np.where(score > 34, "granted", "refused")'
+    file.write_text(file.read_text().replace("(score > 34).astype(int)", named))
+    kept = 'd1 == "granted" ==> d2 == "granted"'
+    spec.write_text(spec.read_text().replace("d1 <= d2", kept))
+    rows, labels = people.data(600, 2)
+    tree = DecisionTreeClassifier(random_state=0)
+    tree.fit(rows, np.where(labels == 1, "granted", "refused"))
+    result = repair([spec], tree, points=10)
+    assert "only turn to `granted` with a higher `income`" in result.notes["income"]
+    assert result.before.total_rate > 0
+    assert result.after.total_rate == 0
+
+
+def test_labels_of_another_type_than_the_answers_are_refused(people: Any) -> None:
+    rows, labels = people.data(600, 2)
+    tree = DecisionTreeClassifier(random_state=0).fit(rows, labels)
+    file = people.folder / "people.py"
+    named = 'np.where(score > 34, "granted", "refused")'
+    file.write_text(file.read_text().replace("(score > 34).astype(int)", named))
+    with pytest.raises(ModelError, match="'granted', and the model never answers so"):
+        repair(people.specs("income"), tree)
 
 
 def test_a_constraint_that_costs_too_much_is_given_up(people: Any) -> None:

@@ -155,6 +155,23 @@ def test_constraints_are_told_from_other_specs(
     assert find_constraint(drawn(ensures, changed)) == expected
 
 
+@pytest.mark.parametrize(("ensures", "direction"), [("d1 <= d2", 1), ("d1 == d2", 0)])
+def test_what_is_missing_in_a_record_and_its_copy_is_no_change(
+    ensures: str, direction: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = Numbers().inputs()
+    rows[::3, 1] = np.nan
+    monkeypatch.setattr(Numbers, "inputs", lambda self: rows)
+    assert find_constraint(drawn(ensures)) == Constraint((0,), direction)
+
+
+def test_numbers_that_a_pipeline_holds_as_objects_are_numbers() -> None:
+    found = find_constraint(drawn("d1 <= d2"), lambda rows: rows.astype(object))
+    assert found == Constraint((0,), 1)
+    words = find_constraint(drawn("d1 <= d2"), lambda rows: rows.astype(str))
+    assert words is None
+
+
 FORMULAS = [
     "d1 <= d2",
     "d1 == 1 ==> d2 == 1",

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from numbers import Number
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -26,6 +27,7 @@ from nomos.domain.records import (
 from nomos.domain.schema import Schema
 from nomos.domain.values import answer, is_value, plain
 from nomos.engine.choices import CaseDraws
+from nomos.engine.named_answers import check_answers
 from nomos.engine.vectorized.rows import SourceRows, frozen
 from nomos.errors import DomainError
 from nomos.lang import core
@@ -96,6 +98,7 @@ class Program:
         self._asks: dict[str, bool] = {}
         if self.labels is not None and len(spec.inputs) > 1:
             self._check_labels_told_apart()
+        check_answers(spec, domain)
 
     def _draw_from(self, source: Any, labels: Sequence[Any] | None) -> None:
         self.source: Any = frozen(source)  # a sequence, often an array
@@ -284,6 +287,14 @@ def concatenate(first: Any, second: Any) -> str:
 
 
 def equal(left: Any, right: Any) -> bool:
+    """Compare as the language does: a string with a number is a mistake, not false."""
+    text, other = (left, right) if isinstance(left, str) else (right, left)
+    if isinstance(text, str) and isinstance(other, Number) and not _is_nan(other):
+        raise TypeError(f"no string is compared with a number: {text!r} and {other!r}")
+    return same(left, right)
+
+
+def same(left: Any, right: Any) -> bool:
     """Compare by value; arrays element by element, and NaN equals nothing."""
     if isinstance(left, np.ndarray) or isinstance(right, np.ndarray):
         return np.array_equal(left, right)

@@ -166,11 +166,14 @@ class _Grouping:
 
 def _ranges(x: Array) -> list[tuple[str, Array]]:
     """Return parts of the range of numbers with about as many cases each."""
-    values = np.unique(x)
+    is_missing = np.isnan(x)
+    missing = [("missing", is_missing)] if is_missing.any() else []
+    values = np.unique(x[~is_missing])
     if len(values) <= _MOST_BARS:
-        return [(f"{value:.6g}", x == value) for value in values.tolist()]
+        known = [(f"{value:.6g}", x == value) for value in values.tolist()]
+        return known + missing
     shares = np.linspace(0, 1, _MOST_BARS + 1)[1:]
-    ends = np.unique(np.quantile(x, shares, method="nearest"))
+    ends = np.unique(np.quantile(x[~is_missing], shares, method="nearest"))
     parts, low = [], -np.inf
     for end in ends.tolist():
         part = (x > low) & (x <= end)
@@ -178,7 +181,7 @@ def _ranges(x: Array) -> list[tuple[str, Array]]:
         label = f"{end:.6g}" if first == end else f"{first:.6g} to {end:.6g}"
         parts.append((label, part))
         low = end
-    return parts
+    return parts + missing
 
 
 def meets(rule: Rule, features: Sequence[CaseFeature]) -> Array:

@@ -44,7 +44,8 @@ class _Candidates:
 
 
 def _cuts(feature: CaseFeature, y: Array) -> list[RuleCondition]:
-    values = np.unique(feature.values[~np.isnan(feature.values)])
+    known = ~np.isnan(feature.values)
+    values = np.unique(feature.values[known])
     found: list[tuple[Relation, float | str]]
     if len(values) < 2:
         return []
@@ -55,8 +56,8 @@ def _cuts(feature: CaseFeature, y: Array) -> list[RuleCondition]:
     else:
         shares = np.linspace(0, 1, _CUTS + 1)
         ends = [
-            np.quantile(part[~np.isnan(part)], shares, method="nearest")
-            for part in (feature.values, feature.values[y])
+            np.quantile(part, shares, method="nearest")
+            for part in (feature.values[known], feature.values[known & y])
             if len(part)
         ]
         cuts = np.unique(np.concatenate(ends)).tolist()

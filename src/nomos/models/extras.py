@@ -49,5 +49,10 @@ def reason(error: BaseException) -> str:
     """Return an error's type and the line of what it says that gives the reason."""
     lines = str(error).strip().split("\n")
     # TorchScript tells its own story first, and the reason last.
-    said = (lines[-1] if lines[0].endswith("interpreter.") else lines[0])[:300]
+    said = lines[-1] if lines[0].endswith("interpreter.") else lines[0]
+    if (
+        said.endswith(":") and said != lines[-1]
+    ):  # as scikit-learn says it: what, then why
+        said += f" {lines[1].strip()}"
+    said = said[:300]
     return f"{type(error).__name__}: {said}" if said else type(error).__name__

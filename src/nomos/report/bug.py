@@ -129,7 +129,8 @@ def _table(table: CardTable, *, everything: bool, width: int) -> Text:
             text.append(line.rstrip() + "\n", style=_CHANGED if changed else "")
     hidden = len(table.same) - len(same) + table.left
     if hidden:
-        text.append(f"    ({hidden} other features are the same)\n", style="dim")
+        are = "feature is" if hidden == 1 else "features are"
+        text.append(f"    ({hidden} other {are} the same)\n", style="dim")
     return text
 
 

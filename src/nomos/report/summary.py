@@ -11,6 +11,7 @@ from rich.text import Text
 from nomos.report.bug import WIDTH, card_text
 from nomos.report.cards import card_of, shown_card
 from nomos.report.groups import shrunk_words
+from nomos.report.texts import count
 from nomos.report.view import PropertyView, model_names, view, views
 from nomos.results.bug_list import with_values
 from nomos.results.result import Bug, Result
@@ -107,6 +108,9 @@ def summary(results: Sequence[Result], width: int = WIDTH) -> Iterable[Table | T
         for group in one.groups[:most]:
             first, *others = group.lines
             yield Text("\n".join([f"{one.name}: {first}", *others]))
+        if left := one.groups[most:]:
+            more = f"{count(len(left), 'group')} more, which `nomos report` shows"
+            yield Text(f"{one.name}: {more}")
 
 
 def remark_lines(

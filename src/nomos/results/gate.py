@@ -232,7 +232,9 @@ def _against_limit(rate: _Rate, limit: float) -> tuple[int, str]:
     bound = clopper_pearson(
         rate.violated, rate.cases, confidence=2 * CONFIDENCE - 1
     ).high
-    said = f"{rate}, at most {percent(bound, rounded=math.ceil)} at {CONFIDENCE:.0%}"
+    said = (
+        f"{rate}, at most {percent(bound, rounded=math.ceil)} at {percent(CONFIDENCE)}"
+    )
     said = f"{said}; allowed are {percent(limit)}"
     if bound <= limit:
         return 0, said

@@ -110,6 +110,7 @@ def scaffold(model: str, data: Path, folder: Path) -> ProjectFiles:
     ]
     gaps = [f.name for f in reading.features if "" in columns.get(f.name, ())]
     notes += [f"its column `{name}` has missing values" for name in gaps]
+    notes += [note for f in reading.features if (note := _mixed(f, columns))]
     if names is None and width is not None:
         notes.append(f"{model} takes {count(width, 'number')} a row")
     return ProjectFiles(files, (*notes, *problem))
@@ -123,6 +124,16 @@ def _names(model: Any, columns: Columns) -> list[str] | None:
     known = {plain_name(name): name for name in columns}
     found = [known.get(plain_name(name), "") for name in names]
     return found if all(found) else None
+
+
+def _mixed(feature: Feature, columns: Columns) -> str:
+    """Return what to say of a column of numbers that one text has made one of names."""
+    read = {cell: number(cell) for cell in columns.get(feature.name, ())}
+    texts = [cell for cell, value in read.items() if value is None]
+    numbers = [v for v in read.values() if v is not None and not math.isnan(v)]
+    if not isinstance(feature, Category) or not 0 < len(texts) < len(numbers):
+        return ""
+    return f"its column `{feature.name}` is taken for names: {texts[0]!r} is no number"
 
 
 def _label(unused: Sequence[str], columns: Columns) -> str:

@@ -211,7 +211,7 @@ class _Attempt:
         chosen = np.unique(np.linspace(0, len(self.data) - 1, count).astype(int))
         spaces = {
             int(row): around(space, self.data[row], radius)
-            for row in chosen[cases.inside(self.data)[chosen]]
+            for row in chosen[cases.space.inside(self.data)[chosen]]
         }
         model, seconds = self.model.structure, self.options.seconds
         proved = proved_parts(cases, spaces, model, seconds)
@@ -311,7 +311,7 @@ def assumptions(model: Structure) -> tuple[str, ...]:
 
 def moved(cases: AskedCases, case: dict[str, Any], data: Array) -> dict[str, Any]:
     """Return a violation with as many features of a row as keep it one."""
-    data = data[cases.inside(data)]
+    data = data[cases.space.inside(data)]
     if not len(data):
         return case
     real = RealRows(data, cases.space.schema)

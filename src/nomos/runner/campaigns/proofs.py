@@ -67,7 +67,14 @@ class Proofs:
 
     def _prover(self, domain: Domain) -> Prover:
         if domain not in self._provers:
-            self._provers[domain] = Prover(domain)
+            prover = self._provers[domain] = Prover(domain)
+            outside = int((~prover.space.inside(prover.data)).sum())
+            if outside:
+                self.warn(
+                    f"inputs of {type(domain).__name__} outside its schema, with a value"
+                    f" missing or out of range: {outside:,} of {len(prover.data):,};"
+                    " no proof speaks of them"
+                )
         return self._provers[domain]
 
     def export(self, live: Reopened, folder: Path) -> tuple[Path, ...]:

@@ -56,9 +56,12 @@ _KNOWN = ("budget", "seed", "models", "max-rate", "baseline")
 
 
 def _checked(path: Path, table: Any) -> Config:
-    if not isinstance(table, dict) or set(table) - set(_KNOWN):
+    unknown = sorted(set(table) - set(_KNOWN)) if isinstance(table, dict) else [table]
+    if unknown:
         names = ", ".join(sorted(_KNOWN))
-        raise NomosError(f"{path}: [tool.nomos] has the settings {names} and no others")
+        raise NomosError(
+            f"{path}: [tool.nomos] has no setting `{unknown[0]}`, but: {names}"
+        )
     budget, seed = table.get("budget"), table.get("seed", 0)
     wrong = budget is not None and (type(budget) is not int or budget < 1)
     if wrong or type(seed) is not int:

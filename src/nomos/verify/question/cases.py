@@ -82,7 +82,7 @@ class AskedCases:
         self, data: Array, rng: np.random.Generator, count: int, changes: int = 0
     ) -> Atoms:
         """Draw cases whose inputs are rows of the data, with some features changed."""
-        data = data[self.inside(data)]
+        data = data[self.space.inside(data)]
         if not len(data):
             return self.from_schema(rng, 0)
         atoms = {}
@@ -95,13 +95,6 @@ class AskedCases:
                 changed = rng.random(count) < share
                 atoms[f"{name}.{feature}"] = np.where(changed, drawn, kept)
         return self.with_draws(atoms, count, rng)
-
-    def inside(self, data: Array) -> Array:
-        """Return which rows lie in the space."""
-        ok = np.ones(len(data), bool)
-        for one in self.space.ranges.values():
-            ok &= one.has(one.read(data))
-        return ok
 
     def _rounded(self, values: Array) -> Array:
         """Return numbers as rows hold them."""

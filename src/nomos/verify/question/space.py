@@ -110,6 +110,13 @@ class Space:
         """Return the range of a feature of an input, such as `x1.age`."""
         return self.ranges[atom.partition(".")[2]]
 
+    def inside(self, data: Array) -> Array:
+        """Return which rows lie in the space; one with a missing value does not."""
+        ok = np.ones(len(data), bool)
+        for one in self.ranges.values():
+            ok &= one.has(one.read(data))
+        return ok
+
     def restricted(self, changes: Mapping[str, FeatureRange]) -> Space:
         """Return a smaller space."""
         return Space(self.schema, {**self.ranges, **changes})

@@ -67,9 +67,14 @@ def find_constraint(
 def _change(low: Any, high: Any) -> Array | None:
     if not (isinstance(low, np.ndarray) and isinstance(high, np.ndarray)):
         return None
-    if low.ndim != 2 or low.dtype.kind not in "biuf":
+    if low.ndim != 2 or low.dtype.kind not in "biufO":
         return None
-    return high.astype(np.float64) - low.astype(np.float64)
+    try:  # a pipeline may hold numbers beside flags as objects
+        before, after = low.astype(np.float64), high.astype(np.float64)
+    except (TypeError, ValueError):
+        return None
+    missing = np.isnan(before) & np.isnan(after)
+    return np.where(missing, 0.0, after - before)
 
 
 def _compared(cases: TrainingCases) -> tuple[str, tuple[int, int], Any] | None:

@@ -23,9 +23,9 @@ _MOST = 0.5  # of the inputs that may be among the training records
 _MORE = 0.25  # of the inputs: so many more than are to be expected by chance
 _IN_A_ROW = 16  # records of the same order, which chance does not give
 _NO_DATA = (
-    "there is nothing to train on: give {} a method `training()` that returns "
-    "records and their labels, or a method `labels()`, so that part of its inputs can "
-    "be trained on"
+    "there is nothing to train on: give {} a method `labels()` that returns the label "
+    "of each input, so that part of them can be trained on, or beside it other records: "
+    "by `--data FILE --label COLUMN`, or a method `training()`"
 )
 _NO_LABELS = (
     "{} has no method `labels()`, so nobody can say how often the model is right on its "

@@ -21,7 +21,7 @@ from nomos.engine.alone import Verdict
 from nomos.engine.cases import Cases, ListedCases, RandomCases
 from nomos.engine.choices import Stream
 from nomos.engine.engine import Engine, Limits
-from nomos.engine.program import Program, equal
+from nomos.engine.program import Program, same
 from nomos.engine.space import listed_cases
 from nomos.errors import DomainError, NomosError
 from nomos.lang import core
@@ -231,7 +231,7 @@ class Bench:
         """Return for which records a function of the domain says the label."""
         answers = answered(getattr(self.domain, function), self.records.items)
         pairs = zip(answers, self.records.labels, strict=True)
-        return np.array([equal(answer, label) for answer, label in pairs])
+        return np.array([same(answer, label) for answer, label in pairs])
 
 
 def _variance(result: Result, inputs: int) -> float:
@@ -300,9 +300,7 @@ def find_function(
             except (TypeError, AttributeError):  # it takes more, or something else
                 continue
         if heard:
-            found[name] = sum(
-                equal(a, b) for a, b in zip(answers, labels, strict=False)
-            )
+            found[name] = sum(same(a, b) for a, b in zip(answers, labels, strict=False))
     if not found:
         names = ", ".join(called) or "none"
         raise DomainError(

@@ -34,6 +34,7 @@ from nomos.train.repairing.cases.loss import satisfying
 from nomos.train.repairing.trainers.estimators import (
     constraint_parameter,
     fresh,
+    last_step,
     prepared,
     with_directions,
 )
@@ -76,11 +77,14 @@ class Retrainer:
                 )
         unknown = {_plain(v) for v in data.labels} - self.classes.keys()
         if all(a == c for a, c in self.classes.items()):  # so the others are the same
+            if self.first.classes is not None:
+                classes = self.first.classes.tolist()
+                check_labels(unknown - set(classes), classes)
             self.classes |= {value: value for value in unknown}
         elif self.first.classes is not None:
             check_labels(unknown, self.classes)
-        classes = np.array([self.classes[_plain(v)] for v in data.labels])
-        self.data, self._columns = (data.rows, classes), data.columns
+        labels = np.array([self.classes[_plain(v)] for v in data.labels])
+        self.data, self._columns = (data.rows, labels), data.columns
 
     def train(
         self, data: RoundData, told: Callable[[float], None]
@@ -102,10 +106,9 @@ class Retrainer:
                 notes[name] = self._why_added(cases, columns if is_denied else "")
             elif found.direction:
                 self.directions[found.columns[0]] = found.direction
-                how = "rise" if found.direction > 0 else "fall"
                 notes[name] = (
                     "a monotonicity: trained with the constraint that the answer may "
-                    f"only {how} with {columns}{self._other_kind()}"
+                    f"only {self._way(found)} {columns}{self._other_kind()}"
                 )
             else:
                 self.ignored |= set(found.columns)
@@ -171,8 +174,15 @@ class Retrainer:
         names = [f"`{self._columns[c]}`" if known else f"column {c}" for c in columns]
         return ", ".join(names) or "a feature"
 
+    def _way(self, found: Constraint) -> str:
+        """Say which way answers may go: names have no order that a reader knows."""
+        classes, is_up = self.first.classes, found.direction > 0
+        if classes is not None and classes.dtype.kind not in "biuf":
+            return f"turn to `{classes[int(is_up)]}` with a higher"
+        return f"{'rise' if is_up else 'fall'} with"
+
     def _other_kind(self) -> str:
-        own = type(self.estimator).__name__
+        own = type(last_step(self.estimator)).__name__
         is_other = own.startswith("GradientBoosting")
         return f", as a Hist{own}: a {own} has no constraints" if is_other else ""
 
