@@ -90,3 +90,10 @@ def test_a_name_that_the_model_never_answers_is_refused(
     with pytest.raises(NomosError, match=r"never answers .* 'approved', 'refused'"):
         make(SPEC.format(ensures), Named())
     make(SPEC.format('d1 == "approved" ==> d2 != "refused"'), Named())
+
+
+@pytest.mark.parametrize("ensures", ["d1 <= d2", "d2 > d1", 'd1 < "refused"'])
+def test_an_order_of_names_is_refused(make: Callable[..., Any], ensures: str) -> None:
+    make(SPEC.format(ensures), Decided())  # nobody says what it answers
+    with pytest.raises(NomosError, match=r"by the alphabet: .* 'approved', 'refused'"):
+        make(SPEC.format(ensures), Named())

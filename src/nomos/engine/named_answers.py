@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from nomos.domain.domain import Domain
@@ -14,28 +12,36 @@ _SHOWN = 10  # classes, of many
 
 
 def check_answers(spec: core.Spec, domain: Domain) -> None:
-    """Refuse a misspelt name: with it an implication would hold whatever is answered.
+    """Refuse what makes a spec hold by mistake: a misspelt name, an order of names.
 
     A number that is none of the classes is let pass: a model may have seen fewer.
     """
     lines = {let.name: let.value for let in spec.code.straight or ()}
     told = [one.test for one in spec.ensures] + [v.value for v in spec.later_variables]
     for node in (node for expr in told for node in core.walk(expr)):
-        if isinstance(node, core.Compare) and node.operator in ("==", "!="):
+        if isinstance(node, core.Compare):
             for one, other in ((node.left, node.right), (node.right, node.left)):
                 call = lines.get(one.name) if isinstance(one, core.Variable) else None
-                if isinstance(call, core.Call) and isinstance(other, core.Constant):
-                    _check(call.function, other.value, domain)
+                if isinstance(call, core.Call):
+                    _check(call.function, node.operator, other, domain)
 
 
-def _check(function: str, value: Any, domain: Domain) -> None:
+def _check(function: str, operator: str, other: core.Expr, domain: Domain) -> None:
     model = getattr(domain, domain.verifies.get(function, ""), None)
     known = getattr(model, "classes", getattr(model, "classes_", None))
     classes = [] if known is None else np.asarray(known).tolist()
+    value = other.value if isinstance(other, core.Constant) else None
     is_name = any(isinstance(one, str) for one in (value, *classes))
-    if classes and is_name and value not in classes:
-        said = ", ".join(map(repr, classes[:_SHOWN]))
-        more = ", …" if len(classes) > _SHOWN else ""
+    if not classes or not is_name:
+        return
+    said = ", ".join(map(repr, classes[:_SHOWN])) + ", …" * (len(classes) > _SHOWN)
+    if operator not in ("==", "!="):
         raise NomosError(
-            f"`{function}` never answers {value!r}; what its model answers: {said}{more}"
+            f"`{function}` answers with names, which `{operator}` compares by the "
+            f'alphabet: say which is meant, as in `d1 == "{classes[0]}" ==> d2 == '
+            f'"{classes[0]}"`; what its model answers: {said}'
+        )
+    if isinstance(other, core.Constant) and value not in classes:
+        raise NomosError(
+            f"`{function}` never answers {value!r}; what its model answers: {said}"
         )
