@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from nomos.engine.alone import Verdict
 from nomos.engine.judged import Judged, Violations
 from nomos.results.result import Result, from_data, to_data
 from nomos.runner.campaigns.sample import Sample, chosen_rows
+from nomos.runner.executors import worker
 
 RISE = nomos.relations.monotone("income", step=20)
 rng = np.random.default_rng(4)
@@ -70,6 +72,21 @@ def test_nothing_is_explained_where_nobody_wants_it() -> None:
     assert shrunk.analysis is not None
     assert shrunk.analysis.groups == ()
     assert any(bug.shrunk for bug in shrunk.bugs)
+
+
+def test_groups_are_made_after_the_time_of_a_campaign(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    at_once = worker.explain
+
+    def later(*given: Any) -> Any:
+        time.sleep(1.5)
+        return at_once(*given)
+
+    monkeypatch.setattr(worker, "explain", later)
+    result = run(search="random", budget=10**9, time=0.2)
+    assert result.reason == "the time is up"
+    assert result.analysis is not None and result.analysis.groups
 
 
 def test_a_result_keeps_its_groups_as_data() -> None:

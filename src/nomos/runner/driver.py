@@ -37,6 +37,7 @@ from nomos.runner.stopping import Signals, TimeUp, no_sudden_exit
 from nomos.store.store import Store
 
 _AHEAD = 2  # ranges for each worker, so that none waits for the driver
+_EXPLAINED_S = 10.0  # at most, or half of the time of a campaign: groups, smaller bugs
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,6 +350,8 @@ class Driver:
         """Return a result with groups of its bugs; without them where that fails."""
         request = request_of(result, one.campaign.sample, self.options)
         if request is not None and not one.campaign.is_stopped:
+            if self.options.time is not None:  # it is for the cases; this comes after
+                self._signals.set_alarm(max(_EXPLAINED_S, self.options.time / 2))
             try:
                 return explained(result, self._ask("explain", one.job, request))
             except (
