@@ -159,6 +159,20 @@ def test_wrong_scopes_are_refused(
     assert message in done.output + str(done.exception)
 
 
+def test_a_spec_that_cannot_begin_is_named_and_the_others_are_proved(
+    folder: Path,
+) -> None:
+    text = (folder / "up.nom").read_text()
+    (folder / "away.nom").write_text(text.replace("import steps", "import nowhere"))
+    done = run("away.nom", "up.nom", "--json", "out.json")
+    assert done.exit_code == 3
+    assert "error: away.nom: " in done.output and "nowhere" in done.output
+    assert "up: holds; proved" in done.output
+    assert [
+        f["spec"] for f in json.loads(Path("out.json").read_text())["failures"]
+    ] == ["away.nom"]
+
+
 def test_a_violation_outweighs_what_is_open(folder: Path) -> None:
     assert run("up.nom", "loop.nom", "down.nom").exit_code == 1
     assert run("up.nom", "loop.nom").exit_code == 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,10 +23,12 @@ from nomos.cli.options import (
     settings_option,
 )
 from nomos.cli.output import STDOUT, own_stdout
-from nomos.errors import NomosError
+from nomos.errors import NomosError, exit_status
 
 if TYPE_CHECKING:
     from nomos.results.result import Result
+    from nomos.runner.campaigns.proofs import Proofs
+    from nomos.runner.driver import Run
     from nomos.runner.live import Reopened
 
 
@@ -90,7 +93,6 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     Exit status: 0 all are proved; 1 one is violated; 2 wrong usage or a bad spec; 3 one
     is open: it could not be settled, or is of a kind that cannot be proved.
     """
-    from nomos.runner.driver import Run
     from nomos.runner.project.naming import project_root
 
     paths = api.find_specs(specs)
@@ -99,25 +101,50 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     if options["model"] is not None:
         settings["model"] = options["model"]
     root = project_root(paths[0])
+    jobs = dict(zip(paths, api.live_jobs(loaded.values(), settings, root), strict=True))
     if options["export"] is not None:
-        jobs = api.live_jobs(loaded.values(), settings, root)
-        _export(dict(zip(paths, jobs, strict=True)), options)
-    run = Run()
+        _export(jobs, options)
     with own_stdout(STDOUT in options.values()) as output:
         store = keeping_store(root, options, _warn)
         proofs = api.proofs(_limits(options), store, _warn)
         try:
-            for live in api.live_jobs(loaded.values(), settings, root):
-                run.results.append(proofs.alone(live))
-                if STDOUT not in options.values():
-                    click.echo(_text(run.results[-1]))
+            run = _prove(jobs, proofs, options)
         finally:
             if store is not None:
                 store.close()
         write_reports(run, root, options, output)
     statuses = {status_of(result, options["fail_on"]) for result in run.results}
+    failed = {exit_status(failure.error) for failure in run.failures}
     # A violation is told before what is open: it is certain.
-    sys.exit(1 if 1 in statuses else 3 if output.has_failed else max(statuses))
+    found = 1 if 1 in statuses else 3 if output.has_failed else max({0, *statuses})
+    sys.exit(max(failed, default=found))
+
+
+def _prove(jobs: dict[Path, Reopened], proofs: Proofs, options: dict[str, Any]) -> Run:
+    """Prove each property, and say what came of it; one that cannot begin is left."""
+    from nomos.runner.driver import Failure, Run
+    from nomos.runner.jobs import Job
+
+    run = Run()
+    for path, live in jobs.items():
+        try:
+            with _told(f"proving {path.stem}"):
+                run.results.append(proofs.alone(live))
+        except NomosError as error:
+            run.failures.append(Failure(Job(path), error))
+            click.echo(f"error: {path}: {error}", err=True)
+            continue
+        if STDOUT not in options.values():
+            click.echo(_text(run.results[-1]))
+    return run
+
+
+def _told(what: str) -> AbstractContextManager[Any]:
+    """Say on a terminal what is done meanwhile."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    return console.status(what) if console.is_terminal else nullcontext()
 
 
 def _export(jobs: dict[Path, Reopened], options: dict[str, Any]) -> None:
