@@ -15,7 +15,6 @@ from casestudies.datasets import DataMissingError
 from casestudies.paper_runs import ROOT
 from nomos.cli import cli
 from nomos.errors import NomosError
-from nomos.report.groups import SPREAD_OUT
 from nomos.report.view import view
 
 COMPAS = "casestudies/compas"
@@ -44,7 +43,9 @@ def groups(store: Path) -> None:
     result = nomos.run(ROOT / spec, model=str(ROOT / model), store=store)
     told = view([result])
     print(f"{told.name}: {told.verdict}; {told.rate}. The largest group with a rule:\n")
-    ruled = [group for group in told.groups if group.where != SPREAD_OUT]
+    assert result.analysis is not None
+    both = zip(told.groups, result.analysis.groups, strict=True)
+    ruled = [said for said, group in both if group.region is not None]
     print("\n".join((ruled or told.groups)[0].lines))
 
 

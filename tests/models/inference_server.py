@@ -137,12 +137,12 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(body[: len(body) // 2])
             os._exit(9)
         if not self.failed(fault, body):
-            self.begin(200, len(body))
-            self.wfile.write(body)
-            if fault not in ("stranger", "short"):
+            if fault not in ("stranger", "short"):  # noted before anybody can look
                 with self.server.lock:
                     self.server.answered += [tuple(row) for row in rows]
                     self.server.largest = max(self.server.largest, count)
+            self.begin(200, len(body))
+            self.wfile.write(body)
 
     def failed(self, fault: str, body: bytes) -> bool:
         """Fail as told; say whether that was all of the answer."""
