@@ -74,14 +74,15 @@ def learner_of(path: Path) -> Any:
 
 def measure(
     domain: type[Lunar], way: str, cases: int, seed: int
-) -> tuple[float, list[str]]:
-    """Run cases; give their CPU seconds and the bugs that they are."""
+) -> tuple[float, list[tuple[int, ...]]]:
+    """Run cases; give their CPU seconds and the choices of the bugs."""
     watch = Stopwatch()
-    options = {"budget": cases, "search": "random", "confirm": 1}
+    options = {"budget": cases, "search": "random", "confirm": 1, "store": False}
+    options |= {"groups": False, "shrink": False}
     result = nomos.run(
         SPEC, domain=domain, way=way, seed=seed, handlers=[watch], **options
     )
-    return watch.seconds, [bug.id for bug in result.bugs]
+    return watch.seconds, [bug.choices for bug in result.bugs]
 
 
 def main() -> None:
