@@ -153,7 +153,7 @@ def test_the_controls_of_a_case_study_can_be_left_out(
     )
     monkeypatch.setattr(paper, "ROOT", tmp_path)
     numbers = tmp_path / "numbers.json"
-    arguments = ["--seeds", "1", "--jobs", "2", "--no-store", "--json", str(numbers)]
+    arguments = ["--seeds", "1", "--budget", "9", "--no-store", "--json", str(numbers)]
     assert paper.main(arguments) == 0
     assert json.loads(numbers.read_text())["models"][0]["controls"]
     assert paper.main([*arguments, "--no-controls"]) == 0
