@@ -14,9 +14,11 @@ from typing import Any
 
 from nomos.models.recognise import Format
 
-_LIGHTGBM = ("learning_rate", "num_leaves", "max_depth", "lambda_l1", "lambda_l2")
-_LIGHTGBM_MORE = ("min_data_in_leaf", "feature_fraction", "bagging_fraction", "seed",
-                  "monotone_constraints")  # fmt: skip
+_LIGHTGBM = (
+    *("learning_rate", "num_leaves", "max_depth", "lambda_l1", "lambda_l2", "seed"),
+    *("min_data_in_leaf", "feature_fraction", "bagging_fraction"),
+    "monotone_constraints",
+)
 _CATBOOST = ("learning_rate", "depth", "l2_leaf_reg", "random_seed", "loss_function")
 
 
@@ -64,7 +66,7 @@ def _lightgbm(model: Any, kind: str) -> Any:
     # The parameters stand after the trees, where the adapter does not read.
     text = Path(model.name).read_text(encoding="utf-8")
     known = lightgbm.Booster(model_str=text).params
-    names = (*_LIGHTGBM, *_LIGHTGBM_MORE, "objective")
+    names = (*_LIGHTGBM, "objective")
     return getattr(lightgbm, f"LGBM{kind}")(
         n_estimators=model.booster.current_iteration(),
         n_jobs=1,
