@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from nomos.domain.reading.csvfile import (
+    MISSING,
     Columns,
     feature_code,
     infer_features,
@@ -108,7 +109,7 @@ def scaffold(model: str, data: Path, folder: Path) -> ProjectFiles:
         f"its column `{name}` is {'taken for what is right' if name == label else 'not used'}"
         for name in reading.unused
     ]
-    gaps = [f.name for f in reading.features if "" in columns.get(f.name, ())]
+    gaps = [f.name for f in reading.features if MISSING & {*columns.get(f.name, ())}]
     notes += [f"its column `{name}` has missing values" for name in gaps]
     notes += [note for f in reading.features if (note := _mixed(f, columns))]
     if names is None and width is not None:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from nomos.device import Array
+from nomos.domain.reading.csvfile import MISSING
+from nomos.domain.schema import Category, Schema
 from nomos.errors import ModelError
 from nomos.models.adapter import Adapter, NoScores
 from nomos.models.extras import need, told_as
@@ -26,13 +30,44 @@ _FORKS = (
 _LEAVES = ("leaf_value", "leaf_weight", "leaf_count")
 
 
+_UNSEEN = -1.0
+
+
+def names_of_levels(schema: Schema) -> dict[int, tuple[str, ...]]:
+    """Return the names that stand for the numbers of a column, where they do."""
+    features = (f for f in schema.features if isinstance(f, Category))
+    return {schema.place(f.name)[1].start: f.levels for f in features}
+
+
 class Booster(Adapter, ABC):
     """Boosted trees; their objective says whether they give labels, chances or numbers.
 
-    Those that know no classes give numbers.
+    Those that know no classes give numbers. One that was trained on names of categories
+    counts them in its own way: with a schema, rows get the model's numbers for them.
     """
 
     objective = ""
+    takes_unseen = True  # a category that it was not trained on is a missing one
+    _codes: tuple[Schema | None, dict[int, Array]] = None, {}
+
+    def _levels(self) -> Mapping[int, Sequence[str]]:
+        """Return the categories of each column that has such, as the model counts them."""
+        return {}
+
+    def _rows(self, rows: Any) -> Any:
+        array = super()._rows(rows)
+        if self.schema is not self._codes[0]:
+            named = {} if self.schema is None else names_of_levels(self.schema)
+            known = self._levels() if named else {}
+            both = [place for place in named if place in known]
+            self._codes = self.schema, {p: _counted(named[p], known[p]) for p in both}
+        for place, codes in self._codes[1].items():
+            array = array.copy()
+            array[:, place] = codes[array[:, place].astype(np.int64)]
+            if (array[:, place] == _UNSEEN).any() and not self.takes_unseen:
+                raise ValueError(f"column {place + 1} has a category that is not known")
+            array[array[:, place] == _UNSEEN, place] = np.nan
+        return array
 
     @abstractmethod
     def _answer(self, rows: Any) -> Array:
@@ -48,10 +83,18 @@ class Booster(Adapter, ABC):
         return answer if answer.ndim == 2 else np.column_stack([1 - answer, answer])
 
 
+def _counted(named: Sequence[str], known: Sequence[str]) -> Array:
+    """Return the place of names among those that are known; a gap is NaN."""
+    places = {name: float(place) for place, name in enumerate(known)}
+    gaps = dict.fromkeys(MISSING, np.nan)
+    return np.array([(gaps | places).get(name, _UNSEEN) for name in named])
+
+
 class XgboostModel(Booster):
     """A booster of XGBoost."""
 
     dtype = np.float32
+    takes_unseen = False
 
     def __init__(self, booster: Any, name: str) -> None:
         super().__init__(name)
@@ -67,6 +110,17 @@ class XgboostModel(Booster):
         # A booster that was stopped early is used up to its best round, as in XGBoost.
         best = booster.attr("best_iteration")
         self._rounds = (0, 0 if best is None else int(best) + 1)
+
+    def _levels(self) -> Mapping[int, Sequence[str]]:
+        learner = json.loads(self.booster.save_raw("json"))["learner"]
+        trees = learner["gradient_booster"]
+        kept = trees.get("gbtree", trees).get("model", {}).get("cats", {})
+        found = {}
+        for place, one in enumerate(kept.get("enc", ())):
+            ends, text = one.get("offsets", ()), bytes(b % 256 for b in one["values"])
+            words = [text[a:b].decode() for a, b in pairwise(ends)]
+            found |= {place: words} if words else {}
+        return found
 
     def _labels(self, rows: Any) -> Any:
         if self.objective in _XGBOOST_LABELS:
@@ -129,8 +183,11 @@ class CatboostModel(Booster):
             return array
         # CatBoost knows categories by whole numbers or words, and takes no reals.
         mixed = array.astype(object)
+        named = {} if self.schema is None else names_of_levels(self.schema)
         for column in self._categories:
-            mixed[:, column] = array[:, column].astype(np.int64)
+            codes = array[:, column].astype(np.int64)
+            names = np.array(named.get(column, ()), dtype=object)
+            mixed[:, column] = names[codes] if column in named else codes
         return mixed
 
     def _labels(self, rows: Any) -> Any:
@@ -158,14 +215,27 @@ def load_catboost(path: Path, *, trust: bool = False) -> CatboostModel:
 class LightgbmModel(Booster):
     """A booster of LightGBM."""
 
-    def __init__(self, booster: Any, objective: str, name: str) -> None:
+    def __init__(self, booster: Any, text: str, name: str) -> None:
         super().__init__(name)
-        self.booster, self.objective = booster, objective
+        objective = re.search(r"^objective=(\S+)", text, re.MULTILINE)
+        self.objective = objective[1] if objective else "custom"
+        self.booster = booster
+        self._text = text
         self.width = booster.num_feature()
         self.columns = booster.feature_name()
         classes = booster.num_model_per_iteration()
-        if objective == "binary" or classes > 1:
+        if self.objective == "binary" or classes > 1:
             self.classes = np.arange(max(classes, 2))
+
+    def _levels(self) -> Mapping[int, Sequence[str]]:
+        told = re.search(r"^pandas_categorical:(\[\[.*\]\])$", self._text, re.MULTILINE)
+        infos = re.search(r"^feature_infos=(.*)$", self._text, re.MULTILINE)
+        kinds = infos[1].split() if infos else []
+        places = [p for p, k in enumerate(kinds) if k[0] != "[" and k != "none"]
+        names = [list(map(str, one)) for one in json.loads(told[1])] if told else []
+        if len(names) != len(places) and names:
+            raise ModelError(f"{self.name} does not say which columns are categories")
+        return dict(zip(places, names, strict=False))
 
     def _answer(self, rows: Any) -> Array:
         answer: Array = self.booster.predict(rows, num_threads=1)
@@ -182,8 +252,7 @@ def load_lightgbm(path: Path, *, trust: bool = False) -> LightgbmModel:
     with told_as(f"{path} is no readable LightGBM model"):
         # The parameters after the trees are for training.
         booster = lightgbm.Booster(model_str=_whole_trees(text))
-    objective = re.search(r"^objective=(\S+)", text, re.MULTILINE)
-    return LightgbmModel(booster, objective[1] if objective else "custom", str(path))
+    return LightgbmModel(booster, text, str(path))
 
 
 def _whole_trees(text: str) -> str:

@@ -21,6 +21,8 @@ from nomos.models.extras import distrust, need, told_as
 from nomos.models.recognise import json_objects, open_archive
 from nomos.models.screening.sklearn_trees import TREES, trees_are_sound
 
+# These take no texts themselves, so they were trained on columns of type category.
+_OF_CATEGORIES = ("XGB", "LGBM", "HistGradientBoosting")
 _TRIED = 8  # rows on which names of columns are tried
 
 
@@ -40,8 +42,10 @@ class EstimatorModel(Adapter):
         if isinstance(classes, np.ndarray) and classes.ndim == 1:
             self.classes = classes
         width = getattr(estimator, "n_features_in_", None)
-        self.width = int(width) if isinstance(width, int | np.integer) else None
+        is_known = isinstance(width, int | np.integer) and width > 0  # CatBoost: 0
+        self.width = int(width) if is_known else None
         names = getattr(estimator, "feature_names_in_", None)
+        names = getattr(estimator, "feature_names_", None) if names is None else names
         self.columns = None if names is None else list(names)
         self._by_place: bool | None = None  # not yet known
 
@@ -62,7 +66,11 @@ class EstimatorModel(Adapter):
         told = () if self.schema is None else self.schema.features
         if array.dtype.kind in "biuf" and any(isinstance(f, Category) for f in told):
             assert self.schema is not None
-            return to_frame(array, self.schema)[self.columns]
+            frame = to_frame(array, self.schema)[self.columns]
+            if type(self.estimator).__name__.startswith(_OF_CATEGORIES):
+                texts = frame.select_dtypes(["object", "string"]).columns
+                frame = frame.astype(dict.fromkeys(texts, "category"))
+            return frame
         import pandas as pd
 
         frame = pd.DataFrame(array, columns=self.columns)
