@@ -10,6 +10,7 @@ import pytest
 
 from nomos import ModelError, Schema, load_model
 from nomos.domain import Category, Real
+from nomos.scaffold import scaffold
 
 LEVELS = ("Aix", "Bern", "Cork")
 FEW = Schema(Real("size", 0, 9), Category("town", ("Aix", "Cork")))
@@ -96,3 +97,19 @@ def test_a_file_that_does_not_say_which_columns_are_categories_is_refused(
     path.write_text(text)
     with pytest.raises(ModelError, match="does not say which columns are categories"):
         load_model(path, schema=FEW).predict(np.zeros((1, 2)))
+
+
+def test_a_new_project_says_where_a_model_gets_numbers_for_names(
+    tmp_path: Path,
+) -> None:
+    HOMES.to_csv(tmp_path / "homes.csv", index=False)
+    model, _ = fitted("lightgbm")
+    path = saved(model, "lightgbm", tmp_path / "m.txt")
+    notes = scaffold(str(path), tmp_path / "homes.csv", tmp_path).notes
+    assert not any("gets numbers for" in note for note in notes)
+    text = path.read_text()
+    path.write_text(
+        text[: text.index("pandas_categorical")] + "pandas_categorical:null\n"
+    )
+    notes = scaffold(str(path), tmp_path / "homes.csv", tmp_path).notes
+    assert any("the model gets numbers for `town`" in note for note in notes)

@@ -21,9 +21,19 @@ from nomos.domain.reading.csvfile import (
     number,
     quoted,
     read_columns,
+    read_labels,
     read_rows,
 )
-from nomos.domain.schema import Category, Feature, Flag, Integer, OneHot, Real, Schema
+from nomos.domain.schema import (
+    Category,
+    Feature,
+    Flag,
+    Integer,
+    OneHot,
+    Real,
+    Schema,
+    names_of_levels,
+)
 from nomos.errors import NomosError
 from nomos.inline import feature_of, with_feature
 from nomos.models import load_model
@@ -80,9 +90,14 @@ class Reading:
     unused: list[str]
 
 
-def scaffold(model: str, data: Path, folder: Path) -> ProjectFiles:
-    """Return a domain and specs for a model file and a CSV file."""
+def scaffold(
+    model: str, data: Path, folder: Path, label: str | None = None
+) -> ProjectFiles:
+    """Return a domain and specs for a model file and a CSV file; `label` is a column."""
     columns = read_columns(data)
+    if label is not None:
+        read_labels(data, label)  # which says what is wrong with it
+        columns = {name: columns[name] for name in columns if name != label}
     loaded = load_model(model)
     width = getattr(loaded, "width", None)
     names = _names(loaded, columns)
@@ -99,7 +114,7 @@ def scaffold(model: str, data: Path, folder: Path) -> ProjectFiles:
     check_places(loaded, loaded.schema)
     rows = read_rows(data, loaded.schema, dtype=float)[:_ASKED]
     answers, problem = _answers(loaded, rows)
-    label = _label(reading.unused, columns)
+    label = label or _label(reading.unused, columns)
     files = {f"{module}.py": _domain(model, data, folder, reading, label)}
     specs = _specs(loaded.schema, module, answers)
     files |= {f"specs/{name}.nom": text for name, text in specs}
@@ -109,9 +124,12 @@ def scaffold(model: str, data: Path, folder: Path) -> ProjectFiles:
         f"its column `{name}` is {'taken for what is right' if name == label else 'not used'}"
         for name in reading.unused
     ]
+    if reading.unused and not label:
+        notes.append("if one of these has the right answers, say so with --label")
     gaps = [f.name for f in reading.features if MISSING & {*columns.get(f.name, ())}]
     notes += [f"its column `{name}` has missing values" for name in gaps]
     notes += [note for f in reading.features if (note := _mixed(f, columns))]
+    notes += _numbered(loaded)
     if names is None and width is not None:
         notes.append(f"{model} takes {count(width, 'number')} a row")
     return ProjectFiles(files, (*notes, *problem))
@@ -135,6 +153,19 @@ def _mixed(feature: Feature, columns: Columns) -> str:
     if not isinstance(feature, Category) or not 0 < len(texts) < len(numbers):
         return ""
     return f"its column `{feature.name}` is taken for names: {texts[0]!r} is no number"
+
+
+def _numbered(model: Any) -> list[str]:
+    """Say which number a model gets for a name, where it knows no names itself."""
+    known = {*getattr(model, "known_levels", dict)()}
+    known |= {*getattr(model, "by_name", ())}
+    named = {} if hasattr(model, "estimator") else names_of_levels(model.schema)
+    return [
+        f"the model gets numbers for `{model.schema.columns[place]}`, and must have been "
+        f"trained so: 0 for {levels[0]!r}, … {len(levels) - 1} for {levels[-1]!r}"
+        for place, levels in named.items()
+        if place not in known
+    ]
 
 
 def _label(unused: Sequence[str], columns: Columns) -> str:

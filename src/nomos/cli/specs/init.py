@@ -13,7 +13,10 @@ from nomos.cli.options import FOLDER, PRESENT_FILE, option
 @click.argument("folder", default=".", type=FOLDER)
 @option("--model", "The model: a file, or module:function.")
 @option("--data", "A CSV file with the rows that it is tested on.", PRESENT_FILE)
-def command(folder: Path, model: str | None, data: Path | None) -> None:
+@option("--label", "The column of the file that has the right answers.")
+def command(
+    folder: Path, model: str | None, data: Path | None, label: str | None
+) -> None:
     """Write a domain and first specs into FOLDER; nothing is overwritten.
 
     \b
@@ -30,7 +33,9 @@ def command(folder: Path, model: str | None, data: Path | None) -> None:
     if (model is None) != (data is None):
         raise click.UsageError("give --model and --data together, or neither")
     given = None if model is None or data is None else (model, data)
-    project = example() if given is None else scaffold(*given, folder)
+    if label is not None and given is None:
+        raise click.UsageError("--label is a column of --data")
+    project = example() if given is None else scaffold(*given, folder, label)
     taken = [name for name in project.files if (folder / name).exists()]
     if taken:
         raise NomosError(f"{', '.join(taken)} exists already, and is left as it is")

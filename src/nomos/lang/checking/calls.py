@@ -52,7 +52,11 @@ def expect(
         wrong += 1
         help = None
         if wanted == TRUTH and expr.type in NUMBERS:
-            help = "compare it with another number"
+            help = "compare it with another number, as in `x1.member == 1`"
+        if what == "this feature" and (words, expr.type) == ("an integer", Type.REAL):
+            help = "round it, or declare the feature as `Real`"
+        if what == "this feature" and (words, expr.type) == ("a string", Type.BOOL):
+            help = 'write its level as a string, as in `"True"`'
         if what == "`+`" and expr.type is Type.STRING:
             help = "join strings with `strConcat(a, b)`"
         got = "`null`" if is_null else expr.type.value

@@ -14,7 +14,7 @@ import numpy as np
 
 from nomos.device import Array
 from nomos.domain.reading.csvfile import MISSING
-from nomos.domain.schema import Category, Schema
+from nomos.domain.schema import Schema, names_of_levels
 from nomos.errors import ModelError
 from nomos.models.adapter import Adapter, NoScores
 from nomos.models.extras import need, told_as
@@ -33,12 +33,6 @@ _LEAVES = ("leaf_value", "leaf_weight", "leaf_count")
 _UNSEEN = -1.0
 
 
-def names_of_levels(schema: Schema) -> dict[int, tuple[str, ...]]:
-    """Return the names that stand for the numbers of a column, where they do."""
-    features = (f for f in schema.features if isinstance(f, Category))
-    return {schema.place(f.name)[1].start: f.levels for f in features}
-
-
 class Booster(Adapter, ABC):
     """Boosted trees; their objective says whether they give labels, chances or numbers.
 
@@ -50,7 +44,7 @@ class Booster(Adapter, ABC):
     takes_unseen = True  # a category that it was not trained on is a missing one
     _codes: tuple[Schema | None, dict[int, Array]] = None, {}
 
-    def _levels(self) -> Mapping[int, Sequence[str]]:
+    def known_levels(self) -> Mapping[int, Sequence[str]]:
         """Return the categories of each column that has such, as the model counts them."""
         return {}
 
@@ -58,7 +52,7 @@ class Booster(Adapter, ABC):
         array = super()._rows(rows)
         if self.schema is not self._codes[0]:
             named = {} if self.schema is None else names_of_levels(self.schema)
-            known = self._levels() if named else {}
+            known = self.known_levels() if named else {}
             both = [place for place in named if place in known]
             self._codes = self.schema, {p: _counted(named[p], known[p]) for p in both}
         for place, codes in self._codes[1].items():
@@ -111,7 +105,8 @@ class XgboostModel(Booster):
         best = booster.attr("best_iteration")
         self._rounds = (0, 0 if best is None else int(best) + 1)
 
-    def _levels(self) -> Mapping[int, Sequence[str]]:
+    def known_levels(self) -> Mapping[int, Sequence[str]]:
+        """Return the categories that the file has, from XGBoost 3.1 on."""
         learner = json.loads(self.booster.save_raw("json"))["learner"]
         trees = learner["gradient_booster"]
         kept = trees.get("gbtree", trees).get("model", {}).get("cats", {})
@@ -173,18 +168,18 @@ class CatboostModel(Booster):
         self.objective = "numbers"
         self.width = len(model.feature_names_)
         self.columns = list(model.feature_names_)
-        self._categories = list(model.get_cat_feature_indices())
+        self.by_name = list(model.get_cat_feature_indices())
         if len(model.classes_):
             self.classes = np.asarray(model.classes_)
 
     def _rows(self, rows: Any) -> Any:
         array = super()._rows(rows)
-        if not self._categories:
+        if not self.by_name:
             return array
         # CatBoost knows categories by whole numbers or words, and takes no reals.
         mixed = array.astype(object)
         named = {} if self.schema is None else names_of_levels(self.schema)
-        for column in self._categories:
+        for column in self.by_name:
             codes = array[:, column].astype(np.int64)
             names = np.array(named.get(column, ()), dtype=object)
             mixed[:, column] = names[codes] if column in named else codes
@@ -227,7 +222,8 @@ class LightgbmModel(Booster):
         if self.objective == "binary" or classes > 1:
             self.classes = np.arange(max(classes, 2))
 
-    def _levels(self) -> Mapping[int, Sequence[str]]:
+    def known_levels(self) -> Mapping[int, Sequence[str]]:
+        """Return the categories of the data frame that it was trained on."""
         told = re.search(r"^pandas_categorical:(\[\[.*\]\])$", self._text, re.MULTILINE)
         infos = re.search(r"^feature_infos=(.*)$", self._text, re.MULTILINE)
         kinds = infos[1].split() if infos else []

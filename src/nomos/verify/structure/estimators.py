@@ -48,6 +48,7 @@ def read_estimator(
             origins = trace(steps, origins)
             before = lambda given: steps.transform(rows(given))  # noqa: E731
         estimator = estimator.steps[-1][1]
+    estimator = getattr(estimator, "best_estimator_", estimator)  # of a search
     name, module = type(estimator).__name__, type(estimator).__module__
     if not module.startswith("sklearn."):
         raise NotProvable(f"a {name} of {module} is not known to a proof")

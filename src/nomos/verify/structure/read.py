@@ -41,6 +41,7 @@ def read_structure(model: Any, width: int) -> Structure:
 
 def _estimator(estimator: Any, rows: Any, width: int) -> Structure:
     """Return what an object with `predict` is made of."""
+    estimator = getattr(estimator, "best_estimator_", estimator)  # of a search
     classes = getattr(estimator, "classes_", None)
     match type(estimator).__name__:
         case "XGBClassifier" | "XGBRegressor":
