@@ -266,8 +266,9 @@ def _classes(function: Any) -> list[Any]:
     if getattr(function, "__name__", "") != "predict":
         return []
     classes = getattr(model, "classes_", getattr(model, "classes", None))
-    known = isinstance(classes, np.ndarray) and classes.ndim == 1
-    return classes.tolist() if known else []
+    if isinstance(classes, np.ndarray) and classes.ndim == 1:
+        return list(classes.tolist())
+    return []
 
 
 def _method(

@@ -202,9 +202,9 @@ def _frame_column(feature: Feature, column: Array) -> Any:
     import pandas as pd
 
     if isinstance(feature, Category):
-        truths = {"True": True, "False": False}
-        words = truths if set(feature.levels) <= {*truths} else {}
-        words = {**words, **dict.fromkeys(MISSING, math.nan)}
+        words: dict[str, Any] = dict.fromkeys(MISSING, math.nan)
+        if set(feature.levels) <= {"True", "False"}:
+            words = {"True": True, "False": False}
         levels = [words.get(x, x) for x in feature.levels]
         # The type that all levels have together: one row alone may hold but a gap.
         values = [levels[int(code)] for code in column]

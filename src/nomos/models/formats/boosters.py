@@ -110,7 +110,7 @@ class XgboostModel(Booster):
         learner = json.loads(self.booster.save_raw("json"))["learner"]
         trees = learner["gradient_booster"]
         kept = trees.get("gbtree", trees).get("model", {}).get("cats", {})
-        found = {}
+        found: dict[int, Sequence[str]] = {}
         for place, one in enumerate(kept.get("enc", ())):
             ends, text = one.get("offsets", ()), bytes(b % 256 for b in one["values"])
             words = [text[a:b].decode() for a, b in pairwise(ends)]

@@ -41,9 +41,9 @@ class EstimatorModel(Adapter):
         classes = getattr(estimator, "classes_", None)
         if isinstance(classes, np.ndarray) and classes.ndim == 1:
             self.classes = classes
-        width = getattr(estimator, "n_features_in_", None)
-        is_known = isinstance(width, int | np.integer) and width > 0  # CatBoost: 0
-        self.width = int(width) if is_known else None
+        width: Any = getattr(estimator, "n_features_in_", None)
+        is_number = isinstance(width, int | np.integer)
+        self.width = int(width) or None if is_number else None  # CatBoost says 0
         names = getattr(estimator, "feature_names_in_", None)
         names = getattr(estimator, "feature_names_", None) if names is None else names
         self.columns = None if names is None else list(names)

@@ -114,10 +114,13 @@ def _without_slack(sign: str, expr: core.Expr) -> core.Expr:
     """Return an answer without what a comparison allows it: `d1 <= d2 + 5`."""
     match expr:
         case core.Arithmetic(
-            operator=operator, left=answer, right=core.Constant(value=int() | float())
-        ) if operator == sign and expr.right.value >= 0:  # type: ignore[attr-defined, operator]  # as matched
+            operator=operator,
+            left=answer,
+            right=core.Constant(value=int() | float() as slack),
+        ) if operator == sign and slack >= 0:
             return answer
-    return expr
+        case _:
+            return expr
 
 
 def _ask(expr: core.Expr, cases: TrainingCases) -> int | None:
