@@ -8,6 +8,7 @@ import pytest
 
 import nomos
 from nomos.domain.reading.table import infer_feature, read_table
+from nomos.report.summary import failure_text
 
 MONOTONE = """
     # A higher income never loses the loan.
@@ -280,6 +281,9 @@ def test_an_implication_whose_premise_no_case_has_is_no_success(frame, budget):
     assert (found.verdict, found.counts.violations) == ("failed", 0)
     assert 'has what stands before `==>` in `d1 == "Yes" ==>' in found.problem
     twice = 'd1 == "Yes" ==> d2 == "Yes"; ensures d1 == "yes" ==> d2 == "yes"'
-    assert judged(frame, twice, predict).verdict == "holds"
+    both = judged(frame, twice, predict)
+    assert both.verdict == "holds"
+    assert [one.is_idle for one in both.ensures] == [True, False]
+    assert "none of which has what stands before `==>`" in failure_text(both)
     nan = judged(frame, "d1 > 0.5 ==> d2 > 0.5", lambda rows: rows.income * np.nan)
     assert nan.verdict == "failed"

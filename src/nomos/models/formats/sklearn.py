@@ -45,7 +45,10 @@ class EstimatorModel(Adapter):
         is_number = isinstance(width, int | np.integer)
         self.width = int(width) or None if is_number else None  # CatBoost says 0
         names = getattr(estimator, "feature_names_in_", None)
-        names = getattr(estimator, "feature_names_", None) if names is None else names
+        if names is None:  # CatBoost's; numbers, where it was trained on an array
+            names = list(getattr(estimator, "feature_names_", None) or ())
+            self.width = self.width or len(names) or None
+            names = names if any(not str(name).isdigit() for name in names) else None
         self.columns = None if names is None else list(names)
         self._by_place: bool | None = None  # not yet known
 

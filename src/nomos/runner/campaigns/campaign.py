@@ -314,9 +314,9 @@ class Campaign:
         for number, one in enumerate(self.subject.ensures):
             violations, unique = self.bugs.table.failing(number)
             rate = self._rate(violations, counts)
-            found.append(
-                EnsuresCounts(one.name, one.text, one.line, violations, unique, rate)
-            )
+            is_idle = counts.passed > 0 and not self._reached >> number & 1
+            told = (one.name, one.text, one.line)
+            found.append(EnsuresCounts(*told, violations, unique, rate, is_idle))
         return tuple(found)
 
     def _rate(self, violations: int, counts: Counts) -> Interval | None:
