@@ -113,3 +113,11 @@ def test_a_new_project_says_where_a_model_gets_numbers_for_names(
     )
     notes = scaffold(str(path), tmp_path / "homes.csv", tmp_path).notes
     assert any("the model gets numbers for `town`" in note for note in notes)
+
+
+def test_a_regressor_of_catboost_has_no_classes_and_an_array_no_names() -> None:
+    model, _ = fitted("catboost")
+    assert load_model(model).classes is None
+    plain = type(model)(iterations=2, verbose=0, allow_writing_files=False)
+    loaded = load_model(plain.fit(np.eye(3), [1.5, 2.5, 3.5]))
+    assert (loaded.columns, loaded.width) == (None, 3)

@@ -157,8 +157,7 @@ def _mixed(feature: Feature, columns: Columns) -> str:
 
 def _numbered(model: Any) -> list[str]:
     """Say which number a model gets for a name, where it knows no names itself."""
-    known = {*getattr(model, "known_levels", dict)()}
-    known |= {*getattr(model, "by_name", ())}
+    known = getattr(model, "asked_by_name", set)()
     named = {} if hasattr(model, "estimator") else names_of_levels(model.schema)
     return [
         f"the model gets numbers for `{model.schema.columns[place]}`, and must have been "

@@ -48,6 +48,10 @@ class Booster(Adapter, ABC):
         """Return the categories of each column that has such, as the model counts them."""
         return {}
 
+    def asked_by_name(self) -> set[int]:
+        """Return the columns whose categories the model knows by their names."""
+        return {*self.known_levels()}
+
     def _rows(self, rows: Any) -> Any:
         array = super()._rows(rows)
         if self.schema is not self._codes[0]:
@@ -168,18 +172,22 @@ class CatboostModel(Booster):
         self.objective = "numbers"
         self.width = len(model.feature_names_)
         self.columns = list(model.feature_names_)
-        self.by_name = list(model.get_cat_feature_indices())
+        self._categories = list(model.get_cat_feature_indices())
         if len(model.classes_):
             self.classes = np.asarray(model.classes_)
 
+    def asked_by_name(self) -> set[int]:
+        """Return the columns of categories: CatBoost takes their names."""
+        return set(self._categories)
+
     def _rows(self, rows: Any) -> Any:
         array = super()._rows(rows)
-        if not self.by_name:
+        if not self._categories:
             return array
         # CatBoost knows categories by whole numbers or words, and takes no reals.
         mixed = array.astype(object)
         named = {} if self.schema is None else names_of_levels(self.schema)
-        for column in self.by_name:
+        for column in self._categories:
             codes = array[:, column].astype(np.int64)
             names = np.array(named.get(column, ()), dtype=object)
             mixed[:, column] = names[codes] if column in named else codes

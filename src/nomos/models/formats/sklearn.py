@@ -39,7 +39,7 @@ class EstimatorModel(Adapter):
         super().__init__(name)
         self.estimator = estimator
         classes = getattr(estimator, "classes_", None)
-        if isinstance(classes, np.ndarray) and classes.ndim == 1:
+        if isinstance(classes, np.ndarray) and classes.ndim == 1 and len(classes):
             self.classes = classes
         width: Any = getattr(estimator, "n_features_in_", None)
         is_number = isinstance(width, int | np.integer)
