@@ -92,6 +92,7 @@ def _of_object(model: Any, name: str) -> Trainer:
 
 
 def _of_estimator(estimator: Any, name: str, format: Format) -> Trainer:
+    estimator = getattr(estimator, "best_estimator_", estimator)  # what a search found
     if not hasattr(estimator, "fit") or not hasattr(estimator, "predict"):
         raise ModelError(
             f"{name} holds a {type(estimator).__name__}, which cannot be trained: it "
