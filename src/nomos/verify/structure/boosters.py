@@ -64,7 +64,8 @@ def _xgboost_tree(tree: Any, place: int, count: int, splits: CategorySplits) -> 
     parts = (tree[f"categories_{part}"] for part in ("nodes", "segments", "sizes"))
     for node, start, size in zip(*parts, strict=True):
         levels = tree["categories"][start : start + size]
-        splits.split(found, node, levels, "right")
+        unknown = not tree["default_left"][node]
+        splits.split(found, node, levels, "right", unknown=unknown)
     return found
 
 

@@ -31,9 +31,13 @@ def read_structure(model: Any, width: int) -> Structure:
         case "EstimatorModel":
             return _estimator(model.estimator, as_they_are(width, model._rows))
         case "XgboostModel":
-            return read_xgboost(model.booster, model.classes, as_they_are(width))
+            return read_xgboost(
+                model.booster, model.classes, as_they_are(width, model._rows)
+            )
         case "LightgbmModel":
-            return read_lightgbm(model.booster, model.classes, as_they_are(width))
+            return read_lightgbm(
+                model.booster, model.classes, as_they_are(width, model._rows)
+            )
         case "CatboostModel":
             return read_catboost(model.model, model.classes, as_they_are(width))
         case "TorchModel":
