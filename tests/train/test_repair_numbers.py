@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import HistGradientBoostingRegressor
 
-from nomos.errors import ModelError
 from nomos.train import repair
 
 DOMAIN = """
@@ -110,16 +109,3 @@ def test_accuracy_is_how_many_numbers_come_as_near_as_half_did_before(
 def test_what_numbers_cannot_be_trained_for_is_said(world: Path) -> None:
     result = repaired(world, "abs(d2 - d1) >= 3", rounds=1)
     assert "it was trained as before" in result.notes["rooms"]
-
-
-def test_a_file_that_knows_names_of_categories_is_not_trained_again(
-    world: Path,
-) -> None:
-    lightgbm = pytest.importorskip("lightgbm")
-    towns = pd.Categorical(["Aix", "Bern"] * 30)
-    homes = pd.DataFrame({"rooms": range(60), "age": 1, "town": towns})
-    model = lightgbm.LGBMRegressor(verbose=-1).fit(homes, np.arange(60.0) % 7)
-    model.booster_.save_model("homes.txt")
-    (world / "rooms.nom").write_text(dedent(SPEC).replace("ENSURES", "d1 <= d2"))
-    with pytest.raises(ModelError, match="repair the estimator that it was saved from"):
-        repair("rooms.nom", "homes.txt")

@@ -291,9 +291,3 @@ class Schema:
             for feature in self.features
             for problem in feature.problems(rows[:, self.place(feature.name)[1]])
         ]
-
-
-def names_of_levels(schema: Schema) -> dict[int, tuple[str, ...]]:
-    """Return the names that stand for the numbers of a column, where they do."""
-    features = (f for f in schema.features if isinstance(f, Category))
-    return {schema.place(f.name)[1].start: f.levels for f in features}

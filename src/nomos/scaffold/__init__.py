@@ -32,7 +32,6 @@ from nomos.domain.schema import (
     OneHot,
     Real,
     Schema,
-    names_of_levels,
 )
 from nomos.errors import NomosError
 from nomos.inline import feature_of, with_feature
@@ -157,13 +156,16 @@ def _mixed(feature: Feature, columns: Columns) -> str:
 
 def _numbered(model: Any) -> list[str]:
     """Say which number a model gets for a name, where it knows no names itself."""
-    known = getattr(model, "asked_by_name", set)()
-    named = {} if hasattr(model, "estimator") else names_of_levels(model.schema)
+    takes_names = type(model).__name__ == "CatboostModel"
+    kept = getattr(model, "categories", {}).items()
+    known = [place for place, names in kept if takes_names or len(names)]
+    named = [] if hasattr(model, "estimator") else model.schema.features
     return [
-        f"the model gets numbers for `{model.schema.columns[place]}`, and must have been "
-        f"trained so: 0 for {levels[0]!r}, … {len(levels) - 1} for {levels[-1]!r}"
-        for place, levels in named.items()
-        if place not in known
+        f"the model gets numbers for `{one.name}`, and must have been trained so: "
+        f"0 for {one.levels[0]!r}, … {len(one.levels) - 1} for {one.levels[-1]!r}"
+        for one in named
+        if isinstance(one, Category)
+        and model.schema.place(one.name)[1].start not in known
     ]
 
 

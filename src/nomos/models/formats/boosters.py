@@ -14,7 +14,7 @@ import numpy as np
 
 from nomos.device import Array
 from nomos.domain.reading.csvfile import MISSING
-from nomos.domain.schema import Schema, names_of_levels
+from nomos.domain.schema import Category, Feature
 from nomos.errors import ModelError
 from nomos.models.adapter import Adapter, NoScores
 from nomos.models.extras import need, told_as
@@ -30,42 +30,51 @@ _FORKS = (
 _LEAVES = ("leaf_value", "leaf_weight", "leaf_count")
 
 
-_UNSEEN = -1.0
-
-
 class Booster(Adapter, ABC):
     """Boosted trees; their objective says whether they give labels, chances or numbers.
 
-    Those that know no classes give numbers. One that was trained on names of categories
-    counts them in its own way: with a schema, rows get the model's numbers for them.
+    Those that know no classes give numbers. `categories` are columns, with the names that
+    they had in a data frame: the model knows each by its place among them. Without names,
+    it was trained on numbers.
     """
 
     objective = ""
-    takes_unseen = True  # a category that it was not trained on is a missing one
-    _codes: tuple[Schema | None, dict[int, Array]] = None, {}
-
-    def known_levels(self) -> Mapping[int, Sequence[str]]:
-        """Return the categories of each column that has such, as the model counts them."""
-        return {}
-
-    def asked_by_name(self) -> set[int]:
-        """Return the columns whose categories the model knows by their names."""
-        return {*self.known_levels()}
+    categories: Mapping[int, Sequence[Any]] = {}
 
     def _rows(self, rows: Any) -> Any:
         array = super()._rows(rows)
-        if self.schema is not self._codes[0]:
-            named = {} if self.schema is None else names_of_levels(self.schema)
-            known = self.known_levels() if named else {}
-            both = [place for place in named if place in known]
-            self._codes = self.schema, {p: _counted(named[p], known[p]) for p in both}
-        for place, codes in self._codes[1].items():
-            array = array.copy()
-            array[:, place] = codes[array[:, place].astype(np.int64)]
-            if (array[:, place] == _UNSEEN).any() and not self.takes_unseen:
-                raise ValueError(f"column {place + 1} has a category that is not known")
-            array[array[:, place] == _UNSEEN, place] = np.nan
+        if not any(map(len, self.categories.values())) or not len(array):
+            return array
+        array = array.astype(np.promote_types(array.dtype, np.float32))  # a copy
+        for place, names in self.categories.items():
+            if len(names):
+                array[:, place] = self._codes(array[:, place], place, names)
         return array
+
+    def _codes(self, column: Array, place: int, names: Sequence[Any]) -> Array:
+        """Return the model's own numbers of categories; NaN for what it never saw."""
+        feature, values = self._feature(place), np.asarray(names)
+        if isinstance(feature, Category):
+            texts = [str(name) for name in names]
+            own = [texts.index(x) if x in texts else np.nan for x in feature.levels]
+            return np.array(own)[column.astype(np.int64)]
+        if values.dtype.kind not in "biuf":
+            raise ModelError(
+                f"{self.name} was trained with names in `{feature.name}`, of which the "
+                f"first is {names[0]!r}: in the schema it has to be a Category of them"
+            )
+        same = column[:, None] == values
+        return np.where(same.any(axis=1), same.argmax(axis=1), np.nan)
+
+    def _feature(self, place: int) -> Feature:
+        """Return the feature that a category of the model is."""
+        if self.schema is None:
+            raise ModelError(
+                f"{self.name} has categories (column {place + 1}): say what their "
+                "numbers stand for with load_model(..., schema=schema)"
+            )
+        parts = self.schema.places.values()
+        return next(feature for feature, own in parts if own.start <= place < own.stop)
 
     @abstractmethod
     def _answer(self, rows: Any) -> Array:
@@ -81,18 +90,10 @@ class Booster(Adapter, ABC):
         return answer if answer.ndim == 2 else np.column_stack([1 - answer, answer])
 
 
-def _counted(named: Sequence[str], known: Sequence[str]) -> Array:
-    """Return the place of names among those that are known; a gap is NaN."""
-    places = {name: float(place) for place, name in enumerate(known)}
-    gaps = dict.fromkeys(MISSING, np.nan)
-    return np.array([(gaps | places).get(name, _UNSEEN) for name in named])
-
-
 class XgboostModel(Booster):
     """A booster of XGBoost."""
 
     dtype = np.float32
-    takes_unseen = False
 
     def __init__(self, booster: Any, name: str) -> None:
         super().__init__(name)
@@ -108,18 +109,20 @@ class XgboostModel(Booster):
         # A booster that was stopped early is used up to its best round, as in XGBoost.
         best = booster.attr("best_iteration")
         self._rounds = (0, 0 if best is None else int(best) + 1)
+        self.categories = _xgboost_names(booster)
 
-    def known_levels(self) -> Mapping[int, Sequence[str]]:
-        """Return the categories that the file has, from XGBoost 3.1 on."""
-        learner = json.loads(self.booster.save_raw("json"))["learner"]
-        trees = learner["gradient_booster"]
-        kept = trees.get("gbtree", trees).get("model", {}).get("cats", {})
-        found: dict[int, Sequence[str]] = {}
-        for place, one in enumerate(kept.get("enc", ())):
-            ends, text = one.get("offsets", ()), bytes(b % 256 for b in one["values"])
-            words = [text[a:b].decode() for a, b in pairwise(ends)]
-            found |= {place: words} if words else {}
-        return found
+    def _codes(self, column: Array, place: int, names: Sequence[Any]) -> Array:
+        own, feature = super()._codes(column, place, names), self._feature(place)
+        gaps = np.isnan(column)
+        if isinstance(feature, Category):
+            missing = np.array([level in MISSING for level in feature.levels])
+            gaps = missing[column.astype(np.int64)]
+        if (np.isnan(own) & ~gaps).any():
+            raise ModelError(
+                f"`{feature.name}` has values that {self.name} was not trained with, "
+                f"which XGBoost refuses; it knows {', '.join(map(str, names))}"
+            )
+        return own
 
     def _labels(self, rows: Any) -> Any:
         if self.objective in _XGBOOST_LABELS:
@@ -152,6 +155,23 @@ class XgboostModel(Booster):
         return answer
 
 
+def _xgboost_names(booster: Any) -> dict[int, list[Any]]:
+    """Return the names of categories by column, where the model has kept them."""
+    types = booster.feature_types or ()
+    found: dict[int, list[Any]] = {p: [] for p, kind in enumerate(types) if kind == "c"}
+    if not found:
+        return {}
+    model = json.loads(bytes(booster.save_raw("json")))["learner"]["gradient_booster"]
+    for place, kept in enumerate(model["model"].get("cats", {}).get("enc", ())):
+        values = kept["values"]
+        if (ends := kept.get("offsets")) is not None:
+            text = bytes(value % 256 for value in values)
+            values = [text[a:b].decode() for a, b in pairwise(ends)]
+        if values:
+            found[place] = values
+    return found
+
+
 def load_xgboost(path: Path, *, trust: bool = False) -> XgboostModel:
     """Load an XGBoost file; there is nothing in it that would need trust."""
     xgboost = need("xgboost", extra="xgboost", what="XGBoost models")
@@ -172,25 +192,20 @@ class CatboostModel(Booster):
         self.objective = "numbers"
         self.width = len(model.feature_names_)
         self.columns = list(model.feature_names_)
-        self._categories = list(model.get_cat_feature_indices())
+        self.categories = dict.fromkeys(model.get_cat_feature_indices(), ())
         if len(model.classes_):
             self.classes = np.asarray(model.classes_)
 
-    def asked_by_name(self) -> set[int]:
-        """Return the columns of categories: CatBoost takes their names."""
-        return set(self._categories)
-
     def _rows(self, rows: Any) -> Any:
         array = super()._rows(rows)
-        if not self._categories:
+        if not self.categories:
             return array
         # CatBoost knows categories by whole numbers or words, and takes no reals.
         mixed = array.astype(object)
-        named = {} if self.schema is None else names_of_levels(self.schema)
-        for column in self._categories:
-            codes = array[:, column].astype(np.int64)
-            names = np.array(named.get(column, ()), dtype=object)
-            mixed[:, column] = names[codes] if column in named else codes
+        for place in self.categories:
+            feature, codes = self._feature(place), array[:, place].astype(np.int64)
+            named = feature.levels if isinstance(feature, Category) else None
+            mixed[:, place] = codes if named is None else np.array(named)[codes]
         return mixed
 
     def _labels(self, rows: Any) -> Any:
@@ -218,28 +233,29 @@ def load_catboost(path: Path, *, trust: bool = False) -> CatboostModel:
 class LightgbmModel(Booster):
     """A booster of LightGBM."""
 
-    def __init__(self, booster: Any, text: str, name: str) -> None:
+    def __init__(
+        self, booster: Any, objective: str, name: str, kept: str = "null"
+    ) -> None:
         super().__init__(name)
-        objective = re.search(r"^objective=(\S+)", text, re.MULTILINE)
-        self.objective = objective[1] if objective else "custom"
-        self.booster = booster
-        self._text = text
+        self.booster, self.objective = booster, objective
+        self.categories = self._names(json.loads(kept) or [])
         self.width = booster.num_feature()
         self.columns = booster.feature_name()
         classes = booster.num_model_per_iteration()
-        if self.objective == "binary" or classes > 1:
+        if objective == "binary" or classes > 1:
             self.classes = np.arange(max(classes, 2))
 
-    def known_levels(self) -> Mapping[int, Sequence[str]]:
-        """Return the categories of the data frame that it was trained on."""
-        told = re.search(r"^pandas_categorical:(\[\[.*\]\])$", self._text, re.MULTILINE)
-        infos = re.search(r"^feature_infos=(.*)$", self._text, re.MULTILINE)
-        kinds = infos[1].split() if infos else []
-        places = [p for p, k in enumerate(kinds) if k[0] != "[" and k != "none"]
-        names = [list(map(str, one)) for one in json.loads(told[1])] if told else []
-        if len(names) != len(places) and names:
-            raise ModelError(f"{self.name} does not say which columns are categories")
-        return dict(zip(places, names, strict=False))
+    def _names(self, names: list[list[Any]]) -> dict[int, Sequence[Any]]:
+        """Return the names of categories by column; they are kept in the columns' order."""
+        infos = self.booster.dump_model(num_iteration=1)["feature_infos"]
+        columns = enumerate(self.booster.feature_name())
+        places = [p for p, name in columns if infos.get(name, {}).get("values")]
+        if names and len(places) != len(names):
+            raise ModelError(
+                f"{self.name} has the names of {len(names)} categories, and splits by "
+                f"{len(places)}: which they are is not known"
+            )
+        return dict(zip(places, names or [[] for _ in places], strict=True))
 
     def _answer(self, rows: Any) -> Array:
         answer: Array = self.booster.predict(rows, num_threads=1)
@@ -256,7 +272,10 @@ def load_lightgbm(path: Path, *, trust: bool = False) -> LightgbmModel:
     with told_as(f"{path} is no readable LightGBM model"):
         # The parameters after the trees are for training.
         booster = lightgbm.Booster(model_str=_whole_trees(text))
-    return LightgbmModel(booster, text, str(path))
+    objective = re.search(r"^objective=(\S+)", text, re.MULTILINE)
+    told = objective[1] if objective else "custom"
+    kept = re.search(r"^pandas_categorical:(.*)$", text, re.MULTILINE)
+    return LightgbmModel(booster, told, str(path), kept[1] if kept else "null")
 
 
 def _whole_trees(text: str) -> str:

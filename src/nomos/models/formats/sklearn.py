@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from nomos.device import Array
-from nomos.domain.reading.csvfile import to_frame
+from nomos.domain.reading.csvfile import MISSING, to_frame
 from nomos.domain.schema import Category
 from nomos.errors import ModelError
 from nomos.models.adapter import Adapter, NoScores
@@ -21,8 +21,6 @@ from nomos.models.extras import distrust, need, told_as
 from nomos.models.recognise import json_objects, open_archive
 from nomos.models.screening.sklearn_trees import TREES, trees_are_sound
 
-# These take no texts themselves, so they were trained on columns of type category.
-_OF_CATEGORIES = ("XGB", "LGBM", "HistGradientBoosting")
 _TRIED = 8  # rows on which names of columns are tried
 
 
@@ -41,16 +39,15 @@ class EstimatorModel(Adapter):
         classes = getattr(estimator, "classes_", None)
         if isinstance(classes, np.ndarray) and classes.ndim == 1 and len(classes):
             self.classes = classes
-        width: Any = getattr(estimator, "n_features_in_", None)
-        is_number = isinstance(width, int | np.integer)
-        self.width = int(width) or None if is_number else None  # CatBoost says 0
+        width = getattr(estimator, "n_features_in_", None)
+        self.width = int(width) or None if isinstance(width, int | np.integer) else None
         names = getattr(estimator, "feature_names_in_", None)
-        if names is None:  # CatBoost's; numbers, where it was trained on an array
-            names = list(getattr(estimator, "feature_names_", None) or ())
-            self.width = self.width or len(names) or None
-            names = names if any(not str(name).isdigit() for name in names) else None
+        if names is None:  # CatBoost calls columns without names by their numbers
+            own = getattr(estimator, "feature_names_", None) or ["0"]
+            names = None if "0" in own else own
         self.columns = None if names is None else list(names)
         self._by_place: bool | None = None  # not yet known
+        self._takes_texts: bool | None = None
 
     def _rows(self, rows: Any) -> Any:
         if hasattr(rows, "columns") and hasattr(rows, "shape"):
@@ -68,12 +65,7 @@ class EstimatorModel(Adapter):
             return array
         told = () if self.schema is None else self.schema.features
         if array.dtype.kind in "biuf" and any(isinstance(f, Category) for f in told):
-            assert self.schema is not None
-            frame = to_frame(array, self.schema)[self.columns]
-            if type(self.estimator).__name__.startswith(_OF_CATEGORIES):
-                texts = frame.select_dtypes(["object", "string"]).columns
-                frame = frame.astype(dict.fromkeys(texts, "category"))
-            return frame
+            return self._named(array)
         import pandas as pd
 
         frame = pd.DataFrame(array, columns=self.columns)
@@ -82,6 +74,32 @@ class EstimatorModel(Adapter):
         if self._by_place is None:
             self._by_place = self._says_the_same(array[:_TRIED], frame[:_TRIED])
         return array if self._by_place else frame
+
+    def _named(self, array: Array) -> Any:
+        """Return rows as a frame with the names of categories, texts or pandas' own kind."""
+        assert self.schema is not None
+        frame = to_frame(array, self.schema)[self.columns]
+        if self._takes_texts is None and len(array):
+            # Trained on categories, these answer for texts, but are not trained on them.
+            of_kinds = type(self.estimator).__name__.startswith("HistGradientBoosting")
+            self._takes_texts = not of_kinds and self._takes(frame[:_TRIED])
+        if self._takes_texts is not False:
+            return frame
+        import pandas as pd
+
+        kinds = {
+            f.name: pd.CategoricalDtype([x for x in f.levels if x not in MISSING])
+            for f in self.schema.features
+            if isinstance(f, Category)
+        }
+        return frame.astype(kinds)
+
+    def _takes(self, frame: Any) -> bool:
+        try:
+            self._labels(frame)
+        except Exception:  # a library's own
+            return False
+        return True
 
     def _says_the_same(self, array: Array, frame: Any) -> bool:
         try:

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from nomos.device import Array
-from nomos.domain.schema import names_of_levels
 from nomos.errors import ModelError
 from nomos.models.adapter import Adapter, NoScores
 from nomos.models.extras import reason
@@ -69,13 +68,6 @@ class Retrainer:
 
     def begin(self, data: TrainingData) -> None:
         """Match the domain's answers with the model's classes."""
-        schema = self.first.schema
-        named = set() if schema is None else {*names_of_levels(schema)}
-        if named & getattr(self.first, "asked_by_name", set)():
-            raise ModelError(
-                f"{self.first.name} was trained on names of categories, and a file does "
-                "not say how: repair the estimator that it was saved from"
-            )
         said = np.asarray(self.model.predict(data.rows)).tolist()
         for answer, known in zip(data.answers, said, strict=True):
             if self.classes.setdefault(_plain(answer), known) != known:
