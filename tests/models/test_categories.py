@@ -82,7 +82,7 @@ def test_a_category_that_the_model_never_saw_is_what_its_library_makes_of_it(
     model, _ = fitted("xgboost")
     loaded = load_model(saved(model, "xgboost", tmp_path / "m.json"), schema=schema)
     loaded.predict(rows[[0, 2]])
-    with pytest.raises(ModelError, match="`town` has values that .* not trained with"):
+    with pytest.raises(ModelError, match=r"`town` has values that .* not trained with"):
         loaded.predict(rows)
 
 
