@@ -132,7 +132,7 @@ class Judged:
     moved: int = 0
     seconds: float = 0.0
     signals: Array | None = None
-    reached: int = 0
+    reached: int = -1  # all
 
     def __len__(self) -> int:
         return len(self.verdicts)
@@ -150,6 +150,7 @@ def unjudged(count: int) -> Judged:
         np.zeros(count, dtype=bool),
         np.zeros(count, dtype=np.int32),
         np.full(count, -1, dtype=np.int32),
+        reached=0,
     )
 
 
