@@ -106,7 +106,7 @@ def rule_words(rule: Rule) -> str:
 
 def cost_words(results: Sequence[Result]) -> str:
     """Say what groups and smaller bugs took; it is no part of the counts."""
-    found = [r.analysis for r in results if r.analysis is not None]
+    found = [r.analysis for r in results if r.analysis is not None and r.bugs]
     calls = sum(analysis.model_calls for analysis in found)
     if not calls:
         return ""

@@ -229,6 +229,11 @@ def _remarks(result: Result) -> Iterable[Remark]:
         )
     if confirmation := confirmation_text(counts):
         yield Remark(confirmation)
+    if result.analysis is not None and (same := result.analysis.unvaried):
+        yield Remark(
+            f"{', '.join(same)} in all of {count(result.analysis.sampled, 'case')} looked"
+            " at again: would the spec notice a fault? --sanity tells"
+        )
     if recorded.tried:
         fixed = len(recorded.fixed)
         yield Remark(
