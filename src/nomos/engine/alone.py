@@ -9,10 +9,12 @@ from __future__ import annotations
 import ast
 import copy
 import math
+import os
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -34,6 +36,7 @@ from nomos.engine.program import (
 from nomos.errors import OF_THE_CASE, Discard, ModelError
 from nomos.lang import core
 
+_NOMOS = str(Path(__file__).parents[1]) + os.sep
 # What a side of a comparison may hold that is worked out once more, for its gap.
 _PLAIN = core.Constant | core.Variable | core.GetFeature | core.Arithmetic | core.Negate
 
@@ -173,11 +176,13 @@ def reason(discard: Discard, source: Source) -> str:
 
 
 def format_traceback(error: BaseException, spec: str) -> str:
-    """Format a traceback from the spec's own line on."""
+    """Format a traceback from the spec's own line on, without those of Nomos."""
     frames = traceback.extract_tb(error.__traceback__)
     starts = [number for number, frame in enumerate(frames) if frame.filename == spec]
+    shown = frames[starts[0] :] if starts else frames
+    own = [frame for frame in shown if not frame.filename.startswith(_NOMOS)]
     lines = ["Traceback (most recent call last):\n"]
-    lines += traceback.format_list(frames[starts[0] :] if starts else frames)
+    lines += traceback.format_list(own or shown)
     lines += traceback.format_exception_only(error)
     return "".join(lines)
 

@@ -111,9 +111,10 @@ def cost_words(results: Sequence[Result]) -> str:
     if not calls:
         return ""
     tried = sum(analysis.tried for analysis in found)
+    grouped = any(analysis.groups for analysis in found)
+    what = "grouping bugs and making them smaller" if grouped else "making bugs smaller"
     return (
-        f"grouping bugs and making them smaller took {count(calls, 'model call')} more"
-        f" ({count(tried, 'case')} tried)"
+        f"{what} took {count(calls, 'model call')} more ({count(tried, 'case')} tried)"
     )
 
 
