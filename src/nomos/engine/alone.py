@@ -55,8 +55,7 @@ class Outcome:
     """The verdict on one case, and what led to it.
 
     `why` is the failed `ensures`, the reason of a discard, or the error; `values` are
-    the inputs, vars and outputs of a violated case, the outputs of one that passed;
-    `accepted` says that the case got
+    the inputs, vars and outputs of a violated case; `accepted` says that the case got
     past `requires`; `traceback` is that of a crash.
     """
 
@@ -69,13 +68,15 @@ class Outcome:
     calls: int = 0
     failed: int = 0  # a bit for each `ensures` that does not hold
     gap: float = math.nan  # by how much the first of them is missed
+    outputs: Mapping[str, Any] = field(default_factory=dict)  # where none fails
 
 
 class Case(Running):
     """The `case` that the emitted statements talk to."""
 
     accepted = False
-    values: Mapping[str, Any] = {}  # outputs; of all names where an `ensures` fails
+    values: Mapping[str, Any] = {}  # where an `ensures` does not hold
+    made: Mapping[str, Any] = {}  # the outputs
 
     def __init__(self, program: Program, draws: CaseDraws) -> None:
         super().__init__(program, draws)
@@ -90,7 +91,7 @@ class Case(Running):
         """End the block: return its outputs, numbers as Python's own."""
         listen(None)
         made = tuple(map(plain, values))
-        self.values = dict(zip(self.program.spec.outputs, made, strict=True))
+        self.made = dict(zip(self.program.spec.outputs, made, strict=True))
         return made[0] if len(made) == 1 else made
 
     def discard(self, why: str) -> None:
@@ -122,16 +123,15 @@ class Case(Running):
         # A discard after an `ensures` has failed comes too late; a crash does not.
         if self.failures and (error is None or isinstance(error, Discard)):
             return self._violated(choices, gap)
-        verdict, why, shown, values = Verdict.PASSED, "", "", dict(self.values)
+        verdict, why, shown = Verdict.PASSED, "", ""
         if isinstance(error, Discard):
             verdict, why = Verdict.DISCARDED, reason(error, self.program.spec.source)
         elif error is not None:
             why = f"{type(error).__name__}: {_text(error)}".strip().removesuffix(":")
             shown = format_traceback(error, self.program.spec.source.name)
             verdict = Verdict.CRASHED
-        if verdict is not Verdict.PASSED:
-            values = {}
-        return Outcome(verdict, choices, self.accepted, why, values, shown, self.calls)
+        end = choices, self.accepted, why, {}, shown, self.calls
+        return Outcome(verdict, *end, outputs=self.made)
 
     def _violated(
         self, choices: tuple[int, ...], gap: Callable[[str, Any], float]

@@ -298,7 +298,7 @@ def _chance(results: Sequence[Result]) -> ChanceView | None:
 def next_bug_words(result: Result) -> str:
     """Say how likely the next case shows a new bug, and under which assumption."""
     estimate = result.next_bug
-    if estimate is None:
+    if estimate is None or result.verdict == "failed":
         return ""
     interval = estimate.interval
     return (

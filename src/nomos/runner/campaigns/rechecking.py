@@ -63,7 +63,7 @@ def _compared(alone: Sequence[Outcome], values: Mapping[str, Sequence[Any]]) -> 
         if n in broken
         or not all(
             _agree(describe(value), values[name][n])
-            for name, value in alone[n].values.items()
+            for name, value in alone[n].outputs.items()
         )
     ]
     return other_outputs(len(others), len(judged)) if broken or others[1:] else ""
