@@ -122,6 +122,7 @@ def remark_lines(
 ) -> list[str]:
     """Return problems, each `ensures`, gaps and chances as lines."""
     said = []
+    problems_only = problems_only and one.verdict not in ("holds", "none-found")
     for remark in one.remarks:
         if problems_only and not (remark.is_problem or remark.detail):
             continue

@@ -232,7 +232,7 @@ def _remarks(result: Result) -> Iterable[Remark]:
     if result.analysis is not None and (same := result.analysis.unvaried):
         yield Remark(
             f"{', '.join(same)} in all of {count(result.analysis.sampled, 'case')} looked"
-            " at again: would the spec notice a fault? --sanity tells"
+            " at again: such cases say little of the model (--sanity plants faults in it)"
         )
     if recorded.tried:
         fixed = len(recorded.fixed)
