@@ -91,7 +91,7 @@ class Case(Running):
         """End the block: return its outputs, numbers as Python's own."""
         listen(None)
         made = tuple(map(plain, values))
-        self.made = dict(zip(self.program.spec.outputs, made, strict=True))
+        self.made = dict(zip(self.program.spec.outputs, made, strict=False))
         return made[0] if len(made) == 1 else made
 
     def discard(self, why: str) -> None:
