@@ -12,7 +12,7 @@ from tests.runner.driving import drive, outcome
 
 DOMAIN = '''
 import numpy as np
-from nomos import Domain, batched
+from nomos import Discard, Domain, batched
 
 
 class Game:
@@ -49,6 +49,11 @@ class Walks(Domain):
     def farther(self, place):
         return place + 7
 
+    def rarely(self, place):
+        if place > 3:
+            raise Discard("too far")
+        return place + 7
+
     def same(self, place):
         return place
 
@@ -56,6 +61,9 @@ class Walks(Domain):
     def low_when_alone(self, places):
         places = np.asarray(places)
         return np.where((len(places) == 1) & (places == 8), -1, places)
+
+    def kinds(self, place):
+        return [place, float("nan"), None, "a", ([1], 2), object(), np.arange(3) + place]
 
     def nothing(self, place):
         place + 1
@@ -124,6 +132,11 @@ def test_a_policy_of_chance_is_no_green_run(walk: Any) -> None:
     assert accepted.verdict == "holds"
 
 
+def test_outputs_of_every_kind_are_compared(walk: Any) -> None:
+    result = walk(function="kinds", ensures="len(e1) == len(e2)")
+    assert (result.verdict, result.problem) == ("holds", "")
+
+
 def test_outputs_that_never_vary_are_told(walk: Any) -> None:
     assert walk(search="random").analysis.unvaried == ()
     silent = walk(function="nothing", ensures="e1 == e2")
@@ -132,6 +145,12 @@ def test_outputs_that_never_vary_are_told(walk: Any) -> None:
     unchanged = walk("same", "e1 == e2")
     assert unchanged.analysis.unvaried == ("s2 = s1",)
     assert from_data(to_data(unchanged)).analysis == unchanged.analysis
+
+
+def test_cases_are_looked_at_where_few_get_past_requires(walk: Any) -> None:
+    rare = walk(change="rarely", ensures="e1 <= e2 + 99", settings={"game": "shared"})
+    assert rare.counts.discarded > 40
+    assert rare.verdict == "failed"
 
 
 def test_what_is_looked_at_does_not_depend_on_workers_or_batch(walk: Any) -> None:
