@@ -173,7 +173,10 @@ class TestBugs:
     def test_bugs_are_listed(self, bug):
         assert bug in nomos("bugs").stdout
         assert bug in nomos("bugs", "income", "--status", "open").stdout
-        assert nomos("bugs", "other").stdout == "no bugs\n"
+        assert bug in nomos("bugs", "specs/income.nom").stdout
+        unknown = nomos("bugs", "other")
+        assert unknown.exit_code == 3
+        assert "no campaign of `other`" in unknown.stderr and "income" in unknown.stderr
         assert json.loads(nomos("bugs", "--format", "json").stdout)[0]["id"] == bug
 
     def test_show_puts_the_records_side_by_side_and_marks_what_differs(self, bug):

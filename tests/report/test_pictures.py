@@ -87,6 +87,15 @@ def test_an_image_of_another_shape_is_refused(shape):
         Image(np.zeros(shape))
 
 
+def test_a_sound_is_one_row_of_samples():
+    with pytest.raises(ValueError, match=r"a sound cannot have the shape \(\)"):
+        Sound(np.array(0.5), 16000)
+
+
+def test_a_high_picture_fits_a_terminal():
+    assert len(blocks(Image(np.zeros((500, 5))), colour=False)) == 32
+
+
 def test_whole_numbers_go_to_255():
     look = shown(np.full((8, 8, 3), 51, dtype=np.uint8))
     assert isinstance(look, Image)

@@ -18,6 +18,7 @@ import numpy as np
 from nomos.device import Array
 from nomos.domain.records import field_names, get_feature
 from nomos.domain.schema import Schema
+from nomos.errors import DomainError
 
 _SMALLEST_PICTURE = 8  # pixels a side; smaller arrays are numbers to read
 
@@ -59,6 +60,10 @@ class Sound:
 
     samples: Array
     rate: int
+
+    def __post_init__(self) -> None:
+        if np.ndim(self.samples) != 1:
+            raise ValueError(f"a sound cannot have the shape {np.shape(self.samples)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,10 +116,14 @@ def looks(
 ) -> dict[str, Shown]:
     """Return how the values of a case are shown, those that are records."""
     schema = getattr(domain, "schema", None)
-    found = {name: shown(value, domain, schema) for name, value in values.items()}
-    known = {name: look for name, look in found.items() if look is not None}
     whole = getattr(domain, "show_case", None)
-    return known if whole is None else {**known, **whole(values, choices)}
+    try:
+        found = {name: shown(value, domain, schema) for name, value in values.items()}
+        known = {name: look for name, look in found.items() if look is not None}
+        return known if whole is None else {**known, **whole(values, choices)}
+    except Exception as error:
+        why = f"{type(error).__name__}: {error}"
+        raise DomainError(f"{type(domain).__name__} shows no record: {why}") from None
 
 
 def _array(record: Array, schema: Schema | None) -> Shown | None:

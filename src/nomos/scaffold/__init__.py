@@ -91,7 +91,9 @@ def scaffold(model: str, data: Path, folder: Path) -> ProjectFiles:
         reading = _by_name(columns, names, model, data)
     if not reading.features:
         raise NomosError(
-            f"{data} has no column of numbers, or of a few different texts"
+            f"{data} has no column of numbers, or of a few different texts\n"
+            "help: a model of texts, images or sounds needs a domain of your own, or"
+            " `nomos.run(spec, inputs=texts, predict=model.predict)` in Python"
         )
     module = _identifier(data.stem)
     loaded.schema = Schema(*reading.features)

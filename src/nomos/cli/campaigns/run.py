@@ -208,7 +208,7 @@ def _campaigns(
         console.finish(run.results, stored=not options["no_store"])
         if not console.quiet:
             lines = [ruling.line for ruling in rulings(run.results, options["gate"])]
-            for line in [*filter(None, lines), *console.spaces]:
+            for line in [*filter(None, dict.fromkeys(lines)), *console.spaces]:
                 click.echo(line)
     return _status(run, root, options, output)
 
