@@ -54,6 +54,18 @@ def test_answer_of_many_dimensions_has_scores_and_no_labels(rows: Any) -> None:
         model.predict(rows)
 
 
+def test_scores_that_are_no_numbers_give_no_label(rows: Any) -> None:
+    def broken(rows: Any) -> Any:
+        return np.where(rows[:, :1] > 1, np.nan, rows)
+
+    model = Plain(broken)
+    with pytest.raises(ValueError, match="plain gives scores that are no numbers"):
+        model.predict(rows)
+    assert len(model.predict(rows[rows[:, 0] <= 1])) > 0
+    with pytest.raises(ModelError, match="no numbers"):
+        Plain(lambda rows: rows * np.nan).predict(rows)
+
+
 def test_rows_that_are_all_of_a_wrong_kind_are_an_error(rows: Any) -> None:
     def picky(rows: Any) -> Any:
         raise ValueError("three columns, please\nand a second line")

@@ -99,7 +99,14 @@ class Adapter:
     def _labels(self, rows: Any) -> Any:
         """Return the labels of rows that the library can take: those that score best."""
         assert self.classes is not None
-        return self.classes[self._scores(rows).argmax(axis=1)]
+        return self.classes[self._highest(self._scores(rows))]
+
+    def _highest(self, scores: Array) -> Array:
+        """Return the place of each row's highest score, for which argmax takes a NaN."""
+        if bool((scores != scores).any()):
+            raise ValueError(f"{self.name} gives scores that are no numbers (NaN)")
+        places: Array = scores.argmax(axis=1)
+        return places
 
     def _scores(self, rows: Any) -> Any:
         raise NoScores(f"{self.name} gives no scores")
@@ -197,7 +204,7 @@ class OutputModel(Adapter, ABC):
                 f"{self.name} answers with an array of shape {output.shape}, "
                 "which gives no label for each row; use its scores"
             )
-        places: Array = output.argmax(axis=1)
+        places = self._highest(output)
         return places if self.classes is None else self.classes[places]
 
     def _to_scores(self, output: Array) -> Array:
