@@ -104,6 +104,27 @@ def test_what_is_raised_for_some_rows_is_passed_on(rows: Any) -> None:
         model.predict(rows[rows[:, 0] > 1])
 
 
+def test_pixels_in_bytes_are_refused_where_reals_are_taken() -> None:
+    images = np.full((5, 8, 8), 200, np.uint8)
+    model = Plain(lambda rows: rows.mean(2))
+    model.dtype = np.float32
+    with pytest.raises(ModelError, match=r"takes float32.*\(uint8\): .* images / 255"):
+        model.predict(images)
+    assert len(model.predict(images / 255)) == 5
+    assert len(model.predict(images.reshape(5, 64)[:, None, :] > 9)) == 5
+    model = Plain(lambda rows: rows)
+    model.dtype = np.float32
+    assert len(model.predict(np.arange(12).reshape(4, 3))) == 4
+
+
+def test_images_of_another_shape_are_refused_by_shape() -> None:
+    model = Plain(lambda rows: rows.mean((2, 3)))
+    model.shape = (None, 3, None, 8)
+    assert len(model.predict(np.zeros((5, 3, 4, 8)))) == 5
+    with pytest.raises(ModelError, match=r"takes rows of shape \(3, any, 8\)"):
+        model.predict(np.zeros((5, 8, 8, 3)))
+
+
 def test_one_row_that_fails_alone_is_the_row_s_affair() -> None:
     def touchy(rows: Any) -> Any:
         raise ZeroDivisionError
