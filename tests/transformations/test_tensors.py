@@ -77,6 +77,14 @@ def test_pixels_of_any_range_are_moved_and_blurred(name) -> None:
     assert np.allclose(scaled, change(images, *IMAGES[name]) * 16 - 4, atol=1e-4)
 
 
+def test_pixels_in_bytes_are_rounded_and_not_cut_off() -> None:
+    grey = np.full((3, 8, 8), 100, np.uint8)
+    assert (transformations.blurred(grey, [0.3, 0.7, 2.5]) == 100).all()
+    assert (transformations.rotated(grey, [3.0, 20.0, -75.0]) == 100).all()
+    assert (transformations.brighter(grey, [0.3, 0.3, 0.3]) == 101).all()
+    assert (transformations.noisy(grey, [0.1, 0.1, 0.1], [1, 2, 3]) == 100).all()
+
+
 @pytest.mark.parametrize("name", IMAGES)
 def test_what_is_no_image_is_refused(name) -> None:
     change = getattr(transformations, name)

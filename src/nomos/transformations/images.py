@@ -133,7 +133,7 @@ def blurred(images: Any, deviation: Any) -> Any:
     made = as_type(images, spread.dtype)
     for axis in (1, 2):
         made = _blurred_along(axis, made, spread, widest)
-    return as_type(made, images.dtype)
+    return _pixels_like(made, images)
 
 
 def _blurred_along(axis: int, x: Any, spread: Any, widest: int) -> Any:
@@ -226,7 +226,12 @@ def _white(images: Any) -> float:
 
 
 def _clipped(made: Any, white: float, images: Any) -> Any:
-    return as_type(library(made).clip(made, 0, white), images.dtype)
+    return _pixels_like(library(made).clip(made, 0, white), images)
+
+
+def _pixels_like(made: Any, images: Any) -> Any:
+    """Return pixels in the type of images; cutting off would make whole ones darker."""
+    return as_type(made if is_real(images) else library(made).round(made), images.dtype)
 
 
 def _amount(values: Any, images: Any) -> Any:
@@ -267,4 +272,4 @@ def _sampled(images: Any, y: Any, x: Any) -> Any:
     upper = upper + _pixels(images, rows, columns + 1) * right
     lower = _pixels(images, rows + 1, columns) * (1 - right)
     lower = lower + _pixels(images, rows + 1, columns + 1) * right
-    return as_type(upper * (1 - down) + lower * down, images.dtype)
+    return _pixels_like(upper * (1 - down) + lower * down, images)

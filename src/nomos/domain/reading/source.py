@@ -64,11 +64,25 @@ def labels_of(domain: Domain, count: int) -> Sequence[Any] | None:
             raise DomainError(f"{name} gives a frame: give one of its columns")
         if isinstance(labels, np.ndarray) and labels.shape[1:] == (1,):
             labels = labels[:, 0]  # a column is as many labels
+        if _is_one_hot(labels):
+            raise DomainError(
+                f"{name} gives labels of shape {labels.shape}, of which no answer is one:"
+                " give the place of the 1 in each row, labels.argmax(axis=1)"
+            )
         if len(labels) != count:
             counts = f"{len(labels)} labels for {count} inputs"
             raise DomainError(f"{type(domain).__name__} has {counts}")
     listed: Sequence[Any] = labels
     return listed
+
+
+def _is_one_hot(labels: Any) -> bool:
+    """Tell whether labels are rows of a single 1 among zeros."""
+    is_matrix = isinstance(labels, np.ndarray) and labels.ndim == 2
+    if not is_matrix or labels.dtype.kind not in "biuf" or not labels.size:
+        return False
+    ones = (labels == 1).sum(axis=1) == 1
+    return bool((ones & ((labels == 0).sum(axis=1) == labels.shape[1] - 1)).all())
 
 
 def _sequence(given: Any, name: str) -> Any:
