@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from nomos import ModelError, load_model
-from nomos.domain import Real, Schema
+from nomos.domain import Integer, Real, Schema
 from nomos.models import NoScores
 from nomos.scaffold import scaffold
 from nomos.testing import check_model
@@ -191,7 +191,8 @@ class TestCatboost:
         rows[:, 3] = THREE
         own = self.train("Logloss", rows, TWO, cat_features=[3])
         own.save_model(str(tmp_path / "m.cbm"))
-        model = load_model(tmp_path / "m.cbm")
+        schema = Schema(*(Real(c, -9, 9) for c in "abc"), Integer("d", 0, 2))
+        model = load_model(tmp_path / "m.cbm", schema=schema)
         numbers = np.column_stack([ROWS[:, :3], THREE]).astype(np.float32)
         check_model(model, numbers)
         expected = own.predict(rows, prediction_type="Probability")

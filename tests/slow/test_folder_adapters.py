@@ -256,6 +256,7 @@ class TestMlflow:
 
     def test_onnx_is_loaded_without_mlflow_itself(self, tmp_path: Path) -> None:
         library("yaml", extra="mlflow")
+        library("onnxruntime", extra="onnx")
         shipped = Path(__file__).parents[2] / "casestudies/compas/models/dt.onnx"
         shutil.copy(shipped, tmp_path / "model.onnx")
         (tmp_path / "MLmodel").write_text("flavors:\n  onnx:\n    data: model.onnx\n")

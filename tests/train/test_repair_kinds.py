@@ -18,6 +18,7 @@ from nomos.train.repairing.trainers.choose import make_trainer
 sklearn = pytest.importorskip("sklearn")
 
 from sklearn.ensemble import GradientBoostingClassifier  # noqa: E402 - needs sklearn
+from sklearn.model_selection import GridSearchCV  # noqa: E402
 from sklearn.neural_network import MLPClassifier  # noqa: E402
 from sklearn.pipeline import make_pipeline  # noqa: E402
 from sklearn.preprocessing import StandardScaler  # noqa: E402
@@ -76,6 +77,16 @@ def test_a_pipeline_of_trees_takes_constraints_on_its_own_columns(people: Any) -
     assert "may only rise with `income`" in result.notes["income"]
     assert result.verdict == "repaired", result.statement
     assert result.after.total_rate == 0
+
+
+def test_what_a_search_chose_is_trained_again_without_another_search(
+    people: Any,
+) -> None:
+    options = {"max_leaf_nodes": [31], "min_samples_leaf": [1]}
+    search = GridSearchCV(DecisionTreeClassifier(random_state=0), options, cv=2)
+    result = repair(people.specs("income"), search.fit(*people.data(600, 2)), points=10)
+    assert "may only rise with `income`" in result.notes["income"]
+    assert result.model.estimator.get_params()["max_leaf_nodes"] == 31
 
 
 def test_plain_gradient_boosting_is_trained_as_its_variant_with_constraints(

@@ -85,6 +85,81 @@ def test_pipelines_with_a_column_transformer(name: str) -> None:
     assert agrees(model)
 
 
+def test_what_a_search_over_pipelines_chose() -> None:
+    pytest.importorskip("sklearn")
+    from sklearn.model_selection import GridSearchCV
+
+    options = {"randomforestclassifier__max_depth": [2, 3]}
+    with quiet():
+        search = GridSearchCV(pipelines()["forest"], options, cv=2).fit(ROWS, LABELS)
+    assert agrees(search)
+
+
+@pytest.mark.parametrize("name", ["bins", "places", "chosen", "quantiles"])
+def test_columns_that_are_chosen_or_cut_into_bins(name: str) -> None:
+    pytest.importorskip("sklearn")
+    from sklearn import feature_selection, linear_model, pipeline, preprocessing, tree
+
+    method = {"quantile_method": "averaged_inverted_cdf"}
+    steps: dict[str, Any] = {
+        "bins": preprocessing.KBinsDiscretizer(3, **method),
+        "places": preprocessing.KBinsDiscretizer(3, encode="ordinal", **method),
+        "chosen": feature_selection.SelectKBest(k=2),
+        "quantiles": preprocessing.QuantileTransformer(n_quantiles=9),
+    }
+    for last in (tree.DecisionTreeClassifier(max_depth=4, random_state=0),
+                 linear_model.LogisticRegression()):  # fmt: skip
+        with quiet():
+            model = pipeline.make_pipeline(steps[name], last).fit(ROWS, LABELS)
+        assert agrees(model)
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+def test_histograms_with_categories_also_those_they_never_saw(*, gaps: bool) -> None:
+    pytest.importorskip("sklearn")
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    rows, seen = ROWS.copy(), ROWS[:, 0] != 3
+    rows[:: 7 if gaps else len(rows), 0] = np.nan  # says where an unknown level goes
+    model = HistGradientBoostingClassifier(
+        categorical_features=[0, 2], max_iter=6, min_samples_leaf=3
+    ).fit(rows[seen], LABELS[seen])
+    assert agrees(model)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("most", [1, 10])  # sets of levels, or one level at a time
+def test_boosters_that_split_by_categories(most: int) -> None:
+    xgboost = library("xgboost", extra="xgboost")
+    lightgbm = library("lightgbm", extra="lightgbm")
+    common = {"n_estimators": 6, "max_cat_to_onehot": most, "n_jobs": 1}
+    models = [
+        xgboost.XGBClassifier(
+            **common, max_depth=3, enable_categorical=True,
+            feature_types=["c", "q", "c", "q"],
+        ),
+        lightgbm.LGBMClassifier(
+            **common, num_leaves=6, min_child_samples=5, min_data_per_group=1,
+            cat_smooth=0, categorical_feature=[0, 2], verbose=-1,
+        ),
+    ]  # fmt: skip
+    for model in models:
+        with quiet():
+            model.fit(ROWS, LABELS)
+        assert agrees(model), type(model).__name__
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["xgboost", "lightgbm", "catboost"])
+def test_pipelines_that_end_with_a_booster(name: str) -> None:
+    steps = pipelines()["logistic"].steps[:-1]
+    from sklearn.pipeline import Pipeline
+
+    with quiet():
+        model = Pipeline([*steps, ("last", booster(name, "three"))]).fit(ROWS, LABELS)
+    assert agrees(model)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", ["xgboost", "lightgbm", "catboost"])

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from nomos.device import Array
+from nomos.domain.schema import Category, Feature
 from nomos.errors import ModelError
 from nomos.models.adapter import Adapter, NoScores
 from nomos.models.extras import need, told_as
@@ -29,10 +32,48 @@ _LEAVES = ("leaf_value", "leaf_weight", "leaf_count")
 class Booster(Adapter, ABC):
     """Boosted trees; their objective says whether they give labels, chances or numbers.
 
-    Those that know no classes give numbers.
+    Those that know no classes give numbers. `categories` are columns, with the names that
+    they had in a data frame: the model knows each by its place among them. Without names,
+    it was trained on numbers.
     """
 
     objective = ""
+    categories: Mapping[int, Sequence[Any]] = {}
+
+    def _rows(self, rows: Any) -> Any:
+        array = super()._rows(rows)
+        if not any(map(len, self.categories.values())) or not len(array):
+            return array
+        array = array.astype(np.promote_types(array.dtype, np.float32))  # a copy
+        for place, names in self.categories.items():
+            if len(names):
+                array[:, place] = self._codes(array[:, place], place, names)
+        return array
+
+    def _codes(self, column: Array, place: int, names: Sequence[Any]) -> Array:
+        """Return the model's own numbers of categories; NaN for what it never saw."""
+        feature, values = self._feature(place), np.asarray(names)
+        if isinstance(feature, Category):
+            texts = [str(name) for name in names]
+            own = [texts.index(x) if x in texts else np.nan for x in feature.levels]
+            return np.array(own)[column.astype(np.int64)]
+        if values.dtype.kind not in "biuf":
+            raise ModelError(
+                f"{self.name} was trained with names in `{feature.name}`, of which the "
+                f"first is {names[0]!r}: in the schema it has to be a Category of them"
+            )
+        same = column[:, None] == values
+        return np.where(same.any(axis=1), same.argmax(axis=1), np.nan)
+
+    def _feature(self, place: int) -> Feature:
+        """Return the feature that a category of the model is."""
+        if self.schema is None:
+            raise ModelError(
+                f"{self.name} has categories (column {place + 1}): say what their "
+                "numbers stand for with load_model(..., schema=schema)"
+            )
+        parts = self.schema.places.values()
+        return next(feature for feature, own in parts if own.start <= place < own.stop)
 
     @abstractmethod
     def _answer(self, rows: Any) -> Array:
@@ -67,6 +108,16 @@ class XgboostModel(Booster):
         # A booster that was stopped early is used up to its best round, as in XGBoost.
         best = booster.attr("best_iteration")
         self._rounds = (0, 0 if best is None else int(best) + 1)
+        self.categories = _xgboost_names(booster)
+
+    def _codes(self, column: Array, place: int, names: Sequence[Any]) -> Array:
+        own, feature = super()._codes(column, place, names), self._feature(place)
+        if np.isnan(own).any() and "" not in getattr(feature, "levels", ()):
+            raise ModelError(
+                f"`{feature.name}` has values that {self.name} was not trained with, "
+                f"which XGBoost refuses; it knows {', '.join(map(str, names))}"
+            )
+        return own
 
     def _labels(self, rows: Any) -> Any:
         if self.objective in _XGBOOST_LABELS:
@@ -99,6 +150,23 @@ class XgboostModel(Booster):
         return answer
 
 
+def _xgboost_names(booster: Any) -> dict[int, list[Any]]:
+    """Return the names of categories by column, where the model has kept them."""
+    types = booster.feature_types or ()
+    found: dict[int, list[Any]] = {p: [] for p, kind in enumerate(types) if kind == "c"}
+    if not found:
+        return {}
+    model = json.loads(bytes(booster.save_raw("json")))["learner"]["gradient_booster"]
+    for place, kept in enumerate(model["model"].get("cats", {}).get("enc", ())):
+        values = kept["values"]
+        if (ends := kept.get("offsets")) is not None:
+            text = bytes(value % 256 for value in values)
+            values = [text[a:b].decode() for a, b in pairwise(ends)]
+        if values:
+            found[place] = values
+    return found
+
+
 def load_xgboost(path: Path, *, trust: bool = False) -> XgboostModel:
     """Load an XGBoost file; there is nothing in it that would need trust."""
     xgboost = need("xgboost", extra="xgboost", what="XGBoost models")
@@ -119,18 +187,20 @@ class CatboostModel(Booster):
         self.objective = "numbers"
         self.width = len(model.feature_names_)
         self.columns = list(model.feature_names_)
-        self._categories = list(model.get_cat_feature_indices())
+        self.categories = dict.fromkeys(model.get_cat_feature_indices(), ())
         if len(model.classes_):
             self.classes = np.asarray(model.classes_)
 
     def _rows(self, rows: Any) -> Any:
         array = super()._rows(rows)
-        if not self._categories:
+        if not self.categories:
             return array
         # CatBoost knows categories by whole numbers or words, and takes no reals.
         mixed = array.astype(object)
-        for column in self._categories:
-            mixed[:, column] = array[:, column].astype(np.int64)
+        for place in self.categories:
+            feature, codes = self._feature(place), array[:, place].astype(np.int64)
+            named = feature.levels if isinstance(feature, Category) else None
+            mixed[:, place] = codes if named is None else np.array(named)[codes]
         return mixed
 
     def _labels(self, rows: Any) -> Any:
@@ -158,14 +228,29 @@ def load_catboost(path: Path, *, trust: bool = False) -> CatboostModel:
 class LightgbmModel(Booster):
     """A booster of LightGBM."""
 
-    def __init__(self, booster: Any, objective: str, name: str) -> None:
+    def __init__(
+        self, booster: Any, objective: str, name: str, kept: str = "null"
+    ) -> None:
         super().__init__(name)
         self.booster, self.objective = booster, objective
+        self.categories = self._names(json.loads(kept) or [])
         self.width = booster.num_feature()
         self.columns = booster.feature_name()
         classes = booster.num_model_per_iteration()
         if objective == "binary" or classes > 1:
             self.classes = np.arange(max(classes, 2))
+
+    def _names(self, names: list[list[Any]]) -> dict[int, Sequence[Any]]:
+        """Return the names of categories by column; they are kept in the columns' order."""
+        infos = self.booster.dump_model(num_iteration=1)["feature_infos"]
+        columns = enumerate(self.booster.feature_name())
+        places = [p for p, name in columns if infos.get(name, {}).get("values")]
+        if names and len(places) != len(names):
+            raise ModelError(
+                f"{self.name} has the names of {len(names)} categories, and splits by "
+                f"{len(places)}: which they are is not known"
+            )
+        return dict(zip(places, names or [[] for _ in places], strict=True))
 
     def _answer(self, rows: Any) -> Array:
         answer: Array = self.booster.predict(rows, num_threads=1)
@@ -183,7 +268,9 @@ def load_lightgbm(path: Path, *, trust: bool = False) -> LightgbmModel:
         # The parameters after the trees are for training.
         booster = lightgbm.Booster(model_str=_whole_trees(text))
     objective = re.search(r"^objective=(\S+)", text, re.MULTILINE)
-    return LightgbmModel(booster, objective[1] if objective else "custom", str(path))
+    told = objective[1] if objective else "custom"
+    kept = re.search(r"^pandas_categorical:(.*)$", text, re.MULTILINE)
+    return LightgbmModel(booster, told, str(path), kept[1] if kept else "null")
 
 
 def _whole_trees(text: str) -> str:

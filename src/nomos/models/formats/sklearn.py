@@ -45,10 +45,14 @@ class EstimatorModel(Adapter):
         if isinstance(classes, np.ndarray) and classes.ndim == 1:
             self.classes = classes
         width = getattr(estimator, "n_features_in_", None)
-        self.width = int(width) if isinstance(width, int | np.integer) else None
+        self.width = int(width) or None if isinstance(width, int | np.integer) else None
         names = getattr(estimator, "feature_names_in_", None)
+        if names is None:  # CatBoost calls columns without names by their numbers
+            own = getattr(estimator, "feature_names_", None) or ["0"]
+            names = None if "0" in own else own
         self.columns = None if names is None else list(names)
         self._by_place: bool | None = None  # not yet known
+        self._takes_texts: bool | None = None
 
     def _rows(self, rows: Any) -> Any:
         if hasattr(rows, "columns") and hasattr(rows, "shape"):
@@ -66,8 +70,7 @@ class EstimatorModel(Adapter):
             return array
         told = () if self.schema is None else self.schema.features
         if array.dtype.kind in "biuf" and any(isinstance(f, Category) for f in told):
-            assert self.schema is not None
-            return to_frame(array, self.schema)[self.columns]
+            return self._named(array)
         import pandas as pd
 
         frame = pd.DataFrame(array, columns=self.columns)
@@ -76,6 +79,30 @@ class EstimatorModel(Adapter):
         if self._by_place is None:
             self._by_place = self._says_the_same(array[:_TRIED], frame[:_TRIED])
         return array if self._by_place else frame
+
+    def _named(self, array: Array) -> Any:
+        """Return rows as a frame with the names of categories, texts or pandas' own kind."""
+        assert self.schema is not None
+        frame = to_frame(array, self.schema)[self.columns]
+        if self._takes_texts is None and len(array):
+            self._takes_texts = self._takes(frame[:_TRIED])
+        if self._takes_texts is not False:
+            return frame
+        import pandas as pd
+
+        kinds = {
+            f.name: pd.CategoricalDtype([level for level in f.levels if level])
+            for f in self.schema.features
+            if isinstance(f, Category)
+        }
+        return frame.astype(kinds)
+
+    def _takes(self, frame: Any) -> bool:
+        try:
+            self._labels(frame)
+        except Exception:  # a library's own
+            return False
+        return True
 
     def _says_the_same(self, array: Array, frame: Any) -> bool:
         try:

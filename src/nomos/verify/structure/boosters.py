@@ -11,18 +11,20 @@ import numpy as np
 
 from nomos.device import Array
 from nomos.verify.question.symbolic import NotProvable
-from nomos.verify.structure.model import DOUBLE, SINGLE, as_they_are
+from nomos.verify.structure.categories import CategorySplits
+from nomos.verify.structure.model import DOUBLE, SINGLE, ModelColumns
 from nomos.verify.structure.trees import Tree, Trees, placed
 
 
-def read_xgboost(booster: Any, classes: Array | None) -> Trees:
+def read_xgboost(booster: Any, classes: Array | None, columns: ModelColumns) -> Trees:
     """Return the trees of an XGBoost booster."""
     learner = json.loads(bytes(booster.save_raw("json")))["learner"]
     boosting, objective = learner["gradient_booster"], learner["objective"]["name"]
     if boosting["name"] != "gbtree":
         raise NotProvable(f"an XGBoost model of {boosting['name']}")
     known = ("binary:logistic", "binary:logitraw", "multi:softprob", "multi:softmax",
-             "reg:squarederror", "reg:absoluteerror", "reg:quantileerror")  # fmt: skip
+             "reg:squarederror", "reg:absoluteerror", "reg:quantileerror",
+             "reg:squaredlogerror", "reg:pseudohubererror")  # fmt: skip
     if objective not in known:
         raise NotProvable(f"an XGBoost model with the objective {objective}")
     parameters = learner["learner_model_param"]
@@ -31,8 +33,9 @@ def read_xgboost(booster: Any, classes: Array | None) -> Trees:
     parallel = int(model["gbtree_model_param"].get("num_parallel_tree", 1))
     best = booster.attr("best_iteration")
     last = None if best is None else (int(best) + 1) * count * max(1, parallel)
+    splits = CategorySplits(columns.as_numbers(np.float32))
     trees = [
-        _xgboost_tree(tree, place, count)
+        _xgboost_tree(tree, place, count, splits)
         for tree, place in zip(model["trees"][:last], model["tree_info"], strict=False)
     ]
     stored = parameters["base_score"]
@@ -40,7 +43,7 @@ def read_xgboost(booster: Any, classes: Array | None) -> Trees:
     if objective == "binary:logistic":
         base = np.log(base / (1 - base))
     return Trees(
-        columns=as_they_are(booster.num_features(), np.float32),
+        columns=splits.columns(),
         trees=tuple(trees),
         base=np.broadcast_to(base, count).astype(float),
         strict=True,
@@ -51,32 +54,39 @@ def read_xgboost(booster: Any, classes: Array | None) -> Trees:
     )
 
 
-def _xgboost_tree(tree: Any, place: int, count: int) -> Tree:
-    if tree.get("categories") or int(tree["tree_param"].get("size_leaf_vector", 1)) > 1:
-        raise NotProvable("an XGBoost model with categories or leaves of many values")
+def _xgboost_tree(tree: Any, place: int, count: int, splits: CategorySplits) -> Tree:
+    if int(tree["tree_param"].get("size_leaf_vector", 1)) > 1:
+        raise NotProvable("an XGBoost model with leaves of many values")
     left, right = np.array(tree["left_children"]), np.array(tree["right_children"])
     bound = np.array(tree["split_conditions"], np.float32).astype(float)
     value = placed(np.where(left < 0, bound, 0), place, count)
-    return Tree(np.array(tree["split_indices"]), bound, left, right, value)
+    found = Tree(np.array(tree["split_indices"]), bound, left, right, value)
+    parts = (tree[f"categories_{part}"] for part in ("nodes", "segments", "sizes"))
+    for node, start, size in zip(*parts, strict=True):
+        levels = tree["categories"][start : start + size]
+        unknown = not tree["default_left"][node]
+        splits.split(found, node, levels, "right", unknown=unknown)
+    return found
 
 
-def read_lightgbm(booster: Any, classes: Array | None) -> Trees:
+def read_lightgbm(booster: Any, classes: Array | None, columns: ModelColumns) -> Trees:
     """Return the trees of a LightGBM booster."""
     model = booster.dump_model()
     objective = str(model.get("objective", "custom")).split(" ")[0]
     known = ("binary", "multiclass", "softmax", "regression", "regression_l1", "huber",
-             "quantile", "lambdarank", "custom")  # fmt: skip
+             "quantile", "fair", "mape", "lambdarank", "custom")  # fmt: skip
     if objective not in known or "sqrt" in str(model.get("objective", "")):
         raise NotProvable(f"a LightGBM model with the objective {objective}")
     if model.get("average_output"):
         raise NotProvable("a LightGBM model that averages its trees")
     count = int(model["num_tree_per_iteration"])
+    splits = CategorySplits(columns.as_numbers(np.float64))
     trees = [
-        _lightgbm_tree(one["tree_structure"], number % count, count)
+        _lightgbm_tree(one["tree_structure"], number % count, count, splits)
         for number, one in enumerate(model["tree_info"])
     ]
     return Trees(
-        columns=as_they_are(booster.num_feature(), np.float64),
+        columns=splits.columns(),
         trees=tuple(trees),
         base=np.zeros(count),
         roundoff=DOUBLE,
@@ -86,8 +96,9 @@ def read_lightgbm(booster: Any, classes: Array | None) -> Trees:
     )
 
 
-def _lightgbm_tree(root: Any, place: int, count: int) -> Tree:
+def _lightgbm_tree(root: Any, place: int, count: int, splits: CategorySplits) -> Tree:
     nodes: list[tuple[int, float, int, int, float]] = []
+    categories: dict[int, list[int]] = {}
 
     def add(node: Any) -> int:
         here = len(nodes)
@@ -96,20 +107,26 @@ def _lightgbm_tree(root: Any, place: int, count: int) -> Tree:
                 raise NotProvable("a LightGBM model of linear trees")
             nodes.append((-1, 0.0, -1, -1, float(node["leaf_value"])))
             return here
-        if node["decision_type"] != "<=" or node.get("missing_type") == "Zero":
-            raise NotProvable("a LightGBM model with categories, or zero as missing")
+        bound = node["threshold"]
+        if node["decision_type"] == "==":
+            categories[here] = [int(level) for level in str(bound).split("||")]
+            bound = 0.0
+        elif node.get("missing_type") == "Zero":
+            raise NotProvable("a LightGBM model that takes zero for missing")
         nodes.append((0, 0.0, -1, -1, 0.0))
         left, right = add(node["left_child"]), add(node["right_child"])
-        bound = float(node["threshold"])
-        nodes[here] = (int(node["split_feature"]), bound, left, right, 0.0)
+        nodes[here] = (int(node["split_feature"]), float(bound), left, right, 0.0)
         return here
 
     add(root)
     feature, bound, left, right, leaf = (np.array(c) for c in zip(*nodes, strict=True))
-    return Tree(feature, bound, left, right, placed(leaf, place, count))
+    tree = Tree(feature, bound, left, right, placed(leaf, place, count))
+    for here, levels in categories.items():
+        splits.split(tree, here, levels, "left")
+    return tree
 
 
-def read_catboost(model: Any, classes: Array | None) -> Trees:
+def read_catboost(model: Any, classes: Array | None, columns: ModelColumns) -> Trees:
     """Return the trees of a CatBoost model, by way of its JSON."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.json"
@@ -127,10 +144,11 @@ def read_catboost(model: Any, classes: Array | None) -> Trees:
     trees = [_catboost_tree(t, place, scale) for t in written["oblivious_trees"]]
     count = trees[0].value.shape[1]
     loss = written.get("model_info", {}).get("params", {}).get("loss_function", {})
-    if classes is None and loss.get("type") not in ("RMSE", "MAE", "Quantile"):
+    plain = ("RMSE", "MAE", "Quantile", "Huber", "LogCosh")
+    if classes is None and loss.get("type") not in plain:
         raise NotProvable(f"a CatBoost model with the loss {loss.get('type')}")
     return Trees(
-        columns=as_they_are(len(model.feature_names_), np.float32),
+        columns=columns.as_numbers(np.float32),
         trees=tuple(trees),
         base=np.broadcast_to(np.asarray(bias, float), count).astype(float),
         roundoff=DOUBLE,

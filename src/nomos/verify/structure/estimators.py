@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from nomos.device import Array
 from nomos.verify.question.symbolic import NotProvable
+from nomos.verify.structure.categories import CategorySplits
 from nomos.verify.structure.model import (
     DOUBLE,
     SINGLE,
-    ColumnOrigin,
     Layers,
     ModelColumns,
     Origins,
@@ -30,33 +31,46 @@ _FORESTS = {
     "RandomForestClassifier", "ExtraTreesClassifier",
     "RandomForestRegressor", "ExtraTreesRegressor",
 }  # fmt: skip
+_SELECTORS = (
+    "VarianceThreshold", "SelectKBest", "SelectPercentile", "SelectFromModel", "RFE",
+)  # fmt: skip
 _SINGLE_TREES = {
     "DecisionTreeClassifier", "ExtraTreeClassifier",
     "DecisionTreeRegressor", "ExtraTreeRegressor",
 }  # fmt: skip
 
 
-def read_estimator(
-    estimator: Any, rows: Callable[[Array], Any], width: int
-) -> Structure:
-    """Return what a fitted estimator is made of; `rows` makes what it takes of an array."""
-    origins: Origins = tuple(map(ColumnOrigin, range(width)))
-    before: Callable[[Array], Any] = rows
-    if type(estimator).__name__ == "Pipeline":
-        steps = estimator[:-1]
-        if len(steps.steps):
-            origins = trace(steps, origins)
-            before = lambda given: steps.transform(rows(given))  # noqa: E731
-        estimator = estimator.steps[-1][1]
+def last_step(estimator: Any, columns: ModelColumns) -> tuple[Any, ModelColumns]:
+    """Return the model that searches and pipelines end with, and the columns it gets."""
+    while True:
+        if type(estimator).__name__ == "Pipeline":
+            steps = estimator[:-1]
+            if len(steps.steps):
+                columns = _after(steps, columns)
+            estimator = estimator.steps[-1][1]
+        elif (
+            type(estimator).__module__.startswith("sklearn.model_selection.")
+            and hasattr(estimator, "best_estimator_")
+        ):  # fmt: skip
+            estimator = estimator.best_estimator_
+        else:
+            return estimator, columns
+
+
+def _after(steps: Any, columns: ModelColumns) -> ModelColumns:
+    """Return what steps before a model make of columns."""
+    origins = trace(steps, columns.origins)
+    return ModelColumns(lambda rows: steps.transform(columns.transform(rows)), origins)
+
+
+def read_estimator(estimator: Any, given: ModelColumns) -> Structure:
+    """Return what a fitted estimator of scikit-learn is made of."""
     name, module = type(estimator).__name__, type(estimator).__module__
     if not module.startswith("sklearn."):
         raise NotProvable(f"a {name} of {module} is not known to a proof")
     if getattr(estimator, "n_outputs_", 1) != 1 and name not in _NETWORKS:
         raise NotProvable(f"{name} predicts several outputs")
-
-    def columns(dtype: Any) -> ModelColumns:
-        return ModelColumns(lambda given: dense(before(given)).astype(dtype), origins)
-
+    columns = given.as_numbers
     if name in _LINEAR:
         return _linear(estimator, columns(np.float64), name)
     if name in _NETWORKS:
@@ -66,7 +80,7 @@ def read_estimator(
     if name in ("GradientBoostingClassifier", "GradientBoostingRegressor"):
         return _boosting(estimator, columns(np.float32), name)
     if name in ("HistGradientBoostingClassifier", "HistGradientBoostingRegressor"):
-        return _histograms(estimator, columns(np.float64), name)
+        return _histograms(estimator, given, name)
     raise NotProvable(f"a {name} is neither trees nor layers that a proof knows")
 
 
@@ -121,22 +135,44 @@ def _histograms(estimator: Any, columns: ModelColumns, name: str) -> Trees:
     if name.endswith("Regressor") and estimator.loss not in losses:
         raise NotProvable(f"{name} with the loss {estimator.loss}")
     if getattr(estimator, "is_categorical_", None) is not None:
-        raise NotProvable(f"{name} with categorical features")
+        columns = _categories_first(estimator, columns)
+    splits = CategorySplits(columns.as_numbers(np.float64))
     count = len(estimator._predictors[0])
     trees = []
     for members in estimator._predictors:
         for place, member in enumerate(members):
-            nodes = member.nodes
-            leaf = nodes["is_leaf"].astype(bool)
-            left, right = (
-                np.where(leaf, -1, nodes[side].astype(np.int64))
-                for side in ("left", "right")
-            )
-            feature = nodes["feature_idx"].astype(np.int64)
-            bound, value = nodes["num_threshold"], np.where(leaf, nodes["value"], 0)
-            parts = feature, bound.astype(float), left, right
-            trees.append(Tree(*parts, placed(value, place, count)))
-    return _sum(estimator, columns, trees, estimator._baseline_prediction)
+            tree = _histogram_tree(member, splits)
+            trees.append(replace(tree, value=placed(tree.value, place, count)))
+    return _sum(estimator, splits.columns(), trees, estimator._baseline_prediction)
+
+
+def _histogram_tree(member: Any, splits: CategorySplits) -> Tree:
+    nodes = member.nodes
+    leaf = nodes["is_leaf"].astype(bool)
+    left, right = (
+        np.where(leaf, -1, nodes[side].astype(np.int64)) for side in ("left", "right")
+    )
+    feature = nodes["feature_idx"].astype(np.int64)
+    value = np.where(leaf, nodes["value"], 0)
+    tree = Tree(feature, nodes["num_threshold"].astype(float), left, right, value)
+    for node in np.flatnonzero(nodes["is_categorical"] & ~leaf).tolist():
+        words = member.raw_left_cat_bitsets[nodes["bitset_idx"][node]]
+        levels = [n for n in range(32 * len(words)) if words[n // 32] >> (n % 32) & 1]
+        unknown = bool(nodes["missing_go_to_left"][node])
+        splits.split(tree, node, levels, "left", unknown=unknown)
+    return tree
+
+
+def _categories_first(estimator: Any, columns: ModelColumns) -> ModelColumns:
+    """Return columns as histograms take them: categories as numbers, before the others."""
+    named = np.asarray(estimator.is_categorical_)
+    order = [*np.flatnonzero(named), *np.flatnonzero(~named)]
+    origins = [columns.origins[place] for place in order]
+    first = _ordinal(None, tuple(origins[: named.sum()]))
+    return ModelColumns(
+        lambda rows: estimator._preprocess_X(columns.transform(rows), reset=False),
+        (*first, *origins[named.sum() :]),
+    )
 
 
 def _linear(estimator: Any, columns: ModelColumns, name: str) -> Layers:
@@ -225,6 +261,21 @@ def _ordinal(_: Any, origins: Origins) -> Origins:
     return tuple(origin.changed(rising=False, affine=False) for origin in origins)
 
 
+def _steps(_: Any, origins: Origins) -> Origins:
+    return tuple(origin.changed(rising=True, affine=False) for origin in origins)
+
+
+def _bins(discretizer: Any, origins: Origins) -> Origins:
+    if discretizer.encode == "ordinal":
+        return _steps(discretizer, origins)
+    counts = zip(_ordinal(discretizer, origins), discretizer.n_bins_, strict=True)
+    return tuple(one for one, count in counts for _ in range(count))
+
+
+def _selected(selector: Any, origins: Origins) -> Origins:
+    return tuple(origins[place] for place in selector.get_support(indices=True))
+
+
 def _imputer(imputer: Any, origins: Origins) -> Origins:
     missing, filled = imputer.missing_values, imputer.statistics_.tolist()
     if imputer.add_indicator or missing == missing:  # NaN alone is not itself
@@ -258,12 +309,11 @@ _KNOWN: dict[str, Callable[[Any, Origins], Origins]] = {
     "RobustScaler": _scaler,
     "OneHotEncoder": _one_hot,
     "OrdinalEncoder": _ordinal,
+    "Binarizer": _steps,
+    "KBinsDiscretizer": _bins,
+    "QuantileTransformer": _ordinal,
+    "PowerTransformer": _ordinal,
+    **dict.fromkeys(_SELECTORS, _selected),
     "SimpleImputer": _imputer,
     "FunctionTransformer": _function,
 }
-
-
-def dense(made: Any) -> Array:
-    """Return what a transformer made as an array."""
-    array: Array = np.asarray(made.toarray() if hasattr(made, "toarray") else made)
-    return array

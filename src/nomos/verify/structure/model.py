@@ -47,16 +47,25 @@ class ModelColumns:
     transform: Callable[[Array], Array]
     origins: Origins
 
+    def as_numbers(self, dtype: Any) -> ModelColumns:
+        """Return the same columns as an array of a type, also of what scikit-learn makes."""
+
+        def transform(rows: Array) -> Array:
+            made: Any = self.transform(rows)
+            made = made.toarray() if hasattr(made, "toarray") else made
+            return np.asarray(made).astype(dtype)
+
+        return ModelColumns(transform, self.origins)
+
     def made_of(self, own: slice) -> list[int]:
         """Return the columns that are made of these columns of a row."""
         places = range(own.start, own.stop)
         return [c for c, one in enumerate(self.origins) if one.source in places]
 
 
-def as_they_are(width: int, dtype: Any) -> ModelColumns:
-    """Return the columns of a row, as numbers of a type."""
-    origins = tuple(map(ColumnOrigin, range(width)))
-    return ModelColumns(lambda rows: rows.astype(dtype), origins)
+def as_they_are(width: int, rows: Callable[[Array], Any] = np.asarray) -> ModelColumns:
+    """Return the columns of a row; `rows` makes what the model takes of an array."""
+    return ModelColumns(rows, tuple(map(ColumnOrigin, range(width))))
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

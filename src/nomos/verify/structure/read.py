@@ -9,8 +9,15 @@ import numpy as np
 
 from nomos.verify.question.symbolic import NotProvable
 from nomos.verify.structure.boosters import read_catboost, read_lightgbm, read_xgboost
-from nomos.verify.structure.estimators import read_estimator
-from nomos.verify.structure.model import DOUBLE, SINGLE, Layers, Structure, as_they_are
+from nomos.verify.structure.estimators import last_step, read_estimator
+from nomos.verify.structure.model import (
+    DOUBLE,
+    SINGLE,
+    Layers,
+    ModelColumns,
+    Structure,
+    as_they_are,
+)
 from nomos.verify.structure.onnx import read_onnx
 
 _NOTHING = {"Dropout", "Identity", "Flatten"}
@@ -22,13 +29,17 @@ def read_structure(model: Any, width: int) -> Structure:
         case "OnnxModel":
             return read_onnx(model.path, width)
         case "EstimatorModel":
-            return _estimator(model.estimator, model._rows, width)
+            return _estimator(model.estimator, as_they_are(width, model._rows))
         case "XgboostModel":
-            return read_xgboost(model.booster, model.classes)
+            return read_xgboost(
+                model.booster, model.classes, as_they_are(width, model._rows)
+            )
         case "LightgbmModel":
-            return read_lightgbm(model.booster, model.classes)
+            return read_lightgbm(
+                model.booster, model.classes, as_they_are(width, model._rows)
+            )
         case "CatboostModel":
-            return read_catboost(model.model, model.classes)
+            return read_catboost(model.model, model.classes, as_they_are(width))
         case "TorchModel":
             return _torch(model.module, width)
         case kind if not hasattr(model, "predict"):
@@ -36,22 +47,23 @@ def read_structure(model: Any, width: int) -> Structure:
                 f"the model is a {kind}: neither trees nor layers that a proof knows"
             )
         case _:
-            return _estimator(model, np.asarray, width)
+            return _estimator(model, as_they_are(width))
 
 
-def _estimator(estimator: Any, rows: Any, width: int) -> Structure:
+def _estimator(estimator: Any, columns: ModelColumns) -> Structure:
     """Return what an object with `predict` is made of."""
+    estimator, columns = last_step(estimator, columns)
     classes = getattr(estimator, "classes_", None)
     match type(estimator).__name__:
-        case "XGBClassifier" | "XGBRegressor":
-            return read_xgboost(estimator.get_booster(), classes)
+        case "XGBClassifier" | "XGBRegressor" | "XGBRFClassifier" | "XGBRFRegressor":
+            return read_xgboost(estimator.get_booster(), classes, columns)
         case "LGBMClassifier" | "LGBMRegressor":
-            return read_lightgbm(estimator.booster_, classes)
+            return read_lightgbm(estimator.booster_, classes, columns)
         case "CatBoostClassifier" | "CatBoostRegressor":
             known = classes if classes is not None and len(classes) else None
-            return read_catboost(estimator, known)
+            return read_catboost(estimator, known, columns)
         case _:
-            return read_estimator(estimator, rows, width)
+            return read_estimator(estimator, columns)
 
 
 def _torch(module: Any, width: int) -> Layers:
@@ -77,8 +89,9 @@ def _torch(module: Any, width: int) -> Layers:
             )
     if not weights or rectified:
         raise NotProvable("the module does not end with a linear layer")
+    dtype = np.float32 if roundoff == SINGLE else np.float64
     return Layers(
-        columns=as_they_are(width, np.float32 if roundoff == SINGLE else np.float64),
+        columns=as_they_are(width).as_numbers(dtype),
         weights=tuple(weights),
         biases=tuple(bias.astype(float) for bias in biases),
         roundoff=roundoff,

@@ -75,6 +75,11 @@ def _of_file(path: Path, *, trust: bool) -> Trainer:
         return _of_estimator(getattr(loaded, "estimator", loaded), text, format)
     if format in (Format.XGBOOST, Format.LIGHTGBM, Format.CATBOOST):
         loaded = load_model(path)
+        if loaded.categories:
+            raise ModelError(
+                f"{text} has categories, of which its file says too little to train it "
+                "again: repair the estimator that wrote it, as a pickle"
+            )
         estimator, save = estimator_like(format, loaded)
         return Retrainer(estimator, loaded, save)
     raise ModelError(
@@ -92,6 +97,7 @@ def _of_object(model: Any, name: str) -> Trainer:
 
 
 def _of_estimator(estimator: Any, name: str, format: Format) -> Trainer:
+    estimator = getattr(estimator, "best_estimator_", estimator)  # what a search found
     if not hasattr(estimator, "fit") or not hasattr(estimator, "predict"):
         raise ModelError(
             f"{name} holds a {type(estimator).__name__}, which cannot be trained: it "
