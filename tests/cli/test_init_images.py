@@ -18,6 +18,12 @@ MNIST = Path(__file__).parents[2] / "casestudies/mnist/models/nn.onnx"
 RNG = np.random.default_rng(0)
 BRIGHT = "def predict(images):\n    return (images.mean((1, 2, 3)) > 127).astype(int)\n"
 
+WORDS = """import numpy as np
+
+def predict(images):
+    return np.where(images.mean((1, 2, 3)) > 127, "light", "dark")
+"""
+
 
 def nomos(*arguments: str) -> Result:
     return CliRunner().invoke(cli, list(arguments))
@@ -96,13 +102,18 @@ def test_a_folder_has_its_labels_in_the_names_of_its_folders(folder):
     pillow = pytest.importorskip("PIL.Image")
     for label, light in (("dark", 20), ("light", 230)):
         (folder / "photos" / label).mkdir(parents=True)
-        for number in range(3):
-            pixels = np.full((8, 8, 3), light + number, np.uint8)
+        for number in range(210):
+            pixels = np.full((8, 8, 3), light + number // 20, np.uint8)
             pillow.fromarray(pixels).save(folder / "photos" / label / f"{number}.png")
     Path("bright.py").write_text(BRIGHT)
     made = scaffold_images("bright:predict", Path("photos"), folder)
-    assert "it is right for 6 of 6 images" in made.notes[-1]
+    assert "it is right for 200 of 200 images" in made.notes[-1]
+    assert not any("for each of" in note for note in made.notes)
     assert "def labels(self)" in made.files["photos.py"]
+    Path("words.py").write_text(WORDS)
+    made = scaffold_images("words:predict", Path("photos"), folder)
+    assert "it is right for 200 of 200 images" in made.notes[-1]
+    assert "read_image_labels(data, as_names=True)" in made.files["photos.py"]
     pillow.fromarray(np.zeros((9, 8), np.uint8)).save(folder / "photos/dark/odd.png")
     with pytest.raises(DomainError, match=r"odd\.png has the shape \(9, 8\), and"):
         read_images("photos")

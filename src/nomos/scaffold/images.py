@@ -13,6 +13,7 @@ from nomos.domain.reading.csvfile import quoted
 from nomos.domain.reading.images import read_image_labels, read_images
 from nomos.errors import NomosError
 from nomos.models import load_model
+from nomos.models.adapter import OutputModel
 from nomos.models.load import FunctionModel
 from nomos.report.texts import count
 from nomos.scaffold import (
@@ -42,9 +43,10 @@ _CHANGES = (  # a name, its amount, what it makes of x1, what it is called
     ("blurred", "randInt(1, 8) / 10", "blurred(x1, amount)", "A little blur"),
 )
 _ANY_RANGE = ("shifted", "blurred")  # changes for which white does not matter
+_READ_LABELS = "read_image_labels(data)"
 _LABELS = """
     def labels(self):
-        \"\"\"Return the place of each image's folder among the folders.\"\"\"
+        \"\"\"Return what is right for each image, by the name of its folder.\"\"\"
         return self._labels
 """
 
@@ -58,13 +60,19 @@ def scaffold_images(model: str, data: Path, folder: Path) -> ProjectFiles:
     """Return a domain and specs for a model file and images."""
     images, loaded = read_images(data), load_model(model)
     by_255 = images.dtype.kind in "iu" and _takes_reals(loaded)
-    asked = images[:ASKED] / np.float32(255) if by_255 else images[:ASKED]
+    # From all over: images of a folder come one class after the other.
+    places = np.linspace(0, len(images) - 1, min(len(images), ASKED)).astype(int)
+    asked = images[places] / np.float32(255) if by_255 else images[places]
     given, code = _taken(loaded, asked, model, data)
     answers, problem = sample_answers(loaded, given)
-    has_labels = data.is_dir() and len(set(read_image_labels(data))) > 1
+    labels = (
+        read_image_labels(data, as_names=bool(answers.word)) if data.is_dir() else []
+    )
+    read = "read_image_labels(data, as_names=True)" if answers.word else _READ_LABELS
+    read = read if len(set(labels)) > 1 else ""
     module, low, high = identifier(data.stem), float(images.min()), float(images.max())
     in_range = images.dtype == np.uint8 or (low >= 0 and high <= 1)
-    files = {f"{module}.py": _domain(model, data, folder, (code, by_255), has_labels)}
+    files = {f"{module}.py": _domain(model, data, folder, (code, by_255), read)}
     files |= dict(_specs(module, answers, in_range))
     shape = " by ".join(map(str, images.shape[1:]))
     notes = [f"{data} has {count(len(images), 'image')}, {shape} {images.dtype}"]
@@ -79,18 +87,17 @@ def scaffold_images(model: str, data: Path, folder: Path) -> ProjectFiles:
         )
     if not problem:
         told = np.asarray(loaded.predict(given))
-        notes += _doubts(told, read_image_labels(data)[:ASKED] if has_labels else None)
+        notes += _doubts(told, [labels[place] for place in places] if read else None)
     return ProjectFiles(files, (*notes, *problem))
 
 
 def _takes_reals(model: Any) -> bool:
     """Tell whether a network takes reals; pixels in bytes are then hardly what it saw."""
-    if isinstance(model, FunctionModel) or hasattr(model, "estimator"):
-        return False
-    return model.dtype is None or np.dtype(model.dtype).kind == "f"
+    is_network = isinstance(model, OutputModel)
+    return is_network and (model.dtype is None or np.dtype(model.dtype).kind == "f")
 
 
-def _doubts(told: Array, labels: list[int] | None) -> Iterator[str]:
+def _doubts(told: Array, labels: list[Any] | None) -> Iterator[str]:
     """Yield what a reader can see of the answers: are the images what was trained on?"""
     if len(told) > 1 and (told == told[0]).all():
         yield f"it answers {told[0]} for each of {len(told)} images: is it given the right ones?"
@@ -134,7 +141,7 @@ def _answers(model: Any, images: Array) -> bool:
 
 
 def _domain(
-    model: str, data: Path, folder: Path, given: tuple[str, bool], labelled: bool
+    model: str, data: Path, folder: Path, given: tuple[str, bool], labels: str
 ) -> str:
     module, (code, by_255) = identifier(data.stem), given
     return template("images").format(
@@ -146,11 +153,9 @@ def _domain(
         code=code,
         scale="        images = images / np.float32(255)\n" if by_255 else "",
         numpy="import numpy as np\n\n" if by_255 or "np." in code else "",
-        readers="read_image_labels, read_images" if labelled else "read_images",
-        read_labels="\n        self._labels = read_image_labels(data)"
-        if labelled
-        else "",
-        labels=_LABELS if labelled else "",
+        readers="read_image_labels, read_images" if labels else "read_images",
+        read_labels=f"\n        self._labels = {labels}" if labels else "",
+        labels=_LABELS if labels else "",
     )
 
 

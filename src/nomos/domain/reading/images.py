@@ -29,9 +29,14 @@ def read_images(path: str | Path) -> Array:
     return images
 
 
-def read_image_labels(folder: str | Path) -> list[int]:
-    """Return for each image of a folder the place of its own folder, in alphabetic order."""
+def read_image_labels(folder: str | Path, *, as_names: bool = False) -> list[Any]:
+    """Return for each image of a folder the name of its own folder, or its place.
+
+    The places are those of the names in alphabetic order.
+    """
     names = [path.parent.name for path in _paths(Path(folder))]
+    if as_names:
+        return names
     places = {name: place for place, name in enumerate(sorted(set(names)))}
     return [places[name] for name in names]
 
