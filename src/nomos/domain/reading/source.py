@@ -66,8 +66,8 @@ def labels_of(domain: Domain, count: int) -> Sequence[Any] | None:
             labels = labels[:, 0]  # a column is as many labels
         if _is_one_hot(labels):
             raise DomainError(
-                f"{name} gives labels of shape {labels.shape}, of which no answer is one:"
-                " give the place of the 1 in each row, labels.argmax(axis=1)"
+                f"{name} gives rows of a single 1 among zeros, and no answer is one of them:"
+                " give the place of the 1, np.argmax(labels, axis=1)"
             )
         if len(labels) != count:
             counts = f"{len(labels)} labels for {count} inputs"
@@ -78,11 +78,15 @@ def labels_of(domain: Domain, count: int) -> Sequence[Any] | None:
 
 def _is_one_hot(labels: Any) -> bool:
     """Tell whether labels are rows of a single 1 among zeros."""
-    is_matrix = isinstance(labels, np.ndarray) and labels.ndim == 2
-    if not is_matrix or labels.dtype.kind not in "biuf" or not labels.size:
+    if not len(labels) or not isinstance(labels[0], list | tuple | np.ndarray):
         return False
-    ones = (labels == 1).sum(axis=1) == 1
-    return bool((ones & ((labels == 0).sum(axis=1) == labels.shape[1] - 1)).all())
+    rows = (row.tolist() if isinstance(row, np.ndarray) else row for row in labels)
+    return all(
+        isinstance(row, list | tuple)
+        and row.count(1) == 1
+        and row.count(0) == len(row) - 1 > 0
+        for row in rows
+    )
 
 
 def _sequence(given: Any, name: str) -> Any:
