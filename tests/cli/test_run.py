@@ -278,6 +278,13 @@ class TestCompile:
         assert "imports no domain" in result.stderr
 
 
+def test_a_spec_that_cannot_be_run_is_named_once(project):
+    project.spec("late", "input x;\noutput d;\n{ d = predict(x) }\nensures d == 1;\n")
+    told = nomos("run", "specs/late.nom").stderr
+    assert "late.nom cannot be run: it imports no domain" in told
+    assert told.count("late.nom") == 1
+
+
 def test_the_help_of_every_command_has_an_example(project):
     for name in ("run", "compile", "bugs", "show", "replay"):
         out = nomos(name, "--help").stdout

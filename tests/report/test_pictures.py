@@ -110,6 +110,13 @@ def test_the_difference_of_bytes_does_not_wrap_around():
     assert found[0].pixels.tolist() == np.ones((8, 8)).tolist()
 
 
+def test_pictures_of_truth_values_are_black_and_white():
+    dots = np.eye(8, dtype=bool)
+    found = difference(Image(dots), Image(~dots))
+    assert found is not None
+    assert found[1] == 1
+
+
 def test_pictures_of_two_shapes_have_no_difference():
     assert difference(Image(np.zeros((8, 8))), Image(np.zeros((8, 9)))) is None
 

@@ -50,8 +50,9 @@ class Image:
         pixels = np.asarray(self.pixels)
         if pixels.ndim < 2 or pixels.shape[2:] not in ((), (3,)):
             raise ValueError(f"an image cannot have the shape {pixels.shape}")
-        if pixels.dtype.kind in "iu":
-            object.__setattr__(self, "pixels", pixels / 255)
+        if pixels.dtype.kind in "iub":
+            white = 1 if pixels.dtype.kind == "b" else 255
+            object.__setattr__(self, "pixels", pixels / white)
 
 
 @dataclass(frozen=True, slots=True)

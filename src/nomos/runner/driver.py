@@ -47,6 +47,11 @@ class Failure:
     job: Job
     error: NomosError
 
+    def __str__(self) -> str:
+        said = str(self.error)
+        name = str(self.job.path)
+        return said if said.startswith(name) else f"{name}: {said}"
+
 
 @dataclass(slots=True)
 class Run:

@@ -219,7 +219,7 @@ def _status(run: Run, root: Path, options: dict[str, Any], output: Output) -> in
     from nomos.runner.stopping import EXIT_STATUS
 
     for failure in run.failures:
-        click.echo(f"error: {failure.job.path}: {failure.error}", err=True)
+        click.echo(f"error: {failure}", err=True)
     statuses = {exit_status(failure.error) for failure in run.failures}
     gone = missing(run.results, options["gate"], root, options["specs"])
     for spec in gone:

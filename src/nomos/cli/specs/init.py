@@ -6,31 +6,37 @@ from pathlib import Path
 
 import click
 
-from nomos.cli.options import FOLDER, PRESENT_FILE, option
+from nomos.cli.options import FOLDER, PRESENT, option
 
 
 @click.command("init")
 @click.argument("folder", default=".", type=FOLDER)
 @option("--model", "The model: a file, or module:function.")
-@option("--data", "A CSV file with the rows that it is tested on.", PRESENT_FILE)
+@option("--data", "What it is tested on: rows in a CSV file, or images.", PRESENT)
 def command(folder: Path, model: str | None, data: Path | None) -> None:
     """Write a domain and first specs into FOLDER; nothing is overwritten.
 
     \b
     nomos init --model model.onnx --data rows.csv
+    nomos init --model network.pt2 --data images.npy
     nomos init my-first-project
 
-    With a model and its data, the schema is read from the data. Without, an example
-    with a small model and data of its own is written.
+    With a model and its data, the schema is read from the data. Images are an array
+    (n, height, width) or (n, height, width, 3) in a .npy file, or a folder of them.
+    Without, an example with a small model and data of its own is written.
     """
     from nomos.errors import NomosError
     from nomos.files import write_whole
     from nomos.scaffold import example, scaffold
+    from nomos.scaffold.images import are_images, scaffold_images
 
     if (model is None) != (data is None):
         raise click.UsageError("give --model and --data together, or neither")
-    given = None if model is None or data is None else (model, data)
-    project = example() if given is None else scaffold(*given, folder)
+    if model is None or data is None:
+        project = example()
+    else:
+        write = scaffold_images if are_images(data) else scaffold
+        project = write(model, data, folder)
     taken = [name for name in project.files if (folder / name).exists()]
     if taken:
         raise NomosError(f"{', '.join(taken)} exists already, and is left as it is")
