@@ -126,7 +126,8 @@ def test_a_wrong_configuration_is_refused(project):
         "[tool.nomos]\nbudjet = 3\n",
         "[tool.nomos]\nbudget = 0\n",
         "[tool.nomos]\nmodels = 3\n",
-        '[tool.nomos.models]\nspces = ["smooth"]\n',
+        '[tool.nomos.models]\nspecz = ["smooth"]\n',
+        "[tool.nomos.models]\nspecs = []\n",
         "[tool.nomos]\nmax-rate = 2\n",
         "[tool",
     ):

@@ -233,3 +233,8 @@ def test_every_relation_is_exported_and_laid_out_as_the_formatter_does():
         source = Source(f"{spec.name}.nom", spec.text)
         assert check(source, spec.name).spec is not None
         assert format_spec(source) == spec.text
+
+
+def test_many_features_are_counted_and_not_named():
+    text = relations.robust([f"p{n}" for n in range(64)]).text
+    assert text.startswith("# Changes of at most 1 in 64 features change nothing.")

@@ -80,7 +80,8 @@ def robust(
     for feature in features:
         noisy = f"{feature_of('x1', feature)} + {_draw(-radius, radius)}"
         changed = with_feature(changed, feature, noisy)
-    about = f"Changes of at most {radius} in {', '.join(features)} change nothing."
+    named = ", ".join(features) if len(features) < 9 else f"{len(features)} features"
+    about = f"Changes of at most {radius} in {named} change nothing."
     return _changed(("robust", about), changed, function, when, tolerance)
 
 

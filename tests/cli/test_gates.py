@@ -40,6 +40,16 @@ def test_a_rate_is_red_green_or_not_decided(rate: float) -> None:
     assert "more cases are needed (--budget)" in done.stdout
 
 
+def test_known_bugs_are_said_to_pass(rate: float) -> None:
+    done = nomos("--fail-on", "new")
+    assert done.exit_code == 0
+    assert "income passes: all of its bugs are known" in done.stdout
+    Path(".nomos/cases/specs/income.known").unlink()
+    done = nomos("--fail-on", "new")
+    assert done.exit_code == 1
+    assert "income does not pass: there are new bugs" in done.stdout
+
+
 def test_another_seed_is_not_worse_and_a_worse_model_is(rate: float) -> None:
     done = nomos("--baseline", "old.json", "--seed", "5", "--json", "new.json")
     assert done.exit_code == 0

@@ -112,6 +112,7 @@ def test_a_table_of_remarks_alone_is_refused(folder):
     write_csv(folder / "rows.csv", ["remark"], [[f"remark {n}"] for n in range(60)])
     result = nomos("init", "--model", "math:sqrt", "--data", "rows.csv")
     assert "rows.csv has no column of numbers" in str(result.exception)
+    assert "a model of texts, images or sounds needs a domain" in str(result.exception)
 
 
 def test_nothing_is_overwritten(folder):

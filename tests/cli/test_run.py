@@ -173,7 +173,10 @@ class TestBugs:
     def test_bugs_are_listed(self, bug):
         assert bug in nomos("bugs").stdout
         assert bug in nomos("bugs", "income", "--status", "open").stdout
-        assert nomos("bugs", "other").stdout == "no bugs\n"
+        assert bug in nomos("bugs", "specs/income.nom").stdout
+        unknown = nomos("bugs", "other")
+        assert unknown.exit_code == 3
+        assert "no campaign of `other`" in unknown.stderr and "income" in unknown.stderr
         assert json.loads(nomos("bugs", "--format", "json").stdout)[0]["id"] == bug
 
     def test_show_puts_the_records_side_by_side_and_marks_what_differs(self, bug):
@@ -273,6 +276,13 @@ class TestCompile:
         result = nomos("compile", "specs/alone.nom")
         assert result.exit_code == 3
         assert "imports no domain" in result.stderr
+
+
+def test_a_spec_that_cannot_be_run_is_named_once(project):
+    project.spec("late", "input x;\noutput d;\n{ d = predict(x) }\nensures d == 1;\n")
+    told = nomos("run", "specs/late.nom").stderr
+    assert "late.nom cannot be run: it imports no domain" in told
+    assert told.count("late.nom") == 1
 
 
 def test_the_help_of_every_command_has_an_example(project):

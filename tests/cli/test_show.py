@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from nomos.cli import cli
+from nomos.errors import DomainError
 
 PICTURES = '''
 import numpy as np
@@ -73,6 +74,15 @@ def test_pictures_are_written_to_files(bug, tmp_path):
         "x2.png",
     ]
     assert result.stdout.count("wrote files") == 2
+
+
+def test_a_domain_that_cannot_show_a_record_is_named(bug, tmp_path):
+    domain = next(tmp_path.glob("*.py"))
+    text = domain.read_text() + "\n    def show(self, record):\n        return 1 / 0\n"
+    domain.write_text(text)
+    result = nomos("show", bug)
+    assert isinstance(result.exception, DomainError)
+    assert "shows no record: ZeroDivisionError" in str(result.exception)
 
 
 def test_a_bug_whose_spec_is_gone_is_shown_as_recorded(bug, tmp_path):

@@ -138,6 +138,14 @@ def test_scope_can_be_a_part_or_the_surroundings_of_rows(folder: Path) -> None:
     around = run("up.nom", "--around", "inputs", "--radius", "a=1", "--rows", "4")
     assert around.exit_code == 0
     assert "4 holds, of 4 rows (around a=1)" in around.output
+    every = run("up.nom", "--around", "inputs", "--radius", "1,b=0", "--rows", "4")
+    assert "4 holds, of 4 rows (around every feature=1, b=0)" in every.output
+    down = ("down.nom", "--around", "inputs", "--rows", "4", "--radius")
+    assert (
+        run(*down, "9").output.split("(")[0]
+        == run(*down, "a=9,b=9").output.split("(")[0]
+    )
+    assert run(*down, "9").output.split("(")[0] != run(*down, "0").output.split("(")[0]
 
 
 @pytest.mark.parametrize(
@@ -147,7 +155,7 @@ def test_scope_can_be_a_part_or_the_surroundings_of_rows(folder: Path) -> None:
         (("--within", "a=x..3"), "is no range LOW..HIGH"),
         (("--within", "a=20..30"), "has no such value"),
         (("--radius", "a=1"), "--radius goes with --around"),
-        (("--around", "inputs", "--radius", "a=near"), "is not FEATURE=DISTANCE"),
+        (("--around", "inputs", "--radius", "a=near"), "is neither FEATURE=DISTANCE"),
         (("--around", "inputs", "--radius", "z=1"), "no feature `z`"),
     ],
 )

@@ -124,3 +124,16 @@ def test_labels_in_a_column_are_plain_labels() -> None:
     assert labels is not None
     assert labels[1] == 2
     assert np.ndim(labels[1]) == 0
+
+
+def test_labels_in_one_hot_form_are_refused_since_no_answer_is_one() -> None:
+    places = np.array([0, 2, 1])
+    for told in (np.eye(3)[places], np.eye(3, dtype=bool)[places].tolist()):
+        with pytest.raises(
+            DomainError, match=r"a single 1 .*np\.argmax\(labels, axis=1"
+        ):
+            labels_of(made([1, 2, 3], labels=told), 3)
+    boxes = np.array([[0, 4], [1, 5], [0, 1]])
+    assert labels_of(made([1, 2, 3], labels=boxes), 3) is not None
+    words = [["a", "b"], ["c"], ["d", 1]]
+    assert labels_of(made([1, 2, 3], labels=words), 3) == words

@@ -108,6 +108,13 @@ def test_an_exception_is_a_crash_whose_lines_are_the_specs(
     assert lines[-1] == "ArithmeticError: worn out"
 
 
+def test_a_traceback_shows_the_users_lines_only(make: Callable[..., Any]) -> None:
+    outcome = run(make, SPEC.replace("predict(v)", "getFeat(v, 3)"), 3, 1)
+    assert outcome.verdict is Verdict.CRASHED
+    assert 'File "spec.nom", line 7' in outcome.traceback
+    assert outcome.traceback.count("  File ") == 1
+
+
 @pytest.mark.parametrize(
     ("old", "new", "line"),
     [

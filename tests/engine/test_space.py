@@ -110,6 +110,12 @@ def test_a_space_is_listed_where_it_is_small_enough(make: Callable[..., Any]) ->
     assert Engine(program).space_within(4) is None
 
 
+def test_a_space_of_very_many_draws_is_not_counted(make: Callable[..., Any]) -> None:
+    draws = "\n".join(f"var v{n} := randInt(0, 9);" for n in range(40))
+    assert Engine(make(spec(draws), Few())).estimated_space() is None
+    assert Engine(make(spec("var v := randInt(1, 3);"), Few())).estimated_space() == 15
+
+
 ENDLESS = {
     "a long range": (spec("var v := randInt(0, MAX_INT);"), "randInt over more than"),
     "a range beyond numpy's integers": (

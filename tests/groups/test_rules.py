@@ -90,6 +90,19 @@ def test_a_changed_record_is_told_by_its_change() -> None:
     assert found["member"].levels == ("0", "1")
 
 
+@pytest.mark.parametrize("as_column", [np.stack, list])
+def test_images_are_told_by_how_bright_they_are(as_column) -> None:
+    images = as_column(
+        [np.full((8, 8, 3), 10, np.uint8), np.eye(8 * 8 * 3).reshape(-1, 8, 8, 3)[0]]
+    )
+    raw = raw_features({"x1": images, "x2": images}, ("x1",), None)
+    assert set(raw) == {"mean", "deviation", "x2.mean - x1.mean"} | {
+        "x2.deviation - x1.deviation"
+    }
+    assert raw["mean"][0] == 10
+    assert raw["deviation"][0] == 0 < raw["deviation"][1]
+
+
 def test_records_of_other_kinds_are_described_by_their_fields() -> None:
     records = [{"text": "a b c", "stars": 3}, {"text": "d", "stars": 5}]
     raw = raw_features({"x": records}, ("x",), None)

@@ -176,7 +176,9 @@ def test_a_model_that_only_the_store_names_is_not_loaded(
     ).replace("import Domain, batched", "import Domain, batched, load_model")
     (world.folder / "steps.py").write_text(domain)
     rename(world, "model", model)
-    assert nomos("replay", world.bug, folder=world.folder).status in (2, 3)
+    done = nomos("replay", world.bug, folder=world.folder)
+    assert done.status in (2, 3)
+    assert f"the model {model} is no file of this project" in done.stderr
     assert "shown as recorded" in nomos("show", world.bug, folder=world.folder).stderr
     nomos("report", "-o", "page.html", folder=world.folder)
     assert not witness.exists()

@@ -54,6 +54,18 @@ def test_answer_of_many_dimensions_has_scores_and_no_labels(rows: Any) -> None:
         model.predict(rows)
 
 
+def test_scores_that_are_no_numbers_give_no_label(rows: Any) -> None:
+    def broken(rows: Any) -> Any:
+        return np.where(rows[:, :1] > 1, np.nan, rows)
+
+    model = Plain(broken)
+    with pytest.raises(ValueError, match="plain gives scores that are no numbers"):
+        model.predict(rows)
+    assert len(model.predict(rows[rows[:, 0] <= 1])) > 0
+    with pytest.raises(ModelError, match="no numbers"):
+        Plain(lambda rows: rows * np.nan).predict(rows)
+
+
 def test_rows_that_are_all_of_a_wrong_kind_are_an_error(rows: Any) -> None:
     def picky(rows: Any) -> Any:
         raise ValueError("three columns, please\nand a second line")
@@ -90,6 +102,27 @@ def test_what_is_raised_for_some_rows_is_passed_on(rows: Any) -> None:
     assert len(model.predict(rows[rows[:, 0] <= 1])) > 0
     with pytest.raises(ZeroDivisionError):
         model.predict(rows[rows[:, 0] > 1])
+
+
+def test_pixels_in_bytes_are_refused_where_reals_are_taken() -> None:
+    images = np.full((5, 8, 8), 200, np.uint8)
+    model = Plain(lambda rows: rows.mean(2))
+    model.dtype = np.float32
+    with pytest.raises(ModelError, match=r"takes float32.*\(uint8\): .* images / 255"):
+        model.predict(images)
+    assert len(model.predict(images / 255)) == 5
+    assert len(model.predict(images.reshape(5, 64)[:, None, :] > 9)) == 5
+    model = Plain(lambda rows: rows)
+    model.dtype = np.float32
+    assert len(model.predict(np.arange(12).reshape(4, 3))) == 4
+
+
+def test_images_of_another_shape_are_refused_by_shape() -> None:
+    model = Plain(lambda rows: rows.mean((2, 3)))
+    model.shape = (None, 3, None, 8)
+    assert len(model.predict(np.zeros((5, 3, 4, 8)))) == 5
+    with pytest.raises(ModelError, match=r"takes rows of shape \(3, any, 8\)"):
+        model.predict(np.zeros((5, 8, 8, 3)))
 
 
 def test_one_row_that_fails_alone_is_the_row_s_affair() -> None:

@@ -73,7 +73,7 @@ def files(tmp_path: Path, onnx_files: ModuleType) -> Files:
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: "/".join(path.parts[-3::2]))
 def test_every_shipped_model_keeps_what_models_promise(path: Path) -> None:
     model = load_model(path)
-    size = model._shape[1:]
+    size = model.shape[1:]
     check_model(model, np.random.default_rng(0).random((20, *size), dtype=np.float32))
 
 

@@ -15,6 +15,7 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 from sklearn.tree import DecisionTreeClassifier
@@ -40,10 +41,15 @@ def skops() -> Any:
         HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=5),
         BaggingClassifier(n_estimators=4, max_features=0.5),
         make_pipeline(PolynomialFeatures(), RandomForestRegressor(5)),
+        MLPClassifier((4,), max_iter=3),
+        MLPClassifier((4,), max_iter=3, solver="sgd"),
     ],
     ids=lambda estimator: type(estimator).__name__,
 )
-def test_trees_need_no_trust(skops: Any, estimator: Any, tmp_path: Path) -> None:
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_trees_and_networks_need_no_trust(
+    skops: Any, estimator: Any, tmp_path: Path
+) -> None:
     skops.dump(estimator.fit(ROWS, THREE), tmp_path / "m.skops")
     model = load_model(tmp_path / "m.skops")
     check_model(model, ROWS)

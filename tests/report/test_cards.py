@@ -84,7 +84,7 @@ def test_a_domain_that_cannot_show_a_record_costs_the_picture_only(
     one = bug()
     live = playing(Showing(broken), {"x1": {"a": 1}})
     card = card_of(result(one, live=live), one, draw=True)
-    assert card.problem == "RuntimeError: no picture"
+    assert card.problem == "Showing shows no record: RuntimeError: no picture"
     assert card.tables == card_of(result(one), one).tables
 
 

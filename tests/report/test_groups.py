@@ -121,6 +121,10 @@ def test_groups_that_the_console_leaves_out_are_counted() -> None:
     many = replace(RESULT, analysis=analysis)
     said = "\n".join(str(part) for part in summary([many]))
     assert said.endswith("\nincome: 2 groups more, which `nomos report` shows")
+    unstored = "\n".join(str(part) for part in summary([many], stored=False))
+    assert "which --html shows" in unstored and "nomos report" not in unstored
+    shown = example([RESULT], stored=False)
+    assert shown is not None and "nomos show" not in shown.plain
     assert "groups more" not in "\n".join(str(part) for part in summary([RESULT]))
 
 

@@ -87,6 +87,15 @@ def test_an_image_of_another_shape_is_refused(shape):
         Image(np.zeros(shape))
 
 
+def test_a_sound_is_one_row_of_samples():
+    with pytest.raises(ValueError, match=r"a sound cannot have the shape \(\)"):
+        Sound(np.array(0.5), 16000)
+
+
+def test_a_high_picture_fits_a_terminal():
+    assert len(blocks(Image(np.zeros((500, 5))), colour=False)) == 32
+
+
 def test_whole_numbers_go_to_255():
     look = shown(np.full((8, 8, 3), 51, dtype=np.uint8))
     assert isinstance(look, Image)
@@ -99,6 +108,13 @@ def test_the_difference_of_bytes_does_not_wrap_around():
     assert found is not None
     assert found[1] == pytest.approx(245 / 255)
     assert found[0].pixels.tolist() == np.ones((8, 8)).tolist()
+
+
+def test_pictures_of_truth_values_are_black_and_white():
+    dots = np.eye(8, dtype=bool)
+    found = difference(Image(dots), Image(~dots))
+    assert found is not None
+    assert found[1] == 1
 
 
 def test_pictures_of_two_shapes_have_no_difference():

@@ -57,6 +57,8 @@ def test_next_steps_fit_what_was_found(bug, result):
     ]
     held = result(search="exhaustive", is_complete=True)
     assert next_steps([held]) == []
+    stopped = result(reason="interrupted")
+    assert next_steps([stopped]) == ["nomos run … --resume  go on where it stopped"]
 
 
 def test_gaps_are_bars(bug, result):

@@ -29,7 +29,8 @@ from nomos.results.verdict import (
 DEPENDS = (
     " violations did not come back when run again:"
     " the model's answers depend on the other cases of a batch, or on chance, as those"
-    " of a network with dropout that is not in eval mode"
+    " of a network with dropout that is not in eval mode, or of games that share one"
+    " simulator"
 )
 ONE = f"1{DEPENDS.replace('violations', 'violation')}"
 MOVED = (

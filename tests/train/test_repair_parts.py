@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from nomos.domain.domain import offer_of
 from nomos.domain.find import Imported
 from nomos.engine.engine import Engine
 from nomos.engine.program import Program
-from nomos.errors import DomainError, NomosError, StoreError
+from nomos.errors import DomainError, ModelError, NomosError, StoreError
 from nomos.lang.checking.check import check
 from nomos.train.repairing.cases.answers import (
     Labels,
@@ -35,6 +36,7 @@ from nomos.train.repairing.judging.evaluate import (
     SwappableModel,
 )
 from nomos.train.repairing.rounds import Checkpoint, Goal, Round, RoundProgress, seed_of
+from nomos.train.repairing.trainers.choose import make_trainer
 from nomos.train.repairing.verdict import statement, verdict_on
 
 
@@ -346,6 +348,15 @@ def test_what_stood_in_the_way_is_said() -> None:
     stuck = rounds(before, evaluation(80, up=90, down=95))
     said = statement(before, before, goal, stuck, 0)
     assert "did not lower the rate of up, down by half, which does not say" in said
+
+
+def test_a_policy_is_named_as_what_cannot_be_repaired(tmp_path: Path) -> None:
+    policy = tmp_path / "policy.zip"
+    with ZipFile(policy, "w") as file:
+        for name in ("data", "policy.pth", "_stable_baselines3_version"):
+            file.writestr(name, "{}")
+    with pytest.raises(ModelError, match="is a Stable-Baselines3 policy, which cannot"):
+        make_trainer(policy, trust=False)
 
 
 def test_a_checkpoint_gives_back_what_was_saved(tmp_path: Path) -> None:

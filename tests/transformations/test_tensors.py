@@ -55,6 +55,45 @@ def test_a_change_is_the_same_alone_and_together(name, shape) -> None:
         assert np.array_equal(alone[0], together[place])
 
 
+BEYOND = {
+    "reals up to 16": _images((3, 8, 8)) * 16,
+    "reals around 0": _images((3, 8, 8)) - 0.5,
+    "whole numbers up to 65535": _images((3, 8, 8), np.uint16) * np.uint16(257),
+    "no numbers": _images((3, 8, 8)) * np.nan,
+}
+
+
+@pytest.mark.parametrize("images", BEYOND.values(), ids=BEYOND)
+def test_pixels_beyond_white_are_refused_where_white_matters(images) -> None:
+    for name in ("brighter", "contrasted", "noisy"):
+        with pytest.raises(ValueError, match="where white is"):
+            getattr(transformations, name)(images, *IMAGES[name])
+
+
+@pytest.mark.parametrize("name", ["blurred", "rotated", "shifted"])
+def test_pixels_of_any_range_are_moved_and_blurred(name) -> None:
+    change, images = getattr(transformations, name), _images((3, 8, 8))
+    scaled = change(images * 16 - 4, *IMAGES[name])
+    assert np.allclose(scaled, change(images, *IMAGES[name]) * 16 - 4, atol=1e-4)
+
+
+def test_pixels_in_bytes_are_rounded_and_not_cut_off() -> None:
+    grey = np.full((3, 8, 8), 100, np.uint8)
+    assert (transformations.blurred(grey, [0.3, 0.7, 2.5]) == 100).all()
+    assert (transformations.rotated(grey, [3.0, 20.0, -75.0]) == 100).all()
+    assert (transformations.brighter(grey, [0.3, 0.3, 0.3]) == 101).all()
+    assert (transformations.noisy(grey, [0.1, 0.1, 0.1], [1, 2, 3]) == 100).all()
+
+
+@pytest.mark.parametrize("name", IMAGES)
+def test_what_is_no_image_is_refused(name) -> None:
+    change = getattr(transformations, name)
+    with pytest.raises(ValueError, match=r"records of shape \(64,\) are no images"):
+        change(_images((3, 64)), *IMAGES[name])
+    with pytest.raises(ValueError, match="truth values"):
+        change(_images((3, 8, 8)) > 0.5, *IMAGES[name])
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.uint8])
 @pytest.mark.parametrize("name", NOTHING)
 def test_no_amount_changes_nothing(name, dtype) -> None:

@@ -64,6 +64,7 @@ def _confirmed(words: str) -> str:
 
 FOLDER = click.Path(file_okay=False, path_type=Path)
 FILE = click.Path(dir_okay=False, path_type=Path)
+PRESENT = click.Path(exists=True, path_type=Path)
 PRESENT_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 COUNT, AMOUNT = click.IntRange(1), click.FloatRange(0)
 SECONDS = click.FloatRange(0, min_open=True)

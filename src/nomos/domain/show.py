@@ -18,6 +18,7 @@ import numpy as np
 from nomos.device import Array
 from nomos.domain.records import field_names, get_feature
 from nomos.domain.schema import Schema
+from nomos.errors import DomainError
 
 _SMALLEST_PICTURE = 8  # pixels a side; smaller arrays are numbers to read
 
@@ -49,8 +50,9 @@ class Image:
         pixels = np.asarray(self.pixels)
         if pixels.ndim < 2 or pixels.shape[2:] not in ((), (3,)):
             raise ValueError(f"an image cannot have the shape {pixels.shape}")
-        if pixels.dtype.kind in "iu":
-            object.__setattr__(self, "pixels", pixels / 255)
+        if pixels.dtype.kind in "iub":
+            white = 1 if pixels.dtype.kind == "b" else 255
+            object.__setattr__(self, "pixels", pixels / white)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,10 @@ class Sound:
 
     samples: Array
     rate: int
+
+    def __post_init__(self) -> None:
+        if np.ndim(self.samples) != 1:
+            raise ValueError(f"a sound cannot have the shape {np.shape(self.samples)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,10 +117,14 @@ def looks(
 ) -> dict[str, Shown]:
     """Return how the values of a case are shown, those that are records."""
     schema = getattr(domain, "schema", None)
-    found = {name: shown(value, domain, schema) for name, value in values.items()}
-    known = {name: look for name, look in found.items() if look is not None}
     whole = getattr(domain, "show_case", None)
-    return known if whole is None else {**known, **whole(values, choices)}
+    try:
+        found = {name: shown(value, domain, schema) for name, value in values.items()}
+        known = {name: look for name, look in found.items() if look is not None}
+        return known if whole is None else {**known, **whole(values, choices)}
+    except Exception as error:
+        why = f"{type(error).__name__}: {error}"
+        raise DomainError(f"{type(domain).__name__} shows no record: {why}") from None
 
 
 def _array(record: Array, schema: Schema | None) -> Shown | None:

@@ -9,10 +9,12 @@ from __future__ import annotations
 import ast
 import copy
 import math
+import os
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -34,6 +36,7 @@ from nomos.engine.program import (
 from nomos.errors import OF_THE_CASE, Discard, ModelError
 from nomos.lang import core
 
+_NOMOS = str(Path(__file__).parents[1]) + os.sep
 # What a side of a comparison may hold that is worked out once more, for its gap.
 _PLAIN = core.Constant | core.Variable | core.GetFeature | core.Arithmetic | core.Negate
 
@@ -65,6 +68,7 @@ class Outcome:
     calls: int = 0
     failed: int = 0  # a bit for each `ensures` that does not hold
     gap: float = math.nan  # by how much the first of them is missed
+    outputs: Mapping[str, Any] = field(default_factory=dict)  # where none fails
 
 
 class Case(Running):
@@ -72,6 +76,7 @@ class Case(Running):
 
     accepted = False
     values: Mapping[str, Any] = {}  # where an `ensures` does not hold
+    made: Mapping[str, Any] = {}  # the outputs
 
     def __init__(self, program: Program, draws: CaseDraws) -> None:
         super().__init__(program, draws)
@@ -86,6 +91,7 @@ class Case(Running):
         """End the block: return its outputs, numbers as Python's own."""
         listen(None)
         made = tuple(map(plain, values))
+        self.made = dict(zip(self.program.spec.outputs, made, strict=False))
         return made[0] if len(made) == 1 else made
 
     def discard(self, why: str) -> None:
@@ -124,7 +130,8 @@ class Case(Running):
             why = f"{type(error).__name__}: {_text(error)}".strip().removesuffix(":")
             shown = format_traceback(error, self.program.spec.source.name)
             verdict = Verdict.CRASHED
-        return Outcome(verdict, choices, self.accepted, why, {}, shown, self.calls)
+        end = choices, self.accepted, why, {}, shown, self.calls
+        return Outcome(verdict, *end, outputs=self.made)
 
     def _violated(
         self, choices: tuple[int, ...], gap: Callable[[str, Any], float]
@@ -169,11 +176,13 @@ def reason(discard: Discard, source: Source) -> str:
 
 
 def format_traceback(error: BaseException, spec: str) -> str:
-    """Format a traceback from the spec's own line on."""
+    """Format a traceback from the spec's own line on, without those of Nomos."""
     frames = traceback.extract_tb(error.__traceback__)
     starts = [number for number, frame in enumerate(frames) if frame.filename == spec]
+    shown = frames[starts[0] :] if starts else frames
+    own = [frame for frame in shown if not frame.filename.startswith(_NOMOS)]
     lines = ["Traceback (most recent call last):\n"]
-    lines += traceback.format_list(frames[starts[0] :] if starts else frames)
+    lines += traceback.format_list(own or shown)
     lines += traceback.format_exception_only(error)
     return "".join(lines)
 

@@ -41,6 +41,7 @@ Way = Literal["columns", "lanes", "rows"]
 _ALL = 2**62  # tests and crashes: no limit
 _EVEN = 64  # violations on a device run again in multiples: each size is planned anew
 _TRIED_INPUTS, _MOST_COUNTED = 64, 100_000  # where the size of a space is estimated
+_MOST_IN_ONE_WAY = 200_000  # cases: draws of 64 pixels would never be counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,16 +121,20 @@ class Engine:
     def estimated_space(self) -> int | None:
         """Return about how many cases there are, from those of a few ways to draw inputs.
 
-        None where they cannot be listed.
+        None where they cannot be listed, or one way has too many to be counted.
         """
         ways = input_count(self.program)
         counted = tried = 0
         try:
             for number in range(_TRIED_INPUTS):
-                counted += sum(map(len, self.listed(ways * number // _TRIED_INPUTS, 1)))
-                tried += 1
                 if counted > _MOST_COUNTED:
                     break
+                before = counted
+                for cases in self.listed(ways * number // _TRIED_INPUTS, 1):
+                    counted += len(cases)
+                    if counted - before > _MOST_IN_ONE_WAY:
+                        return None
+                tried += 1
         except EndlessRange:
             return None
         return round(counted / tried * ways)

@@ -93,6 +93,9 @@ def _parts(column: Column, schema: Schema | None) -> Iterator[tuple[str, Array]]
             read = feature.read_many(column[:, schema.place(feature.name)[1]])
             flag = isinstance(feature, Flag)
             yield from _plain(feature.name, list(map(str, read)) if flag else read)
+    elif len(column) and isinstance(column[0], np.ndarray) and column[0].ndim > 1:
+        for part, of in (("mean", np.mean), ("deviation", np.std)):  # of an image, say
+            yield part, np.array([float(of(record)) for record in column])
     elif len(column) and isinstance(column[0], Mapping):
         for key in column[0]:
             yield from _plain(str(key), [record.get(key) for record in column])

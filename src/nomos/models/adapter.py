@@ -35,6 +35,7 @@ class Adapter:
     Attributes:
         classes: The labels in the order of the columns of the scores, where known.
         width: How many numbers a row has, where known.
+        shape: The sizes of its input, the rows first, where known; None is any size.
         dtype: What rows are turned into; None leaves them.
         batch: The only number of rows that the model takes at once, where there is one.
         schema: What the rows hold, where `load_model` was told.
@@ -43,6 +44,7 @@ class Adapter:
 
     classes: Array | None = None
     width: int | None = None
+    shape: tuple[int | None, ...] = ()
     dtype: Any = None
     batch: int | None = None
     schema: Schema | None = None
@@ -61,12 +63,13 @@ class Adapter:
             )
         return given[0]
 
-    def _take_shape(self, shape: Sequence[Any]) -> None:
+    def _take_shape(self, shape: Sequence[Any]) -> tuple[int | None, ...]:
         """Note how many rows, and numbers in a row, the shape of an input says."""
-        sizes = [size if isinstance(size, int) else None for size in shape]
+        sizes = tuple(size if isinstance(size, int) else None for size in shape)
         self.batch = (sizes[0] or None) if sizes else None
         if len(sizes) == 2:
             self.width = sizes[1]
+        return sizes
 
     def keep_scores(self) -> None:
         """Keep the scores that come with labels, for who asks for them right after."""
@@ -99,7 +102,14 @@ class Adapter:
     def _labels(self, rows: Any) -> Any:
         """Return the labels of rows that the library can take: those that score best."""
         assert self.classes is not None
-        return self.classes[self._scores(rows).argmax(axis=1)]
+        return self.classes[self._highest(self._scores(rows))]
+
+    def _highest(self, scores: Array) -> Array:
+        """Return the place of each row's highest score, for which argmax takes a NaN."""
+        if bool((scores != scores).any()):
+            raise ValueError(f"{self.name} gives scores that are no numbers (NaN)")
+        places: Array = scores.argmax(axis=1)
+        return places
 
     def _scores(self, rows: Any) -> Any:
         raise NoScores(f"{self.name} gives no scores")
@@ -113,12 +123,33 @@ class Adapter:
         except (TypeError, ValueError):
             raise ModelError(f"{self.name} takes rows of numbers") from None
         if self.dtype is not None:
+            self._check_pixels(array)
             array = array.astype(self.dtype, copy=False)
         self._check_width(array.shape)
         # Libraries in C warn of strides and of memory that they may not write to.
         return np.require(array, requirements=["C", "W"])
 
+    def _check_pixels(self, array: Array) -> None:
+        """Refuse bytes for reals: who trained on 0 to 1 would get answers for 0 to 255."""
+        is_real = np.dtype(self.dtype).kind == "f"
+        if array.ndim > 2 and array.dtype.kind in "iu" and is_real:
+            raise ModelError(
+                f"{self.name} takes {np.dtype(self.dtype)}, and it was given whole numbers"
+                f" ({array.dtype}): give it reals as in its training, such as images / 255,"
+                f" or images.astype('float32') if it scales them itself"
+            )
+
     def _check_width(self, shape: tuple[int, ...]) -> None:
+        wanted = self.shape[1:]
+        if self.shape and (
+            len(shape[1:]) != len(wanted)
+            or any(w not in (None, s) for w, s in zip(wanted, shape[1:], strict=True))
+        ):
+            size = ", ".join("any" if w is None else str(w) for w in wanted)
+            raise ModelError(
+                f"{self.name} takes rows of shape ({size}), "
+                f"and it was given an array of shape {shape}"
+            )
         if self.width is not None and shape[1:] != (self.width,):
             raise ModelError(
                 f"{self.name} takes rows of {self.width} numbers, "
@@ -197,7 +228,7 @@ class OutputModel(Adapter, ABC):
                 f"{self.name} answers with an array of shape {output.shape}, "
                 "which gives no label for each row; use its scores"
             )
-        places: Array = output.argmax(axis=1)
+        places = self._highest(output)
         return places if self.classes is None else self.classes[places]
 
     def _to_scores(self, output: Array) -> Array:

@@ -21,6 +21,7 @@ from nomos.domain.show import (
     looks,
     shown,
 )
+from nomos.errors import NomosError
 from nomos.report.numbers import Written
 from nomos.report.spec_text import names_in_block
 from nomos.report.texts import Piece, brief, change, cut
@@ -96,7 +97,8 @@ def card_of(
             if values:
                 return replayed_card(values, outputs, live.domain, bug, spec)
         except Exception as error:  # a domain's own code: the report is worth more
-            problem = f"{type(error).__name__}: {error}"
+            is_told = isinstance(error, NomosError)
+            problem = str(error) if is_told else f"{type(error).__name__}: {error}"
     return replace(recorded_card(bug, spec), problem=problem)
 
 

@@ -121,10 +121,12 @@ class RunConsole:
         out = self.console
         # A pipe has no width to keep to; on a terminal, lines end between words.
         soft = not out.is_terminal
-        for part in summary.summary(results, out.width):
+        for part in summary.summary(results, out.width, stored=stored):
             out.print(part, soft_wrap=soft and not isinstance(part, Table))
         colour = out.is_terminal and not out.no_color
-        example = summary.example(results, colour=colour, width=out.width)
+        example = summary.example(
+            results, colour=colour, width=out.width, stored=stored
+        )
         if example is not None:
             out.print(example, soft_wrap=soft)
         if len(results) == 1 and (chance := next_bug_words(results[0])):

@@ -106,14 +106,15 @@ def rule_words(rule: Rule) -> str:
 
 def cost_words(results: Sequence[Result]) -> str:
     """Say what groups and smaller bugs took; it is no part of the counts."""
-    found = [r.analysis for r in results if r.analysis is not None]
+    found = [r.analysis for r in results if r.analysis is not None and r.bugs]
     calls = sum(analysis.model_calls for analysis in found)
     if not calls:
         return ""
     tried = sum(analysis.tried for analysis in found)
+    grouped = any(analysis.groups for analysis in found)
+    what = "grouping bugs and making them smaller" if grouped else "making bugs smaller"
     return (
-        f"grouping bugs and making them smaller took {count(calls, 'model call')} more"
-        f" ({count(tried, 'case')} tried)"
+        f"{what} took {count(calls, 'model call')} more ({count(tried, 'case')} tried)"
     )
 
 

@@ -16,6 +16,7 @@ from nomos.domain.show import Image, Sound
 
 _SHADES = " ░▒▓█"
 _WIDEST = 60  # columns of a terminal that one picture may take
+_HIGHEST = 64  # pixels, two of them in a line
 _FRAME, _STEP = 256, 128  # samples; about 16 ms at 16 kHz
 
 
@@ -120,7 +121,7 @@ def _fit(pixels: Array) -> Array:
     """Make a picture small enough for a terminal."""
     height, width = pixels.shape[:2]
     columns = min(width, _WIDEST)
-    rows = max(2, min(height, round(height * columns / width)))
+    rows = max(2, min(height, round(height * columns / width), _HIGHEST))
     if width > _WIDEST:
         rows = min(rows, 32)
     return np.rint(shrunk(pixels, rows, columns)).astype(np.uint8)

@@ -15,6 +15,7 @@ from nomos.report.texts import count
 from nomos.report.view import PropertyView, model_names, view, views
 from nomos.results.bug_list import with_values
 from nomos.results.result import Bug, Result
+from nomos.runner.stopping import EXIT_STATUS
 
 STYLES = {"violated": "bold red", "holds": "bold green", "failed": "bold magenta"}
 _MOST_WEIGHED = 200  # bugs, among which the clearest are looked for
@@ -94,7 +95,9 @@ def summary_lines(told: Sequence[PropertyView]) -> Iterable[Text]:
         yield text
 
 
-def summary(results: Sequence[Result], width: int = WIDTH) -> Iterable[Table | Text]:
+def summary(
+    results: Sequence[Result], width: int = WIDTH, *, stored: bool = True
+) -> Iterable[Table | Text]:
     """Yield the end of a run: the table, and what else must be said of each property."""
     told = views(results)
     if width < _NARROW:
@@ -109,7 +112,8 @@ def summary(results: Sequence[Result], width: int = WIDTH) -> Iterable[Table | T
             first, *others = group.lines
             yield Text("\n".join([f"{one.name}: {first}", *others]))
         if left := one.groups[most:]:
-            more = f"{count(len(left), 'group')} more, which `nomos report` shows"
+            page = "`nomos report`" if stored else "--html"
+            more = f"{count(len(left), 'group')} more, which {page} shows"
             yield Text(f"{one.name}: {more}")
 
 
@@ -118,6 +122,7 @@ def remark_lines(
 ) -> list[str]:
     """Return problems, each `ensures`, gaps and chances as lines."""
     said = []
+    problems_only = problems_only and one.verdict not in ("holds", "none-found")
     for remark in one.remarks:
         if problems_only and not (remark.is_problem or remark.detail):
             continue
@@ -139,7 +144,11 @@ def remark_lines(
 
 
 def example(
-    results: Sequence[Result], *, colour: bool = False, width: int = WIDTH
+    results: Sequence[Result],
+    *,
+    colour: bool = False,
+    width: int = WIDTH,
+    stored: bool = True,
 ) -> Text | None:
     """Return the clearest bug, as its domain shows it."""
     found = clearest(results)
@@ -156,13 +165,16 @@ def example(
     text.append(card_text(card, colour=colour, width=width))
     if bug.shrunk is not None:
         words = f"made smaller, {shrunk_words(bug.shrunk)}"
-        text.append(f"  ({words}; nomos show {bug.id} has it as it was found)\n", "dim")
+        more = f"; nomos show {bug.id} has it as it was found" if stored else ""
+        text.append(f"  ({words}{more})\n", "dim")
     return text
 
 
 def next_steps(results: Sequence[Result]) -> list[str]:
     """Return the commands that a reader will want next."""
     found = clearest(results)
+    if any(result.reason in EXIT_STATUS for result in results):
+        return ["nomos run … --resume  go on where it stopped"]
     if found is None:
         open_ends = [r for r in results if r.verdict == "none-found"]
         more = 10 * max((result.budget for result in open_ends), default=0)

@@ -229,6 +229,11 @@ def _remarks(result: Result) -> Iterable[Remark]:
         )
     if confirmation := confirmation_text(counts):
         yield Remark(confirmation)
+    if result.analysis is not None and (same := result.analysis.unvaried):
+        yield Remark(
+            f"{', '.join(same)} in all of {count(result.analysis.sampled, 'case')} looked"
+            " at again: such cases say little of the model (--sanity plants faults in it)"
+        )
     if recorded.tried:
         fixed = len(recorded.fixed)
         yield Remark(
@@ -295,7 +300,7 @@ def _chance(results: Sequence[Result]) -> ChanceView | None:
 def next_bug_words(result: Result) -> str:
     """Say how likely the next case shows a new bug, and under which assumption."""
     estimate = result.next_bug
-    if estimate is None:
+    if estimate is None or result.verdict == "failed":
         return ""
     interval = estimate.interval
     return (

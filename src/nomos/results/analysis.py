@@ -95,7 +95,8 @@ class Analysis:
     """Groups of the bugs that were run alone, and what it took to find them.
 
     `sampled` cases were used to find and to try rules; `tried` cases were run to make
-    bugs smaller. Neither is part of the campaign's counts.
+    bugs smaller. Neither is part of the campaign's counts. Without a violation, the
+    sampled cases were looked at once more: `unvaried` is what was the same in all.
     """
 
     groups: tuple[BugGroup, ...] = ()
@@ -103,6 +104,7 @@ class Analysis:
     sampled: int = 0
     tried: int = 0
     model_calls: int = 0
+    unvaried: tuple[str, ...] = ()  # such as `d1 = 0`
 
 
 @dataclass(frozen=True, slots=True)

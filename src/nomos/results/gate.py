@@ -140,8 +140,12 @@ def missing(
 
 def _ruling(results: tuple[Result, ...], gate: Gate) -> Ruling:
     status = max(_plain_status(result, gate) for result in results)
-    if status == 3 or not gate.weighs_rates:
+    if status == 3:
         return Ruling(results, status)
+    if not gate.weighs_rates:
+        is_asked = gate.fail_on == "new" and results[0].verdict == "violated"
+        said = "there are new bugs" if status else "all of its bugs are known"
+        return Ruling(results, status, said if is_asked else "")
     if any(r.proof is not None and r.proof.verdict == "violated" for r in results):
         return Ruling(results, 1, "a proof found a case, which belongs to no rate")
     if any(is_unstable(result.counts, gate.accepted) for result in results):

@@ -9,6 +9,11 @@ from nomos.results.result import Counts, Proof, Result, Verdict
 from nomos.results.statistics import clopper_pearson, describe_rate
 
 EVERY_CASE = "every case was tried"
+_MOVING = (
+    " the model's answers depend on the other cases of a batch, or on chance, as those"
+    " of a network with dropout that is not in eval mode, or of games that share one"
+    " simulator"
+)
 LOUD = 0.05  # share of violations that do not come back from which on it is the model's
 
 
@@ -44,13 +49,25 @@ def problem_of(
             + (
                 f" {counts.rounded} of {counts.run_alone} run alone are none at float32"
                 if counts.rounded
-                else " the model's answers depend on the other cases of a batch, or on"
-                " chance, as those of a network with dropout that is not in eval mode"
+                else _MOVING
             )
         )
     if not counts.tests and not found:
         found.append("no case was run")
     return "; ".join(found)
+
+
+def other_outputs(others: int, cases: int) -> str:
+    """Say that cases without a violation came to something else when run alone."""
+    return (
+        f"run alone, {others} of {cases} cases came to other outputs than among others:"
+        f"{_MOVING}"
+    )
+
+
+def contradicted(result: Result, problem: str) -> Result:
+    """Return a result without a violation whose cases cannot be relied on."""
+    return replace(result, verdict="failed", problem=problem)
 
 
 def is_unstable(counts: Counts, accepted: float = 0.0) -> bool:

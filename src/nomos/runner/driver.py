@@ -47,6 +47,11 @@ class Failure:
     job: Job
     error: NomosError
 
+    def __str__(self) -> str:
+        said = str(self.error)
+        name = str(self.job.path)
+        return said if said.startswith(name) else f"{name}: {said}"
+
 
 @dataclass(slots=True)
 class Run:
@@ -359,7 +364,10 @@ class Driver:
                 Exception,
             ) as error:  # whatever it is, the result is worth more
                 why = str(error) or "the time is over"
-                self.warn(f"{result.name}: its bugs are not grouped: {why}")
+                what = (
+                    "bugs are not grouped" if result.bugs else "cases are not rechecked"
+                )
+                self.warn(f"{result.name}: its {what}: {why}")
         return result
 
     def _sent(self, job: Job) -> Job:
@@ -375,7 +383,7 @@ class Driver:
 
 def run_prepared(prepared: Prepared, seed: int, options: Options) -> Result:
     """Run one campaign of a job that is ready; Ctrl-C is raised after it has ended."""
-    options = replace(options, groups=False, shrink=False)
+    options = replace(options, groups=False, shrink=False, recheck=False)
     job = Job(Path(prepared.subject.spec), prepared=prepared)
     run = Driver(Path(), options).run([job], [seed])
     for failure in run.failures:

@@ -50,6 +50,7 @@ class Options:
     gpus: float = 0.0
     groups: bool = True  # whether bugs are put into groups, with rules
     shrink: bool = True  # whether the bugs that stand for groups are made smaller
+    recheck: bool = True  # whether cases are looked at again where none is violated
     device: str = "cpu"
     dtype: Precision | None = None
     accept_unstable: float = 0.0  # the share of cases that may not come back

@@ -48,7 +48,7 @@ _LABELS = """
         \"\"\"Return what is right for each row: `nomos repair` needs it.\"\"\"
         return self._labels
 """
-_ASKED = 200  # rows, of which the model is asked to see its answers
+ASKED = 200  # rows, of which the model is asked to see its answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +106,15 @@ def scaffold(
         reading = _by_name(columns, names, model, data)
     if not reading.features:
         raise NomosError(
-            f"{data} has no column of numbers, or of a few different texts"
+            f"{data} has no column of numbers, or of a few different texts\n"
+            "help: a model of texts, images or sounds needs a domain of your own, or"
+            " `nomos.run(spec, inputs=texts, predict=model.predict)` in Python"
         )
-    module = _identifier(data.stem)
+    module = identifier(data.stem)
     loaded.schema = Schema(*reading.features)
     check_places(loaded, loaded.schema)
-    rows = read_rows(data, loaded.schema, dtype=float)[:_ASKED]
-    answers, problem = _answers(loaded, rows)
+    rows = read_rows(data, loaded.schema, dtype=float)[:ASKED]
+    answers, problem = sample_answers(loaded, rows)
     label = label or _label(reading.unused, columns)
     files = {f"{module}.py": _domain(model, data, folder, reading, label)}
     specs = _specs(loaded.schema, module, answers)
@@ -178,17 +180,16 @@ def _label(unused: Sequence[str], columns: Columns) -> str:
 
 
 def _domain(model: str, data: Path, folder: Path, reading: Reading, label: str) -> str:
-    module, features = _identifier(data.stem), reading.features
+    module, features = identifier(data.stem), reading.features
     needs_doubles = any(isinstance(f, Real | Category) for f in features)
-    beside = f"str(HERE / {quoted(_beside(Path(model), folder))})"
-    return _template("domain").format(
+    return template("domain").format(
         module=module,
         kinds=", ".join(sorted({type(feature).__name__ for feature in features})),
         name=module.title().replace("_", ""),
-        about=_one_line(data.name),
-        data=quoted(_beside(data, folder)),
+        about=one_line(data.name),
+        data=quoted(beside(data, folder)),
         dtype=", dtype=float" if needs_doubles else "",
-        model=beside if Path(model).exists() else quoted(model),
+        model=model_code(model, folder),
         example=next((f.name for f in features if f.name.isidentifier()), "name"),
         features="\n".join(f"        {feature_code(feature)}," for feature in features),
         readers="read_labels, read_rows" if label else "read_rows",
@@ -197,7 +198,7 @@ def _domain(model: str, data: Path, folder: Path, reading: Reading, label: str) 
     )
 
 
-def _answers(model: Any, rows: Any) -> tuple[SampleAnswers, tuple[str, ...]]:
+def sample_answers(model: Any, rows: Any) -> tuple[SampleAnswers, tuple[str, ...]]:
     """Ask the model for some rows, to see what it answers with, or that it does not."""
     try:
         answers = np.asarray(model.predict(rows))
@@ -274,8 +275,8 @@ def _specs(
     for feature in numeric[:2]:
         low, high = float(feature.low), float(feature.high)
         step = max(1, min(1000, round((high - low) / 4))) if high - low < 1e9 else 1000
-        text = _template("higher").format(
-            feature=_one_line(feature.name),
+        text = template("higher").format(
+            feature=one_line(feature.name),
             module=module,
             get=feature_of("x1", feature.name),
             set=with_feature("x1", feature.name, "v2"),
@@ -284,10 +285,10 @@ def _specs(
             ensures=rising,
             worse=worse,
         )
-        yield f"higher_{_identifier(feature.name)}", text
+        yield f"higher_{identifier(feature.name)}", text
     for group in [*others, *codes][:1]:
-        text = _template("indifferent").format(
-            feature=_one_line(group.name),
+        text = template("indifferent").format(
+            feature=one_line(group.name),
             module=module,
             get=feature_of("x2", group.name),
             set=with_feature("x1", group.name, "v2"),
@@ -295,26 +296,34 @@ def _specs(
             ensures=alike,
             by=by,
         )
-        yield f"indifferent_to_{_identifier(group.name)}", text
+        yield f"indifferent_to_{identifier(group.name)}", text
 
 
-def _template(name: str) -> str:
+def template(name: str) -> str:
     """Return the text of a file to write, with names in braces for what is filled in."""
     folder = resources.files(__package__).joinpath("templates")
     return folder.joinpath(f"{name}.template").read_text("utf-8")
 
 
-def _one_line(name: str) -> str:
+def one_line(name: str) -> str:
     """Return a name that may stand in a comment or a docstring."""
     return re.sub(r'[\s"\\]+', " ", name).strip()
 
 
-def _identifier(text: str) -> str:
+def identifier(text: str) -> str:
+    """Return a name for a module or a spec."""
     made = re.sub(r"[^a-z0-9_]+", "_", text.lower()).strip("_") or "rows"
     return made if not made[0].isdigit() else f"t_{made}"
 
 
-def _beside(path: Path, folder: Path) -> str:
+def model_code(model: str, folder: Path) -> str:
+    """Return the Python expression of a model: a file beside the domain, or a name."""
+    if Path(model).exists():
+        return f"str(HERE / {quoted(beside(Path(model), folder))})"
+    return quoted(model)
+
+
+def beside(path: Path, folder: Path) -> str:
     """Write a path from the new project's folder, so that both can be moved together."""
     try:
         return Path(os.path.relpath(path, folder)).as_posix()
@@ -327,7 +336,7 @@ def example() -> ProjectFiles:
     schema = Schema(
         Integer("age", 18, 79), Integer("income", 10, 119), Flag("owns_home")
     )
-    files = {f"{name}.py": _template(name) for name in ("loan_model", "loans")}
+    files = {f"{name}.py": template(name) for name in ("loan_model", "loans")}
     files |= {
         f"specs/{name}.nom": text
         for name, text in _specs(schema, "loans", SampleAnswers())

@@ -1,7 +1,8 @@
 """Changes of images: columns (n, height, width), with colours as last or second axis.
 
 Images are arrays of one column, tensors, or a list of arrays, which may differ in shape.
-White is 1 for reals and 255 for whole numbers.
+White is 1 for reals and 255 for whole numbers; changes that speak of it refuse pixels
+beyond it.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from nomos.transformations.arrays import (
 )
 
 _COLOURS = (1, 3, 4)
+_BEYOND = 0.01  # of white: how far a pixel may be out of range, as after resizing
 _WIDEST = 3.0  # deviations: farther pixels have no part in a blur
 
 
@@ -33,18 +35,27 @@ def _for_columns(change: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(change)
     def changed(images: Any, *amounts: Any) -> Any:
         if isinstance(images, np.ndarray) or is_tensor(images):
+            _check_form(images)
             first = images.ndim == 4 and _has_colours_first(images.shape)
             lib = library(images)
             x = lib.moveaxis(images, 1, 3) if first else images
             made = change(x, *amounts)
             return lib.moveaxis(made, 3, 1) if first else made
-        images = list(images)
+        images = [i if is_tensor(i) else np.asarray(i) for i in images]
         if len({image.shape for image in images}) == 1:
             return list(changed(np.stack(images), *amounts))
         cases = zip(images, *amounts, strict=True)
         return [changed(i[None], *([a] for a in case))[0] for i, *case in cases]
 
     return changed
+
+
+def _check_form(images: Any) -> None:
+    if images.ndim not in (3, 4):
+        shape = tuple(images.shape[1:])
+        raise ValueError(f"records of shape {shape} are no images: they have no width")
+    if str(images.dtype).endswith("bool"):
+        raise ValueError("images of truth values: give numbers, images.astype('uint8')")
 
 
 def _has_colours_first(shape: tuple[int, ...]) -> bool:
@@ -83,17 +94,18 @@ def turned(images: Any, quarters: Any) -> Any:
 @_for_columns
 def brighter(images: Any, percent: Any) -> Any:
     """Add to all pixels so many hundredths of white, or take them away; then clip."""
-    return _clipped(images + reals(percent, images) * (_white(images) / 100), images)
+    white = _white(images)
+    return _clipped(images + reals(percent, images) * (white / 100), white, images)
 
 
 @_for_columns
 def contrasted(images: Any, percent: Any) -> Any:
     """Keep so many hundredths of each pixel's distance from the image's mean."""
-    mean = as_type(images, reals(percent, images).dtype)
+    white, mean = _white(images), as_type(images, reals(percent, images).dtype)
     for axis in range(1, images.ndim):
         mean = mean.mean(axis, keepdims=True)
     share = reals(percent, images) / 100
-    return _clipped(mean + (images - mean) * share, images)
+    return _clipped(mean + (images - mean) * share, white, images)
 
 
 @_for_columns
@@ -106,8 +118,9 @@ def noisy(images: Any, percent: Any, draw: Any) -> Any:
         device = str(images.device) if is_tensor(images) else None
         draw = Draws(to_host(draw), device)
     noise = draw.uniform(images.shape[1:], -1.0, 1.0)
-    radius = reals(percent, images) * (_white(images) / 100)
-    return _clipped(images + noise * radius, images)
+    white = _white(images)
+    radius = reals(percent, images) * (white / 100)
+    return _clipped(images + noise * radius, white, images)
 
 
 @_for_columns
@@ -120,7 +133,7 @@ def blurred(images: Any, deviation: Any) -> Any:
     made = as_type(images, spread.dtype)
     for axis in (1, 2):
         made = _blurred_along(axis, made, spread, widest)
-    return _clipped(made, images)
+    return _pixels_like(made, images)
 
 
 def _blurred_along(axis: int, x: Any, spread: Any, widest: int) -> Any:
@@ -200,11 +213,25 @@ def occluded(images: Any, percent: Any, down: Any, right: Any) -> Any:
 
 def _white(images: Any) -> float:
     """Return the brightest that a pixel can be: 255 for whole numbers, else 1."""
-    return 1.0 if is_real(images) else 255.0
+    white = 1.0 if is_real(images) else 255.0
+    if not len(images):
+        return white
+    low, high = float(images.min()), float(images.max())
+    if not (low >= -_BEYOND * white and high <= (1 + _BEYOND) * white):  # or NaN
+        raise ValueError(
+            f"pixels from {low:g} to {high:g}, where white is {white:g}: give pixels of"
+            " 0 to 1 (reals) or 0 to 255 (whole numbers)"
+        )
+    return white
 
 
-def _clipped(made: Any, images: Any) -> Any:
-    return as_type(library(made).clip(made, 0, _white(images)), images.dtype)
+def _clipped(made: Any, white: float, images: Any) -> Any:
+    return _pixels_like(library(made).clip(made, 0, white), images)
+
+
+def _pixels_like(made: Any, images: Any) -> Any:
+    """Return pixels in the type of images; cutting off would make whole ones darker."""
+    return as_type(made if is_real(images) else library(made).round(made), images.dtype)
 
 
 def _amount(values: Any, images: Any) -> Any:
@@ -245,4 +272,4 @@ def _sampled(images: Any, y: Any, x: Any) -> Any:
     upper = upper + _pixels(images, rows, columns + 1) * right
     lower = _pixels(images, rows + 1, columns) * (1 - right)
     lower = lower + _pixels(images, rows + 1, columns + 1) * right
-    return _clipped(upper * (1 - down) + lower * down, images)
+    return _pixels_like(upper * (1 - down) + lower * down, images)

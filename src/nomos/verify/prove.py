@@ -30,7 +30,7 @@ from nomos.verify.question.cases import (
     one_case,
     size_of,
 )
-from nomos.verify.question.space import around, whole, within
+from nomos.verify.question.space import EVERY_FEATURE, around, whole, within
 from nomos.verify.question.splitting import split
 from nomos.verify.question.symbolic import NotProvable, question
 from nomos.verify.real import asker, check_exact, compare, data_rows
@@ -204,7 +204,7 @@ class _Attempt:
     def around(self, cases: AskedCases, radius: Mapping[str, float]) -> Proof:
         """Prove the property around each row of the data."""
         space = cases.space
-        unknown = [name for name in radius if name not in space.ranges]
+        unknown = [n for n in radius if n not in space.ranges and n != EVERY_FEATURE]
         if unknown:
             raise NomosError(f"--radius: there is no feature `{unknown[0]}`")
         count = len(self.data) if self.options.rows is None else self.options.rows
@@ -224,6 +224,7 @@ class _Attempt:
                 found[row] = self.verify(part)
         far = {name: "all" if np.isinf(r) else f"{r:g}" for name, r in radius.items()}
         text = ", ".join(f"{name}={distance}" for name, distance in far.items())
+        text = text.replace(f"{EVERY_FEATURE}=", "every feature=")
         return replace(_together(found), scope="around", text=text)
 
     def _sampled(self, cases: AskedCases, limits: Deadline) -> dict[str, Any] | None:

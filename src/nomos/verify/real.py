@@ -51,7 +51,10 @@ def data_rows(domain: Domain) -> Array:
     """Return the rows of a domain's data."""
     name = type(domain).__name__
     if domain.schema is None:
-        raise NotProvable(f"{name} has no schema, so there is nothing to prove it for")
+        raise NotProvable(
+            f"{name} has no schema, so there is nothing to prove it for: give rows of"
+            " numbers and a schema that names them (an image as a row of its pixels)"
+        )
     rows = np.asarray(domain.inputs())
     if rows.ndim != 2 or rows.dtype.kind not in "iuf":
         raise NotProvable(f"{name}.inputs() gives no array of rows of numbers")

@@ -89,7 +89,7 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
         if not options["quiet"] and not piped:
             _tell(compared, console.console, stored=not options["no_store"])
     for failure in run.failures:
-        click.echo(f"error: {failure.job.path}: {failure.error}", err=True)
+        click.echo(f"error: {failure}", err=True)
     unjudged = any(r.verdict == "failed" or r.problem for r in run.results)
     failed = run.failures or unjudged or output.has_failed or not compared
     added = int(any(c.added for c in compared))

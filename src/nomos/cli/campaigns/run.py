@@ -208,7 +208,7 @@ def _campaigns(
         console.finish(run.results, stored=not options["no_store"])
         if not console.quiet:
             lines = [ruling.line for ruling in rulings(run.results, options["gate"])]
-            for line in [*filter(None, lines), *console.spaces]:
+            for line in [*filter(None, dict.fromkeys(lines)), *console.spaces]:
                 click.echo(line)
     return _status(run, root, options, output)
 
@@ -219,7 +219,7 @@ def _status(run: Run, root: Path, options: dict[str, Any], output: Output) -> in
     from nomos.runner.stopping import EXIT_STATUS
 
     for failure in run.failures:
-        click.echo(f"error: {failure.job.path}: {failure.error}", err=True)
+        click.echo(f"error: {failure}", err=True)
     statuses = {exit_status(failure.error) for failure in run.failures}
     gone = missing(run.results, options["gate"], root, options["specs"])
     for spec in gone:

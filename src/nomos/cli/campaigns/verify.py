@@ -49,8 +49,8 @@ if TYPE_CHECKING:
 )
 @option(
     "--radius",
-    "With --around: how far features may be from the row, such as age=3,sex=all. "
-    "The others are as in the row.",
+    "With --around: how far features may be from the row, such as age=3,sex=all; "
+    "the others are as in the row. A number alone is for every feature.",
     default="",
     metavar="DISTANCES",
 )
@@ -201,16 +201,18 @@ def _limits(options: dict[str, Any]) -> Any:
 
 
 def _radius(text: str) -> dict[str, float]:
-    """Return the distances of --radius; `all` is the whole range."""
+    """Return the distances of --radius; `all` is the whole range, `*` every feature."""
     found = {}
     for part in text.split(",") if text else []:
-        name, equals, distance = part.strip().partition("=")
+        named = part.strip() if "=" in part else f"*={part.strip()}"
+        name, equals, distance = named.partition("=")
         try:
             found[name] = float("inf" if distance == "all" else distance)
         except ValueError:
             equals = ""
         if not equals or not name or not found[name] >= 0:
             raise click.BadParameter(
-                f"{part!r} is not FEATURE=DISTANCE", param_hint="--radius"
+                f"{part!r} is neither FEATURE=DISTANCE nor a distance",
+                param_hint="--radius",
             )
     return found

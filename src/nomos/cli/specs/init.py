@@ -6,14 +6,14 @@ from pathlib import Path
 
 import click
 
-from nomos.cli.options import FOLDER, PRESENT_FILE, option
+from nomos.cli.options import FOLDER, PRESENT, option
 
 
 @click.command("init")
 @click.argument("folder", default=".", type=FOLDER)
 @option("--model", "The model: a file, or module:function.")
-@option("--data", "A CSV file with the rows that it is tested on.", PRESENT_FILE)
-@option("--label", "The column of the file that has the right answers.")
+@option("--data", "What it is tested on: rows in a CSV file, or images.", PRESENT)
+@option("--label", "The column of a CSV file that has the right answers.")
 def command(
     folder: Path, model: str | None, data: Path | None, label: str | None
 ) -> None:
@@ -21,21 +21,28 @@ def command(
 
     \b
     nomos init --model model.onnx --data rows.csv
+    nomos init --model network.pt2 --data images.npy
     nomos init my-first-project
 
-    With a model and its data, the schema is read from the data. Without, an example
-    with a small model and data of its own is written.
+    With a model and its data, the schema is read from the data. Images are an array
+    (n, height, width) or (n, height, width, 3) in a .npy file, or a folder of them.
+    Without, an example with a small model and data of its own is written.
     """
     from nomos.errors import NomosError
     from nomos.files import write_whole
     from nomos.scaffold import example, scaffold
+    from nomos.scaffold.images import are_images, scaffold_images
 
     if (model is None) != (data is None):
         raise click.UsageError("give --model and --data together, or neither")
-    given = None if model is None or data is None else (model, data)
-    if label is not None and given is None:
-        raise click.UsageError("--label is a column of --data")
-    project = example() if given is None else scaffold(*given, folder, label)
+    if label is not None and (data is None or are_images(data)):
+        raise click.UsageError("--label is a column of a CSV file, given by --data")
+    if model is None or data is None:
+        project = example()
+    elif are_images(data):
+        project = scaffold_images(model, data, folder)
+    else:
+        project = scaffold(model, data, folder, label)
     taken = [name for name in project.files if (folder / name).exists()]
     if taken:
         raise NomosError(f"{', '.join(taken)} exists already, and is left as it is")

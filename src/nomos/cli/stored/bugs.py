@@ -11,6 +11,7 @@ import click
 
 from nomos import api
 from nomos.cli.options import COUNT, format_option, option, store_option
+from nomos.errors import StoreError
 
 if TYPE_CHECKING:
     from nomos.store.rows import BugRecord
@@ -31,9 +32,15 @@ def command(
     nomos bugs
     nomos bugs felony_inc --status open --limit 20
     """
+    if property is not None and property.endswith(".nom"):
+        property = PurePath(property).stem
     with api.open_store(store) as opened:
         records = opened.bugs(property=property, status=status, limit=limit)
         count = opened.count_bugs(property=property, status=status)
+        known = [] if records else {one.name for one in opened.newest()}
+    if not records and property not in (None, *known):
+        names = ", ".join(sorted(known)) or "none"
+        raise StoreError(f"no campaign of `{property}`\nhelp: there are: {names}")
     if form == "json":
         click.echo(json.dumps([_data(record) for record in records], indent=1))
         return

@@ -70,7 +70,8 @@ def _read(path: Path) -> tuple[str, list[tuple[int, list[str]]]]:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise DomainError(
-            f"{path} is no table of text in UTF-8, such as a CSV file ({error})"
+            f"{path} is no table of text in UTF-8, such as a CSV file ({error});"
+            " images are read from a .npy file or a folder"
         ) from None
     except OSError as error:
         raise DomainError(f"{path} cannot be read: {error.strerror}") from None

@@ -64,11 +64,29 @@ def labels_of(domain: Domain, count: int) -> Sequence[Any] | None:
             raise DomainError(f"{name} gives a frame: give one of its columns")
         if isinstance(labels, np.ndarray) and labels.shape[1:] == (1,):
             labels = labels[:, 0]  # a column is as many labels
+        if _is_one_hot(labels):
+            raise DomainError(
+                f"{name} gives rows of a single 1 among zeros, and no answer is one of them:"
+                " give the place of the 1, np.argmax(labels, axis=1)"
+            )
         if len(labels) != count:
             counts = f"{len(labels)} labels for {count} inputs"
             raise DomainError(f"{type(domain).__name__} has {counts}")
     listed: Sequence[Any] = labels
     return listed
+
+
+def _is_one_hot(labels: Any) -> bool:
+    """Tell whether labels are rows of a single 1 among zeros."""
+    if not len(labels) or not isinstance(labels[0], list | tuple | np.ndarray):
+        return False
+    rows = (row.tolist() if isinstance(row, np.ndarray) else row for row in labels)
+    return all(
+        isinstance(row, list | tuple)
+        and row.count(1) == 1
+        and row.count(0) == len(row) - 1 > 0
+        for row in rows
+    )
 
 
 def _sequence(given: Any, name: str) -> Any:

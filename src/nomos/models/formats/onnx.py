@@ -90,20 +90,7 @@ class OnnxModel(OutputModel):
         if only.type not in _INPUTS:
             raise ModelError(f"{self.path} takes {only.type}, which is not supported")
         self._input, self.dtype = only.name, _INPUTS[only.type]
-        self._shape = tuple(d if isinstance(d, int) else None for d in only.shape)
-        self._take_shape(self._shape)
-
-    def _check_width(self, shape: tuple[int, ...]) -> None:
-        wanted = self._shape[1:]
-        if self._shape and (
-            len(shape[1:]) != len(wanted)
-            or any(w not in (None, s) for w, s in zip(wanted, shape[1:], strict=True))
-        ):
-            size = ", ".join("any" if w is None else str(w) for w in wanted)
-            raise ModelError(
-                f"{self.name} takes rows of shape ({size}), "
-                f"and it was given an array of shape {shape}"
-            )
+        self.shape = self._take_shape(only.shape)
 
     def _labels(self, rows: Any) -> Array:
         if self._label is None:

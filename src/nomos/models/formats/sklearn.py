@@ -21,6 +21,11 @@ from nomos.models.extras import distrust, need, told_as
 from nomos.models.recognise import json_objects, open_archive
 from nomos.models.screening.sklearn_trees import TREES, trees_are_sound
 
+# What trained a network: numbers, and arithmetic on them.
+_OPTIMIZERS = {
+    f"sklearn.neural_network._stochastic_optimizers.{name}Optimizer"
+    for name in ("Adam", "SGD")
+}
 _TRIED = 8  # rows on which names of columns are tried
 
 
@@ -139,7 +144,8 @@ def load_skops(path: Path, *, trust: bool) -> EstimatorModel:
     skops = need("skops.io", extra="sklearn", what="skops files")
     with told_as(f"{path} is no readable skops file"):
         unknown = skops.get_untrusted_types(file=path)
-    harmless = TREES | ({"numpy.dtype"} if _dtypes_are_read_as_such(path) else set())
+    dtypes = {"numpy.dtype"} if _dtypes_are_read_as_such(path) else set()
+    harmless = TREES | _OPTIMIZERS | dtypes
     foreign = [name for name in unknown if name not in harmless]
     if foreign and not trust:
         raise distrust(path, f"holds types that may run code: {', '.join(foreign)}")

@@ -88,7 +88,7 @@ class ExportedModel(TorchModel):
         self.dtype = np.dtype(str(example.dtype).removeprefix("torch."))
         if placement().dtype is None:
             self._real = example.dtype
-        self._take_shape(example.shape)
+        self.shape = self._take_shape(example.shape)
 
 
 def _moved(module: Any, device: str, dtype: Any) -> Any:

@@ -71,7 +71,7 @@ def _case(result: Result, ruling: Ruling, gate: Gate) -> ElementTree.Element:
     case = _empty_case(subject.spec, f"{name} seed {result.seed}", counts.seconds)
     told = view([result])
     bugs = f"{counts.unique_bugs} unique bugs; {told.rate}"
-    weighed = [ruling.line] if ruling.said else []
+    weighed = [ruling.line] if gate.weighs_rates and ruling.said else []
     said = "; ".join([*weighed, bugs, *(remark.text for remark in told.remarks)])
     is_known = gate.fail_on == "new" and not result.has_new_bugs
     excuses = gate.weighs_rates or is_known

@@ -70,8 +70,12 @@ def _checked(path: Path, table: Any) -> Config:
     if not isinstance(models, dict):
         raise NomosError(f"{path}: [tool.nomos.models] maps folders to models")
     listed = {n: (m,) if isinstance(m, str) else tuple(m) for n, m in models.items()}
-    for name in (n for n in listed if not (path.parent / n).is_dir()):
-        raise NomosError(f"{path}: [tool.nomos.models]: there is no folder `{name}`")
+    for name in listed:  # one that is passed over would leave the domain's own model
+        if not listed[name] or not (path.parent / name).is_dir():
+            raise NomosError(
+                f"{path}: [tool.nomos.models] takes folders that are there, and models"
+                f" for each, not `{name}`"
+            )
     rate, baseline = table.get("max-rate"), table.get("baseline")
     try:
         rate = None if rate is None else parse_share(rate)

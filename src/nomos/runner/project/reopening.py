@@ -72,6 +72,6 @@ def _own_model(
     if name in named:
         return name
     raise NomosError(
-        f"the store names the model {name}, which this project does not: it is not"
-        " loaded\nhelp: name it with --model, or in [tool.nomos.models]"
+        f"the model {name} is no file of this project, and the project does not name it:"
+        " it is not loaded\nhelp: put it back, or name it in [tool.nomos.models]"
     )

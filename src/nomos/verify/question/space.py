@@ -24,6 +24,8 @@ from nomos.domain.schema import (
 from nomos.errors import NomosError
 from nomos.verify.question.symbolic import NotProvable
 
+EVERY_FEATURE = "*"  # in the place of a feature's name
+
 
 @dataclass(frozen=True, slots=True)
 class FeatureRange:
@@ -225,7 +227,7 @@ def around(space: Space, row: Array, radius: Mapping[str, float]) -> Space:
     changes = {}
     for name, one in space.ranges.items():
         value = one.read(row[None])[0]
-        distance = radius.get(name, 0.0)
+        distance = radius.get(name, radius.get(EVERY_FEATURE, 0.0))
         if math.isinf(distance):
             continue
         if one.names is not None:

@@ -83,7 +83,7 @@ def _of_file(path: Path, *, trust: bool) -> Trainer:
         estimator, save = estimator_like(format, loaded)
         return Retrainer(estimator, loaded, save)
     raise ModelError(
-        f"{text} is a {format.value}, which cannot be trained further; what can be "
+        f"{text} is a {format.value[0]}, which cannot be trained further; what can be "
         f"repaired are {_CAN}"
     )
 

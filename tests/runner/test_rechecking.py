@@ -1,0 +1,159 @@
+"""A campaign without a violation looks at some of its cases once more, and alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nomos.results.result import Result, from_data, to_data
+from tests.runner.driving import drive, outcome
+
+DOMAIN = '''
+import numpy as np
+from nomos import Discard, Domain, batched
+
+
+class Game:
+    """A walk that a policy makes longer or shorter; it ends after ten steps."""
+
+    def reset(self, at):
+        self.at, self.steps = at, 0
+
+    def step(self, move):
+        self.at, self.steps = self.at + move, self.steps + 1
+
+
+class Walks(Domain):
+    def __init__(self, game: str = "own", noise: float = 0.0, limit: int = 10):
+        self.game, self.noise, self.limit = game, noise, limit
+        self.shared = Game()
+
+    def inputs(self):
+        return list(range(50))
+
+    @batched
+    def policy(self, places):
+        places = np.asarray(places)
+        moves = np.where(places % 7 == 3, -5, 1)
+        return moves + (np.random.random(len(moves)) < self.noise)
+
+    def play(self, start):
+        game = self.shared if self.game == "shared" else Game()
+        game.reset(start)
+        while game.steps < self.limit:
+            game.step(int(self.policy(game.at)))
+        return game.at
+
+    def farther(self, place):
+        return place + 7
+
+    def rarely(self, place):
+        if place > 3:
+            raise Discard("too far")
+        return place + 7
+
+    def same(self, place):
+        return place
+
+    @batched
+    def low_when_alone(self, places):
+        places = np.asarray(places)
+        return np.where((len(places) == 1) & (places == 8), -1, places)
+
+    def kinds(self, place):
+        return [place, float("nan"), None, "a", ([1], 2), object(), np.arange(3) + place]
+
+    def nothing(self, place):
+        place + 1
+'''
+SPEC = """import walks;
+input s1;
+var s2 := {change}(s1);
+output e1;
+output e2;
+{{
+  e1 = {function}(s1)
+  e2 = {function}(s2)
+}}
+ensures {ensures};
+"""
+
+
+@pytest.fixture
+def walk(tmp_path: Path) -> Any:
+    """Return a function that runs a campaign of walks."""
+
+    def run(
+        change: str = "farther",
+        ensures: str = "e1 <= e2",
+        function: str = "play",
+        settings: dict[str, str] | None = None,
+        **options: Any,
+    ) -> Result:
+        (tmp_path / "specs").mkdir(exist_ok=True)
+        (tmp_path / "walks.py").write_text(DOMAIN)
+        spec = tmp_path / "specs" / "walk.nom"
+        text = SPEC.format(change=change, ensures=ensures, function=function)
+        spec.write_text(text)
+        done, _, warnings = drive([spec], settings=settings, **options)
+        assert not done.failures and not warnings
+        return done.results[0]
+
+    return run
+
+
+@pytest.mark.parametrize("search", ["exhaustive", "random"])
+def test_games_that_share_a_simulator_are_no_green_run(walk: Any, search: str) -> None:
+    sound = walk(search=search)
+    assert (sound.verdict == "holds") == (search == "exhaustive")
+    assert not sound.problem
+    shared = walk(settings={"game": "shared"}, ensures="e1 <= e2 + 99", search=search)
+    assert shared.verdict == "failed"
+    assert "of 10 cases came to other outputs" in shared.problem
+    alone = walk(settings={"game": "shared"}, ensures="e1 <= e2 + 99", way="rows")
+    assert alone.verdict == "holds"
+
+
+def test_a_case_that_breaks_the_property_alone_is_no_green_run(walk: Any) -> None:
+    result = walk("same", "e1 >= 0", function="low_when_alone")
+    assert "run alone, 1 of 10 cases came to other outputs" in result.problem
+    assert result.verdict == "failed"
+
+
+def test_a_policy_of_chance_is_no_green_run(walk: Any) -> None:
+    noisy = walk(settings={"noise": "0.5"}, ensures="e1 <= e2 + 99")
+    assert noisy.verdict == "failed"
+    assert "or on chance" in noisy.problem
+    accepted = walk(
+        settings={"noise": "0.5"}, ensures="e1 <= e2 + 99", accept_unstable=0.5
+    )
+    assert accepted.verdict == "holds"
+
+
+def test_outputs_of_every_kind_are_compared(walk: Any) -> None:
+    result = walk(function="kinds", ensures="len(e1) == len(e2)")
+    assert (result.verdict, result.problem) == ("holds", "")
+
+
+def test_outputs_that_never_vary_are_told(walk: Any) -> None:
+    assert walk(search="random").analysis.unvaried == ()
+    silent = walk(function="nothing", ensures="e1 == e2")
+    assert silent.verdict == "holds"
+    assert silent.analysis.unvaried == ("e1 = None", "e2 = None")
+    unchanged = walk("same", "e1 == e2")
+    assert unchanged.analysis.unvaried == ("s2 = s1",)
+    assert from_data(to_data(unchanged)).analysis == unchanged.analysis
+
+
+def test_cases_are_looked_at_where_few_get_past_requires(walk: Any) -> None:
+    rare = walk(change="rarely", ensures="e1 <= e2 + 99", settings={"game": "shared"})
+    assert rare.counts.discarded > 40
+    assert rare.verdict == "failed"
+
+
+def test_what_is_looked_at_does_not_depend_on_workers_or_batch(walk: Any) -> None:
+    want = outcome(walk("same", "e1 == e2", search="random"))
+    assert outcome(walk("same", "e1 == e2", search="random", jobs=2)) == want
+    assert outcome(walk("same", "e1 == e2", search="random", batch=7)) == want
