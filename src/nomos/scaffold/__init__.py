@@ -121,7 +121,15 @@ def scaffold(
     files |= {f"specs/{name}.nom": text for name, text in specs}
     length = len(next(iter(columns.values())))
     notes = [f"{data} has {count(length, 'row')} of {count(len(columns), 'column')}"]
-    notes += [
+    notes += _found_out(columns, reading, label, loaded)
+    if names is None and width is not None:
+        notes.append(f"{model} takes {count(width, 'number')} a row")
+    return ProjectFiles(files, (*notes, *problem))
+
+
+def _found_out(columns: Columns, reading: Reading, label: str, model: Any) -> list[str]:
+    """Return what to say of the columns of a table."""
+    notes = [
         f"its column `{name}` is {'taken for what is right' if name == label else 'not used'}"
         for name in reading.unused
     ]
@@ -130,10 +138,8 @@ def scaffold(
     gaps = [f.name for f in reading.features if MISSING & {*columns.get(f.name, ())}]
     notes += [f"its column `{name}` has missing values" for name in gaps]
     notes += [note for f in reading.features if (note := _mixed(f, columns))]
-    notes += _numbered(loaded)
-    if names is None and width is not None:
-        notes.append(f"{model} takes {count(width, 'number')} a row")
-    return ProjectFiles(files, (*notes, *problem))
+    notes += _numbered(model)
+    return notes
 
 
 def _names(model: Any, columns: Columns) -> list[str] | None:
