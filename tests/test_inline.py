@@ -8,6 +8,7 @@ import pytest
 
 import nomos
 from nomos.domain.reading.table import infer_feature, read_table
+from nomos.report.summary import failure_text
 
 MONOTONE = """
     # A higher income never loses the loan.
@@ -238,3 +239,51 @@ def test_params_take_the_values_they_are_given(tmp_path, monkeypatch):
         for params in (None, {"eps": 2})
     ]
     assert [run.verdict for run in runs] == ["violated", "holds"]
+
+
+class Classifier:
+    classes_ = np.array(["no", "yes"])
+
+    def predict(self, people):
+        return np.where(people.income > 50, "yes", "no")
+
+
+def judged(frame, ensures, predict, **options):
+    text = f"""
+    input x1;
+    var x2 := x1[income := x1.income + 1];
+    output d1;
+    output d2;
+    {{
+      d1 = predict(x1)
+      d2 = predict(x2)
+    }}
+    ensures {ensures};
+    """
+    return nomos.run(text, inputs=frame, predict=predict, **options)
+
+
+def test_what_a_classifier_never_answers_is_told_and_so_is_an_order_of_names(frame):
+    predict = Classifier().predict
+    assert judged(frame, 'd1 == "yes" ==> d2 == "yes"', predict).verdict == "holds"
+    with pytest.raises(nomos.NomosError, match="never answers 'Yes'"):
+        judged(frame, 'd2 == "Yes" ==> d1 == "Yes"', predict)
+    with pytest.raises(nomos.NomosError, match="compares by the alphabet"):
+        judged(frame, "d1 <= d2", predict)
+
+
+@pytest.mark.parametrize("budget", [None, 40])
+def test_an_implication_whose_premise_no_case_has_is_no_success(frame, budget):
+    def predict(people):
+        return Classifier().predict(people)
+
+    found = judged(frame, 'd1 == "Yes" ==> d2 == "Yes"', predict, budget=budget)
+    assert (found.verdict, found.counts.violations) == ("failed", 0)
+    assert 'has what stands before `==>` in `d1 == "Yes" ==>' in found.problem
+    twice = 'd1 == "Yes" ==> d2 == "Yes"; ensures d1 == "yes" ==> d2 == "yes"'
+    both = judged(frame, twice, predict)
+    assert both.verdict == "holds"
+    assert [one.is_idle for one in both.ensures] == [True, False]
+    assert "none of which has what stands before `==>`" in failure_text(both)
+    nan = judged(frame, "d1 > 0.5 ==> d2 > 0.5", lambda rows: rows.income * np.nan)
+    assert nan.verdict == "failed"

@@ -254,9 +254,21 @@ def _domain(
         members["schema"] = table.schema
     if listed is not None:
         members["labels"] = lambda self: listed
+    members["classes"] = {n: c for n, f in functions.items() if (c := _classes(f))}
     for name, function in functions.items():
         members[name] = batched(_method(name, function, table, wide))
     return type("Inline", (Domain,), members)
+
+
+def _classes(function: Any) -> list[Any]:
+    """Return the answers of a classifier whose own `predict` this is."""
+    model = getattr(function, "__self__", None)
+    if getattr(function, "__name__", "") != "predict":
+        return []
+    classes = getattr(model, "classes_", getattr(model, "classes", None))
+    if isinstance(classes, np.ndarray) and classes.ndim == 1:
+        return list(classes.tolist())
+    return []
 
 
 def _method(

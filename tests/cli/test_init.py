@@ -380,3 +380,22 @@ class TestCsv:
         path.write_text("b\nx\nq\n")
         with pytest.raises(DomainError, match="no level 'q'"):
             read_rows(path, Schema(Category("b", ("x",))))
+
+
+def test_the_column_of_right_answers_can_be_named(folder):
+    (folder / "judging.py").write_text("def judge(rows):\n    return rows[:, 0]\n")
+    rows = [[n, ["Aix", "Bern"][n % 2], n / 8, n] for n in range(20)]
+    write_csv(folder / "homes.csv", ["rooms", "town", "rent", "age"], rows)
+    given = ("init", "--model", "judging:judge", "--data", "homes.csv")
+    wrong = nomos(*given, "--label", "rents")
+    assert "has no column `rents`; it has: rooms, town, rent" in str(wrong.exception)
+    result = nomos(*given, "--label", "rent")
+    assert result.exit_code == 0, result.output
+    text = (folder / "homes.py").read_text()
+    assert 'read_labels(data, "rent")' in text
+    assert 'Real("rent"' not in text
+    said = (
+        "the model gets numbers for `town`, and must have been trained so: 0 for 'Aix'"
+    )
+    assert said in result.output
+    assert nomos("init", "--label", "rent").exit_code == 2

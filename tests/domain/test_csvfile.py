@@ -17,6 +17,7 @@ from nomos.domain.reading.csvfile import (
     number,
     read_columns,
     read_rows,
+    to_frame,
 )
 
 
@@ -98,3 +99,21 @@ def test_a_cell_that_does_not_fit_is_told_with_its_row_and_column(
     path = write(tmp_path / "a.csv", f"a\n{'x' * 500}\n")
     with pytest.raises(DomainError, match=rf"'{'x' * 80}'…$"):
         read_rows(path, Schema(Integer("a", 0, 9)))
+
+
+def test_decimal_commas_are_read_where_commas_part_no_columns(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("a;b;c\n1,5;2,5;x,1\n-2;;3,5\n", "utf-8")
+    columns = read_columns(path)
+    assert columns == {"a": ["1.5", "-2"], "b": ["2.5", ""], "c": ["x,1", "3,5"]}
+    path.write_text('a,b\n"1,234",2\n', "utf-8")
+    assert read_columns(path) == {"a": ["1,234"], "b": ["2"]}
+
+
+def test_what_pandas_takes_for_a_gap_is_one_in_a_frame(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    path = tmp_path / "rows.csv"
+    path.write_text("town,n\nAix,1\nNA,2\n,3\nNone,4\nTrue,5\n", "utf-8")
+    schema = Schema(*infer_features(read_columns(path), one_hot=False))
+    frame = to_frame(read_rows(path, schema), schema)
+    pandas.testing.assert_frame_equal(frame, pandas.read_csv(path), check_dtype=False)

@@ -83,7 +83,7 @@ def test_an_unknown_level_is_refused_with_those_there_are(
     kind: Any, value: Any
 ) -> None:
     feature = kind("purpose", ("car", "home"))
-    with pytest.raises(ValueError, match=r"has no level .*; it has car, home"):
+    with pytest.raises(ValueError, match=r"has no level .*; it has .car., .home."):
         feature.write(value)
     with pytest.raises(ValueError, match="has no level"):
         feature.write_many([value])

@@ -40,6 +40,14 @@ class Decided(Domain):
         return np.where(np.asarray(numbers) % 3 == 0, "refused", "approved")
 
 
+class Wide(Decided):
+    """A model that answers with numbers for each class."""
+
+    @batched
+    def decide(self, numbers: Any) -> Any:
+        return np.ones((len(numbers), 2)) / 2
+
+
 class Named(Decided):
     """The same, with the model that stands behind it."""
 
@@ -63,6 +71,15 @@ def test_a_string_that_is_compared_with_a_number_is_a_crash_in_every_way(
     outcomes = alone(program)
     assert {outcome.verdict for outcome in outcomes} == {Verdict.CRASHED}
     assert "no string is compared with a number" in outcomes[0].why
+    same(program, 40, batches={7: 30, 30: 30})
+
+
+@pytest.mark.parametrize("ensures", ['d1 == "approved" ==> d2 == "x"', 'd1 != "x"'])
+def test_a_string_that_is_compared_with_several_numbers_is_a_crash_in_every_way(
+    make: Callable[..., Any], same: Callable[..., Any], ensures: str
+) -> None:
+    program = make(SPEC.format(ensures), Wide())
+    assert "no string is compared with numbers: " in alone(program)[0].why
     same(program, 40, batches={7: 30, 30: 30})
 
 

@@ -13,6 +13,7 @@ from nomos.engine.alone import Alone, Outcome, Verdict
 from nomos.engine.cases import RandomCases
 from nomos.engine.choices import ReplayedCase, Stream
 from nomos.engine.engine import Engine, Limits
+from nomos.errors import ModelError
 from tests.engine.judging import violated
 
 MUCH = 10**9
@@ -209,3 +210,26 @@ def test_no_error_is_swallowed(make: Callable[..., Any]) -> None:
         assert outcome.verdict is Verdict.CRASHED
         assert outcome.accepted
         assert "RuntimeError: no such model" in outcome.traceback
+
+
+class Strict(People):
+    @batched
+    def predict(self, people: Any) -> Any:
+        if people.ndim != 2:
+            raise ModelError("rows are wanted")
+        return people[:, 0]
+
+
+def test_a_record_that_cannot_be_made_in_the_block_is_told_as_such(
+    make: Callable[..., Any],
+) -> None:
+    text = (
+        "import people;\ninput x1;\noutput d;\n"
+        '{\n  d = predict(setFeat(x1, "town", strConcat("Bo", "nn")))\n}\nensures d > 0;\n'
+    )
+    judged = Engine(make(text, Strict())).run(
+        RandomCases(Stream(0, "p"), 0, 9), Limits(MUCH, MUCH)
+    )
+    assert {crash.error for crash in judged.crashes} == {
+        "ValueError: feature `town` has no level 'Bonn'; it has 'Aix', 'Bern', 'Cork'"
+    }

@@ -78,7 +78,7 @@ def offer() -> Offer:
         FeatureType("age", Type.INT),
         FeatureType("juv_fel_count", Type.INT),
         FeatureType("priors_count", Type.INT),
-        FeatureType("sex", Type.STRING),
+        FeatureType("sex", Type.STRING, ("Female", "Male")),
         FeatureType("amount", Type.REAL),
     )
     return Offer({function.name: function for function in functions}, features)

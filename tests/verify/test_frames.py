@@ -19,6 +19,7 @@ from sklearn.compose import make_column_transformer
 from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 from sklearn.tree import DecisionTreeClassifier
@@ -29,6 +30,13 @@ FILLED = make_pipeline(SimpleImputer(strategy="most_frequent"), OrdinalEncoder()
 MODELS = {
     "tree": (OneHotEncoder(), DecisionTreeClassifier(random_state=0)),
     "boosting": (FILLED, GradientBoostingClassifier(n_estimators=5, random_state=0)),
+    "searched": (OneHotEncoder(), DecisionTreeClassifier(random_state=0)),
+    "search": (
+        OneHotEncoder(),
+        GridSearchCV(
+            DecisionTreeClassifier(random_state=0), {"max_depth": [2, 5]}, cv=2
+        ),
+    ),
     "logistic": (OneHotEncoder(drop="first"), LogisticRegression()),
 }
 SPEC = """\
@@ -52,7 +60,12 @@ def fitted(kind: str, seed: int) -> Any:
     rng = np.random.default_rng(seed)
     labels = np.where(ROWS[:, 1] + rng.normal(0, 4, len(ROWS)) > 4, "yes", "no")
     frame = to_frame(ROWS, SCHEMA)
-    return make_pipeline(columns, last).fit(frame, labels.astype(object))
+    made = make_pipeline(columns, last)
+    if kind == "searched":
+        halves = KFold(2, shuffle=True, random_state=0)
+        depths = {"decisiontreeclassifier__max_depth": [2, 5]}
+        made = GridSearchCV(made, depths, cv=halves)
+    return made.fit(frame, labels.astype(object))
 
 
 @pytest.mark.parametrize("seed", range(3))

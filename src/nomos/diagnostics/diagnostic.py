@@ -134,6 +134,11 @@ class Code(Enum):
         None,
         "known features: {known}",
     )
+    UNKNOWN_LEVEL = (
+        "this feature is never `{name}`",
+        None,
+        "what it can be: {known}",
+    )
     LABEL_OF_MADE_UP_RECORD = (
         "`{shown}` is a made-up record and has no label",
         "ask for the label of the input itself: `label(x1)`",

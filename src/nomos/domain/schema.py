@@ -163,7 +163,7 @@ class Named(Levelled):
         """Return the position of a level."""
         if isinstance(value, str) and value in self.levels:
             return self.levels.index(value)
-        known = ", ".join(self.levels)
+        known = ", ".join(map(repr, self.levels))
         raise ValueError(
             f"feature `{self.name}` has no level {value!r}; it has {known}"
         )
@@ -269,7 +269,8 @@ class Schema:
     def types(self) -> tuple[FeatureType, ...]:
         """What the checker needs to know of the features."""
         return tuple(
-            FeatureType(feature.name, feature.type) for feature in self.features
+            FeatureType(f.name, f.type, f.levels if isinstance(f, Named) else None)
+            for f in self.features
         )
 
     def place(self, key: Any) -> tuple[Feature, slice]:

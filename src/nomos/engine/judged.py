@@ -117,7 +117,8 @@ class Judged:
     `accepted` tells which cases got past `requires` and so spent budget; `calls` how
     many calls of the model each makes when run by itself. `why` numbers the reason of
     each discarded case among `reasons`, -1 for the others. `signals` tell a search of
-    each case how near it came to a violation: (kinds, cases).
+    each case how near it came to a violation: (kinds, cases). `reached` has a bit for
+    each `ensures` that was more than an implication whose premise no case has.
     """
 
     verdicts: Array
@@ -131,6 +132,7 @@ class Judged:
     moved: int = 0
     seconds: float = 0.0
     signals: Array | None = None
+    reached: int = -1  # all
 
     def __len__(self) -> int:
         return len(self.verdicts)
@@ -148,6 +150,7 @@ def unjudged(count: int) -> Judged:
         np.zeros(count, dtype=bool),
         np.zeros(count, dtype=np.int32),
         np.full(count, -1, dtype=np.int32),
+        reached=0,
     )
 
 
@@ -155,6 +158,7 @@ def collect(columns: Columns, resolved: dict[int, Outcome], end: int) -> Judged:
     """Put together what the chunk and the runs alone came to."""
     chunk = columns.chunk
     judged = unjudged(end)
+    judged.reached = columns.reached
     judged.calls[:] = chunk.calls[:end]
     count = int(np.searchsorted(chunk.rows, end))  # of the cases before the end
     rows = chunk.rows[:count]
@@ -189,6 +193,8 @@ def add_resolved(
         judged.accepted[row] = is_test(outcome)
         judged.calls[row] = outcome.calls
         judged.why[row] = -1
+        if outcome.verdict in (Verdict.PASSED, Verdict.VIOLATED):
+            judged.reached = -1  # a run alone does not tell
         if outcome.verdict is Verdict.VIOLATED:
             violated.append(row)
         elif outcome.verdict is Verdict.CRASHED:
@@ -243,6 +249,7 @@ def put_together(parts: list[Judged]) -> Judged:
             getattr(whole, name)[here] = getattr(part, name)
         whole.why[here][part.why >= 0] += len(whole.reasons)
         whole.reasons += part.reasons
+        whole.reached |= part.reached
         whole.crashes += tuple(replace(c, row=c.row + first) for c in part.crashes)
         part.violations.rows = part.violations.rows + first
         first += len(part)

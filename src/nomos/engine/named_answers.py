@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import numpy as np
 
 from nomos.domain.domain import Domain
@@ -11,10 +14,13 @@ from nomos.lang import core
 _SHOWN = 10  # classes, of many
 
 
-def check_answers(spec: core.Spec, domain: Domain) -> None:
+def check_answers(
+    spec: core.Spec, domain: Domain, declared: Callable[[str], tuple[Any, ...] | None]
+) -> None:
     """Refuse what makes a spec hold by mistake: a misspelt name, an order of names.
 
     A number that is none of the classes is let pass: a model may have seen fewer.
+    `declared` tells what the domain says that a function answers.
     """
     lines = {let.name: let.value for let in spec.code.straight or ()}
     told = [one.test for one in spec.ensures] + [v.value for v in spec.later_variables]
@@ -23,13 +29,19 @@ def check_answers(spec: core.Spec, domain: Domain) -> None:
             for one, other in ((node.left, node.right), (node.right, node.left)):
                 call = lines.get(one.name) if isinstance(one, core.Variable) else None
                 if isinstance(call, core.Call):
-                    _check(call.function, node.operator, other, domain)
+                    classes = declared(call.function) or _of_model(domain, call)
+                    _check(call.function, node.operator, other, classes)
 
 
-def _check(function: str, operator: str, other: core.Expr, domain: Domain) -> None:
-    model = getattr(domain, domain.verifies.get(function, ""), None)
+def _of_model(domain: Domain, call: core.Call) -> tuple[Any, ...]:
+    model = getattr(domain, domain.verifies.get(call.function, ""), None)
     known = getattr(model, "classes", getattr(model, "classes_", None))
-    classes = [] if known is None else np.asarray(known).tolist()
+    return () if known is None else tuple(np.asarray(known).tolist())
+
+
+def _check(
+    function: str, operator: str, other: core.Expr, classes: Sequence[Any]
+) -> None:
     value = other.value if isinstance(other, core.Constant) else None
     is_name = any(isinstance(one, str) for one in (value, *classes))
     if not classes or not is_name:

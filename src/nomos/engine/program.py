@@ -98,7 +98,7 @@ class Program:
         self._asks: dict[str, bool] = {}
         if self.labels is not None and len(spec.inputs) > 1:
             self._check_labels_told_apart()
-        check_answers(spec, domain)
+        check_answers(spec, domain, self.classes_of)
 
     def _draw_from(self, source: Any, labels: Sequence[Any] | None) -> None:
         self.source: Any = frozen(source)  # a sequence, often an array
@@ -289,8 +289,11 @@ def concatenate(first: Any, second: Any) -> str:
 def equal(left: Any, right: Any) -> bool:
     """Compare as the language does: a string with a number is a mistake, not false."""
     text, other = (left, right) if isinstance(left, str) else (right, left)
+    numbers = isinstance(other, np.ndarray) and other.dtype.kind in "biuf"
     if isinstance(text, str) and isinstance(other, Number) and not _is_nan(other):
         raise TypeError(f"no string is compared with a number: {text!r} and {other!r}")
+    if isinstance(text, str) and numbers:
+        raise TypeError(f"no string is compared with numbers: {text!r} and {other!r}")
     return same(left, right)
 
 

@@ -52,6 +52,7 @@ class FeatureType:
 
     name: str
     type: Type
+    levels: tuple[str, ...] | None = None  # of a string: all that it can be
 
 
 @dataclass(frozen=True, slots=True)

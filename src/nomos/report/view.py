@@ -262,6 +262,8 @@ def _ensures(results: Sequence[Result]) -> Iterable[EnsuresView]:
         rate = f"{violations} of {first.counts.judged}"
         if is_sample and first.verdict != "failed":
             rate = describe_rate(violations, judged) if judged else "no cases"
+        if all(e.is_idle for e in same):
+            rate += ", none of which has what stands before `==>`"
         bugs = _over_seeds([e.unique_bugs for e in same])
         yield EnsuresView(one.text, one.line, bugs, rate)
 

@@ -190,11 +190,12 @@ class Crash:
 
 @dataclass(frozen=True, slots=True)
 class EnsuresCounts(Ensures):
-    """What was found of one `ensures`."""
+    """What was found of one `ensures`; an idle one has a premise that no case has."""
 
     violations: int
     unique_bugs: int
     rate: Interval | None = None
+    is_idle: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,15 +14,25 @@ from typing import Any
 import numpy as np
 
 from nomos.domain.reading.csvfile import (
+    MISSING,
     Columns,
     feature_code,
     infer_features,
     number,
     quoted,
     read_columns,
+    read_labels,
     read_rows,
 )
-from nomos.domain.schema import Category, Feature, Flag, Integer, OneHot, Real, Schema
+from nomos.domain.schema import (
+    Category,
+    Feature,
+    Flag,
+    Integer,
+    OneHot,
+    Real,
+    Schema,
+)
 from nomos.errors import NomosError
 from nomos.inline import feature_of, with_feature
 from nomos.models import load_model
@@ -79,9 +89,14 @@ class Reading:
     unused: list[str]
 
 
-def scaffold(model: str, data: Path, folder: Path) -> ProjectFiles:
-    """Return a domain and specs for a model file and a CSV file."""
+def scaffold(
+    model: str, data: Path, folder: Path, label: str | None = None
+) -> ProjectFiles:
+    """Return a domain and specs for a model file and a CSV file; `label` is a column."""
     columns = read_columns(data)
+    if label is not None:
+        read_labels(data, label)  # which says what is wrong with it
+        columns = {name: columns[name] for name in columns if name != label}
     loaded = load_model(model)
     width = getattr(loaded, "width", None)
     names = _names(loaded, columns)
@@ -100,22 +115,31 @@ def scaffold(model: str, data: Path, folder: Path) -> ProjectFiles:
     check_places(loaded, loaded.schema)
     rows = read_rows(data, loaded.schema, dtype=float)[:ASKED]
     answers, problem = sample_answers(loaded, rows)
-    label = _label(reading.unused, columns)
+    label = label or _label(reading.unused, columns)
     files = {f"{module}.py": _domain(model, data, folder, reading, label)}
     specs = _specs(loaded.schema, module, answers)
     files |= {f"specs/{name}.nom": text for name, text in specs}
     length = len(next(iter(columns.values())))
     notes = [f"{data} has {count(length, 'row')} of {count(len(columns), 'column')}"]
-    notes += [
-        f"its column `{name}` is {'taken for what is right' if name == label else 'not used'}"
-        for name in reading.unused
-    ]
-    gaps = [f.name for f in reading.features if "" in columns.get(f.name, ())]
-    notes += [f"its column `{name}` has missing values" for name in gaps]
-    notes += [note for f in reading.features if (note := _mixed(f, columns))]
+    notes += _found_out(columns, reading, label, loaded)
     if names is None and width is not None:
         notes.append(f"{model} takes {count(width, 'number')} a row")
     return ProjectFiles(files, (*notes, *problem))
+
+
+def _found_out(columns: Columns, reading: Reading, label: str, model: Any) -> list[str]:
+    """Return what to say of the columns of a table."""
+    notes = [
+        f"its column `{name}` is {'taken for what is right' if name == label else 'not used'}"
+        for name in reading.unused
+    ]
+    if reading.unused and not label:
+        notes.append("if one of these has the right answers, say so with --label")
+    gaps = [f.name for f in reading.features if MISSING & {*columns.get(f.name, ())}]
+    notes += [f"its column `{name}` has missing values" for name in gaps]
+    notes += [note for f in reading.features if (note := _mixed(f, columns))]
+    notes += _numbered(model)
+    return notes
 
 
 def _names(model: Any, columns: Columns) -> list[str] | None:
@@ -136,6 +160,21 @@ def _mixed(feature: Feature, columns: Columns) -> str:
     if not isinstance(feature, Category) or not 0 < len(texts) < len(numbers):
         return ""
     return f"its column `{feature.name}` is taken for names: {texts[0]!r} is no number"
+
+
+def _numbered(model: Any) -> list[str]:
+    """Say which number a model gets for a name, where it knows no names itself."""
+    takes_names = type(model).__name__ == "CatboostModel"
+    kept = getattr(model, "categories", {}).items()
+    known = [place for place, names in kept if takes_names or len(names)]
+    named = [] if hasattr(model, "estimator") else model.schema.features
+    return [
+        f"the model gets numbers for `{one.name}`, and must have been trained so: "
+        f"0 for {one.levels[0]!r}, … {len(one.levels) - 1} for {one.levels[-1]!r}"
+        for one in named
+        if isinstance(one, Category)
+        and model.schema.place(one.name)[1].start not in known
+    ]
 
 
 def _label(unused: Sequence[str], columns: Columns) -> str:

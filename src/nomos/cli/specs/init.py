@@ -13,7 +13,10 @@ from nomos.cli.options import FOLDER, PRESENT, option
 @click.argument("folder", default=".", type=FOLDER)
 @option("--model", "The model: a file, or module:function.")
 @option("--data", "What it is tested on: rows in a CSV file, or images.", PRESENT)
-def command(folder: Path, model: str | None, data: Path | None) -> None:
+@option("--label", "The column of a CSV file that has the right answers.")
+def command(
+    folder: Path, model: str | None, data: Path | None, label: str | None
+) -> None:
     """Write a domain and first specs into FOLDER; nothing is overwritten.
 
     \b
@@ -32,11 +35,14 @@ def command(folder: Path, model: str | None, data: Path | None) -> None:
 
     if (model is None) != (data is None):
         raise click.UsageError("give --model and --data together, or neither")
+    if label is not None and (data is None or are_images(data)):
+        raise click.UsageError("--label is a column of a CSV file, given by --data")
     if model is None or data is None:
         project = example()
+    elif are_images(data):
+        project = scaffold_images(model, data, folder)
     else:
-        write = scaffold_images if are_images(data) else scaffold
-        project = write(model, data, folder)
+        project = scaffold(model, data, folder, label)
     taken = [name for name in project.files if (folder / name).exists()]
     if taken:
         raise NomosError(f"{', '.join(taken)} exists already, and is left as it is")

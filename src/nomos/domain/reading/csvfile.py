@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+import re
 from dataclasses import fields
 from datetime import date
 from pathlib import Path
@@ -28,14 +29,16 @@ from nomos.errors import DomainError
 
 Columns = dict[str, list[str]]
 _LONGEST_FIELD = 2**31 - 1  # the most that csv takes on every system
-_MISSING = {"", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "<NA>"}
+MISSING = {"", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "<NA>"}
 MOST_LEVELS = 40  # a column of more different texts is a name or a remark, no category
+_COMMA = re.compile(r"[+-]?\d+,\d+")
 _JOINTS = ("=", "_", " ", ":")  # between the name of a one-hot group and its level
 
 
 def read_columns(path: Path) -> Columns:
     """Read a CSV file with a head line; any of the usual separators will do."""
-    head, *rows = _read(path) or [(0, [])]
+    separator, lines = _read(path)
+    head, *rows = lines or [(0, [])]
     if not rows or not any(head[1]):
         raise DomainError(f"{path} has no rows below its head line")
     names = [name.strip() or f"column {n}" for n, name in enumerate(head[1], 1)]
@@ -48,11 +51,21 @@ def read_columns(path: Path) -> Columns:
             raise DomainError(
                 f"{path}: line {line} has {count}, and the head line has {len(names)}"
             )
-    return {name: [row[i].strip() for _, row in rows] for i, name in enumerate(names)}
+    read = {name: [row[i].strip() for _, row in rows] for i, name in enumerate(names)}
+    if separator == ",":  # then one in a number parts its thousands
+        return read
+    return {name: _with_points(cells) for name, cells in read.items()}
 
 
-def _read(path: Path) -> list[tuple[int, list[str]]]:
-    """Return the rows of a CSV file that are not empty, each with its last line."""
+def _with_points(cells: list[str]) -> list[str]:
+    """Return numbers with decimal commas, all of a column's, with points instead."""
+    texts = {cell for cell in cells if number(cell) is None}
+    are_numbers = texts and all(_COMMA.fullmatch(cell) for cell in texts)
+    return [cell.replace(",", ".") for cell in cells] if are_numbers else cells
+
+
+def _read(path: Path) -> tuple[str, list[tuple[int, list[str]]]]:
+    """Return a CSV file's separator, and its rows with their last lines; no empty ones."""
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -68,7 +81,7 @@ def _read(path: Path) -> list[tuple[int, list[str]]]:
     # Strict, or a quote that is never closed would swallow the rows below it.
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     try:
-        return [(reader.line_num, row) for row in reader if row]
+        return separator, [(reader.line_num, row) for row in reader if row]
     except csv.Error as error:
         raise DomainError(f"{path}: line {reader.line_num}: {error}") from None
     finally:
@@ -77,7 +90,7 @@ def _read(path: Path) -> list[tuple[int, list[str]]]:
 
 def number(text: str) -> float | None:
     """Return a cell as a number; a missing one is NaN, a date the days since 1970."""
-    if text in _MISSING:
+    if text in MISSING:
         return math.nan
     try:
         return None if "_" in text else float(text)  # 1_0 is one in Python alone
@@ -172,7 +185,8 @@ def read_labels(path: str | Path, name: str) -> Any:
 def to_frame(rows: Array, schema: Schema) -> Any:
     """Return rows as the data frame that pandas would read from the CSV file.
 
-    For models that were trained on one: categories are texts again, missing or not.
+    For models that were trained on one: categories are texts again, and what pandas
+    takes for a gap is one.
     """
     import pandas as pd
 
@@ -189,9 +203,10 @@ def _frame_column(feature: Feature, column: Array) -> Any:
     import pandas as pd
 
     if isinstance(feature, Category):
-        words = {"True": True, "False": False, "": math.nan}
-        bare = set(feature.levels) <= {"True", "False"}
-        levels = [words[x] if x == "" or bare else x for x in feature.levels]
+        words: dict[str, Any] = dict.fromkeys(MISSING, math.nan)
+        if set(feature.levels) <= {"True", "False"}:
+            words = {"True": True, "False": False}
+        levels = [words.get(x, x) for x in feature.levels]
         # The type that all levels have together: one row alone may hold but a gap.
         values = [levels[int(code)] for code in column]
         return pd.Series(values, dtype=pd.Series(levels).dtype)

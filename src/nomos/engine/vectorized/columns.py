@@ -43,6 +43,7 @@ class Columns:
         self.scope: Scope = {}
         self.failed: Array = np.empty(0, dtype=np.int64)  # a bit for each `ensures`
         self.gaps: Array = np.empty(0)  # by how much the first of them is missed
+        self.reached = 0  # a bit for each `ensures` whose premise some case has
 
     @property
     def is_empty(self) -> bool:
@@ -97,8 +98,9 @@ class Columns:
         rows = None if self._asks_all else undecided(self)
         for number, condition in enumerate(self.spec.ensures):
             if rows is None:
-                holds = self.evaluator.truth(condition.test, None, self.scope)
+                holds = self._holds(number, condition.test)
             else:
+                self.reached = -1  # where it is decided, the premise may be or not
                 holds = np.ones(count, dtype=bool)
                 holds[rows] = self.evaluator.truth(condition.test, rows, self.scope)
             failing = np.flatnonzero(~holds)
@@ -111,6 +113,18 @@ class Columns:
         stays = self.chunk.settle()
         if stays is not None:
             self.failed, self.gaps = self.failed[stays], self.gaps[stays]
+
+    def _holds(self, number: int, test: core.Expr) -> Array:
+        """Return where an `ensures` holds; note whether a case has what it is about."""
+        truth, at, behind = self.evaluator.truth, None, test
+        holds = np.ones(len(self.chunk.rows), dtype=bool)
+        if isinstance(test, core.Logic) and test.operator == "==>":
+            premise, behind = truth(test.left, None, self.scope), test.right
+            at = None if premise.all() else np.flatnonzero(premise)
+        if at is None or len(at):
+            self.reached |= 1 << number
+            holds[slice(None) if at is None else at] = truth(behind, at, self.scope)
+        return holds
 
     def _gaps(self, test: core.Expr, at: Array) -> Any:
         """Return by how much a comparison is missed; NaN where it is of no numbers."""

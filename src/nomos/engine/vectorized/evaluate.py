@@ -297,6 +297,9 @@ class Evaluator:
         arguments = [self.value(argument, at, scope) for argument in expr.arguments]
         if self._counts and function.function.is_model:
             self.chunk.add_calls(at, 1)
+        if arguments and not self.chunk.standing(at).any():
+            # What its arguments are is told when the cases run alone.
+            return np.zeros(self.chunk.count(at))
 
         def ask(rows: At) -> tuple[Column, Array]:
             """Ask for some of the rows that are meant; None: for all of them."""

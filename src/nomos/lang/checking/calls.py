@@ -10,7 +10,14 @@ from nomos.diagnostics.diagnostic import nearest
 from nomos.lang import core
 from nomos.lang.checking.scope import Scope
 from nomos.lang.reading import syntax
-from nomos.lang.types import BUILT_IN, NUMBERS, OVERRIDABLE, Function, Type
+from nomos.lang.types import (
+    BUILT_IN,
+    NUMBERS,
+    OVERRIDABLE,
+    FeatureType,
+    Function,
+    Type,
+)
 
 TRUTH = frozenset({Type.BOOL})
 INTEGER = frozenset({Type.INT})
@@ -45,7 +52,11 @@ def expect(
         wrong += 1
         help = None
         if wanted == TRUTH and expr.type in NUMBERS:
-            help = "compare it with another number"
+            help = "compare it with another number, as in `x1.member == 1`"
+        if what == "this feature" and (words, expr.type) == ("an integer", Type.REAL):
+            help = "round it, or declare the feature as `Real`"
+        if what == "this feature" and (words, expr.type) == ("a string", Type.BOOL):
+            help = 'write its level as a string, as in `"True"`'
         if what == "`+`" and expr.type is Type.STRING:
             help = "join strings with `strConcat(a, b)`"
         got = "`null`" if is_null else expr.type.value
@@ -200,7 +211,8 @@ def get_feature(
     scope: Scope, record: core.Expr, key: core.Expr, span: Span
 ) -> core.GetFeature:
     """Type `getFeat(x, key)`, `x.key`."""
-    type_ = _feature_type(scope, record, key, "`getFeat`")
+    feature = _feature(scope, record, key, "`getFeat`")
+    type_ = Type.UNKNOWN if feature is None else feature.type
     return core.GetFeature(record, key, span=span, type=type_)
 
 
@@ -208,32 +220,58 @@ def set_feature(
     scope: Scope, record: core.Expr, key: core.Expr, value: core.Expr, span: Span
 ) -> core.SetFeature:
     """Type `setFeat(x, key, value)`, `x[key := value]`."""
-    wanted = _feature_type(scope, record, key, "`setFeat`")
+    feature = _feature(scope, record, key, "`setFeat`")
     accepted = {Type.INT: {Type.INT, Type.BOOL}, Type.REAL: set(NUMBERS)}
-    if wanted is not Type.UNKNOWN:
+    if feature is not None:
+        wanted = feature.type
         types = frozenset(accepted.get(wanted, {wanted}))
         expect(scope, "this feature", types, wanted.value, value)
+        check_level(scope, feature.levels, value)
     type_ = record.type if record.type is Type.RECORD else Type.UNKNOWN
     return core.SetFeature(record, key, value, span=span, type=type_)
 
 
-def _feature_type(scope: Scope, record: core.Expr, key: core.Expr, what: str) -> Type:
+def levels_of(scope: Scope, value: core.Expr) -> tuple[str, ...] | None:
+    """Return all that a value can be, where it is a feature of known levels."""
+    if isinstance(value, core.Variable):
+        return scope.levels.get(value.name)
+    if not isinstance(value, core.GetFeature) or value.type is not Type.STRING:
+        return None
+    feature = _feature(scope, value.record, value.key, "`getFeat`")
+    return None if feature is None else feature.levels
+
+
+def check_level(scope: Scope, levels: tuple[str, ...] | None, value: core.Expr) -> None:
+    """Report a string that a feature never is, so that no record can have it."""
+    if levels is None or not isinstance(value, core.Constant):
+        return
+    if isinstance(value.value, str) and value.value not in levels:
+        known, help = _listing([f'"{x}"' for x in levels]), nearest(value.value, levels)
+        scope.report(
+            Code.UNKNOWN_LEVEL, value.span, name=value.value, known=known, help=help
+        )
+
+
+def _feature(
+    scope: Scope, record: core.Expr, key: core.Expr, what: str
+) -> FeatureType | None:
+    """Return the feature that a key names; None where it is not known."""
     expect(scope, what, frozenset({Type.RECORD}), "a record", record)
     named = frozenset({Type.INT, Type.STRING})
     expect(scope, what, named, "a feature's name or number", key)
     features = None if scope.offer is None else scope.offer.features
     if features is None or record.type is not Type.RECORD:
-        return Type.UNKNOWN
+        return None
     if not isinstance(key, core.Constant) or type(key.value) not in (int, str):
-        return Type.UNKNOWN
+        return None
     names = [feature.name for feature in features]
     name = str(key.value)
-    types: dict[object, Type] = {f.name: f.type for f in features}
-    types |= {number: feature.type for number, feature in enumerate(features)}
-    if key.value not in types:
+    found: dict[object, FeatureType] = {f.name: f for f in features}
+    found |= dict(enumerate(features))
+    if key.value not in found:
         help = nearest(name, names)
         if name.lstrip("-").isdigit():
             help = f"features are numbered from 0 to {len(names) - 1}"
         known = _listing(names)
         scope.report(Code.UNKNOWN_FEATURE, key.span, name=name, known=known, help=help)
-    return types.get(key.value, Type.UNKNOWN)
+    return found.get(key.value)

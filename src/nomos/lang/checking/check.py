@@ -11,6 +11,7 @@ from nomos.diagnostics import Code, Diagnostic, Severity, Source, Span
 from nomos.diagnostics.diagnostic import nearest
 from nomos.errors import NomosError, SpecError
 from nomos.lang import core
+from nomos.lang.checking.calls import levels_of
 from nomos.lang.checking.declarations import Library, Shared, Value, fits, within
 from nomos.lang.checking.expressions import condition, elaborate
 from nomos.lang.checking.scope import Role, Scope, Symbol
@@ -199,6 +200,7 @@ def _variables(
         from_model = any(symbol.from_model for symbol in mentioned)
         symbol = Symbol(Role.VAR, value.type, name.span, drawn, from_model)
         scope.declare(name, symbol)
+        scope.levels[name.name] = levels_of(scope, value)
         lets.append(core.Let(name.name, value))
     return tuple(lets)
 

@@ -13,9 +13,11 @@ from nomos.lang.checking.calls import (
     ORDERED,
     TRUTH,
     check_ends,
+    check_level,
     common_type,
     expect,
     get_feature,
+    levels_of,
     resolve_call,
     set_feature,
     wrong_count,
@@ -165,6 +167,9 @@ def _compare(
         if kinds == {"number", Type.STRING.name}:
             help = "a number is written without quotes, a string with them"
         wrong_type(scope, right.span, what, wanted, got, help)
+    if operator in ("==", "!="):
+        check_level(scope, levels_of(scope, left), right)
+        check_level(scope, levels_of(scope, right), left)
     return made
 
 
@@ -182,6 +187,7 @@ def _membership(scope: Scope, expr: syntax.Membership) -> core.Expr:
     bound = scope.bound
     if not is_simple:
         subject = core.Variable(name, span=given.span, type=given.type)
+        scope.levels[name] = levels_of(scope, given)
         scope.bound |= {name}
     parts = [elaborate(scope, part) for part in children(expr.allowed)]
     scope.bound = bound
@@ -305,6 +311,7 @@ def _inline(
             name = scope.fresh(parameter.name)
             local[parameter.name] = core.Variable(name, span=span, type=argument.type)
             scope.bound |= {name}
+            scope.levels[name] = levels_of(scope, argument)
             once[name] = argument
     limit, scope.limit, scope.local = scope.limit, definition.number, local
     with scope.elsewhere(span, definition.where):

@@ -80,6 +80,8 @@ class Scope:
     params: dict[str, core.Param] = field(default_factory=dict)
     definitions: dict[str, Definition] = field(default_factory=dict)
     sizes: dict[str, int] = field(default_factory=dict)  # of the lists of inputs
+    # What the names that stand for a feature of levels can be.
+    levels: dict[str, tuple[str, ...] | None] = field(default_factory=dict)
     # What indices and the parameters of a definition stand for, where they do.
     local: dict[str, core.Expr] = field(default_factory=dict)
     bound: frozenset[str] = frozenset()  # the names that these have in the core

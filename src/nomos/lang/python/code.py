@@ -10,13 +10,20 @@ from typing import cast
 
 from nomos.diagnostics import Code, Severity, Span
 from nomos.lang import core
-from nomos.lang.checking.calls import known_function, label, resolve_call, signature
+from nomos.lang.checking.calls import (
+    get_feature,
+    known_function,
+    label,
+    resolve_call,
+    set_feature,
+    signature,
+)
 from nomos.lang.checking.names import bindings, bound_names, names_from_outside
 from nomos.lang.checking.scope import Role, Scope
 from nomos.lang.python.block import PythonCode
 from nomos.lang.python.flow import always_assigned, count_invocations
 from nomos.lang.reading import syntax
-from nomos.lang.types import BUILT_IN, MAX_INT
+from nomos.lang.types import BUILT_IN, MAX_INT, Type
 
 _PYTHON_NAMES = frozenset(dir(builtins))
 _ALWAYS_KNOWN = _PYTHON_NAMES | {*BUILT_IN, "MAX_INT"}
@@ -163,6 +170,24 @@ class _Block:
         function = known_function(self.scope, at, name, count)
         if function is BUILT_IN["label"] and plain:
             self._check_label(call.args[0])
+        elif function in (BUILT_IN["getFeat"], BUILT_IN["setFeat"]) and plain:
+            record, key, *value = map(self._typed, call.args)
+            if value:
+                set_feature(self.scope, record, key, value[0], at)
+            else:
+                get_feature(self.scope, record, key, at)
+
+    def _typed(self, node: ast.expr) -> core.Expr:
+        """Return a name or a text of the block with its type, which others have not."""
+        span = self.python.span(node)
+        match node:
+            case ast.Name(id=name) if name in self.scope.symbols:
+                type_ = self.scope.symbols[name].type
+                return core.Variable(name, span=span, type=type_)
+            case ast.Constant(value=str() as text):
+                return core.Constant(text, span=span, type=Type.STRING)
+            case _:
+                return core.Variable("", span=span)
 
     def _check_label(self, record: ast.expr) -> None:
         """Only an item that was drawn has a label, in the block as elsewhere."""

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from nomos.device import Array
+from nomos.domain.reading.csvfile import MISSING
 from nomos.domain.schema import Category, Feature
 from nomos.errors import ModelError
 from nomos.models.adapter import Adapter, NoScores
@@ -112,7 +113,11 @@ class XgboostModel(Booster):
 
     def _codes(self, column: Array, place: int, names: Sequence[Any]) -> Array:
         own, feature = super()._codes(column, place, names), self._feature(place)
-        if np.isnan(own).any() and "" not in getattr(feature, "levels", ()):
+        gaps = np.isnan(column)
+        if isinstance(feature, Category):
+            missing = np.array([level in MISSING for level in feature.levels])
+            gaps = missing[column.astype(np.int64)]
+        if (np.isnan(own) & ~gaps).any():
             raise ModelError(
                 f"`{feature.name}` has values that {self.name} was not trained with, "
                 f"which XGBoost refuses; it knows {', '.join(map(str, names))}"

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from nomos.device import Array
-from nomos.domain.reading.csvfile import to_frame
+from nomos.domain.reading.csvfile import MISSING, to_frame
 from nomos.domain.schema import Category
 from nomos.errors import ModelError
 from nomos.models.adapter import Adapter, NoScores
@@ -42,7 +42,7 @@ class EstimatorModel(Adapter):
         super().__init__(name)
         self.estimator = estimator
         classes = getattr(estimator, "classes_", None)
-        if isinstance(classes, np.ndarray) and classes.ndim == 1:
+        if isinstance(classes, np.ndarray) and classes.ndim == 1 and len(classes):
             self.classes = classes
         width = getattr(estimator, "n_features_in_", None)
         self.width = int(width) or None if isinstance(width, int | np.integer) else None
@@ -85,13 +85,15 @@ class EstimatorModel(Adapter):
         assert self.schema is not None
         frame = to_frame(array, self.schema)[self.columns]
         if self._takes_texts is None and len(array):
-            self._takes_texts = self._takes(frame[:_TRIED])
+            # Trained on categories, these answer for texts, but are not trained on them.
+            of_kinds = type(self.estimator).__name__.startswith("HistGradientBoosting")
+            self._takes_texts = not of_kinds and self._takes(frame[:_TRIED])
         if self._takes_texts is not False:
             return frame
         import pandas as pd
 
         kinds = {
-            f.name: pd.CategoricalDtype([level for level in f.levels if level])
+            f.name: pd.CategoricalDtype([x for x in f.levels if x not in MISSING])
             for f in self.schema.features
             if isinstance(f, Category)
         }

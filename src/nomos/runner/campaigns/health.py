@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 
 from nomos.device import Array
+from nomos.results.result import Ensures
 
 # One case in a thousand is little, but someone may mean it; twenty thousand draws show
 # it with certainty and take seconds even where each case is made by Python.
@@ -33,3 +35,9 @@ def starvation(reasons: Counter[str], tests: int, discarded: int) -> str:
         f"only {tests} of {tests + discarded} cases got past `requires`: {share:.0%} of"
         f" the discards are due to `{reason}`; weaken it, or draw so that it holds"
     )
+
+
+def idle(cases: int, ensures: Sequence[Ensures]) -> str:
+    """Say that every `ensures` is an implication, of which no case has the premise."""
+    told = "; ".join(f"`{one.text}`" for one in ensures)
+    return f"none of {cases} cases has what stands before `==>` in {told}"

@@ -26,6 +26,7 @@ from nomos.train.repairing.judging.evaluate import (
     find_function,
     noise_of,
     on_records,
+    usual_error,
 )
 from nomos.train.repairing.rounds import (
     Checkpoint,
@@ -197,7 +198,12 @@ class Repairing:
         )
         training = on_records(self.domain, self.parts.training)
         self.function = find_function(properties, training, self.swappable)
-        self.held_out = Bench(properties, self.domain, self.parts.held_out)
+        asked = getattr(self.domain, self.function)
+        self.tolerance = usual_error(asked, self.parts.looked_at)
+        self.held_out = self._bench(self.parts.held_out)
+
+    def _bench(self, records: Records) -> Bench:
+        return Bench(self.properties, self.domain, records, self.tolerance)
 
     def _path(self) -> Path | None:
         """Return what is to be written; something that exists is never overwritten."""
@@ -229,8 +235,8 @@ class Repairing:
         self._first_right = self.held_out.right(self.function)
         listener.begun(self)
         rounds = Rounds(
-            Bench(self.properties, self.domain, self.parts.training),
-            Bench(self.properties, self.domain, self.parts.looked_at),
+            self._bench(self.parts.training),
+            self._bench(self.parts.looked_at),
             self.trainer,
             self.swappable,
             self.function,
@@ -239,6 +245,11 @@ class Repairing:
         rounds.needed = before.total_rate > 0
         if self.parts.warning:
             rounds.notes["data"] = self.parts.warning
+        if self.tolerance:
+            rounds.notes["accuracy"] = (
+                f"answers are numbers: right are those within {self.tolerance:.3g} of"
+                " their label, as half were before the repair where rounds are looked at"
+            )
         check_same(self.trainer, self.original, rounds.data.rows, self.name)
         checkpoint, progress = self._checkpoint(), RoundProgress()
         if checkpoint is not None and plan.resume:

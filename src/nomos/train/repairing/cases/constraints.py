@@ -87,10 +87,13 @@ def _compared(cases: TrainingCases) -> tuple[str, tuple[int, int], Any] | None:
     if len(spec.ensures) != 1 or len(spec.inputs) != 1 or len(cases.asks) != 2:
         return None
     match spec.ensures[0].test:
-        case core.Compare(operator="==" | "<=" as sign, left=low, right=high):
-            pass
-        case core.Compare(operator=">=", left=high, right=low):
-            sign = "<="
+        case core.Compare(operator="==", left=low, right=high):
+            sign = "=="
+        case (
+            core.Compare(operator="<=", left=low, right=high)
+            | core.Compare(operator=">=", left=high, right=low)
+        ):
+            sign, low, high = "<=", _without_slack("-", low), _without_slack("+", high)
         case core.Logic(
             operator="==>",
             left=core.Compare("==", low, core.Constant(value=label)),
@@ -105,6 +108,19 @@ def _compared(cases: TrainingCases) -> tuple[str, tuple[int, int], Any] | None:
     if one is None or other is None or one == other or not _is_copied(cases):
         return None
     return sign, (one, other), label
+
+
+def _without_slack(sign: str, expr: core.Expr) -> core.Expr:
+    """Return an answer without what a comparison allows it: `d1 <= d2 + 5`."""
+    match expr:
+        case core.Arithmetic(
+            operator=operator,
+            left=answer,
+            right=core.Constant(value=int() | float() as slack),
+        ) if operator == sign and slack >= 0:
+            return answer
+        case _:
+            return expr
 
 
 def _ask(expr: core.Expr, cases: TrainingCases) -> int | None:

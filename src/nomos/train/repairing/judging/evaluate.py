@@ -164,9 +164,16 @@ class Bench:
     """Specs on one part of the records: what a model is tried on."""
 
     def __init__(
-        self, properties: Sequence[Property], domain: Domain, records: Records
+        self,
+        properties: Sequence[Property],
+        domain: Domain,
+        records: Records,
+        tolerance: float = 0.0,
     ) -> None:
         self.properties = properties
+        self.tolerance = (
+            tolerance  # how far a number that is right may be from its label
+        )
         self.records = records
         self.domain = on_records(domain, records)
         self.engines = {
@@ -230,8 +237,28 @@ class Bench:
     def right(self, function: str) -> Array:
         """Return for which records a function of the domain says the label."""
         answers = answered(getattr(self.domain, function), self.records.items)
+        if self.tolerance:
+            near: Array = _errors(answers, self.records) <= self.tolerance
+            return near
         pairs = zip(answers, self.records.labels, strict=True)
         return np.array([same(answer, label) for answer, label in pairs])
+
+
+def _errors(answers: Sequence[Any], records: Records) -> Array:
+    labels = np.asarray(list(records.labels), dtype=np.float64)
+    return np.abs(np.asarray(answers, dtype=np.float64) - labels)
+
+
+def usual_error(function: Any, records: Records) -> float:
+    """Return how near half of the answers come to their labels; 0 where they are classes.
+
+    No real number is exactly its label, so that half are right before a repair.
+    """
+    answers = answered(function, records.items)
+    reals = [float(a) for a in answers if isinstance(a, float | np.floating)]
+    if all(map(float.is_integer, reals)):
+        return 0.0
+    return float(np.median(_errors(answers, records)))
 
 
 def _variance(result: Result, inputs: int) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nomos.errors import NomosError
@@ -54,15 +54,23 @@ def constraint_parameter(estimator: Any) -> str | None:
     return found if is_histogram or has_own else None
 
 
-def with_directions(estimator: Any, directions: Mapping[int, int], width: int) -> Any:
+def with_directions(
+    estimator: Any,
+    directions: Mapping[int, int],
+    width: int,
+    names: Sequence[str] = (),
+) -> Any:
     """Return the estimator with a constraint for each column, 0 for none.
 
-    Those that it had stay, where the directions say nothing of the column.
+    Those that it had stay, where the directions say nothing of the column; `names` are
+    those of the columns, by which it may have them.
     """
     last, parameter = last_step(estimator), constraint_parameter(estimator)
     assert parameter is not None
     own = last.get_params().get(parameter)
     own = [0] * width if own is None else own
+    if isinstance(own, Mapping) and len(names) == width and own.keys() <= {*names}:
+        own = [own.get(name, 0) for name in names]
     if isinstance(own, str | Mapping) or len(own) != width:
         raise NomosError(
             f"{parameter} of the {type(last).__name__} is {own!r}, and would be lost:"

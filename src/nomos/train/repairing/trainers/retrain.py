@@ -140,6 +140,11 @@ class Retrainer:
                 "its constraint cost too much accuracy; failing cases are added to the "
                 "data instead"
             )
+        if self.first.classes is None:
+            return (
+                "the model answers with numbers, and the spec is neither a monotonicity"
+                " nor an independence that it can be trained for: it was trained as before"
+            )
         return f"{cases.opaque}; {TOGETHER}" if cases.opaque else ""
 
     def _constraint(
@@ -235,6 +240,10 @@ class Retrainer:
     def _prepared(self, rows: Any) -> Any:
         """Return rows as the last step of a pipeline gets them; as an array, if narrow."""
         made = prepared(self.estimator, self.first._rows(rows))
+        is_bare = not hasattr(self.estimator, "steps") and hasattr(made, "columns")
+        if is_bare and self.first.schema is not None:
+            places = [self.first.schema.columns.index(name) for name in made.columns]
+            return np.asarray(rows)[:, places]  # names of categories as their numbers
         is_narrow = hasattr(made, "toarray") and made.shape[1] <= _NARROW
         return made.toarray() if is_narrow else made
 
@@ -248,7 +257,8 @@ class Retrainer:
         estimator = fresh(self.estimator)
         if self.directions:
             width = np.asarray(self._prepared(self.data[0][:1])).shape[1]
-            estimator = with_directions(estimator, self.directions, width)
+            names = getattr(last_step(self.estimator), "feature_names_in_", ())
+            estimator = with_directions(estimator, self.directions, width, names)
         try:
             with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
                 estimator.fit(self.first._rows(rows), np.concatenate(classes))

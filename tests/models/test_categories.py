@@ -1,0 +1,125 @@
+"""Boosted trees that were trained on names of categories are asked by these names."""
+
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+
+from nomos import ModelError, Schema, load_model
+from nomos.domain import Category, Real
+from nomos.scaffold import scaffold
+
+LEVELS = ("Aix", "Bern", "Cork")
+FEW = Schema(Real("size", 0, 9), Category("town", ("Aix", "Cork")))
+RNG = np.random.default_rng(0)
+HOMES = pd.DataFrame(
+    {"size": RNG.random(300) * 9, "town": np.resize(np.array(LEVELS, object), 300)}
+)
+PRICES = HOMES["size"] + 5 * (HOMES.town == "Cork") - 5 * (HOMES.town == "Bern")
+
+
+def fitted(kind: str) -> Any:
+    library = pytest.importorskip(kind)
+    homes = HOMES.astype({"town": "category"})
+    if kind == "xgboost":
+        model = library.XGBRegressor(n_estimators=20, enable_categorical=True)
+    elif kind == "lightgbm":
+        model = library.LGBMRegressor(n_estimators=20, verbose=-1)
+    else:
+        homes = HOMES
+        model = library.CatBoostRegressor(
+            iterations=20, verbose=0, cat_features=["town"], allow_writing_files=False
+        )
+    return model.fit(homes, PRICES), homes
+
+
+def saved(model: Any, kind: str, path: Path) -> Path:
+    if path.suffix == ".joblib":
+        joblib.dump(model, path)
+    elif kind == "lightgbm":
+        model.booster_.save_model(path)
+    else:
+        model.save_model(path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("kind", "file"),
+    [
+        ("xgboost", "model.json"),
+        ("lightgbm", "model.txt"),
+        ("catboost", "model.cbm"),
+        *((kind, "m.joblib") for kind in ("xgboost", "lightgbm", "catboost")),
+    ],
+)
+def test_a_table_without_one_of_the_categories_is_asked_for_those_that_it_has(
+    kind: str, file: str, tmp_path: Path
+) -> None:
+    model, homes = fitted(kind)
+    here = (HOMES.town != "Bern").to_numpy()
+    path = saved(model, kind, tmp_path / file)
+    loaded = load_model(path, schema=FEW, trust=True)
+    codes = (HOMES.town == "Cork")[here]
+    rows = np.column_stack([HOMES["size"][here], codes]).astype(float)
+    assert np.allclose(loaded.predict(rows), model.predict(homes)[here], atol=1e-5)
+    assert np.array_equal(rows[:, 1], codes)  # they are not changed
+    assert np.allclose(loaded.predict(rows[:1]), model.predict(homes[:1]), atol=1e-5)
+
+
+def test_a_category_that_the_model_never_saw_is_what_its_library_makes_of_it(
+    tmp_path: Path,
+) -> None:
+    schema = Schema(Real("size", 0, 9), Category("town", ("", "Bonn", "Cork")))
+    rows = np.array([[3.0, 0], [3.0, 1], [3.0, 2]])
+    model, _ = fitted("lightgbm")
+    loaded = load_model(saved(model, "lightgbm", tmp_path / "m.txt"), schema=schema)
+    towns = pd.Categorical([None, "Bonn", "Cork"])
+    want = model.predict(pd.DataFrame({"size": rows[:, 0], "town": towns}))
+    assert np.allclose(loaded.predict(rows), want)
+    model, _ = fitted("xgboost")
+    loaded = load_model(saved(model, "xgboost", tmp_path / "m.json"), schema=schema)
+    loaded.predict(rows[[0, 2]])
+    with pytest.raises(ModelError, match=r"`town` has values that .* not trained with"):
+        loaded.predict(rows)
+
+
+def test_a_file_that_does_not_say_which_columns_are_categories_is_refused(
+    tmp_path: Path,
+) -> None:
+    model, _ = fitted("lightgbm")
+    path = saved(model, "lightgbm", tmp_path / "m.txt")
+    text = path.read_text().replace(
+        "pandas_categorical:[[", 'pandas_categorical:[["x"], ['
+    )
+    path.write_text(text)
+    with pytest.raises(
+        ModelError, match="has the names of 2 categories, and splits by 1"
+    ):
+        load_model(path, schema=FEW).predict(np.zeros((1, 2)))
+
+
+def test_a_new_project_says_where_a_model_gets_numbers_for_names(
+    tmp_path: Path,
+) -> None:
+    HOMES.to_csv(tmp_path / "homes.csv", index=False)
+    model, _ = fitted("lightgbm")
+    path = saved(model, "lightgbm", tmp_path / "m.txt")
+    notes = scaffold(str(path), tmp_path / "homes.csv", tmp_path).notes
+    assert not any("gets numbers for" in note for note in notes)
+    text = path.read_text()
+    path.write_text(
+        text[: text.index("pandas_categorical")] + "pandas_categorical:null\n"
+    )
+    notes = scaffold(str(path), tmp_path / "homes.csv", tmp_path).notes
+    assert any("the model gets numbers for `town`" in note for note in notes)
+
+
+def test_a_regressor_of_catboost_has_no_classes_and_an_array_no_names() -> None:
+    model, _ = fitted("catboost")
+    assert load_model(model).classes is None
+    plain = type(model)(iterations=2, verbose=0, allow_writing_files=False)
+    loaded = load_model(plain.fit(np.eye(3), [1.5, 2.5, 3.5]))
+    assert (loaded.columns, loaded.width) == (None, 3)
