@@ -130,8 +130,16 @@ class Case(Running):
             why = f"{type(error).__name__}: {_text(error)}".strip().removesuffix(":")
             shown = format_traceback(error, self.program.spec.source.name)
             verdict = Verdict.CRASHED
-        end = choices, self.accepted, why, {}, shown, self.calls
-        return Outcome(verdict, *end, outputs=self.made)
+        return Outcome(
+            verdict,
+            choices,
+            self.accepted,
+            why,
+            {},
+            shown,
+            self.calls,
+            outputs=self.made,
+        )
 
     def _violated(
         self, choices: tuple[int, ...], gap: Callable[[str, Any], float]
