@@ -109,7 +109,7 @@ def test_an_exception_is_a_crash_whose_lines_are_the_specs(
 
 
 def test_a_traceback_shows_the_users_lines_only(make: Callable[..., Any]) -> None:
-    outcome = run(make, SPEC.replace("predict(v)", "getFeat(v, 3)"), 3, 1)
+    outcome = run(make, SPEC.replace("predict(v)", 'setFeat([v][0], "a", 3)'), 3, 1)
     assert outcome.verdict is Verdict.CRASHED
     assert 'File "spec.nom", line 7' in outcome.traceback
     assert outcome.traceback.count("  File ") == 1

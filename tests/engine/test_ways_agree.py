@@ -13,6 +13,7 @@ from nomos.engine.alone import Verdict
 INTEGERS = (0, 1, 2, 3, 7, 10, 2**53 - 1, 2**53, 2**53 + 1, 2**63 - 1, 2**63)
 REALS = ("0.5", "0.1", "1e308", "2.0", "9007199254740993.0")
 STRINGS = ('"red"', '"cat"', '""', '"low"')
+LEVELS = {".h": '"red"', ".c": '"cat"'}
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 
 
@@ -103,8 +104,8 @@ class Writer:
         i, r, t = self.integer, self.real, self.truth
         made = self.pick(
             lambda: f"({i(d)} in {{{i(d)}, {i(d)}, 2}})",
-            lambda: f"({self.string(d)} in {{{self.string(d)}, {self.string(d)}}})",
-            lambda: f"({self.pick(i, r)(d)} in {r(d)}..{i(d)})",
+            lambda: "({} in {{{}, {}}})".format(*self.alike(3, d)),
+            lambda: f"({self.pick(i, r)(d)} in ({r(d)} - 0)..{i(d)})",
             lambda: f"isclose({r(d)}, {r(d)})",
             lambda: (
                 f"isclose({r(d)}, {i(d)}, {self.pick('0.5', 0)}, {self.pick(1, r(d))})"
@@ -174,7 +175,7 @@ class Writer:
             lambda: f"({self.integer(d)} {compare} {self.integer(d)})",
             lambda: f"({self.real(d)} {compare} {self.integer(d)})",
             lambda: f"({self.real(d)} {compare} {self.real(d)})",
-            lambda: f"({self.string(d)} {compare} {self.string(d)})",
+            lambda: f" {compare} ".join(self.alike(2, d)).join("()"),
             lambda: f"({self.record(d)} {equal} {self.record(d)})",
             lambda: f"({self.truth(d)} {equal} {self.truth(d)})",
             lambda: f"(shares({self.record(d)}) {equal} shares({self.record(d)}))",
@@ -200,6 +201,13 @@ class Writer:
         text: str = made()
         return text
 
+    def alike(self, count: int, depth: int, first: str = "") -> list[str]:
+        """Write strings to compare: what a feature is compared with is a level of it."""
+        made = [first or self.string(depth)]
+        made += [self.string(depth) for _ in range(count - 1)]
+        levels = [LEVELS[m[-2:]] for m in made if m[-2:] in LEVELS]
+        return [levels[0] if levels and m in STRINGS else m for m in made]
+
     def record(self, depth: int) -> str:
         if depth == 0 or self.draw(st.booleans()):
             return str(self.pick(*self.names.records))
@@ -209,7 +217,7 @@ class Writer:
             lambda: f"setFeat({r(d)}, {self.pick(0, 1)}, {self.integer(d)})",
             lambda: f"{r(d)}[r := {self.real(d)}]",
             lambda: f"{r(d)}[f := {self.truth(d)}]",
-            lambda: f"{r(d)}[h := {self.pick(STRINGS[0], self.string(d))}]",
+            lambda: "{}[h := {}]".format(r(d), self.alike(2, d, first=".h")[1]),
             lambda: f"{r(d)}[o := {self.pick(0, 1, 2)}]",
             lambda: f"jitter({r(d)})",
         )
@@ -236,7 +244,9 @@ class Writer:
             lambda: f"({p(d)} {self.pick('+', '-', '*', '/', '%')} {p(d)})",
             lambda: f"{self.pick('predict', 'score', 'brittle', 'deep')}({record})",
             lambda: f"{self.pick('bool', 'predict')}({record}) * case({p(d)})",
-            lambda: f"predict(setFeat({record}, 'a', {p(d)}))",
+            lambda: (
+                f"predict(setFeat({record}, 'a', {p(d)} + 0))"
+            ),  # no real by its name
             lambda: f"small.predict({record})",
             lambda: f"{self.pick('double', 'fussy', 'shy', 'noisy', 'roll')}({p(d)})",
             lambda: f"getFeat({record}, {self.pick(0, 1, 2)!r})",
