@@ -54,6 +54,17 @@ def test_answer_of_many_dimensions_has_scores_and_no_labels(rows: Any) -> None:
         model.predict(rows)
 
 
+@pytest.mark.parametrize(
+    ("dtype", "number"), [("int64", 1.5), ("int64", np.nan), ("uint8", 300)]
+)
+def test_a_model_of_whole_numbers_gets_no_other_ones(dtype: str, number: float) -> None:
+    model = Plain(lambda rows: rows.sum(axis=1))
+    model.dtype = np.dtype(dtype)
+    assert model.predict(np.array([[1.0, 2.0]])).tolist() == [3]
+    with pytest.raises(ValueError, match=rf"whole numbers \({dtype}\), and {number}"):
+        model.predict(np.array([[1.0, 2.0], [number, 2.0]]))
+
+
 def test_scores_that_are_no_numbers_give_no_label(rows: Any) -> None:
     def broken(rows: Any) -> Any:
         return np.where(rows[:, :1] > 1, np.nan, rows)

@@ -254,6 +254,31 @@ class TestMlflow:
             pytest.skip("this MLflow pickles modules of torch")
         check_model(load_model(path), ROWS)
 
+    def test_columns_of_whole_numbers_get_no_other_ones(
+        self, mlflow: Any, tmp_path: Path
+    ) -> None:
+        pandas = library("pandas", extra="mlflow")
+        models = library("mlflow.models", extra="mlflow")
+        frame = pandas.DataFrame({"a": [1, 2], "b": [0.5, 0.1]})
+        signature = models.infer_signature(frame, np.array([1.5, 2.1]))
+        pyfunc = library("mlflow.pyfunc", extra="mlflow")
+
+        class Sum(pyfunc.PythonModel):  # type: ignore[misc, name-defined]
+            def predict(self, context, model_input):  # type: ignore[no-untyped-def]
+                return model_input.sum(axis=1).to_numpy()
+
+        with quiet():
+            pyfunc.save_model(
+                tmp_path / "m",
+                python_model=Sum(),
+                signature=signature,
+                pip_requirements=[],
+            )
+            model = load_model(tmp_path / "m", trust=True)
+        assert np.allclose(model.predict(np.array([[1, 0.5], [2, 0.1]])), [1.5, 2.1])
+        with pytest.raises(ValueError, match="takes whole numbers"):
+            model.predict(np.array([[1.5, 0.5]]))
+
     def test_onnx_is_loaded_without_mlflow_itself(self, tmp_path: Path) -> None:
         library("yaml", extra="mlflow")
         library("onnxruntime", extra="onnx")

@@ -124,10 +124,21 @@ class Adapter:
             raise ModelError(f"{self.name} takes rows of numbers") from None
         if self.dtype is not None:
             self._check_pixels(array)
-            array = array.astype(self.dtype, copy=False)
+            array = self._cast(array)
         self._check_width(array.shape)
         # Libraries in C warn of strides and of memory that they may not write to.
         return np.require(array, requirements=["C", "W"])
+
+    def _cast(self, array: Array) -> Array:
+        """Return rows in the model's type; whole numbers have no other value there."""
+        with np.errstate(invalid="ignore", over="ignore"):
+            made = array.astype(self.dtype, copy=False)
+        if made.dtype.kind in "biu" and (other := made != array).any():
+            raise ValueError(
+                f"{self.name} takes whole numbers ({made.dtype}), and {array[other][0]} "
+                "is none of them"
+            )
+        return made
 
     def _check_pixels(self, array: Array) -> None:
         """Refuse bytes for reals: who trained on 0 to 1 would get answers for 0 to 255."""

@@ -64,7 +64,14 @@ class PyfuncModel(Adapter):
             return array
         import pandas as pd
 
-        return pd.DataFrame(array, columns=list(self._columns)).astype(self._columns)
+        frame = pd.DataFrame(array, columns=list(self._columns))
+        made = frame.astype(self._columns)
+        whole = made.select_dtypes(["integer", "bool"])
+        if not (whole == frame[whole.columns]).all(axis=None):
+            raise ValueError(
+                f"{self.name} takes whole numbers where it was given others"
+            )
+        return made
 
     def _labels(self, rows: Any) -> Any:
         return flat(np.asarray(self.model.predict(rows)))
