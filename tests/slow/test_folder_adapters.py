@@ -260,7 +260,8 @@ class TestMlflow:
         pandas = library("pandas", extra="mlflow")
         models = library("mlflow.models", extra="mlflow")
         frame = pandas.DataFrame({"a": [1, 2], "b": [0.5, 0.1]})
-        signature = models.infer_signature(frame, np.array([1.5, 2.1]))
+        with quiet():
+            signature = models.infer_signature(frame, np.array([1.5, 2.1]))
         pyfunc = library("mlflow.pyfunc", extra="mlflow")
 
         class Sum(pyfunc.PythonModel):  # type: ignore[misc, name-defined]
