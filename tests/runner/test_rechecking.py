@@ -157,3 +157,11 @@ def test_what_is_looked_at_does_not_depend_on_workers_or_batch(walk: Any) -> Non
     want = outcome(walk("same", "e1 == e2", search="random"))
     assert outcome(walk("same", "e1 == e2", search="random", jobs=2)) == want
     assert outcome(walk("same", "e1 == e2", search="random", batch=7)) == want
+
+
+@pytest.mark.parametrize("way", ["lanes", "rows"])
+def test_a_premise_that_no_case_has_is_told_in_every_way(walk: Any, way: str) -> None:
+    idle = walk(ensures="e1 == 9999 ==> e2 == 9999", way=way)
+    assert idle.verdict == "failed"
+    assert "none of 50 cases has what stands before `==>`" in idle.problem
+    assert walk(ensures="e1 >= 0 ==> e1 <= e2", way=way).verdict == "holds"

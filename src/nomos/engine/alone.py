@@ -69,6 +69,7 @@ class Outcome:
     failed: int = 0  # a bit for each `ensures` that does not hold
     gap: float = math.nan  # by how much the first of them is missed
     outputs: Mapping[str, Any] = field(default_factory=dict)  # where none fails
+    reached: int = 0  # a bit for each `ensures` that is about the case
 
 
 class Case(Running):
@@ -81,6 +82,7 @@ class Case(Running):
     def __init__(self, program: Program, draws: CaseDraws) -> None:
         super().__init__(program, draws)
         self.failures: list[str] = []  # the `ensures` that do not hold, in order
+        self.reached = (1 << len(program.spec.ensures)) - 1  # all
 
     def accept(self) -> None:
         """Note that the case got past `requires`: it spends budget."""
@@ -103,6 +105,12 @@ class Case(Running):
         if not self.failures:
             self.values = values
         self.failures.append(why)
+
+    def about(self, number: int, premise: bool) -> bool:
+        """Note whether the case has what stands before `==>` in an `ensures`."""
+        if not premise:
+            self.reached &= ~(1 << number)
+        return premise
 
     equal = staticmethod(equal)
     differ = staticmethod(differ)
@@ -139,6 +147,7 @@ class Case(Running):
             shown,
             self.calls,
             outputs=self.made,
+            reached=self.reached,
         )
 
     def _violated(
@@ -156,6 +165,7 @@ class Case(Running):
                 1 << n for n, e in enumerate(ensures) if e.text in self.failures
             ),
             gap=gap(self.failures[0], self.values),
+            reached=self.reached,
         )
 
 
@@ -222,7 +232,7 @@ class Alone:
         self.program = program
         self._running: list[Case] = []  # the case that runs; copies share it
         names = program.namespace(self._current)
-        emitter = Emitter(program.spec, names)
+        emitter = Emitter(program.spec, names, notes=True)
         body = emitter.body() if function is None else []
         self._sides = {
             ensures.text: tuple(

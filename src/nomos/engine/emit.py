@@ -28,11 +28,14 @@ class Emitter:
 
     `known` are the names of the domain's functions. What is ours is reached through
     the `case` alone, and that is called by a name that nobody else has: neither the
-    spec nor a domain can stand in front of the language's own operators.
+    spec nor a domain can stand in front of the language's own operators. With `notes`,
+    the case is told which `ensures` are about it.
     """
 
-    def __init__(self, spec: core.Spec, known: Collection[str]) -> None:
-        self.spec = spec
+    def __init__(
+        self, spec: core.Spec, known: Collection[str], *, notes: bool = False
+    ) -> None:
+        self.spec, self.notes = spec, notes
         self.source: Source = spec.source
         lets = (*spec.variables, *spec.later_variables)
         own = {*spec.inputs, *spec.outputs, *spec.lists, *(let.name for let in lets)}
@@ -74,7 +77,7 @@ class Emitter:
         body.append(self._end_of_block())
         body.append(_marker(ORACLE))
         body += [self.let(let) for let in spec.later_variables]
-        body += [self._unless(item, "violate") for item in spec.ensures]
+        body += [self._unless(e, "violate", n) for n, e in enumerate(spec.ensures)]
         return [ast.fix_missing_locations(statement) for statement in body]
 
     def _end_of_block(self) -> ast.stmt:
@@ -100,7 +103,18 @@ class Emitter:
         """Return the assignment of a var."""
         return self._at(_assign(let.name, self.expression(let.value)), let.value.span)
 
-    def _unless(self, condition: core.Condition, action: str) -> ast.stmt:
+    def _judged(self, number: int, test: core.Expr) -> ast.expr:
+        """Emit an `ensures`; the case is told whether it has what stands before `==>`."""
+        if not isinstance(test, core.Logic) or test.operator != "==>":
+            return self.expression(test)
+        left = self._ours("about", ast.Constant(number), self._truth(test.left))
+        return ast.BoolOp(
+            ast.Or(), [ast.UnaryOp(ast.Not(), left), self._truth(test.right)]
+        )
+
+    def _unless(
+        self, condition: core.Condition, action: str, number: int | None = None
+    ) -> ast.stmt:
         arguments: list[ast.expr] = [ast.Constant(condition.text)]
         if action == "violate":
             arguments.append(self._values(condition.indices))
@@ -113,7 +127,9 @@ class Emitter:
                 break
             loops += self._loops(test)
             test = test.body
-        negated = ast.UnaryOp(ast.Not(), self.expression(test))
+        told = self.notes and number is not None and not loops
+        emitted = self._judged(number or 0, test) if told else self.expression(test)
+        negated = ast.UnaryOp(ast.Not(), emitted)
         # The first that fails ends all loops: what comes after it draws nothing.
         inner: list[ast.stmt] = [otherwise, ast.Break()] if loops else [otherwise]
         body: list[ast.stmt] = [ast.If(negated, inner, [])]

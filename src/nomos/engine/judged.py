@@ -194,7 +194,7 @@ def add_resolved(
         judged.calls[row] = outcome.calls
         judged.why[row] = -1
         if outcome.verdict in (Verdict.PASSED, Verdict.VIOLATED):
-            judged.reached = -1  # a run alone does not tell
+            judged.reached |= outcome.reached
         if outcome.verdict is Verdict.VIOLATED:
             violated.append(row)
         elif outcome.verdict is Verdict.CRASHED:
