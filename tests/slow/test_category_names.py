@@ -114,28 +114,6 @@ def test_names_cannot_be_numbers(kind: str, tmp_path: Path) -> None:
         load_model(path, schema=numbers).predict(rows(*JOBS))
 
 
-def test_a_level_that_was_never_seen_is_missing_for_lightgbm(tmp_path: Path) -> None:
-    own, path = trained("lightgbm", tmp_path)
-    model = load_model(path, schema=schema("judge", *JOBS))
-    given = rows("judge", *JOBS)
-    given[:, 0] = 0
-    made = frame("lightgbm")
-    made["job"] = None
-    made["job"] = made["job"].astype("category")
-    with quiet():
-        assert np.allclose(model.scores(given), own.predict_proba(made))
-
-
-def test_a_level_that_was_never_seen_is_refused_as_xgboost_does(tmp_path: Path) -> None:
-    _, path = trained("xgboost", tmp_path)
-    model = load_model(path, schema=schema("judge", *JOBS))
-    assert len(model.predict(rows("judge", *JOBS))) == 400
-    given = rows("judge", *JOBS)
-    given[0, 0] = 0
-    with pytest.raises(ModelError, match="it knows clerk, doctor, farmer, pilot"):
-        model.predict(given)
-
-
 @pytest.mark.parametrize("kind", LIBRARIES)
 def test_a_file_with_categories_is_not_repaired(kind: str, tmp_path: Path) -> None:
     from nomos.train.repairing.trainers.choose import make_trainer
