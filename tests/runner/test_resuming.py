@@ -113,6 +113,19 @@ def test_killed_again_and_again_it_comes_to_the_same(
         assert files[0].read_bytes() == files[1].read_bytes()
 
 
+def test_a_premise_that_no_case_has_is_told_after_a_kill_too(
+    steps: Path, tmp_path: Path
+) -> None:
+    head, _, _ = steps.read_text().partition("ensures")
+    output = head.partition("output ")[2].partition(";")[0]
+    steps.write_text(f"{head}ensures {output} == 12345 ==> {output} == 1;\n")
+    options = CAMPAIGNS["random"]
+    assert run_stored(steps, tmp_path / "store", die_at=12, **options) is None
+    done = run_stored(steps, tmp_path / "store", resume=True, **options)
+    assert done is not None
+    assert "has what stands before `==>`" in done.results[0].problem
+
+
 def test_resuming_does_not_start_over(steps: Path, tmp_path: Path) -> None:
     options = CAMPAIGNS["random"]
     assert run_stored(steps, tmp_path / "store", die_at=12, **options) is None

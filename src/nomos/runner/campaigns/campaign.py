@@ -72,7 +72,7 @@ class Campaign:
         self.seconds_before = 0.0
         self._began = time.perf_counter()
         self._planned = 0
-        self._reached = 0  # a bit for each `ensures` that was really judged
+        self.reached = 0  # a bit for each `ensures` that was really judged
         self._asked_again = 0  # remembered answers: how many depends on the batch
 
     @property
@@ -104,7 +104,6 @@ class Campaign:
         """Go on from here, as a campaign that was stopped."""
         self.next_case = self._planned = next_case
         self.next_first = self.plan.next_first = next_first
-        self._reached = -1  # nobody knows
 
     def next_range(self) -> Range | None:
         """Return the cases to judge next; None where enough are under way."""
@@ -244,7 +243,7 @@ class Campaign:
         totals.k = max(totals.k, int(calls.max(initial=0)))
         self._asked_again += judged.asked_again
         totals.moved += judged.moved
-        self._reached |= judged.reached
+        self.reached |= judged.reached
         if judged.reasons:
             self.reasons += _reasons(judged, end)
 
@@ -278,7 +277,7 @@ class Campaign:
         problem = self.problem
         if not counts.tests and counts.discarded and not problem:
             problem = starvation(self.reasons, 0, counts.discarded)
-        if counts.passed and not self._reached and not problem:
+        if counts.passed and not self.reached and not problem:
             problem = idle(counts.passed, self.subject.ensures)
         still = self.recorded.still
         hidden = still if complete and not counts.violations else 0
@@ -314,7 +313,7 @@ class Campaign:
         for number, one in enumerate(self.subject.ensures):
             violations, unique = self.bugs.table.failing(number)
             rate = self._rate(violations, counts)
-            is_idle = counts.passed > 0 and not self._reached >> number & 1
+            is_idle = counts.passed > 0 and not self.reached >> number & 1
             told = (one.name, one.text, one.line)
             found.append(EnsuresCounts(*told, violations, unique, rate, is_idle))
         return tuple(found)

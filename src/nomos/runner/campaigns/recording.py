@@ -195,6 +195,7 @@ def _state(campaign: Campaign) -> dict[str, Any]:
         "next_first": campaign.next_first,
         "reasons": dict(campaign.reasons),
         "sample": campaign.sample.text(),
+        "reached": campaign.reached,
     }
     if isinstance(campaign.plan, Generations):
         state["learned"] = campaign.plan.state()
@@ -213,6 +214,7 @@ def restore(campaign: Campaign, found: Unfinished, rows: list[Row]) -> None:
     if "sample" in state:
         campaign.sample.restore(state["sample"])
     campaign.crashes.update({crash.error: crash for crash in result.crashes})
+    campaign.reached = state.get("reached", -1)  # unknown of older ones: all
     campaign.go_on(state["next_case"], state["next_first"])
     if isinstance(campaign.plan, Generations):
         campaign.plan.restore(state["learned"])
