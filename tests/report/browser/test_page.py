@@ -186,7 +186,7 @@ def test_more_cards_come_when_asked_for(
     assert tab.page.inner_text("[data-more]") == "Show 24 more of 9,776"
     added = tab.page.locator(".card").last
     added.locator("summary").first.click()
-    assert added.locator("text=Copy link").is_visible()
+    added.locator("text=Copy link").wait_for(state="visible")
 
 
 def test_replay_command_and_link_are_copied(opened: Any, results: list[Result]) -> None:
