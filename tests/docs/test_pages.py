@@ -206,7 +206,11 @@ def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Page]:
             del sys.modules[name]
 
 
-LONG = ("docs/tutorial/first-property.md", "docs/how-to/prove-a-property.md")
+LONG = (
+    "docs/tutorial/first-property.md",
+    "docs/how-to/prove-a-property.md",
+    "docs/how-to/test-a-model-of-images.md",
+)
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,11 @@ input = sys.stdin.read()
 @pytest.mark.parametrize(
     ("code", "reason"),
     [
-        ("import time\ntime.sleep(600)\n", "took more than 5 s and was stopped"),
+        pytest.param(
+            "import time\ntime.sleep(600)\n",
+            "took more than 5 s and was stopped",
+            marks=pytest.mark.slow,
+        ),
         ("import os\nos._exit(3)\n", "ended the process that imports it"),
         ("import os\nos.kill(os.getpid(), 9)\n", "ended the process that imports it"),
         ("raise SystemExit(4)\n", "sys.exit(4)"),

@@ -286,6 +286,7 @@ def test_a_campaign_that_ends_leaves_the_time_of_another_running(steps: Path) ->
     ]
 
 
+@pytest.mark.slow
 def test_a_campaign_that_begins_when_the_time_of_another_is_up_is_not_lost(
     steps: Path, tmp_path: Path
 ) -> None:
