@@ -31,7 +31,7 @@ from nomos.groups.features import features_of
 from nomos.groups.grouping import Sampled, key_of, meets
 from nomos.results.analysis import BugGroup, Rule
 from nomos.results.result import Result
-from nomos.runner.campaigns.sampling import SampledPart, Sampling
+from nomos.runner.campaigns.explained.sampling import SampledPart, Sampling
 
 STUDIES = Path(__file__).parent.parent / "casestudies"
 PAIRS = (

@@ -17,7 +17,7 @@ from nomos.engine.alone import Verdict
 from nomos.engine.judged import Judged, Violations
 from nomos.results.result import Ensures, Subject
 from nomos.runner.campaigns.bugs import RunAlone
-from nomos.runner.campaigns.ranges import Range
+from nomos.runner.campaigns.plans.ranges import Range
 from nomos.runner.executors.crew import Answer, Crew, Died
 from nomos.runner.executors.worker import About
 

@@ -30,7 +30,7 @@ from casestudies.census.rivals import Aequitas, ExpGA
 from nomos import api
 from nomos.results.result import Result
 from nomos.results.statistics import clopper_pearson
-from nomos.runner.campaigns.generations import Generations
+from nomos.runner.campaigns.plans.generations import Generations
 from nomos.runner.driver import Driver
 from nomos.runner.executors.worker import Setting, Worker
 from nomos.runner.jobs import Job, Prepared

@@ -11,7 +11,7 @@ from nomos.engine.judged import Judged, Violations
 from nomos.errors import Stop
 from nomos.results.result import Bug, Counts, Ensures, Subject
 from nomos.runner.campaigns.campaign import Campaign
-from nomos.runner.campaigns.ranges import Plan, Range
+from nomos.runner.campaigns.plans.ranges import Plan, Range
 from nomos.runner.campaigns.recording import restore
 from nomos.runner.events import BugFound, Finished, Started
 from nomos.runner.executors.worker import About

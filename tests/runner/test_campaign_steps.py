@@ -16,7 +16,7 @@ from nomos.results.statistics import clopper_pearson, new_bug_chance
 from nomos.runner.campaigns import health
 from nomos.runner.campaigns.bugs import RunAlone
 from nomos.runner.campaigns.campaign import LATE, Campaign
-from nomos.runner.campaigns.ranges import Plan, Range
+from nomos.runner.campaigns.plans.ranges import Plan, Range
 from nomos.runner.events import BugFound, Crashed, Event, Progress
 from nomos.runner.executors.worker import About
 from nomos.runner.stopping import TimeUp

@@ -14,7 +14,7 @@ import pytest
 from nomos.engine.watch import WHOLE_CHUNK, watch
 from nomos.errors import NomosError
 from nomos.results.result import Result
-from nomos.runner.campaigns.ranges import Range
+from nomos.runner.campaigns.plans.ranges import Range
 from nomos.runner.driver import Driver, Run, run_prepared
 from nomos.runner.executors.crew import Answer, Crew, Died
 from nomos.runner.executors.worker import Setting, Worker

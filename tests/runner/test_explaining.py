@@ -13,7 +13,7 @@ import nomos
 from nomos.engine.alone import Verdict
 from nomos.engine.judged import Judged, Violations
 from nomos.results.result import Result, from_data, to_data
-from nomos.runner.campaigns.sample import Sample, chosen_rows
+from nomos.runner.campaigns.explained.sample import Sample, chosen_rows
 from nomos.runner.executors import worker
 
 RISE = nomos.relations.monotone("income", step=20)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nomos.engine.choices import Stream
-from nomos.runner.campaigns.ranges import LARGEST, Plan, Range
+from nomos.runner.campaigns.plans.ranges import LARGEST, Plan, Range
 from nomos.runner.executors.worker import _cases
 
 

@@ -13,7 +13,7 @@ from nomos.engine.alone import Verdict
 from nomos.engine.judged import unjudged
 from nomos.engine.program import Program, blank_spec
 from nomos.models.adapter import OutputModel
-from nomos.runner.campaigns.generations import Generations
+from nomos.runner.campaigns.plans.generations import Generations
 from nomos.runner.options import Options
 from nomos.search.collecting import Collecting
 from nomos.search.guided import Boundaries, Genetic, Guided, strategy

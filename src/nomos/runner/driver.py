@@ -22,9 +22,9 @@ from nomos.errors import NomosError, Stop
 from nomos.results.result import Result
 from nomos.runner.campaigns.bugs import RunAlone
 from nomos.runner.campaigns.campaign import LATE, Campaign
-from nomos.runner.campaigns.explaining import explained, request_of
-from nomos.runner.campaigns.planning import planned_for
-from nomos.runner.campaigns.ranges import Range
+from nomos.runner.campaigns.explained.explaining import explained, request_of
+from nomos.runner.campaigns.plans.planning import planned_for
+from nomos.runner.campaigns.plans.ranges import Range
 from nomos.runner.campaigns.recording import Recording
 from nomos.runner.events import Event, Finished, Handler, Started
 from nomos.runner.executors import crew_for

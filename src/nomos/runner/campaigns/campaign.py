@@ -28,9 +28,9 @@ from nomos.results.result import (
 from nomos.results.statistics import Interval, clopper_pearson, new_bug_chance
 from nomos.results.verdict import EVERY_CASE, problem_of, verdict_of
 from nomos.runner.campaigns.bugs import Bugs, Confirm, no_totals
+from nomos.runner.campaigns.explained.sample import Sample
 from nomos.runner.campaigns.health import idle, starvation, starves_at
-from nomos.runner.campaigns.ranges import Plan, Range
-from nomos.runner.campaigns.sample import Sample
+from nomos.runner.campaigns.plans.ranges import Plan, Range
 from nomos.runner.campaigns.violations import MOST_TOLD_APART, ViolationTable
 from nomos.runner.events import BugFound, Crashed, Event, Progress
 from nomos.runner.executors.worker import About

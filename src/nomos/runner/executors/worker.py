@@ -30,9 +30,9 @@ from nomos.models import trusting
 from nomos.results.describe import described
 from nomos.results.result import Subject
 from nomos.runner.campaigns.bugs import RunAlone
-from nomos.runner.campaigns.explaining import Explained, Request, explain
+from nomos.runner.campaigns.explained.explaining import Explained, Request, explain
 from nomos.runner.campaigns.fingerprint import fingerprint
-from nomos.runner.campaigns.ranges import Range
+from nomos.runner.campaigns.plans.ranges import Range
 from nomos.runner.jobs import Job, Prepared, subject_of
 from nomos.runner.project.naming import model_name, relative
 from nomos.runner.project.params import bind_settings

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from nomos.runner.campaigns.generations import Generations
-from nomos.runner.campaigns.ranges import LARGEST, ON_DEVICE, Plan
+from nomos.runner.campaigns.plans.generations import Generations
+from nomos.runner.campaigns.plans.ranges import LARGEST, ON_DEVICE, Plan
 from nomos.runner.executors.worker import About
 from nomos.runner.options import Options
 from nomos.search.guided import Strategy, strategy

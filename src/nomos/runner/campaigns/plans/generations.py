@@ -10,7 +10,7 @@ import numpy as np
 
 from nomos.engine.alone import Verdict
 from nomos.engine.judged import Judged
-from nomos.runner.campaigns.ranges import Plan, Range
+from nomos.runner.campaigns.plans.ranges import Plan, Range
 from nomos.runner.options import Options
 from nomos.search.guided import Strategy
 from nomos.search.strategy import Told, generator

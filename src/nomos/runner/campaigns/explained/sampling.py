@@ -19,7 +19,7 @@ from nomos.groups.answers import ask
 from nomos.groups.features import Raw, joined, raw_features
 from nomos.groups.grouping import Key, Sampled, key_of
 from nomos.results.describe import describe
-from nomos.runner.campaigns.sample import chosen_rows, mixed
+from nomos.runner.campaigns.explained.sample import chosen_rows, mixed
 
 _CHUNK = 8192  # cases
 _MOST_BYTES = 2**26  # of records whose features are looked at

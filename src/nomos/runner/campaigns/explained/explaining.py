@@ -17,9 +17,9 @@ from nomos.results.analysis import Analysis, BugGroup, Shrunk
 from nomos.results.bug_list import BugList, with_values
 from nomos.results.result import Bug, Result
 from nomos.results.verdict import contradicted
-from nomos.runner.campaigns.rechecking import recheck
-from nomos.runner.campaigns.sample import SIZE, Sample
-from nomos.runner.campaigns.sampling import (
+from nomos.runner.campaigns.explained.rechecking import recheck
+from nomos.runner.campaigns.explained.sample import SIZE, Sample
+from nomos.runner.campaigns.explained.sampling import (
     Sampling,
     listed_part,
     most_sampled,

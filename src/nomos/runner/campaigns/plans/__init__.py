@@ -1,0 +1,1 @@
+"""Which cases a campaign judges next."""
