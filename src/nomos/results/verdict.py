@@ -65,11 +65,6 @@ def other_outputs(others: int, cases: int) -> str:
     )
 
 
-def contradicted(result: Result, problem: str) -> Result:
-    """Return a result without a violation whose cases cannot be relied on."""
-    return replace(result, verdict="failed", problem=problem)
-
-
 def is_unstable(counts: Counts, accepted: float = 0.0) -> bool:
     """Tell whether more cases than the accepted share did not come back when run again."""
     return counts.unstable > accepted * (counts.judged + counts.unstable)

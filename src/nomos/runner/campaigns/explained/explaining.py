@@ -16,7 +16,6 @@ from nomos.groups.grouping import group_bugs, tell_apart
 from nomos.results.analysis import Analysis, BugGroup, Shrunk
 from nomos.results.bug_list import BugList, with_values
 from nomos.results.result import Bug, Result
-from nomos.results.verdict import contradicted
 from nomos.runner.campaigns.explained.rechecking import recheck
 from nomos.runner.campaigns.explained.sample import SIZE, Sample
 from nomos.runner.campaigns.explained.sampling import (
@@ -84,7 +83,7 @@ def explained(result: Result, found: Explained | None) -> Result:
         return result
     analysis, shrunk, problem = found
     if problem:
-        return contradicted(result, problem)
+        return replace(result, verdict="failed", problem=problem)
     assert isinstance(result.bugs, BugList)
     bugs = result.bugs.changed(
         lambda bug: replace(bug, shrunk=shrunk.get(bug.id, bug.shrunk))

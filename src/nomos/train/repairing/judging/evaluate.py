@@ -171,9 +171,8 @@ class Bench:
         tolerance: float = 0.0,
     ) -> None:
         self.properties = properties
-        self.tolerance = (
-            tolerance  # how far a number that is right may be from its label
-        )
+        # How far a number that is right may be from its label.
+        self.tolerance = tolerance
         self.records = records
         self.domain = on_records(domain, records)
         self.engines = {
