@@ -11,27 +11,45 @@ import click
 
 from nomos import __version__
 
-# By the module of each: the first line of its help, so that `--help` loads none of them.
-_HELP = {
-    "specs.init": "Write a first domain and specs for a model and a table.",
-    "specs.check": "Report every mistake in specs; runs nothing.",
-    "specs.fmt": "Give specs one canonical layout.",
-    "stored.report": "Make a page from the stored campaigns.",
-    "specs.compile": "Write the standalone Python harness of a spec.",
-    "campaigns.run": "Test a model against specs.",
-    "campaigns.verify": "Prove properties for every input that the schema allows.",
-    "campaigns.compare": "Run the same cases on an old and a new model.",
-    "campaigns.repair": "Train a model on the cases in which it breaks specs.",
-    "campaigns.train_guided": "Fine-tune a policy from the states in which it breaks a spec.",
-    "stored.bugs": "List the bugs that campaigns found.",
-    "stored.show": "Show one bug.",
-    "stored.replay": "Run one bug again, alone.",
-    "campaigns.fuzz_states": "Grow a pool of states of a game to draw inputs from.",
-    "specs.explain": "Explain a diagnostic code.",
-    "lsp": "Answer an editor, by the language server protocol.",
-    "doctor": "Say what is installed and what is there.",
+# In the order of use. By the module of each: the first line of its help, so that `--help`
+# loads none of them.
+_GROUPS = {
+    "Write specs": {
+        "specs.init": "Write a domain and first specs for a model and a table.",
+        "specs.check": "Report every mistake in specs; runs nothing.",
+        "specs.fmt": "Give specs one canonical layout.",
+        "specs.explain": "Explain a diagnostic code.",
+    },
+    "Test models": {
+        "campaigns.run": "Test a model against specs.",
+        "campaigns.verify": "Prove properties for every input that the schema allows.",
+        "campaigns.compare": "Run the same cases on an old and a new model.",
+    },
+    "Understand bugs": {
+        "stored.bugs": "List the bugs that campaigns found.",
+        "stored.show": "Show one bug.",
+        "stored.replay": "Re-run one bug in isolation.",
+        "stored.report": "Write an HTML page of the stored campaigns.",
+    },
+    "Improve models": {
+        "campaigns.repair": "Train a model on the cases in which it breaks specs.",
+        "campaigns.train_guided": "Fine-tune a policy from the states in which it breaks a spec.",
+        "campaigns.fuzz_states": "Grow a pool of states of a game to draw inputs from.",
+    },
+    "Tools": {
+        "specs.compile": "Write a spec as a standalone Python program.",
+        "lsp": "Serve an editor by the language server protocol.",
+        "doctor": "Print what is installed and what is missing.",
+    },
 }
-_MODULES = {name.rpartition(".")[2].replace("_", "-"): name for name in _HELP}
+_HELP = {name: text for group in _GROUPS.values() for name, text in group.items()}
+
+
+def _command_name(module: str) -> str:
+    return module.rpartition(".")[2].replace("_", "-")
+
+
+_MODULES = {_command_name(name): name for name in _HELP}
 # Those that load a model; each takes --trust.
 _LOADING = {"init", "report", "run", "verify", "compare", "show", "replay"}
 _LOADING |= {"repair", "fuzz-states"}
@@ -55,7 +73,7 @@ _TRUST = click.Option(
 
 
 class _Commands(click.Group):
-    """The commands by name, each in a module of its name as `command`."""
+    """The commands by name, each in a module of its name as `command`, grouped in help."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_MODULES)
@@ -79,8 +97,11 @@ class _Commands(click.Group):
     def format_commands(
         self, ctx: click.Context, formatter: click.HelpFormatter
     ) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(zip(_MODULES, _HELP.values(), strict=True)))
+        for title, group in _GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl(
+                    [(_command_name(name), group[name]) for name in group]
+                )
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -97,12 +118,12 @@ class _Commands(click.Group):
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="nomos %(version)s")
 def cli() -> None:
-    """Say what a model must do across several of its runs, and find out whether it does.
+    """Test how a model's answers relate when its inputs change.
 
     \b
-    nomos check specs/           are the specs right?
-    nomos run specs/             does the model do what they say?
-    nomos show ID                what does a bug look like?
+    nomos init --model M --data T   write first specs for your model and table
+    nomos run specs/                search for counterexamples
+    nomos show ID                   look at one
     """
 
 
