@@ -17,9 +17,9 @@ import tokenize
 from collections import Counter, defaultdict
 from pathlib import Path
 
-IRREGULAR = set(
-    "told said made found met held kept sent shown drawn known written given taken put left"
-    " bound thrown seen cut read broken chosen begun gone split lost".split()
+IRREGULAR = re.compile(
+    "told|said|made|found|met|held|kept|sent|shown|drawn|known|written|given|taken|put|left"
+    "|bound|thrown|seen|cut|read|broken|chosen|begun|gone|split|lost"
 )
 SILENT = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
@@ -68,60 +68,78 @@ def code_lines(text: str, tree: ast.Module) -> int:
 def is_participle(name: str) -> bool:
     """Tell whether a function's name begins with a participle."""
     first = name.strip("_").split("_")[0]
-    return first in IRREGULAR or (first.endswith("ed") and len(first) > 4)
+    return bool(IRREGULAR.fullmatch(first)) or (first.endswith("ed") and len(first) > 4)
+
+
+class Figures:
+    """What is counted over all files."""
+
+    def __init__(self) -> None:
+        self.code = self.lines = self.comments = self.docstrings = 0
+        self.long_docstrings = self.small_files = 0
+        self.functions: list[str] = []
+        self.classes: list[str] = []
+        self.private: dict[str, set[str]] = defaultdict(set)
+        self.naming: Counter[str] = Counter()
+
+    def add_file(self, file: Path) -> None:
+        """Count one file."""
+        text = file.read_text(encoding="utf-8")
+        tree = ast.parse(text)
+        self.lines += text.count("\n")
+        self.small_files += text.count("\n") < 100
+        self.code += code_lines(text, tree)
+        tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+        self.comments += sum(token.type == tokenize.COMMENT for token in tokens)
+        self.naming.update(kind for kind in KINDS if kind in text.lower())
+        for node in ast.walk(tree):
+            if isinstance(node, OWNERS) and (doc := ast.get_docstring(node)):
+                self.docstrings += 1
+                self.long_docstrings += "\n" in doc
+            if isinstance(node, ast.ClassDef):
+                self.classes.append(node.name)
+            elif isinstance(node, OWNERS[2:]) and not node.name.startswith("__"):
+                self.functions.append(node.name)
+                if node.name.startswith("_"):
+                    self.private[node.name].add(str(file))
 
 
 def main() -> None:
     """Print the figures."""
     given = [word for word in sys.argv[1:] if not word.startswith("--")]
     files = sorted(Path(given[0] if given else "src").rglob("*.py"))
-    code = lines = comments = 0
-    functions: list[str] = []
-    classes: list[str] = []
-    long_docstrings = docstrings = 0
-    private: dict[str, set[str]] = defaultdict(set)
-    naming: Counter[str] = Counter()
+    found = Figures()
     for file in files:
-        text = file.read_text(encoding="utf-8")
-        tree = ast.parse(text)
-        lines += text.count("\n")
-        code += code_lines(text, tree)
-        tokens = tokenize.generate_tokens(io.StringIO(text).readline)
-        comments += sum(token.type == tokenize.COMMENT for token in tokens)
-        naming.update(kind for kind in KINDS if kind in text.lower())
-        for node in ast.walk(tree):
-            if isinstance(node, OWNERS) and (doc := ast.get_docstring(node)):
-                docstrings += 1
-                long_docstrings += "\n" in doc
-            if isinstance(node, ast.ClassDef):
-                classes.append(node.name)
-            elif isinstance(node, OWNERS[2:]) and not node.name.startswith("__"):
-                functions.append(node.name)
-                if node.name.startswith("_"):
-                    private[node.name].add(str(file))
-    shared = {name: len(where) for name, where in private.items() if len(where) > 1}
+        found.add_file(file)
+    functions, count = found.functions, len(found.functions)
+    shared = {
+        name: len(where) for name, where in found.private.items() if len(where) > 1
+    }
     participles = [name for name in functions if is_participle(name)]
     one_word = sum("_" not in name.strip("_") for name in functions)
-    small = sum(file.read_text(encoding="utf-8").count("\n") < 100 for file in files)
-    print(f"lines of code                    {code} (of {lines})")
-    print(f"files                            {len(files)}, {small} under 100 lines")
-    print(f"functions                        {len(functions)}")
-    print(f"one-word function names          {100 * one_word / len(functions):.1f} %")
-    print(
-        f"participle function names        {100 * len(participles) / len(functions):.1f} %"
+    comments, several = (
+        found.comments / found.code,
+        found.long_docstrings / found.docstrings,
     )
+    print(f"lines of code                    {found.code} (of {found.lines})")
+    print(
+        f"files                            {len(files)}, {found.small_files} under 100 lines"
+    )
+    print(f"functions                        {count}")
+    print(f"one-word function names          {100 * one_word / count:.1f} %")
+    print(f"participle function names        {100 * len(participles) / count:.1f} %")
     print(f"private names in several modules {len(shared)}")
     print(
-        f"comments                         {100 * comments / code:.1f} per 100 lines of code"
+        f"comments                         {100 * comments:.1f} per 100 lines of code"
     )
-    print(
-        f"docstrings of several lines      {100 * long_docstrings / docstrings:.0f} %"
-    )
+    print(f"docstrings of several lines      {100 * several:.0f} %")
     for concept, word in CONCEPTS.items():
-        found = sorted({name for name in classes if re.search(f"(?:{word})$", name)})
-        print(f"classes for {concept:<20} {len(found)}: {', '.join(found)}")
+        named = sorted(
+            {name for name in found.classes if re.search(f"(?:{word})$", name)}
+        )
+        print(f"classes for {concept:<20} {len(named)}: {', '.join(named)}")
     for kind in KINDS:
-        print(f"files that name {kind:<16} {naming[kind]}")
+        print(f"files that name {kind:<16} {found.naming[kind]}")
     if "--names" in sys.argv:
         print("participles:", ", ".join(sorted(participles)))
         print("shared:", ", ".join(f"{n} {c}x" for n, c in sorted(shared.items())))
