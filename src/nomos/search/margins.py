@@ -240,7 +240,9 @@ class _Judge:
                 ]
                 if all(s.dtype.kind in "biuf" and s.ndim < 2 for s in sides):
                     left, right = (side.astype(np.float64) for side in sides)
-                    held = np.broadcast_to(apart(expr.operator, left, right), self.count)
+                    held = np.broadcast_to(
+                        apart(expr.operator, left, right), self.count
+                    )
                     if not (unknown := np.isnan(held)).any():
                         return held
                     return np.where(unknown, self._decided(expr, scope), held)
