@@ -11,20 +11,18 @@ from nomos.transformations.images import (
     brighter,
     contrasted,
     cropped,
+    lower_case,
     mirrored,
+    misspelt,
+    mixed,
     noisy,
     occluded,
+    reordered,
     rotated,
     scaled,
     shifted,
-    turned,
-)
-from nomos.transformations.sounds import mixed
-from nomos.transformations.texts import (
-    lower_case,
-    misspelt,
-    reordered,
     spaced_out,
+    turned,
     upper_case,
 )
 

@@ -8,7 +8,8 @@ beyond it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any
 
@@ -16,13 +17,6 @@ import numpy as np
 
 from nomos.device import is_tensor, to_host
 from nomos.domain.fields import Draws
-from nomos.transformations.arrays import (
-    as_type,
-    count_up,
-    is_real,
-    library,
-    reals,
-)
 
 _COLOURS = (1, 3, 4)
 _BEYOND = 0.01  # of white: how far a pixel may be out of range, as after resizing
@@ -273,3 +267,91 @@ def _sampled(images: Any, y: Any, x: Any) -> Any:
     lower = _pixels(images, rows + 1, columns) * (1 - right)
     lower = lower + _pixels(images, rows + 1, columns + 1) * right
     return _pixels_like(upper * (1 - down) + lower * down, images)
+
+
+def library(x: Any) -> Any:
+    """Return the library of a column: torch of a tensor, else numpy."""
+    return sys.modules["torch"] if is_tensor(x) else np
+
+
+def as_type(x: Any, dtype: Any) -> Any:
+    """Return numbers as another type."""
+    return x.to(dtype) if is_tensor(x) else x.astype(dtype)
+
+
+def count_up(count: int, x: Any) -> Any:
+    """Return 0, 1, 2 and so on beside a column."""
+    if is_tensor(x):
+        return library(x).arange(count, device=x.device)
+    return np.arange(count)
+
+
+def reals(values: Any, x: Any) -> Any:
+    """Return a column of amounts beside a column, one for each of its records."""
+    lib = library(x)
+    if is_tensor(x):
+        kind = x.dtype if x.is_floating_point() else lib.float32
+        made = lib.as_tensor(values, dtype=kind, device=x.device)
+    else:
+        made = np.asarray(values, x.dtype if x.dtype.kind == "f" else np.float32)
+    if made.shape != (len(x),):
+        raise ValueError(f"{len(x)} records have amounts of shape {tuple(made.shape)}")
+    return made.reshape(-1, *[1] * (x.ndim - 1))
+
+
+def is_real(x: Any) -> bool:
+    """Tell whether a column holds reals."""
+    return bool(x.is_floating_point()) if is_tensor(x) else bool(x.dtype.kind == "f")
+
+
+Numbers = Iterable[int]
+
+
+def upper_case(texts: Iterable[str]) -> list[str]:
+    """Write in capitals."""
+    return [text.upper() for text in texts]
+
+
+def lower_case(texts: Iterable[str]) -> list[str]:
+    """Write without capitals."""
+    return [text.lower() for text in texts]
+
+
+def spaced_out(texts: Iterable[str]) -> list[str]:
+    """Double the spaces between words, and add one at either end."""
+    return [f" {text.replace(' ', '  ')} " for text in texts]
+
+
+def misspelt(texts: Iterable[str], place: Numbers) -> list[str]:
+    """Swap two neighbouring letters; `place` counts round the text."""
+    changed = []
+    for text, number in zip(texts, place, strict=True):
+        at = int(number) % max(1, len(text) - 1)
+        changed.append(text[:at] + text[at : at + 2][::-1] + text[at + 2 :])
+    return changed
+
+
+def reordered(records: Iterable[Any], draw: Numbers) -> list[Any]:
+    """Put the items of sequences into another order; `draw` says which."""
+    changed: list[Any] = []
+    for record, number in zip(records, draw, strict=True):
+        order = np.random.default_rng(int(number)).permutation(len(record))
+        if isinstance(record, np.ndarray):
+            changed.append(record[order])
+        else:
+            changed.append(type(record)(record[place] for place in order.tolist()))
+    return changed
+
+
+def mixed(sounds: Any, noises: Any, decibels: Any) -> Any:
+    """Add noise that is so many decibels below a sound's mean power.
+
+    `noises` is a column of the same shape, such as `draws.normal(sounds.shape[1:])`. On
+    silence, and of silent noise, there is none.
+    """
+    lib, level = library(sounds), reals(decibels, sounds)
+    power, against = (
+        (x * x).mean(-1, keepdims=True).reshape(level.shape) for x in (sounds, noises)
+    )
+    loud = lib.where(against > 0, power / lib.where(against > 0, against, 1), 0)
+    return sounds + as_type(noises * lib.sqrt(loud) * 10 ** (-level / 20), sounds.dtype)
