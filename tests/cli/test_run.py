@@ -150,7 +150,7 @@ class TestOutput:
         (run,) = document["runs"]
         wanted = {
             *("spec", "description", "domain", "model", "seed", "budget", "search"),
-            *("engine", "tests", "passed", "violations", "unique_bugs", "bug_inputs"),
+            *("mode", "tests", "passed", "violations", "unique_bugs", "bug_inputs"),
             *("discarded", "crashed", "unstable", "model_calls", "k", "seconds"),
             *("verdict", "rate", "bugs"),
         }
