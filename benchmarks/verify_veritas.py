@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from nomos.lang import core
+from nomos.structures.trees import Tree, TreeKeys, Trees
 from nomos.verify.engines.leaves import Reached
 from nomos.verify.prove import Prover
 from nomos.verify.question.cases import AskedCases, violated
 from nomos.verify.question.conditions import violations
 from nomos.verify.question.symbolic import question
-from nomos.verify.structure.trees import Tree, TreeKeys, Trees
 
 
 def ask_veritas(

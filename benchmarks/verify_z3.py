@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from nomos.lang import core
+from nomos.structures.trees import Tree, Trees
 from nomos.verify.prove import Prover
 from nomos.verify.question.cases import AskedCases, columns_of
 from nomos.verify.question.conditions import HalfSpace, Violation, violations
 from nomos.verify.question.splitting import split
 from nomos.verify.question.symbolic import question
-from nomos.verify.structure.trees import Tree, Trees
 
 
 def ask_z3(prover: Prover, spec: core.Spec, seconds: float) -> tuple[str, float]:

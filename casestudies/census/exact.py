@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from nomos.verify.structure.trees import Tree, Trees
+from nomos.structures.trees import Tree, Trees
 
 Array = np.ndarray[Any, Any]
 Ask = Callable[[Array], Array]  # the labels of rows

@@ -40,8 +40,8 @@ from nomos.search.guided import Guided
 from nomos.search.making import Making
 from nomos.search.mutation import Mutated, Uniform
 from nomos.search.strategy import Told, generator
-from nomos.verify.structure.read import read_structure
-from nomos.verify.structure.trees import Trees
+from nomos.structures.read import read_structure
+from nomos.structures.trees import Trees
 
 HERE = Path(__file__).parent
 PROTECTED = ("sex", "race", "age")

@@ -4,7 +4,8 @@ NomosError            what every caller may catch
 ├── SpecError         a spec is wrong: carries the diagnostics
 ├── DomainError       a domain file cannot be found, loaded or built
 ├── ModelError        a model file or a model's answer is not what it must be
-└── StoreError        the store of campaigns and bugs cannot be read or written
+├── StoreError        the store of campaigns and bugs cannot be read or written
+└── NotProvable       no proof covers what a spec asks, or the model
 
 Discard is no error: a domain function raises it to say that a case has no meaning.
 Stop is none either: it ends a campaign from outside, whatever the model is doing.
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from nomos.diagnostics.diagnostic import Diagnostic
-    from nomos.diagnostics.source import Source
+    from nomos.diagnostics.source import Source, Span
 
 
 class NomosError(Exception):
@@ -45,6 +46,27 @@ class ModelError(NomosError):
 
 class StoreError(NomosError):
     """A store that cannot be read or written."""
+
+
+class NotProvable(NomosError):
+    """Something that no proof covers, with the place where the spec says it."""
+
+    def __init__(self, reason: str, at: Span | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.at = at
+
+    def picture(self, source: Source) -> str:
+        """Return the reason with the line of the spec that it is about."""
+        if self.at is None:
+            return self.reason
+        line, column = source.locate(self.at.start)
+        text = source.line(line)
+        carets = "^" * max(1, min(self.at.end - self.at.start, len(text) - column + 1))
+        return (
+            f"{self.reason}\n --> {source.name}:{line}:{column}\n"
+            f"  | {text}\n  | {' ' * (column - 1)}{carets}"
+        )
 
 
 def exit_status(error: Exception) -> int:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from casestudies.census.exact import cells_of, shares
-from nomos.verify.structure.model import as_they_are
-from nomos.verify.structure.trees import Tree, Trees
+from nomos.structures.model import as_they_are
+from nomos.structures.trees import Tree, Trees
 
 SIZES = (5, 3, 4, 2)
 

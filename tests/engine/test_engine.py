@@ -203,7 +203,7 @@ def test_the_mode_is_chosen_by_the_block(make: Callable[..., Any]) -> None:
     assert Engine(straight, "coroutines").mode == "coroutines"
     looping = make(spec("sum([predict(x)])", "d >= 0"), Scores())
     assert Engine(looping).mode == "coroutines"
-    with pytest.raises(NomosError, match="`mode` vectorized takes .* straight-line"):
+    with pytest.raises(NomosError, match=r"`mode` vectorized takes .* straight-line"):
         Engine(looping, "vectorized")
 
 

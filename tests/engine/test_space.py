@@ -116,6 +116,21 @@ def test_a_space_of_very_many_draws_is_not_counted(make: Callable[..., Any]) -> 
     assert Engine(make(spec("var v := randInt(1, 3);"), Few())).estimated_space() == 15
 
 
+@pytest.mark.parametrize("inputs", [9, 40, 1000])
+def test_a_space_of_any_size_is_listed_from_any_place(
+    make: Callable[..., Any], inputs: int
+) -> None:
+    rows = np.zeros((1000, 1), dtype=np.float32)
+    text = spec("").replace("input x;", f"input x;\ninput xs[{inputs - 1}];")
+    engine = Engine(make(text, Few()).with_inputs(rows))
+    assert engine.space_within(10**6) is engine.estimated_space() is None
+    last = 1000**inputs - 1
+    (cases,) = engine.listed(last - 1000, 1002)
+    assert cases[0].tolist() == [999] * (inputs - 2) + [998, 999]
+    assert cases[-1].tolist() == [999] * inputs
+    assert len(cases) == 1001
+
+
 ENDLESS = {
     "a long range": (spec("var v := randInt(0, MAX_INT);"), "randInt over more than"),
     "a range beyond numpy's integers": (

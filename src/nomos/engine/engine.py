@@ -42,6 +42,7 @@ Mode = Literal["vectorized", "coroutines", "sequential"]
 _ALL = 2**62  # tests and crashes: no limit
 _EVEN = 64  # violations on a device run again in multiples: each size is planned anew
 _TRIED_INPUTS, _MOST_COUNTED = 64, 100_000  # where the size of a space is estimated
+_MOST_ESTIMATED = 10**18  # ways to draw the inputs
 _MOST_IN_ONE_WAY = 200_000  # cases: draws of 64 pixels would never be counted
 
 
@@ -124,9 +125,12 @@ class Engine:
     def estimated_space(self) -> int | None:
         """Return about how many cases there are, from those of a few ways to draw inputs.
 
-        None where they cannot be listed, or one way has too many to be counted.
+        None where they cannot be listed, one way has too many to be counted, or there
+        are more than anybody will ever try.
         """
         ways = input_count(self.program)
+        if ways > _MOST_ESTIMATED:
+            return None
         counted = tried = 0
         try:
             for number in range(_TRIED_INPUTS):

@@ -12,16 +12,15 @@ from nomos.domain.domain import Domain
 from nomos.domain.schema import Category, Feature, OneHot, Real, Schema
 from nomos.engine.cases import MadeCases, MadeInputs, Records
 from nomos.engine.program import Program
-from nomos.errors import OF_THE_CASE, NomosError
+from nomos.errors import OF_THE_CASE, NomosError, NotProvable
 from nomos.results.real_rows import RealRows
 from nomos.results.result import Nearest
 from nomos.search.margins import Margins, Unscored
 from nomos.search.strategy import Material, Proposal
 from nomos.shrinking.trying import uses_labels
+from nomos.structures.read import read_structure
+from nomos.structures.trees import TreeKeys, Trees
 from nomos.verify.question.space import feature_range, whole
-from nomos.verify.question.symbolic import NotProvable
-from nomos.verify.structure.read import read_structure
-from nomos.verify.structure.trees import TreeKeys, Trees
 
 
 class Encoding:

@@ -14,17 +14,18 @@ import numpy as np
 
 from nomos.device import Array
 from nomos.engine.program import Program
+from nomos.errors import NotProvable
 from nomos.files import write_whole
 from nomos.lang import core
 from nomos.models.extras import need
+from nomos.structures.model import Layers
 from nomos.verify.engines.regions import Regions
 from nomos.verify.prove import Prover
 from nomos.verify.question.cases import AskedCases
 from nomos.verify.question.conditions import HalfSpace, Violation, violations
 from nomos.verify.question.formulas import linear, ways
 from nomos.verify.question.splitting import split
-from nomos.verify.question.symbolic import NotProvable, Question, difference
-from nomos.verify.structure.model import Layers
+from nomos.verify.question.symbolic import Question, difference
 
 _LISTED = 16  # whole numbers of which each is written down; of more, the range alone
 

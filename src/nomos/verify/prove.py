@@ -15,11 +15,14 @@ from nomos.domain.domain import Domain
 from nomos.engine.alone import Verdict
 from nomos.engine.engine import Engine
 from nomos.engine.program import Program
-from nomos.errors import NomosError
+from nomos.errors import NomosError, NotProvable
 from nomos.lang import core
 from nomos.results.describe import described
 from nomos.results.real_rows import RealRows
 from nomos.results.result import Bug, Certificate, Nearest, Proof, Scope
+from nomos.structures.model import SINGLE, Layers, Structure
+from nomos.structures.read import read_structure
+from nomos.structures.trees import Trees
 from nomos.verify.engines.search import Deadline, Findings
 from nomos.verify.engines.settle import proved_parts, settle
 from nomos.verify.question.cases import (
@@ -32,11 +35,8 @@ from nomos.verify.question.cases import (
 )
 from nomos.verify.question.space import EVERY_FEATURE, around, whole, within
 from nomos.verify.question.splitting import split
-from nomos.verify.question.symbolic import NotProvable, question
+from nomos.verify.question.symbolic import question
 from nomos.verify.real import asker, check_exact, compare, data_rows
-from nomos.verify.structure.model import SINGLE, Layers, Structure
-from nomos.verify.structure.read import read_structure
-from nomos.verify.structure.trees import Trees
 
 _SAMPLES = 10_000
 _FEW_SAMPLES = 256  # around a row

@@ -10,12 +10,11 @@ from nomos.device import Array
 from nomos.domain.domain import Domain
 from nomos.domain.functions import BoundBatched
 from nomos.domain.records import items
-from nomos.errors import OF_THE_CASE, NomosError
+from nomos.errors import OF_THE_CASE, NomosError, NotProvable
 from nomos.models.extras import reason
+from nomos.structures.model import Structure
 from nomos.verify.question.cases import Ask
 from nomos.verify.question.space import Space
-from nomos.verify.question.symbolic import NotProvable
-from nomos.verify.structure.model import Structure
 
 SCHEMA_ROWS = 20_000  # on which a structure is compared with the model, beside the data
 

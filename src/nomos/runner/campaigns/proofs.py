@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from nomos.domain.domain import Domain
-from nomos.errors import NomosError, StoreError
+from nomos.errors import NomosError, NotProvable, StoreError
 from nomos.results.identity import bug_id
 from nomos.results.result import Counts, Proof, Result, Subject
 from nomos.results.verdict import with_proof
@@ -16,7 +16,6 @@ from nomos.runner.jobs import Prepared
 from nomos.runner.live import Reopened
 from nomos.store.store import Store
 from nomos.verify.prove import ProofOptions, Prover, open_proof
-from nomos.verify.question.symbolic import NotProvable
 
 
 @dataclass(slots=True)

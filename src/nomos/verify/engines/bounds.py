@@ -11,9 +11,9 @@ from __future__ import annotations
 import numpy as np
 
 from nomos.device import Array
+from nomos.structures.model import DOUBLE
 from nomos.verify.engines.regions import Regions
 from nomos.verify.engines.shapes import Component
-from nomos.verify.structure.model import DOUBLE
 
 State = list[Array]  # of each component, (parts, ...)
 Bounds = list[tuple[Array, Array]]  # of each layer's sums, (parts, calls, outputs)

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from nomos.device import Array
+from nomos.structures.model import DOUBLE
 from nomos.verify.engines.leaves import Reached, unpacked
 from nomos.verify.engines.search import Deadline, Findings
 from nomos.verify.question.cases import one_case
 from nomos.verify.question.conditions import Objectives, Violation, ordered_pairs
-from nomos.verify.structure.model import DOUBLE
 
 _SAMPLES = 64
 _CELLS_AT_ONCE = 20_000_000  # of tuples and rows: memory

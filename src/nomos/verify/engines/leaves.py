@@ -13,11 +13,11 @@ from functools import cached_property
 import numpy as np
 
 from nomos.device import Array
+from nomos.errors import NotProvable
+from nomos.structures.trees import Tree, TreeKeys
 from nomos.verify.engines.search import Deadline, Findings
 from nomos.verify.question.cases import AskedCases, Atoms, chosen, one_case, violated
 from nomos.verify.question.components import groups, table
-from nomos.verify.question.symbolic import NotProvable
-from nomos.verify.structure.trees import Tree, TreeKeys
 
 _MOST_TUPLES = 400_000
 _ROWS_AT_ONCE = 20_000  # of a table: memory

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 
 from nomos.device import Array
+from nomos.structures.model import DOUBLE
 from nomos.verify.engines.bounds import Bounds, Relaxation, State
 from nomos.verify.engines.regions import Regions
 from nomos.verify.engines.search import Deadline, Findings
 from nomos.verify.engines.shapes import Component
 from nomos.verify.question.cases import Atoms, chosen, one_case
 from nomos.verify.question.conditions import Objectives, Violation
-from nomos.verify.structure.model import DOUBLE
 
 Parts = tuple[Array, ...]  # of each component, its state in one part
 _BATCH = 128

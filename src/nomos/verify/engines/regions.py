@@ -8,13 +8,14 @@ import numpy as np
 
 from nomos.device import Array
 from nomos.domain.schema import Real
+from nomos.errors import NotProvable
 from nomos.lang import core
+from nomos.structures.model import Layers
 from nomos.verify.engines.shapes import Component, HalfPlane, Listed, Polygon, Wide
 from nomos.verify.question.cases import AskedCases, chosen
 from nomos.verify.question.components import AtomGroup, CaseTable, Slot, groups, table
 from nomos.verify.question.formulas import SIDES, linear, ways
-from nomos.verify.question.symbolic import NotProvable, difference
-from nomos.verify.structure.model import Layers
+from nomos.verify.question.symbolic import difference
 
 _WIDE = 8  # more values than these are a range and no table, if nothing changes them
 _POLYGON = 200  # more than these are a polygon with a draw

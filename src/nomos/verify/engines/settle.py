@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from nomos.device import Array
+from nomos.errors import NotProvable
+from nomos.structures.model import Layers, Structure
+from nomos.structures.trees import TreeKeys, Trees
 from nomos.verify.engines.ensemble import EnsembleSearch
 from nomos.verify.engines.leaves import Reached, count_exactly
 from nomos.verify.engines.netsearch import NetworkSearch
@@ -16,9 +19,6 @@ from nomos.verify.question.cases import AskedCases
 from nomos.verify.question.conditions import violations
 from nomos.verify.question.space import Space
 from nomos.verify.question.splitting import split
-from nomos.verify.question.symbolic import NotProvable
-from nomos.verify.structure.model import Layers, Structure
-from nomos.verify.structure.trees import TreeKeys, Trees
 
 
 def settle(

@@ -16,13 +16,14 @@ import numpy as np
 from nomos.device import Array
 from nomos.domain.schema import Category, OneHot
 from nomos.engine.space import numbered
+from nomos.errors import NotProvable
 from nomos.lang import core
+from nomos.structures.trees import TreeKeys
 from nomos.verify.question.cases import AskedCases, Atoms, chosen
 from nomos.verify.question.cuts import Cuts, cut_integers, cut_reals
 from nomos.verify.question.formulas import evaluate, holds
 from nomos.verify.question.space import FeatureRange
-from nomos.verify.question.symbolic import Draw, NotProvable, Question, Write, atoms
-from nomos.verify.structure.trees import TreeKeys
+from nomos.verify.question.symbolic import Draw, Question, Write, atoms
 
 Slot = tuple[int, str]  # a call, and a feature of its record
 LARGEST_TABLE = 3_000_000

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from nomos.device import Array
+from nomos.errors import NotProvable
 from nomos.lang import core
+from nomos.structures.model import Structure
 from nomos.verify.question.cases import violated
 from nomos.verify.question.formulas import SIDES, linear, ways
-from nomos.verify.question.symbolic import ANSWER, NotProvable, Question, difference
-from nomos.verify.structure.model import Structure
+from nomos.verify.question.symbolic import ANSWER, Question, difference
 
 _MOST_COMBINATIONS = 4096
 

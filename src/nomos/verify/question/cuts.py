@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from nomos.device import Array
+from nomos.errors import NotProvable
 from nomos.lang import core
+from nomos.structures.trees import TreeKeys
 from nomos.verify.question.cases import chosen
 from nomos.verify.question.formulas import evaluate
-from nomos.verify.question.symbolic import NotProvable, atoms, difference
-from nomos.verify.structure.trees import TreeKeys
+from nomos.verify.question.symbolic import atoms, difference
 
 
 @dataclass(frozen=True, slots=True)

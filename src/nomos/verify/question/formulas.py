@@ -12,8 +12,8 @@ import numpy as np
 
 from nomos.device import Array
 from nomos.engine.vectorized.vector import ARITHMETIC, COMPARE
+from nomos.errors import NotProvable
 from nomos.lang import core
-from nomos.verify.question.symbolic import NotProvable
 
 Values = Mapping[str, Array]
 _LARGEST = 2.0**53  # whole numbers up to here are exact in every type that is used

@@ -21,8 +21,7 @@ from nomos.domain.schema import (
     Real,
     Schema,
 )
-from nomos.errors import NomosError
-from nomos.verify.question.symbolic import NotProvable
+from nomos.errors import NomosError, NotProvable
 
 EVERY_FEATURE = "*"  # in the place of a feature's name
 

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from nomos.errors import NotProvable
 from nomos.lang import core
 from nomos.verify.question.cases import AskedCases
 from nomos.verify.question.components import groups, table
 from nomos.verify.question.formulas import evaluate
-from nomos.verify.question.symbolic import NotProvable, asks_answer, atoms
+from nomos.verify.question.symbolic import asks_answer, atoms
 
 _MOST_PARTS = 64
 

@@ -12,36 +12,15 @@ from functools import reduce
 from itertools import combinations
 from typing import Literal, assert_never
 
-from nomos.diagnostics.source import Source, Span
+from nomos.diagnostics.source import Span
 from nomos.domain.schema import Schema
-from nomos.errors import NomosError
+from nomos.errors import NotProvable
 from nomos.lang import core
 from nomos.lang.types import Type
 
 Record = Mapping[str, core.Expr]
 Symbol = core.Expr | Record
 ANSWER = "answer#"
-
-
-class NotProvable(NomosError):
-    """Something that no proof covers, with the place where the spec says it."""
-
-    def __init__(self, reason: str, at: Span | None = None) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.at = at
-
-    def picture(self, source: Source) -> str:
-        """Return the reason with the line of the spec that it is about."""
-        if self.at is None:
-            return self.reason
-        line, column = source.locate(self.at.start)
-        text = source.line(line)
-        carets = "^" * max(1, min(self.at.end - self.at.start, len(text) - column + 1))
-        return (
-            f"{self.reason}\n --> {source.name}:{line}:{column}\n"
-            f"  | {text}\n  | {' ' * (column - 1)}{carets}"
-        )
 
 
 @dataclass(frozen=True, slots=True)

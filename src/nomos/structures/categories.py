@@ -8,8 +8,8 @@ from typing import Literal
 import numpy as np
 
 from nomos.device import Array
-from nomos.verify.structure.model import ModelColumns
-from nomos.verify.structure.trees import Tree
+from nomos.structures.model import ModelColumns
+from nomos.structures.trees import Tree
 
 
 class CategorySplits:

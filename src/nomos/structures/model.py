@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from nomos.device import Array
-from nomos.verify.question.symbolic import NotProvable
+from nomos.errors import NotProvable
 
 Decision = Literal["argmax", "sign", "value"]
 DOUBLE = 2.0**-53  # unit roundoff

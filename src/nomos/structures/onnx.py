@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from nomos.device import Array
-from nomos.verify.question.symbolic import NotProvable
-from nomos.verify.structure.model import SINGLE, ColumnOrigin, Layers, ModelColumns
-from nomos.verify.structure.onnxfile import Graph, OnnxNode, read_graph
-from nomos.verify.structure.trees import Tree, Trees
+from nomos.errors import NotProvable
+from nomos.structures.model import SINGLE, ColumnOrigin, Layers, ModelColumns
+from nomos.structures.onnxfile import Graph, OnnxNode, read_graph
+from nomos.structures.trees import Tree, Trees
 
 _AFTER = {"Softmax", "LogSoftmax", "Identity", "Cast", "ZipMap", "Normalizer"}
 _AFTER |= {"Reshape", "ArgMax", "ArrayFeatureExtractor"}

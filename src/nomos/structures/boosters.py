@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from nomos.device import Array
-from nomos.verify.question.symbolic import NotProvable
-from nomos.verify.structure.categories import CategorySplits
-from nomos.verify.structure.model import DOUBLE, SINGLE, ModelColumns
-from nomos.verify.structure.trees import Tree, Trees, placed
+from nomos.errors import NotProvable
+from nomos.structures.categories import CategorySplits
+from nomos.structures.model import DOUBLE, SINGLE, ModelColumns
+from nomos.structures.trees import Tree, Trees, placed
 
 
 def read_xgboost(booster: Any, classes: Array | None, columns: ModelColumns) -> Trees:

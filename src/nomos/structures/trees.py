@@ -8,8 +8,8 @@ from typing import Any, Literal
 import numpy as np
 
 from nomos.device import Array
-from nomos.verify.question.symbolic import NotProvable
-from nomos.verify.structure.model import DOUBLE, Structure
+from nomos.errors import NotProvable
+from nomos.structures.model import DOUBLE, Structure
 
 
 @dataclass(frozen=True, slots=True, eq=False)

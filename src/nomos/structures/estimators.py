@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from nomos.device import Array
-from nomos.verify.question.symbolic import NotProvable
-from nomos.verify.structure.categories import CategorySplits
-from nomos.verify.structure.model import (
+from nomos.errors import NotProvable
+from nomos.structures.categories import CategorySplits
+from nomos.structures.model import (
     DOUBLE,
     SINGLE,
     Layers,
@@ -19,7 +19,7 @@ from nomos.verify.structure.model import (
     Origins,
     Structure,
 )
-from nomos.verify.structure.trees import Tree, Trees, placed
+from nomos.structures.trees import Tree, Trees, placed
 
 _LINEAR = {
     "LogisticRegression", "LogisticRegressionCV", "LinearRegression", "Ridge", "RidgeCV",

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from nomos.verify.question.symbolic import NotProvable
-from nomos.verify.structure.boosters import read_catboost, read_lightgbm, read_xgboost
-from nomos.verify.structure.estimators import last_step, read_estimator
-from nomos.verify.structure.model import (
+from nomos.errors import NotProvable
+from nomos.structures.boosters import read_catboost, read_lightgbm, read_xgboost
+from nomos.structures.estimators import last_step, read_estimator
+from nomos.structures.model import (
     DOUBLE,
     SINGLE,
     Layers,
@@ -18,7 +18,7 @@ from nomos.verify.structure.model import (
     Structure,
     as_they_are,
 )
-from nomos.verify.structure.onnx import read_onnx
+from nomos.structures.onnx import read_onnx
 
 _NOTHING = {"Dropout", "Identity", "Flatten"}
 

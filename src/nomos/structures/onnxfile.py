@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from nomos.device import Array
-from nomos.verify.question.symbolic import NotProvable
+from nomos.errors import NotProvable
 
 _TYPES = {1: "<f4", 6: "<i4", 7: "<i8", 11: "<f8"}
 
