@@ -139,7 +139,7 @@ def _too_wide(name: str, width: int) -> str:
 
 
 _OPTIONS = (
-    *("batch", "way", "confirm", "max_crashes", "isolate", "call_timeout_s"),
+    *("batch", "mode", "confirm", "max_crashes", "isolate", "call_timeout_s"),
     *("groups", "shrink"),
     *("device", "dtype", "accept_unstable"),
 )
