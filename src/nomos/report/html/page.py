@@ -173,7 +173,7 @@ def _facts(one: PropertyView) -> list[tuple[str, str]]:
         ("kind", f"{one.k}-safety"),
         ("cases", one.cases),
         ("search", f"{first.search}, seed {one.seeds}"),
-        ("speed", f"{one.speed} cases/s, {first.engine}".removesuffix(", ")),
+        ("speed", f"{one.speed} cases/s, {first.mode}".removesuffix(", ")),
         ("model", first.subject.model or "-"),
     ]
     return facts + [(f"--set {n}", v) for n, v in first.subject.settings.items()]

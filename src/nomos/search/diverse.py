@@ -24,7 +24,7 @@ def _nothing() -> Array:
 
 
 @dataclass(slots=True)
-class Collecting:
+class Diverse:
     """Changes features of violations in the ways that lead to new ones.
 
     There are two ways to change each feature: by a small step, and to any value.
