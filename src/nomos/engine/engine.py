@@ -16,7 +16,7 @@ from nomos.domain.records import Column
 from nomos.engine.alone import Alone, Case, Outcome, Verdict
 from nomos.engine.answers import Answers
 from nomos.engine.cases import Cases, ListedCases, MadeCases, Records
-from nomos.engine.choices import EndlessRange, ReplayedCase
+from nomos.engine.choices import CaseDraws, EndlessRange, ReplayedCase
 from nomos.engine.coroutines.hub import no_collection
 from nomos.engine.coroutines.lanes import Lanes
 from nomos.engine.judged import (
@@ -30,7 +30,7 @@ from nomos.engine.judged import (
     unjudged,
 )
 from nomos.engine.part_size import PartSize
-from nomos.engine.program import Program
+from nomos.engine.program import Program, made_rows
 from nomos.engine.space import input_count, listed_by_running, listed_cases
 from nomos.engine.vectorized.chunk import Chunk, Fate
 from nomos.engine.vectorized.columns import Columns
@@ -143,7 +143,10 @@ class Engine:
         """Run the case of these choices alone, with its own records where it has some."""
         if not records:
             return self.alone.run(ReplayedCase(choices))
-        made = np.array(records, dtype=self.program.source.dtype)
+        try:
+            made = made_rows(self.program, records)
+        except LookupError as error:  # as where the choices cannot be drawn any more
+            return self.alone.run(CaseDraws(partial(_refuse_draws, error)))
         later = choices[len(made) :]
         other = self.with_inputs(made)
         outcome = other.alone.run(ReplayedCase((*range(len(made)), *later)))
@@ -342,6 +345,10 @@ class Engine:
                 if len(crashed) >= limits.crashes:
                     end = min(end, sorted(crashed)[limits.crashes - 1] + 1)
         return end
+
+
+def _refuse_draws(error: LookupError, *_: object) -> int:
+    raise error
 
 
 def _cut(chunk: Chunk, resolved: dict[int, Outcome], end: int, tests: int) -> int:
