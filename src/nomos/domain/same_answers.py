@@ -57,7 +57,8 @@ def _spread(column: Array) -> Any:
 
     def at(share: float) -> Array:
         place = np.rint(share * last).astype(np.int64)
-        return np.take_along_axis(ordered, place[None], axis=0)[0]
+        found: Array = np.take_along_axis(ordered, place[None], axis=0)[0]
+        return found
 
     with np.errstate(all="ignore"):
         wide = at(1 - _OUTLIERS) - at(_OUTLIERS)
@@ -76,7 +77,7 @@ def changed_answers(
     kinds = {getattr(getattr(c, "dtype", None), "kind", "") for c in (one, other)}
     if kinds <= {*"biuf"} and one.shape == other.shape:
         same = _same_numbers(one, other, measure_spread(one), rounding)
-        return ~same.reshape(len(one), -1).all(axis=1)
+        return np.asarray(~same.reshape(len(one), -1).all(axis=1))
     spread = measure_spread(one)
     pairs = zip(items(one), items(other), strict=True)
     return np.array([not is_same_answer(a, b, spread) for a, b in pairs], dtype=bool)
@@ -107,8 +108,8 @@ def is_same_answer(first: Any, second: Any, spread: Spread | None = None) -> boo
     try:
         if isinstance(first, np.ndarray) or isinstance(second, np.ndarray):
             return np.array_equal(a, b)
-        comparable = type(first).__eq__ is not object.__eq__
-        return bool(first == second) if comparable else type(first) is type(second)
+        is_comparable = any("__eq__" in vars(kind) for kind in type(first).__mro__[:-1])
+        return bool(first == second) if is_comparable else type(first) is type(second)
     except Exception:  # what cannot be compared is not known to differ
         return type(first) is type(second)
 
@@ -124,7 +125,7 @@ def _same_numbers(
     if a.dtype.kind != "f" and b.dtype.kind != "f":
         return np.asarray(a == b)
     a, b = a.astype(np.float64), b.astype(np.float64)
-    same = (a == b) | (np.isnan(a) & np.isnan(b))
+    same: Array = (a == b) | (np.isnan(a) & np.isnan(b))
     if spread is None:
         return same
     if isinstance(spread, tuple) or np.shape(spread) not in (
@@ -137,4 +138,5 @@ def _same_numbers(
         whole = (np.rint(a) == a) & (np.rint(b) == b) & (size < _WHOLE_UP_TO)
         allowed = np.where(whole, 0.0, _OF_SPREAD * spread + _OF_SIZE * size)
         near = np.abs(a - b) <= (allowed if rounding is None else rounding)
-    return same | (near & np.isfinite(a) & np.isfinite(b))
+    same |= near & np.isfinite(a) & np.isfinite(b)
+    return same
