@@ -122,15 +122,16 @@ campaign_options = together(
         "--search",
         "auto: every case where the budget covers them all (without --budget:"
         " 100,000), else at random."
-        " guided: made inputs, towards what the model's scores say is near a violation."
-        " collecting: made inputs around violations, as many different ones as can be had.",
-        click.Choice(["auto", "random", "exhaustive", "guided", "collecting"]),
+        " guided: generated inputs, towards what the model's scores say is near a"
+        " violation."
+        " diverse: generated inputs around violations, as many different ones as possible.",
+        click.Choice(["auto", "random", "exhaustive", "guided", "diverse"]),
         default="auto",
     ),
     option(
-        "--way",
-        "Force one way of running cases; the verdicts are the same.",
-        click.Choice(["columns", "lanes", "rows"]),
+        "--mode",
+        "Force an execution mode; the verdicts are the same.",
+        click.Choice(["vectorized", "coroutines", "sequential"]),
     ),
     option(
         "--batch", "The most cases to run at once; the verdicts are the same.", COUNT

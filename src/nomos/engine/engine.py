@@ -36,11 +36,13 @@ from nomos.engine.vectorized.chunk import Chunk, Fate
 from nomos.engine.vectorized.columns import Columns
 from nomos.engine.vectorized.distinct import Remembered, keys_of
 from nomos.engine.watch import WHOLE_CHUNK, watch
+from nomos.errors import NomosError
 
-Way = Literal["columns", "lanes", "rows"]
+Mode = Literal["vectorized", "coroutines", "sequential"]
 _ALL = 2**62  # tests and crashes: no limit
 _EVEN = 64  # violations on a device run again in multiples: each size is planned anew
 _TRIED_INPUTS, _MOST_COUNTED = 64, 100_000  # where the size of a space is estimated
+_MOST_ESTIMATED = 10**18  # ways to draw the inputs
 _MOST_IN_ONE_WAY = 200_000  # cases: draws of 64 pixels would never be counted
 
 
@@ -63,22 +65,24 @@ class Limits:
 
 
 class Engine:
-    """A program and a way to run it."""
+    """A program and the execution mode of its cases."""
 
     def __init__(
         self,
         program: Program,
-        way: Way | None = None,
+        mode: Mode | None = None,
         case: Callable[[Case], None] | None = None,  # how one case is run, if compiled
     ) -> None:
         self.program = program
         straight = program.spec.code.straight is not None
-        if way == "columns" and not straight:
-            raise ValueError("the block is not straight-line code: it runs in lanes")
-        self.way: Way = way or ("columns" if straight else "lanes")
+        if mode == "vectorized" and not straight:
+            raise NomosError(
+                "`mode` vectorized takes a block of straight-line code: use coroutines"
+            )
+        self.mode: Mode = mode or ("vectorized" if straight else "coroutines")
         self.is_compiled = case is not None
         self.alone = Alone(program, case)
-        in_columns = straight and self.way != "lanes"
+        in_columns = straight and self.mode != "coroutines"
         self._lanes = None if in_columns else Lanes(program)
         self._asks_all = self._verdicts_only = False
         self._size = PartSize(program.record_bytes, free_bytes(program.device))
@@ -121,9 +125,12 @@ class Engine:
     def estimated_space(self) -> int | None:
         """Return about how many cases there are, from those of a few ways to draw inputs.
 
-        None where they cannot be listed, or one way has too many to be counted.
+        None where they cannot be listed, one way has too many to be counted, or there
+        are more than anybody will ever try.
         """
         ways = input_count(self.program)
+        if ways > _MOST_ESTIMATED:
+            return None
         counted = tried = 0
         try:
             for number in range(_TRIED_INPUTS):
@@ -224,7 +231,7 @@ class Engine:
         first = 0
 
         def judge(part: Cases) -> Judged:
-            if one_by_one or self.way == "rows":
+            if one_by_one or self.mode == "sequential":
                 # Violations that are run again are no rows of what was asked for.
                 place = before + first if repeat else None
                 return self._run_rows(part, limits, place)

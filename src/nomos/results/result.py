@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from nomos.domain.domain import Domain
 
 Verdict = Literal["violated", "none-found", "holds", "failed", "open"]
-Scope = Literal["sample", "inputs", "mutated", "schema", "within", "around"]
+Scope = Literal["sample", "inputs", "generated", "schema", "within", "around"]
 Settled = Literal["holds", "violated", "open"]
 
 
@@ -233,7 +233,7 @@ class Result:
     seed: int
     budget: int
     search: str = "random"
-    engine: str = ""
+    mode: str = ""  # how cases were run
     counts: Counts = field(default_factory=Counts)
     verdict: Verdict = "failed"
     reason: str = ""  # why it ended
@@ -289,7 +289,7 @@ def count_words(counts: Counts) -> str:
 
 
 # What data hold under other names, and what earlier versions did not write.
-_NOT_IN_ALL = {"subject", "counts", "live", "rounded", "analysis", "proof"}
+_NOT_IN_ALL = {"subject", "counts", "live", "rounded", "analysis", "proof", "mode"}
 
 
 def to_data(result: Result) -> dict[str, Any]:

@@ -14,9 +14,12 @@ from nomos.errors import NomosError
 from nomos.results.analysis import Shrunk
 from nomos.results.describe import described
 from nomos.results.real_rows import RealRows
-from nomos.shrinking.draws import rounder_draws, smaller_draws
-from nomos.shrinking.rows import nearer_rows
-from nomos.shrinking.texts import shorter_texts
+from nomos.shrinking.passes import (
+    nearer_rows,
+    rounder_draws,
+    shorter_texts,
+    smaller_draws,
+)
 from nomos.shrinking.trying import OwnCase, Tester, on_records, rebuilt
 
 MOST_TRIED = 500  # cases for one bug

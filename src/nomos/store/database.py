@@ -69,6 +69,7 @@ MIGRATIONS: tuple[str, ...] = (
     """
     ALTER TABLE bugs ADD COLUMN made TEXT NOT NULL DEFAULT '{}'
     """,
+    "ALTER TABLE campaigns RENAME COLUMN engine TO mode",
 )
 
 _MOVE = "move the file away; the next run makes a new one, and cases/ stays as it is"

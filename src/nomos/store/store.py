@@ -98,13 +98,13 @@ class Store:
         with self._writing():
             cursor = self._connection.execute(
                 "INSERT INTO campaigns (spec, property, domain, model, settings, seed,"
-                " budget, search, engine, started, counts, next_case, result, state)"
+                " budget, search, mode, started, counts, next_case, result, state)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '{}', 0, ?, '{}')",
                 (
                     *(subject.spec, subject.property, subject.domain, subject.model),
                     canonical_json(subject.settings),
                     str(result.seed),  # as text: SQLite's integers end at 2**63 - 1
-                    *(result.budget, result.search, result.engine, _now()),
+                    *(result.budget, result.search, result.mode, _now()),
                     _written(result),
                 ),
             )
