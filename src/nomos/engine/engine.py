@@ -30,11 +30,12 @@ from nomos.engine.judged import (
     unjudged,
 )
 from nomos.engine.part_size import PartSize
-from nomos.engine.program import Program, made_rows
+from nomos.engine.program import Program
 from nomos.engine.space import input_count, listed_by_running, listed_cases
 from nomos.engine.vectorized.chunk import Chunk, Fate
 from nomos.engine.vectorized.columns import Columns
 from nomos.engine.vectorized.distinct import Remembered, keys_of
+from nomos.engine.vectorized.rows import recorded_rows
 from nomos.engine.watch import WHOLE_CHUNK, watch
 from nomos.errors import NomosError
 
@@ -150,8 +151,11 @@ class Engine:
         """Run the case of these choices alone, with its own records where it has some."""
         if not records:
             return self.alone.run(ReplayedCase(choices))
+        program = self.program
         try:
-            made = made_rows(self.program, records)
+            made = recorded_rows(
+                records, program.source, program.schema, len(program.spec.inputs)
+            )
         except LookupError as error:  # as where the choices cannot be drawn any more
             return self.alone.run(CaseDraws(partial(_refuse_draws, error)))
         later = choices[len(made) :]

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from nomos.device import Array, is_tensor
+from nomos.device import is_tensor
 from nomos.diagnostics.source import Source
 from nomos.domain.domain import Domain, has_models, may_ask, members
 from nomos.domain.fields import Draws, generator
@@ -285,32 +285,6 @@ def concatenate(first: Any, second: Any) -> str:
     if not isinstance(first, str) or not isinstance(second, str):
         raise TypeError("strConcat takes strings")
     return first + second
-
-
-def made_rows(program: Program, records: Sequence[Sequence[float]]) -> Array:
-    """Return recorded rows as the program's; raises LookupError for what are none.
-
-    Each feature has a value that the schema allows, or one that a row of the source has.
-    """
-    schema, source = program.schema, program.source
-    if schema is None or program.rows is None:
-        raise LookupError("the recorded case has rows, and the inputs are none")
-    shape = len(program.spec.inputs), source.shape[1]
-    if (len(records), *{len(record) for record in records}) != shape:
-        raise LookupError(f"the recorded rows have not the shape {shape} any more")
-    wanted = np.array(records, dtype=np.float64)
-    with np.errstate(all="ignore"):
-        rows = wanted.astype(source.dtype)
-    if not np.array_equal(rows.astype(np.float64), wanted, equal_nan=True):
-        raise LookupError(f"the recorded rows do not fit into {source.dtype}")
-    for feature in schema.features:
-        at = schema.place(feature.name)[1]
-        for row in rows[:, at]:
-            problem = next(feature.problems(row[None]), "")
-            same = np.isclose(source[:, at], row, rtol=0, atol=0, equal_nan=True)
-            if problem and not same.all(axis=1).any():
-                raise LookupError(f"the recorded rows are not of the schema: {problem}")
-    return rows
 
 
 def equal(left: Any, right: Any) -> bool:

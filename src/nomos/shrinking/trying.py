@@ -15,8 +15,9 @@ from nomos.engine.alone import Outcome, Verdict
 from nomos.engine.cases import ListedCases
 from nomos.engine.choices import CaseDraws, Kind, from_pattern, known_choice, pattern
 from nomos.engine.engine import Engine, Limits
-from nomos.engine.program import Program, made_rows
+from nomos.engine.program import Program
 from nomos.engine.vectorized.chunk import padded
+from nomos.engine.vectorized.rows import recorded_rows
 from nomos.engine.watch import WHOLE_CHUNK, watch
 from nomos.lang import core
 from nomos.results.analysis import ShrunkRecord
@@ -288,7 +289,7 @@ def rebuilt(
                 raise TypeError(f"{key!r} takes no {value!r}"[:200])
             record = with_field(record, key, value, program.schema)
         if program.schema is not None:
-            made_rows(program, [record] * len(records))
+            recorded_rows([record], program.source, program.schema, 1)
         made.append(record)
     return OwnCase(tuple(made), tuple(record.row for record in records), draws)
 
