@@ -7,6 +7,7 @@ remembered. So a column of drawn rows is the places where they were drawn.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -140,7 +141,7 @@ def own_column(
 def recorded_rows(
     records: Sequence[Sequence[float]], source: Any, schema: Schema | None, count: int
 ) -> Array:
-    """Return so many recorded rows as those of a source; raises LookupError for what are none.
+    """Return recorded rows as those of a source; raises LookupError for what are none.
 
     Each feature has a value that the schema allows, or one that a row of the source has.
     """
