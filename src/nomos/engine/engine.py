@@ -269,8 +269,7 @@ class Engine:
         other = copy.copy(self)
         other.answers, other._verdicts_only = Answers(0), True
         verdicts = other.run(cases, Limits(_ALL, _ALL), repeat=False).verdicts
-        again: Array = verdicts[:count] == Verdict.VIOLATED
-        return again
+        return np.asarray(verdicts[:count] == Verdict.VIOLATED)
 
     def _run_next(
         self, cases: Cases, first: int, most: int, judge: Callable[[Cases], Judged]

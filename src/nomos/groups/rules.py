@@ -66,16 +66,6 @@ def _cuts(feature: CaseFeature, y: Array) -> list[RuleCondition]:
     return [RuleCondition(feature.name, *condition) for condition in found]
 
 
-def _quality(hits: Array, cases: Array, violations: int) -> Array:
-    """Return the F measure: precision and recall count alike.
-
-    A rule that covers a few cases must be right in more of them to be believed.
-    """
-    precision, recall = hits / (cases + _DOUBT), hits / violations
-    quality: Array = 2 * precision * recall / np.maximum(precision + recall, 1e-12)
-    return quality
-
-
 def search(features: Sequence[CaseFeature], y: Array) -> list[_Numbered]:
     """Return the conditions that best tell violations (`y`) from other cases."""
     violations = int(y.sum())
@@ -101,7 +91,10 @@ def _longer(
     masks = candidates.masks
     met = np.array([masks[list(used)].all(axis=0) for used in level], dtype=np.float32)
     cases, hits = masks @ met.T, masks[:, y] @ met[:, y].T
-    quality = _quality(hits, cases, violations)
+    # The F measure: precision and recall count alike. A rule that covers a few cases
+    # must be right in more of them to be believed.
+    precision, recall = hits / (cases + _DOUBT), hits / violations
+    quality = 2 * precision * recall / np.maximum(precision + recall, 1e-12)
     quality[hits < FEWEST] = -1.0
     found = {}
     for number, used in enumerate(level):

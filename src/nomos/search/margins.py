@@ -55,8 +55,7 @@ class Scores:
             return self.sureness
         if self.classes.dtype.kind not in "biuf":
             return None
-        mean: Array = self.shares @ self.classes.astype(np.float64)
-        return mean
+        return np.asarray(self.shares @ self.classes.astype(np.float64))
 
 
 Scorer = Callable[[Array], Scores]
@@ -219,8 +218,7 @@ class _Judge:
         scope = dict(self.columns.scope)
         self._later(scope)
         held = [self._distance(c.test, scope) for c in self.spec.ensures]
-        missed: Array = -np.min(held, axis=0)
-        return missed
+        return np.asarray(-np.min(held, axis=0))
 
     def _distance(self, expr: core.Expr, scope: Scope) -> Array:
         """Return by how much an expression holds; below 0 where it does not."""
