@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from nomos.device import Array, free_bytes, is_out_of_memory
+from nomos.domain.meter import CallsSpent, current_lease
 from nomos.domain.records import Column
 from nomos.engine.alone import Alone, Case, Outcome, Verdict
 from nomos.engine.answers import Answers
@@ -82,6 +83,7 @@ class Engine:
         self._lanes = None if in_columns else Lanes(program)
         self._asks_all = self._verdicts_only = False
         self._size = PartSize(program.record_bytes, free_bytes(program.device))
+        self._size.learn_calls(program.spec.k or 1)
         self.forget()
 
     def with_inputs(self, rows: Any, labels: Sequence[Any] | None = None) -> Engine:
@@ -213,7 +215,8 @@ class Engine:
 
         With `repeat`, violated cases are run again in a batch of their own. No more than
         `batch` cases run at once. With `one_by_one`, each runs alone, and it is said
-        which is under way, `before` cases behind it.
+        which is under way, `before` cases behind it. It ends early where the calls of
+        the model are used up: a case whose violation was not run again is not judged.
         """
         began = time.perf_counter()
         asked, moved = self.answers.asked_again, self.answers.moved
@@ -227,17 +230,31 @@ class Engine:
                 return self._run_rows(part, limits, place)
             return self._run_part(part, limits)
 
-        while first < cases.count and not limits.are_reached:
+        violations = 0
+        is_spent = False
+        while first < cases.count and not limits.are_reached and not is_spent:
             most = min(batch or _ALL, cases.count - first)
-            parts.append(self._run_next(cases, first, most, judge))
+            parts.append(self._run_affordable(cases, first, most, violations, judge))
             first += len(parts[-1])
             limits = limits.after(parts[-1])
+            violations += len(parts[-1].violations)
+            is_spent = parts[-1].is_spent
         whole = put_together(parts)
         if repeat and not one_by_one and len(whole.violations):
-            whole.violations.came_back = self._repeat(whole.violations)
+            whole = self._repeated_whole(whole)
         whole.asked_again = self.answers.asked_again - asked
         whole.moved = self.answers.moved - moved
         whole.seconds = time.perf_counter() - began
+        return whole
+
+    def _repeated_whole(self, whole: Judged) -> Judged:
+        """Run the violations again; without the calls for it, end before the first."""
+        try:
+            with current_lease().during_phase("confirmation"):
+                whole.violations.came_back = self._repeat(whole.violations)
+        except CallsSpent:
+            before = whole.first(int(whole.violations.rows[0]))
+            return replace(before, is_spent=True)
         return whole
 
     def _repeat(self, violations: Violations) -> Array:
@@ -249,14 +266,35 @@ class Engine:
 
     def _violated_again(self, violations: Violations, index: Array) -> Array:
         count = len(index)
-        if self.program.device != "cpu":
+        if self.program.device != "cpu" and current_lease().left is None:
             index = np.resize(index, count + -count % _EVEN)
         cases = ListedCases(violations.choices[index], violations.lengths[index])
         other = copy.copy(self)
         other.answers, other._verdicts_only = Answers(0), True
-        verdicts = other.run(cases, Limits(_ALL, _ALL), repeat=False).verdicts
-        again: Array = verdicts[:count] == Verdict.VIOLATED
+        judged = other.run(cases, Limits(_ALL, _ALL), repeat=False)
+        if judged.is_spent:
+            raise CallsSpent
+        again: Array = judged.verdicts[:count] == Verdict.VIOLATED
         return again
+
+    def _run_affordable(
+        self,
+        cases: Cases,
+        first: int,
+        most: int,
+        violations: int,
+        judge: Callable[[Cases], Judged],
+    ) -> Judged:
+        """Judge as many cases as the calls suffice for, `violations` behind them."""
+        while most := self._size.affordable(most, violations):
+            try:
+                part = self._run_next(cases, first, most, judge)
+            except CallsSpent:  # they asked for more than cases did before
+                most //= 4
+                continue
+            self._size.learn_calls(int(part.calls.max(initial=0)))
+            return part
+        return replace(unjudged(0), is_spent=True)
 
     def _run_next(
         self, cases: Cases, first: int, most: int, judge: Callable[[Cases], Judged]
@@ -301,14 +339,20 @@ class Engine:
     def _run_rows(self, cases: Cases, limits: Limits, before: int | None) -> Judged:
         outcomes: dict[int, Outcome] = {}
         tests = crashes = 0
+        is_spent = False
         for row in range(cases.count):
             watch.mark(WHOLE_CHUNK if before is None else before + row)
-            outcome = outcomes[row] = self.alone.run(cases.alone(row))
+            try:
+                outcome = outcomes[row] = self.alone.run(cases.alone(row))
+            except CallsSpent:
+                is_spent = True
+                break
             tests += is_test(outcome)
             crashes += outcome.verdict is Verdict.CRASHED
             if tests >= limits.tests or crashes >= limits.crashes:
                 break
         judged = unjudged(len(outcomes))
+        judged.is_spent = is_spent
         add_resolved(judged, outcomes, [])
         return judged
 

@@ -119,6 +119,7 @@ class Judged:
     each discarded case among `reasons`, -1 for the others. `signals` tell a search of
     each case how near it came to a violation: (kinds, cases). `reached` has a bit for
     each `ensures` that was more than an implication whose premise no case has.
+    `is_spent` says that the calls of the model ended before the cases did.
     """
 
     verdicts: Array
@@ -133,9 +134,22 @@ class Judged:
     seconds: float = 0.0
     signals: Array | None = None
     reached: int = -1  # all
+    is_spent: bool = False
 
     def __len__(self) -> int:
         return len(self.verdicts)
+
+
+    def first(self, count: int) -> Judged:
+        """Return the verdicts on the first of the cases."""
+        names = ("verdicts", "accepted", "calls", "why")
+        found = self.violations
+        return replace(
+            self,
+            **{name: getattr(self, name)[:count] for name in names},
+            violations=found.take(np.flatnonzero(found.rows < count)),
+            crashes=tuple(crash for crash in self.crashes if crash.row < count),
+        )
 
 
 def is_test(outcome: Outcome) -> bool:
@@ -250,6 +264,7 @@ def put_together(parts: list[Judged]) -> Judged:
         whole.why[here][part.why >= 0] += len(whole.reasons)
         whole.reasons += part.reasons
         whole.reached |= part.reached
+        whole.is_spent |= part.is_spent
         whole.crashes += tuple(replace(c, row=c.row + first) for c in part.crashes)
         part.violations.rows = part.violations.rows + first
         first += len(part)

@@ -10,11 +10,13 @@ import numpy as np
 from nomos.device import Array
 from nomos.domain.domain import Domain
 from nomos.domain.functions import BoundBatched
+from nomos.domain.meter import asking
 from nomos.domain.records import Column
 from nomos.engine.program import Program
 from nomos.errors import OF_THE_CASE
 from nomos.groups.features import Raw
 from nomos.lang import core
+from nomos.models.adapter import Adapter
 
 _MOST_ANSWERS = 12  # different ones; more are numbers, or say nothing
 
@@ -114,11 +116,21 @@ def asker_of(
     if isinstance(own, BoundBatched):
         return own.many, None
     if callable(own):
-        return own, None
+        return _metered(own), None
     model = getattr(domain, domain.verifies.get(function, ""), None)
     if model is None or not callable(getattr(model, "scores", None)):
         return None, None
-    return model.scores, lambda: getattr(model, "classes", None)
+    # Models that were loaded count for themselves: they may keep scores.
+    ask = model.scores if isinstance(model, Adapter) else _metered(model.scores)
+    return ask, lambda: getattr(model, "classes", None)
+
+
+def _metered(ask: Callable[[Array], Any]) -> Callable[[Array], Any]:
+    def ask_metered(rows: Array) -> Any:
+        with asking(len(rows)):
+            return ask(rows)
+
+    return ask_metered
 
 
 def shares_of(scores: Array) -> Array:

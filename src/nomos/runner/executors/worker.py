@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any
 from nomos.device import Placement, judging, placed
 from nomos.domain.domain import Domain
 from nomos.domain.find import build
+from nomos.domain.meter import CallsSpent, Lease, Phase, under_lease
 from nomos.engine.alone import Verdict
 from nomos.engine.cases import (
     Cases,
@@ -63,15 +64,38 @@ class About:
     device: str = "cpu"  # of its tensors
 
 
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a task came to: its value or what went wrong, and the calls that it made."""
+
+    value: Any
+    error: NomosError | None
+    asked: Mapping[Phase, int]
+
+
 class Worker:
     """Holds what it has prepared, and runs cases of it."""
 
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
+        self.report_calls: Callable[[int], None] | None = None
         self._domains: dict[Any, Domain] = {}  # each once for its settings
         self._prepared: dict[tuple[Path, tuple[tuple[str, str], ...]], Prepared] = {}
         self._begun: tuple[int, int] | None = None  # which campaign runs
         self._making: dict[int, Making] = {}  # how inputs are made, by the program
+
+    def run_task(
+        self, granted: int | None, phase: Phase, method: str, *arguments: Any
+    ) -> Done:
+        """Do a task, the call of one of the methods below, with no more calls than granted."""
+        with under_lease(Lease(granted, phase, self.report_calls)) as lease:
+            try:
+                value, error = getattr(self, method)(*arguments), None
+            except CallsSpent:
+                value, error = None, NomosError("the calls are used up")
+            except NomosError as failed:
+                value, error = None, failed
+        return Done(value, error, dict(lease.asked))
 
     def prepared(self, job: Job) -> Prepared:
         """Return a job, made ready the first time it is asked for."""
@@ -179,6 +203,8 @@ class Worker:
             part = engine.run(cases, limits, one_by_one=asked.one_by_one, before=before)
             judged.append(part)
             limits = limits.after(part)
+            if part.is_spent:
+                break
         return judged
 
     def _judge_made(self, prepared: Prepared, stream: Stream, asked: Range) -> Judged:
@@ -205,12 +231,15 @@ class Worker:
         return judged
 
     def confirm(self, job: Job, cases: Sequence[KnownCase]) -> list[RunAlone]:
-        """Run cases alone."""
+        """Run cases alone, as far as the calls suffice."""
         prepared = self.prepared(job)
-        outcomes = []
+        outcomes: list[RunAlone] = []
         for case in cases:
             watch.mark(WHOLE_CHUNK)  # the time of a call counts from here
-            outcome = self._run_alone(prepared, case)
+            try:
+                outcome = self._run_alone(prepared, case)
+            except CallsSpent:
+                break
             if case.records and outcome.verdict is Verdict.VIOLATED:
                 near = self._made_for(prepared).nearest(case.records)
                 outcome = replace(outcome, nearest=near)
