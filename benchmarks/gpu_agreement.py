@@ -48,6 +48,7 @@ CONSTRUCTS = {
     "conditional records of the device": "predict(if v > 3 then x2 else moved(x2, 1)) < 4",
     "definition": "near(d1, d2) && near(predict(moved(x1, 2)), v)",
     "built-in functions": "abs(d1 - d2) + min(d1, v) <= max(d2, 3) && isclose(d1, 2, 0.6)",
+    "NaN": "v > 3 || max(0.5, (d1 + 1) * 1e308 * 10 - (d2 + 1) * 1e308 * 10) <= 9",
     "draws": "randInt(0, 9) > d1 && randReal(0, 1) < 0.8",
     "integers of a field": "predict(jumped(x1)) <= 3",
     "uniform field": "predict(jittered(x1)) == d1",

@@ -35,6 +35,13 @@ CONSTRUCTS = {
     "quantifier inside another": "forall i in xs: exists j in xs: xs[j].a > xs[i].a - v",
     "list of outputs": "forall i in xs: ds[i] + i <= 4",
     "largest of a list": "max(ds) - min(ds) < 3",
+    "greatest of NaN and a number": "v > 3 || max(nan(), 0.5) <= 9",
+    "greatest of a number and NaN": "v > 3 || max(0.5, nan()) <= 9",
+    "greatest of an integer and NaN": "v > 3 || max(0, nan() - 1) <= 9",
+    "least of NaN and a number": "v > 3 || min(nan(), 0.5) <= 9",
+    "least of a number and NaN": "v > 3 || min(0.5, 1.5, nan()) <= 9",
+    "NaN rounded": "v > 3 || round(nan()) <= 9 || round(nan(), 1) >= 0",
+    "size of NaN": "v > 3 || abs(nan()) >= 0 || abs(-nan()) != 1",
     "long chain": " || ".join(f"v == {n}" for n in range(0, 300, 3)),
 }
 SPEC = """

@@ -13,7 +13,7 @@ from nomos.domain import Flag, Integer
 from nomos.domain.domain import offer_of
 from nomos.domain.values import is_value
 from nomos.engine.alone import Verdict
-from nomos.engine.program import concatenate, differ, equal, isolated
+from nomos.engine.program import BUILT_INS, concatenate, differ, equal, isolated
 
 SPEC = """
 import d;
@@ -317,6 +317,24 @@ def test_which_functions_ask_a_batched_one_is_seen_in_their_code(
     assert offered["ask"].k == 1 and offered["plain"].k == offered["largest"].k == 0
     assert program.batched("ask") and program.batched("plain") is None
     assert not {"_private", "none"} & program.functions.keys()
+
+
+@pytest.mark.parametrize("name", ["min", "max"])
+@pytest.mark.parametrize(
+    "values", [(NAN, 1), (1, NAN), ([1, NAN, 2],), ({2.5: 1, np.float32(NAN): 2},)]
+)
+def test_extremes_of_nan_are_nan_in_any_order(name: str, values: Any) -> None:
+    found = BUILT_INS[name](*values)
+    assert found != found
+
+
+def test_extremes_without_nan_and_by_a_key_are_pythons() -> None:
+    least, most = BUILT_INS["min"], BUILT_INS["max"]
+    assert (least(2, 1, 3), most([2, 3, 1]), most("ab")) == (1, 3, "b")
+    assert least([], default=7) == 7
+    assert most([1, NAN], key=lambda value: value == 1) == 1
+    with pytest.raises(TypeError):
+        most(NAN, "a")
 
 
 def test_equality_is_by_value_and_nan_equals_nothing() -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from nomos.device import is_tensor
 from nomos.diagnostics.source import Source
 from nomos.domain.domain import Domain, has_models, may_ask, members
 from nomos.domain.fields import Draws, generator
@@ -342,7 +343,30 @@ def add_up(values: Iterable[Any]) -> Any:
 
 
 def _is_nan(value: Any) -> bool:
+    single = is_tensor(value) or isinstance(value, np.ndarray)
+    if single and not value.shape:
+        value = value.item()
     return isinstance(value, float | np.floating) and bool(value != value)
+
+
+def propagate_nan(choose: Function) -> Function:
+    """Return `min` or `max` for which NaN among the values is the result.
+
+    Python's own keep or drop it by the order of the arguments.
+    """
+
+    def choose_value(*values: Any, **how: Any) -> Any:
+        among = values if len(values) != 1 else tuple(values[0])
+        chosen = choose(*(values if among is values else (among,)), **how)
+        found = () if how.get("key") else filter(_is_nan, among)
+        return next(iter(found), chosen)
+
+    return choose_value
+
+
+def round_number(number: Any, ndigits: int | None = None) -> Any:
+    """Round as Python does; NaN stays NaN, where Python raises."""
+    return math.nan if _is_nan(number) else round(number, ndigits)
 
 
 # The functions of the language that need nothing but their arguments.
@@ -351,7 +375,7 @@ BUILT_INS: dict[str, Function] = {
     "isclose": isclose,
     "abs": abs,
     "len": len,
-    "max": max,
-    "min": min,
-    "round": round,
+    "max": propagate_nan(max),
+    "min": propagate_nan(min),
+    "round": round_number,
 }

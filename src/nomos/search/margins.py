@@ -240,10 +240,18 @@ class _Judge:
                 ]
                 if all(s.dtype.kind in "biuf" and s.ndim < 2 for s in sides):
                     left, right = (side.astype(np.float64) for side in sides)
-                    held = apart(expr.operator, left, right)
-                    return np.broadcast_to(held, self.count)
+                    held = np.broadcast_to(
+                        apart(expr.operator, left, right), self.count
+                    )
+                    if not (unknown := np.isnan(held)).any():
+                        return held
+                    return np.where(unknown, self._decided(expr, scope), held)
             case _:
                 pass
+        return self._decided(expr, scope)
+
+    def _decided(self, expr: core.Expr, scope: Scope) -> Array:
+        """Return the distance of what has none: names, NaN, infinities."""
         return np.where(self.evaluator.truth(expr, None, scope), 1.0, -1.0)
 
 

@@ -111,7 +111,7 @@ def built_in(name: str, values: list[Any]) -> Array | None:
 
 
 def _extreme(name: str, values: list[Any]) -> Array | None:
-    """Return the least or the greatest; where they compare equal, the first of them."""
+    """Return the least or the greatest; NaN is either, and of equal ones the first."""
     kinds = {v.dtype if isinstance(v, np.ndarray) else type(v) for v in values}
     floats, integers = {np.dtype(np.float64), float}, {np.dtype(np.int64), int}
     if not (kinds <= floats or kinds <= integers):
@@ -122,7 +122,7 @@ def _extreme(name: str, values: list[Any]) -> Array | None:
     result = numbers[0]
     for other in numbers[1:]:
         better = other < result if name == "min" else other > result
-        result = np.where(better, other, result)
+        result = np.where(better | (other != other), other, result)
     return np.asarray(result)
 
 
