@@ -230,15 +230,14 @@ class Engine:
                 return self._run_rows(part, limits, place)
             return self._run_part(part, limits)
 
-        violations = 0
-        is_spent = False
-        while first < cases.count and not limits.are_reached and not is_spent:
+        while first < cases.count and not limits.are_reached:
             most = min(batch or _ALL, cases.count - first)
-            parts.append(self._run_affordable(cases, first, most, violations, judge))
+            again = sum(len(p.violations) for p in parts) if repeat else None
+            parts.append(self._run_affordable(cases, first, most, again, judge))
             first += len(parts[-1])
             limits = limits.after(parts[-1])
-            violations += len(parts[-1].violations)
-            is_spent = parts[-1].is_spent
+            if parts[-1].is_spent:
+                break
         whole = put_together(parts)
         if repeat and not one_by_one and len(whole.violations):
             whole = self._repeated_whole(whole)
@@ -282,10 +281,10 @@ class Engine:
         cases: Cases,
         first: int,
         most: int,
-        violations: int,
+        violations: int | None,
         judge: Callable[[Cases], Judged],
     ) -> Judged:
-        """Judge as many cases as the calls suffice for, `violations` behind them."""
+        """Judge as many cases as calls are left for, but for running `violations` again."""
         while most := self._size.affordable(most, violations):
             try:
                 part = self._run_next(cases, first, most, judge)
@@ -338,8 +337,7 @@ class Engine:
 
     def _run_rows(self, cases: Cases, limits: Limits, before: int | None) -> Judged:
         outcomes: dict[int, Outcome] = {}
-        tests = crashes = 0
-        is_spent = False
+        tests, crashes, is_spent = 0, 0, False
         for row in range(cases.count):
             watch.mark(WHOLE_CHUNK if before is None else before + row)
             try:
@@ -351,8 +349,7 @@ class Engine:
             crashes += outcome.verdict is Verdict.CRASHED
             if tests >= limits.tests or crashes >= limits.crashes:
                 break
-        judged = unjudged(len(outcomes))
-        judged.is_spent = is_spent
+        judged = replace(unjudged(len(outcomes)), is_spent=is_spent)
         add_resolved(judged, outcomes, [])
         return judged
 

@@ -139,6 +139,11 @@ class Judged:
     def __len__(self) -> int:
         return len(self.verdicts)
 
+    @property
+    def search_calls(self) -> Array:
+        """The calls for each case: one that is violated is run a second time."""
+        calls: Array = self.calls * (1 + (self.verdicts == Verdict.VIOLATED))
+        return calls
 
     def first(self, count: int) -> Judged:
         """Return the verdicts on the first of the cases."""

@@ -36,14 +36,17 @@ class PartSize:
         """Learn how many calls a case makes."""
         self._calls = max(self._calls, calls)
 
-    def affordable(self, most: int, violations: int) -> int:
-        """Return for how many cases the calls suffice, each twice, at most so many.
+    def affordable(self, most: int, violations: int | None) -> int:
+        """Return for how many cases the calls suffice, at most so many.
 
-        So many `violations` are still to be run again.
+        So many `violations` are still to be run again, and these cases may be violated
+        too; None: none of them is run again.
         """
         left = current_lease().left
         if left is None:
             return most
+        if violations is None:
+            return min(most, left // self._calls)
         left = max(0, left - violations * self._calls)
         return min(most, left // (2 * self._calls))
 

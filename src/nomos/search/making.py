@@ -9,6 +9,7 @@ import numpy as np
 
 from nomos.device import Array
 from nomos.domain.domain import Domain
+from nomos.domain.meter import CallsSpent
 from nomos.domain.schema import Category, Feature, OneHot, Real, Schema
 from nomos.engine.cases import MadeCases, MadeInputs, Records
 from nomos.engine.program import Program
@@ -109,6 +110,8 @@ class Making:
             return Margins(self._program)
         except Unscored as error:
             return str(error)
+        except CallsSpent:
+            return "the calls do not suffice to ask the model for scores"
 
     def keep_scores(self) -> None:
         """Let models keep the scores that come with answers: `signals` asks for them."""
@@ -143,7 +146,7 @@ class Making:
             return None
         try:
             return self._margins.of(cases)
-        except (NomosError, *OF_THE_CASE):
+        except (NomosError, CallsSpent, *OF_THE_CASE):
             return None  # the verdicts say what is wrong
 
     def nearest(self, records: Records) -> tuple[Nearest, ...]:

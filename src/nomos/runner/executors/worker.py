@@ -22,7 +22,7 @@ from nomos.engine.cases import (
 )
 from nomos.engine.choices import EndlessRange, Stream
 from nomos.engine.engine import Engine, Limits, Way
-from nomos.engine.judged import Judged
+from nomos.engine.judged import Judged, unjudged
 from nomos.engine.program import Program
 from nomos.engine.space import input_count
 from nomos.engine.watch import WHOLE_CHUNK, watch
@@ -66,10 +66,9 @@ class About:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a task came to: its value or what went wrong, and the calls that it made."""
+    """What a task came to, and the calls that it made."""
 
     value: Any
-    error: NomosError | None
     asked: Mapping[Phase, int]
 
 
@@ -78,6 +77,7 @@ class Worker:
 
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
+        self.lease = Lease()  # of the last task
         self.report_calls: Callable[[int], None] | None = None
         self._domains: dict[Any, Domain] = {}  # each once for its settings
         self._prepared: dict[tuple[Path, tuple[tuple[str, str], ...]], Prepared] = {}
@@ -88,14 +88,13 @@ class Worker:
         self, granted: int | None, phase: Phase, method: str, *arguments: Any
     ) -> Done:
         """Do a task, the call of one of the methods below, with no more calls than granted."""
-        with under_lease(Lease(granted, phase, self.report_calls)) as lease:
-            try:
-                value, error = getattr(self, method)(*arguments), None
-            except CallsSpent:
-                value, error = None, NomosError("the calls are used up")
-            except NomosError as failed:
-                value, error = None, failed
-        return Done(value, error, dict(lease.asked))
+        self.lease = Lease(granted, phase, self.report_calls)
+        try:
+            with under_lease(self.lease):
+                value = getattr(self, method)(*arguments)
+        except CallsSpent:
+            raise NomosError("the calls are used up") from None
+        return Done(value, dict(self.lease.asked))
 
     def prepared(self, job: Job) -> Prepared:
         """Return a job, made ready the first time it is asked for."""
@@ -158,10 +157,12 @@ class Worker:
         Without a limit they are not counted; raises where they cannot be listed.
         """
         engine = self.prepared(job).engine
-        if limit is not None:
-            return engine.space_within(limit)
         try:
+            if limit is not None:
+                return engine.space_within(limit)
             next(engine.listed(), None)
+        except CallsSpent:  # conditions ask the model: the campaign will end by it
+            return None
         except EndlessRange as error:
             name = engine.program.spec.name
             raise NomosError(
@@ -171,7 +172,10 @@ class Worker:
 
     def estimated_space(self, job: Job) -> int | None:
         """Return about how many cases there are; None where they cannot be listed."""
-        return self.prepared(job).engine.estimated_space()
+        try:
+            return self.prepared(job).engine.estimated_space()
+        except CallsSpent:
+            return None
 
     def material(self, job: Job, is_guided: bool = True) -> Material:
         """Return what a search has to know of a job."""
@@ -195,6 +199,17 @@ class Worker:
         if asked.made is not None:
             return [self._judge_made(prepared, stream, asked)]
         judged: list[Judged] = []
+        try:
+            self._judge_drawn(prepared, stream, asked, judged)
+        except CallsSpent:  # by the conditions of cases that were only listed
+            judged.append(replace(unjudged(0), is_spent=True))
+        return judged
+
+    def _judge_drawn(
+        self, prepared: Prepared, stream: Stream, asked: Range, judged: list[Judged]
+    ) -> None:
+        """Judge cases chunk by chunk, as long as the limits and the calls go."""
+        engine = prepared.engine
         limits = Limits(asked.tests, asked.crashes)
         for cases in _cases(prepared, stream, asked):
             if limits.are_reached:
@@ -205,7 +220,6 @@ class Worker:
             limits = limits.after(part)
             if part.is_spent:
                 break
-        return judged
 
     def _judge_made(self, prepared: Prepared, stream: Stream, asked: Range) -> Judged:
         """Judge cases that a search has made, and tell how near they come."""
