@@ -13,7 +13,8 @@ from nomos.engine.answers import Answers
 from nomos.engine.cases import RandomCases
 from nomos.engine.choices import Stream
 from nomos.engine.coroutines.hub import MOST_LIVE, MOST_TURNS, Hub, Lane
-from nomos.engine.engine import Engine, Limits
+from nomos.engine.engine import Engine
+from nomos.engine.judged import Limits
 
 MUCH = 10**9
 BATCHES = {1: 15, 7: 70, 256: 300}
@@ -128,7 +129,7 @@ def test_a_batch_that_fails_after_drawing_is_run_alone(
 
 
 def run(program: Any, count: int = 600) -> Any:
-    engine = Engine(program, "lanes")
+    engine = Engine(program, "coroutines")
     cases = RandomCases(Stream(0, "spec"), 0, count)
     return engine, engine.run(cases, Limits(MUCH, MUCH))
 

@@ -11,8 +11,9 @@ from nomos import Domain, Schema, batched
 from nomos.domain import Integer, OneHot
 from nomos.engine.alone import Alone, Outcome, Verdict
 from nomos.engine.cases import RandomCases
-from nomos.engine.choices import ReplayedCase, Stream
-from nomos.engine.engine import Engine, Limits
+from nomos.engine.choices import Stream, replay_draws
+from nomos.engine.engine import Engine
+from nomos.engine.judged import Limits
 from nomos.errors import ModelError
 from tests.engine.judging import violated
 
@@ -50,7 +51,7 @@ def values(make: Callable[..., Any], middle: str, choices: tuple[int, ...]) -> A
         f"import people;\ninput x1;\n{middle}\noutput d;\n"
         "{\n  d = predict(x1)\n}\nensures d == -1;\n"
     )
-    outcome = Alone(make(text, People())).run(ReplayedCase(choices))
+    outcome = Alone(make(text, People())).run(replay_draws(choices))
     assert outcome.verdict is Verdict.VIOLATED, outcome
     return outcome.values
 
@@ -162,9 +163,9 @@ def test_choices_are_those_of_the_case_alone(make: Callable[..., Any]) -> None:
     """A discarded case before it leaves nothing behind."""
     text = spec(middle="var v := randInt(0, 3);\nrequires v == 2;")
     program = make(text, People())
-    for way in ("columns", "lanes", "rows"):
+    for mode in ("vectorized", "coroutines", "sequential"):
         cases = RandomCases(Stream(0, "p"), 0, 500)
-        judged = Engine(program, way).run(cases, Limits(MUCH, MUCH))
+        judged = Engine(program, mode).run(cases, Limits(MUCH, MUCH))
         assert violated(judged)
         for choices in violated(judged).values():
             assert len(choices) == 2 and choices[1] == 2 and choices[0] >= 10
@@ -172,9 +173,9 @@ def test_choices_are_those_of_the_case_alone(make: Callable[..., Any]) -> None:
 
 def test_a_broken_model_spends_budget_and_ends(make: Callable[..., Any]) -> None:
     program = make(spec("d = broken(x1)"), People())
-    for way in ("columns", "lanes", "rows"):
+    for mode in ("vectorized", "coroutines", "sequential"):
         cases = RandomCases(Stream(0, "p"), 0, 5000)
-        judged = Engine(program, way).run(cases, Limits(MUCH, 50))
+        judged = Engine(program, mode).run(cases, Limits(MUCH, 50))
         assert (
             len(judged.crashes) == len(judged.verdicts) == judged.accepted.sum() == 50
         )
@@ -202,7 +203,7 @@ def test_labels_of_large_records_that_look_alike_are_their_own(
     program = make(text, Large())
     alone = Alone(program)
     for place in (0, 1):
-        assert alone.run(ReplayedCase((place,))).verdict is Verdict.PASSED
+        assert alone.run(replay_draws((place,))).verdict is Verdict.PASSED
 
 
 def test_no_error_is_swallowed(make: Callable[..., Any]) -> None:

@@ -12,7 +12,8 @@ from nomos.engine import space as spaces
 from nomos.engine.alone import Alone, Case, Verdict
 from nomos.engine.cases import ListedCases
 from nomos.engine.choices import EndlessRange, Odometer
-from nomos.engine.engine import Engine, Limits, Way
+from nomos.engine.engine import Engine, Mode
+from nomos.engine.judged import Limits
 from nomos.engine.space import listed_cases
 
 MUCH = 10**9
@@ -60,12 +61,12 @@ MIDDLES = {
 
 
 @pytest.mark.parametrize("middle", MIDDLES.values(), ids=MIDDLES)
-@pytest.mark.parametrize("way", ["columns", "lanes", "rows"])
+@pytest.mark.parametrize("mode", ["vectorized", "coroutines", "sequential"])
 def test_every_case_is_tried_once_with_its_own_verdict(
     make: Callable[..., Any],
     monkeypatch: pytest.MonkeyPatch,
     middle: str,
-    way: Way,
+    mode: Mode,
 ) -> None:
     text = spec(middle)
     if middle == MIDDLES["two inputs"]:
@@ -81,7 +82,7 @@ def test_every_case_is_tried_once_with_its_own_verdict(
         monkeypatch.setattr(spaces, "_CHUNK", chunk)
         found = {}
         for known in listed_cases(program):
-            judged = Engine(program, way).run(ListedCases(known), Limits(MUCH, MUCH))
+            judged = Engine(program, mode).run(ListedCases(known), Limits(MUCH, MUCH))
             for choices, verdict in zip(
                 known.tolist(), judged.verdicts.tolist(), strict=True
             ):
@@ -99,7 +100,7 @@ def test_a_case_that_is_a_function_is_listed_by_running_it(
 
     plain = make(spec(""), Few())
     assert [len(cases) for cases in Engine(plain).listed()] == [5]
-    compiled = [cases.tolist() for cases in Engine(plain, "rows", draws).listed()]
+    compiled = [cases.tolist() for cases in Engine(plain, "sequential", draws).listed()]
     assert compiled == [[[n, 0], [n, 1]] for n in range(5)]
 
 
@@ -114,6 +115,21 @@ def test_a_space_of_very_many_draws_is_not_counted(make: Callable[..., Any]) -> 
     draws = "\n".join(f"var v{n} := randInt(0, 9);" for n in range(40))
     assert Engine(make(spec(draws), Few())).estimated_space() is None
     assert Engine(make(spec("var v := randInt(1, 3);"), Few())).estimated_space() == 15
+
+
+@pytest.mark.parametrize("inputs", [9, 40, 1000])
+def test_a_space_of_any_size_is_listed_from_any_place(
+    make: Callable[..., Any], inputs: int
+) -> None:
+    rows = np.zeros((1000, 1), dtype=np.float32)
+    text = spec("").replace("input x;", f"input x;\ninput xs[{inputs - 1}];")
+    engine = Engine(make(text, Few()).with_inputs(rows))
+    assert engine.space_within(10**6) is engine.estimated_space() is None
+    last = 1000**inputs - 1
+    (cases,) = engine.listed(last - 1000, 1002)
+    assert cases[0].tolist() == [999] * (inputs - 2) + [998, 999]
+    assert cases[-1].tolist() == [999] * inputs
+    assert len(cases) == 1001
 
 
 ENDLESS = {

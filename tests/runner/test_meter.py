@@ -86,7 +86,7 @@ def run_random_campaign(folder: Path, seed: int) -> None:
         **SEARCHES[seed % len(SEARCHES)],
         "batch": int(rng.choice([1, 7, 64])) if rng.random() < 0.5 else None,
         "until_bug": bool(rng.random() < 0.2),
-        "way": "rows" if rng.random() < 0.2 else None,
+        "mode": "sequential" if rng.random() < 0.2 else None,
         "confirm": "all" if rng.random() < 0.2 else None,
         "jobs": 2 if seed % 10 == 9 else 1,
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
@@ -17,14 +17,16 @@ from nomos.domain.records import Column
 from nomos.engine.alone import Alone, Case, Outcome, Verdict
 from nomos.engine.answers import Answers
 from nomos.engine.cases import Cases, ListedCases, MadeCases, Records
-from nomos.engine.choices import EndlessRange, ReplayedCase
+from nomos.engine.choices import CaseDraws, EndlessRange, replay_draws
 from nomos.engine.coroutines.hub import no_collection
 from nomos.engine.coroutines.lanes import Lanes
 from nomos.engine.judged import (
     Judged,
+    Limits,
     Violations,
     add_resolved,
     collect,
+    cut_chunk,
     is_test,
     marked,
     put_together,
@@ -36,50 +38,37 @@ from nomos.engine.space import input_count, listed_by_running, listed_cases
 from nomos.engine.vectorized.chunk import Chunk, Fate
 from nomos.engine.vectorized.columns import Columns
 from nomos.engine.vectorized.distinct import Remembered, keys_of
+from nomos.engine.vectorized.rows import recorded_rows
 from nomos.engine.watch import WHOLE_CHUNK, watch
+from nomos.errors import NomosError
 
-Way = Literal["columns", "lanes", "rows"]
+Mode = Literal["vectorized", "coroutines", "sequential"]
 _ALL = 2**62  # tests and crashes: no limit
 _EVEN = 64  # violations on a device run again in multiples: each size is planned anew
 _TRIED_INPUTS, _MOST_COUNTED = 64, 100_000  # where the size of a space is estimated
+_MOST_ESTIMATED = 10**18  # ways to draw the inputs
 _MOST_IN_ONE_WAY = 200_000  # cases: draws of 64 pixels would never be counted
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Where to stop within a chunk."""
-
-    tests: int
-    crashes: int
-
-    def after(self, judged: Judged) -> Limits:
-        """Return what is left of them behind some cases."""
-        tests = self.tests - int(judged.accepted.sum())
-        return Limits(tests, self.crashes - len(judged.crashes))
-
-    @property
-    def are_reached(self) -> bool:
-        """Whether nothing is left."""
-        return self.tests < 1 or self.crashes < 1
-
-
 class Engine:
-    """A program and a way to run it."""
+    """A program and the execution mode of its cases."""
 
     def __init__(
         self,
         program: Program,
-        way: Way | None = None,
+        mode: Mode | None = None,
         case: Callable[[Case], None] | None = None,  # how one case is run, if compiled
     ) -> None:
         self.program = program
         straight = program.spec.code.straight is not None
-        if way == "columns" and not straight:
-            raise ValueError("the block is not straight-line code: it runs in lanes")
-        self.way: Way = way or ("columns" if straight else "lanes")
+        if mode == "vectorized" and not straight:
+            raise NomosError(
+                "`mode` vectorized takes a block of straight-line code: use coroutines"
+            )
+        self.mode: Mode = mode or ("vectorized" if straight else "coroutines")
         self.is_compiled = case is not None
         self.alone = Alone(program, case)
-        in_columns = straight and self.way != "lanes"
+        in_columns = straight and self.mode != "coroutines"
         self._lanes = None if in_columns else Lanes(program)
         self._asks_all = self._verdicts_only = False
         self._size = PartSize(program.record_bytes, free_bytes(program.device))
@@ -123,9 +112,12 @@ class Engine:
     def estimated_space(self) -> int | None:
         """Return about how many cases there are, from those of a few ways to draw inputs.
 
-        None where they cannot be listed, or one way has too many to be counted.
+        None where they cannot be listed, one way has too many to be counted, or there
+        are more than anybody will ever try.
         """
         ways = input_count(self.program)
+        if ways > _MOST_ESTIMATED:
+            return None
         counted = tried = 0
         try:
             for number in range(_TRIED_INPUTS):
@@ -144,11 +136,17 @@ class Engine:
     def replay(self, choices: tuple[int, ...], records: Records = ()) -> Outcome:
         """Run the case of these choices alone, with its own records where it has some."""
         if not records:
-            return self.alone.run(ReplayedCase(choices))
-        made = np.array(records, dtype=self.program.source.dtype)
+            return self.alone.run(replay_draws(choices))
+        program = self.program
+        try:
+            made = recorded_rows(
+                records, program.source, program.schema, len(program.spec.inputs)
+            )
+        except LookupError as error:  # as where the choices cannot be drawn any more
+            return self.alone.run(CaseDraws(partial(_refuse_draws, error)))
         later = choices[len(made) :]
         other = self.with_inputs(made)
-        outcome = other.alone.run(ReplayedCase((*range(len(made)), *later)))
+        outcome = other.alone.run(replay_draws((*range(len(made)), *later)))
         drawn = (*choices[: len(made)], *outcome.choices[len(made) :])
         return replace(outcome, choices=drawn)
 
@@ -215,8 +213,8 @@ class Engine:
 
         With `repeat`, violated cases are run again in a batch of their own. No more than
         `batch` cases run at once. With `one_by_one`, each runs alone, and it is said
-        which is under way, `before` cases behind it. It ends early where the calls of
-        the model are used up: a case whose violation was not run again is not judged.
+        which is under way, `before` cases behind it. Where the calls are used up it ends
+        early, before a violation that was not run again.
         """
         began = time.perf_counter()
         asked, moved = self.answers.asked_again, self.answers.moved
@@ -224,7 +222,7 @@ class Engine:
         first = 0
 
         def judge(part: Cases) -> Judged:
-            if one_by_one or self.way == "rows":
+            if one_by_one or self.mode == "sequential":
                 # Violations that are run again are no rows of what was asked for.
                 place = before + first if repeat else None
                 return self._run_rows(part, limits, place)
@@ -248,12 +246,12 @@ class Engine:
 
     def _repeated_whole(self, whole: Judged) -> Judged:
         """Run the violations again; without the calls for it, end before the first."""
+        found = whole.violations
         try:
             with current_lease().during_phase("confirmation"):
-                whole.violations.came_back = self._repeat(whole.violations)
+                found.came_back = self._repeat(found)
         except CallsSpent:
-            before = whole.first(int(whole.violations.rows[0]))
-            return replace(before, is_spent=True)
+            return replace(whole.first(int(found.rows[0])), is_spent=True)
         return whole
 
     def _repeat(self, violations: Violations) -> Array:
@@ -328,7 +326,7 @@ class Engine:
         with np.errstate(all="ignore"):
             columns.generate()
             end = self._resolve(chunk, cases, resolved, cases.count, limits)
-            end = _cut(chunk, resolved, end, limits.tests)
+            end = cut_chunk(chunk, resolved, end, limits.tests)
             if not columns.is_empty:
                 self._block(columns, self.answers)
                 columns.judge()
@@ -385,15 +383,5 @@ class Engine:
         return end
 
 
-def _cut(chunk: Chunk, resolved: dict[int, Outcome], end: int, tests: int) -> int:
-    """Drop the cases behind the last one that the budget covers."""
-    if end == chunk.size and len(chunk.rows) + len(resolved) <= tests:
-        return end
-    early = [row for row, outcome in resolved.items() if is_test(outcome)]
-    here = chunk.rows[chunk.rows < end]
-    counted = np.sort(np.concatenate([here, np.array(early, dtype=here.dtype)]))
-    if len(counted) > tests:
-        end = min(end, int(counted[tests - 1]) + 1)
-    if len(chunk.rows) and int(chunk.rows[-1]) >= end:
-        chunk.keep(np.flatnonzero(chunk.rows < end))
-    return end
+def _refuse_draws(error: LookupError, *_: object) -> int:
+    raise error

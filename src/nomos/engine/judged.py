@@ -14,7 +14,7 @@ import numpy as np
 from nomos.device import Array
 from nomos.engine.alone import Outcome, Verdict
 from nomos.engine.cases import KnownCase, MadeCases, marks_of
-from nomos.engine.vectorized.chunk import Fate, padded
+from nomos.engine.vectorized.chunk import Chunk, Fate, padded
 from nomos.engine.vectorized.columns import Columns
 
 
@@ -157,6 +157,24 @@ class Judged:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Where to stop within a chunk."""
+
+    tests: int
+    crashes: int
+
+    def after(self, judged: Judged) -> Limits:
+        """Return what is left of them behind some cases."""
+        tests = self.tests - int(judged.accepted.sum())
+        return Limits(tests, self.crashes - len(judged.crashes))
+
+    @property
+    def are_reached(self) -> bool:
+        """Whether nothing is left."""
+        return self.tests < 1 or self.crashes < 1
+
+
 def is_test(outcome: Outcome) -> bool:
     """Tell whether a case spends budget."""
     return outcome.accepted and outcome.verdict is not Verdict.DISCARDED
@@ -199,6 +217,20 @@ def collect(columns: Columns, resolved: dict[int, Outcome], end: int) -> Judged:
     resolved = {row: outcome for row, outcome in resolved.items() if row < end}
     add_resolved(judged, resolved, chunk.reasons)
     return judged
+
+
+def cut_chunk(chunk: Chunk, resolved: dict[int, Outcome], end: int, tests: int) -> int:
+    """Drop the cases behind the last one that the budget covers."""
+    if end == chunk.size and len(chunk.rows) + len(resolved) <= tests:
+        return end
+    early = [row for row, outcome in resolved.items() if is_test(outcome)]
+    here = chunk.rows[chunk.rows < end]
+    counted = np.sort(np.concatenate([here, np.array(early, dtype=here.dtype)]))
+    if len(counted) > tests:
+        end = min(end, int(counted[tests - 1]) + 1)
+    if len(chunk.rows) and int(chunk.rows[-1]) >= end:
+        chunk.keep(np.flatnonzero(chunk.rows < end))
+    return end
 
 
 def add_resolved(

@@ -45,10 +45,15 @@ def _ways(program: Program, begin: int, count: int | None) -> Iterator[Array]:
     size, inputs = len(program.source), len(program.spec.inputs)
     total = input_count(program)
     total = total if count is None else min(total, begin + count)
-    for first in range(begin, total, _CHUNK):
-        numbers = np.arange(first, min(total, first + _CHUNK), dtype=np.int64)
-        digits = [numbers // size ** (inputs - 1 - i) % size for i in range(inputs)]
-        yield np.stack(digits, axis=1)
+    while begin < total:
+        # Numbers may have more than 64 bits, so they are added to digit by digit.
+        carry, left = np.arange(min(total - begin, _CHUNK)), begin
+        begin += len(carry)
+        digits = np.empty((len(carry), inputs), dtype=np.int64)
+        for i in reversed(range(inputs)):
+            left, digit = divmod(left, size)
+            carry, digits[:, i] = np.divmod(carry + digit, size)
+        yield digits
 
 
 def draws_late(spec: core.Spec, draws: Callable[[str], bool]) -> bool:

@@ -50,9 +50,10 @@ class Reopened:
 
     def values(self, bug: Bug, *, shrunk: bool = False) -> Mapping[str, Any] | None:
         """Return the values of a bug, or of its smaller case; None where it is gone."""
+        values: Mapping[str, Any] = {}
         with self._metered():
-            return self.prepared.replay(bug, shrunk=shrunk).values or None
-        return None
+            values = self.prepared.replay(bug, shrunk=shrunk).values
+        return values or None
 
     def outputs(self, bug: Bug) -> Mapping[str, Any]:
         """Return what the model says in a bug's case, whether it is violated or not."""
@@ -69,4 +70,4 @@ class Reopened:
         program = self.prepared.engine.program
         spec = replace(program.spec, ensures=(never,))
         again = Program(spec, program.domain, program.functions, program.modules)
-        return Engine(again, "rows")
+        return Engine(again, "sequential")

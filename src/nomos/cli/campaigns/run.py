@@ -30,6 +30,7 @@ from nomos.cli.options import (
 )
 from nomos.cli.output import STDOUT, Output, ReportPath, own_stdout
 from nomos.errors import DomainError, NomosError, exit_status
+from nomos.terminal import echo
 
 if TYPE_CHECKING:
     from nomos.results.gate import Gate
@@ -53,8 +54,8 @@ _INPUT_SETTINGS = ("inputs", "pool")  # of a constructor, in order of preference
 
 
 def _inputs_or_file(words: str) -> str | Path:
-    """Read `data`, `mutated`, or a file that exists."""
-    if words in ("data", "mutated"):
+    """Read `data`, `generated`, or a file that exists."""
+    if words in ("data", "generated"):
         return words
     file: Path = PRESENT_FILE.convert(words, None, None)
     return file
@@ -80,10 +81,10 @@ def _inputs_or_file(words: str) -> str | Path:
 )
 @option(
     "--inputs",
-    "data: inputs are those of the domain. mutated: made from them, within the"
+    "data: inputs are those of the domain. generated: made from them, within the"
     " schema. FILE: drawn from a file, the domain's setting `inputs` or `pool`.",
     _inputs_or_file,
-    metavar="data|mutated|FILE",
+    metavar="data|generated|FILE",
 )
 @option(
     "--control",
@@ -209,7 +210,7 @@ def _campaigns(
         if not console.quiet:
             lines = [ruling.line for ruling in rulings(run.results, options["gate"])]
             for line in [*filter(None, dict.fromkeys(lines)), *console.spaces]:
-                click.echo(line)
+                echo(line)
     return _status(run, root, options, output)
 
 
@@ -219,11 +220,11 @@ def _status(run: Run, root: Path, options: dict[str, Any], output: Output) -> in
     from nomos.runner.stopping import EXIT_STATUS
 
     for failure in run.failures:
-        click.echo(f"error: {failure}", err=True)
+        echo(f"error: {failure}", err=True)
     statuses = {exit_status(failure.error) for failure in run.failures}
     gone = missing(run.results, options["gate"], root, options["specs"])
     for spec in gone:
-        click.echo(f"error: {spec} is in the baseline and was not run", err=True)
+        echo(f"error: {spec} is in the baseline and was not run", err=True)
     statuses |= {ruling.status for ruling in rulings(run.results, options["gate"])}
     statuses.add(3 if output.has_failed or gone or not run.results else 0)
     return EXIT_STATUS.get(run.stopped) or max(statuses)
@@ -235,16 +236,16 @@ def _sanity(jobs: list[Job], root: Path, seed: int, options: Options) -> int:
     from nomos.sanity import check_sanity
 
     status = 0
-    worker = Worker(Setting(root, options.way, placement=options.placement))
+    worker = Worker(Setting(root, options.mode, placement=options.placement))
     for job in jobs:
         try:
             found = check_sanity(worker.prepared(job), seed, options)
         except NomosError as error:
-            click.echo(f"error: {error}", err=True)
+            echo(f"error: {error}", err=True)
             status = 3
             continue
         for line in found.lines:
-            click.echo(line)
+            echo(line)
         if not any(fault.is_noticed for fault in found.faults):
             status = max(status, 1)
     return status
@@ -313,7 +314,7 @@ def write_reports(
     failures = [(relative(str(f.job.path), root), str(f.error)) for f in run.failures]
     if options["json_file"] is not None:
         document = {
-            "schema": 2,
+            "schema": 3,
             "runs": [to_data(result) for result in results],
             "failures": [{"spec": path, "error": why} for path, why in failures],
         }

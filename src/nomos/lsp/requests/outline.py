@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import assert_never
 
 from lsprotocol import types
 
 from nomos.diagnostics import Span
 from nomos.lang.reading import syntax
-from nomos.lang.reading.tree import COMMENT, STRING, without
+from nomos.lang.reading.tree import COMMENT, STRING, blank_out
 from nomos.lang.writing.format import format_expr
 from nomos.lsp.document import Document, Places
 from nomos.lsp.occurrences import Role
@@ -62,7 +63,7 @@ _TOKEN = re.compile(
 def symbols(document: Document, places: Places) -> list[types.DocumentSymbol]:
     """Return the outline of a spec."""
     found = []
-    for statement in syntax.statements(document.parsed.spec):
+    for statement in syntax.statements_of(document.parsed.spec):
         name, kind, at = _title(document, statement)
         found.append(
             types.DocumentSymbol(
@@ -90,8 +91,10 @@ def _title(
         case syntax.Ensures(condition=condition, name=name):
             told = format_expr(condition) if name is None else name.name
             return f"ensures {told}", Kind.Property, span
-        case _:
+        case syntax.Block():
             return "the block", Kind.Method, Span(span.start, span.start + 1)
+        case _:
+            assert_never(statement)
 
 
 def tokens(document: Document, places: Places) -> list[int]:
@@ -121,7 +124,7 @@ def _pieces(document: Document) -> Iterator[tuple[Span, str, int]]:
         yield found.span, _TYPE_OF[found.role], modifiers
     text, block = document.source.text, document.block
     if block is not None:
-        text = without(text, block.start + 1, block.end - 1)
+        text = blank_out(text, block.start + 1, block.end - 1)
     for match in _TOKEN.finditer(text):
         span = Span(match.start(), match.end())
         kind = match.lastgroup or ""

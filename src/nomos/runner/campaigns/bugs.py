@@ -23,7 +23,7 @@ from nomos.results.bug_list import BugList
 from nomos.results.identity import BugNames
 from nomos.results.result import Bug, Counts, Nearest, Subject, failures_of
 from nomos.runner.campaigns.violations import How, ViolationTable
-from nomos.store.files import KnownCases
+from nomos.store.files import KnownNames
 from nomos.store.rows import Row
 
 MOST_BUGS_KEPT = (
@@ -80,7 +80,7 @@ class Bugs:
         self.most_alone = confirm
         self.most_rerun: int | None = None  # as far as the calls of the model go
         self.until_bug = until_bug
-        self.known: KnownCases | None = None  # names of the cases that are known bugs
+        self.known: KnownNames | None = None  # names of the cases that are known bugs
         self.totals = totals or no_totals()
         self._kept: dict[int, Bug] = {}  # by their places in the table
         self._unnamed: list[tuple[Array, Violations]] = []  # with their places

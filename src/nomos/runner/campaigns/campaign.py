@@ -31,7 +31,7 @@ from nomos.results.statistics import Interval, clopper_pearson, new_bug_chance
 from nomos.results.verdict import EVERY_CASE, problem_of, verdict_of
 from nomos.runner.campaigns.bugs import Bugs, Confirm, no_totals
 from nomos.runner.campaigns.explained.sample import Sample
-from nomos.runner.campaigns.health import idle, starvation, starves_at
+from nomos.runner.campaigns.health import count_reasons, idle, starvation, starves_at
 from nomos.runner.campaigns.plans.ranges import Plan, Range
 from nomos.runner.campaigns.violations import MOST_TOLD_APART, ViolationTable
 from nomos.runner.events import BugFound, Crashed, Event, Progress
@@ -263,7 +263,7 @@ class Campaign:
             tests = totals.tests + int(judged.accepted[:end].sum())
             verdicts = judged.verdicts[:end]
             discarded = totals.discarded + int((verdicts == Verdict.DISCARDED).sum())
-            reasons = self.reasons + _reasons(judged, end)
+            reasons = self.reasons + count_reasons(judged, end)
             self.problem = starvation(reasons, tests, discarded)
         return end, why
 
@@ -292,7 +292,7 @@ class Campaign:
         totals.moved += judged.moved
         self.reached |= judged.reached
         if judged.reasons:
-            self.reasons += _reasons(judged, end)
+            self.reasons += count_reasons(judged, end)
 
     def _crash(self, crash: CrashedCase) -> list[Event]:
         """Keep the first crash of each kind, and count the others."""
@@ -321,17 +321,7 @@ class Campaign:
         if rate is not None and table.count < MOST_TOLD_APART:
             once, twice = table.seen_exactly(1), table.seen_exactly(2)
             next_bug = new_bug_chance(counts.judged, once, twice)
-        problem = self.problem
-        if not counts.tests and counts.discarded and not problem:
-            problem = starvation(self.reasons, 0, counts.discarded)
-        if self.stop == _CALLS_SPENT and not counts.tests and not problem:
-            problem = (
-                f"{self.meter.limit} calls do not suffice for a case: it makes"
-                f" {self.calls_of_case}, as many again where it is violated, and a share"
-                " is kept for isolated re-runs (--calls)"
-            )
-        if counts.passed and not self.reached and not problem:
-            problem = idle(counts.passed, self.subject.ensures)
+        problem = self._own_problem(counts)
         still = self.recorded.still
         hidden = still if complete and not counts.violations else 0
         accepted = self.options.accept_unstable
@@ -342,7 +332,7 @@ class Campaign:
             seed=self.seed,
             budget=self.options.cases,
             search=self.plan.search,
-            engine=self.about.engine,
+            mode=self.about.mode,
             counts=counts,
             verdict=verdict_of(counts, problem, complete, still, accepted),
             reason=self.stop,
@@ -360,6 +350,22 @@ class Campaign:
             calls=self.call_counts(),
             fingerprint=self.about.fingerprint,
         )
+
+    def _own_problem(self, counts: Counts) -> str:
+        """Say what the campaign itself is short of; "" if nothing."""
+        if self.problem:
+            return self.problem
+        if self.stop == _CALLS_SPENT and not counts.tests:
+            return (
+                f"{self.meter.limit} calls do not suffice for a case: it makes"
+                f" {self.calls_of_case}, as many again where it is violated, and a share"
+                " is kept for isolated re-runs (--calls)"
+            )
+        if not counts.tests and counts.discarded:
+            return starvation(self.reasons, 0, counts.discarded)
+        if counts.passed and not self.reached:
+            return idle(counts.passed, self.subject.ensures)
+        return ""
 
     def _ensures(self, counts: Counts) -> tuple[EnsuresCounts, ...]:
         """Return what was found of each `ensures` by itself."""
@@ -384,13 +390,3 @@ def _reached(marks: Array, limit: int) -> int:
     if int(marks.sum()) < limit:
         return len(marks) + 1
     return int(np.searchsorted(np.cumsum(marks), limit)) + 1
-
-
-def _reasons(judged: Judged, end: int) -> Counter[str]:
-    """Count why the first cases were discarded."""
-    counted: Counter[str] = Counter()
-    why = judged.why[:end]
-    for number, times in enumerate(np.bincount(why[why >= 0]).tolist()):
-        if times:
-            counted[judged.reasons[number]] += times
-    return counted

@@ -10,19 +10,19 @@ from typing import Any
 import numpy as np
 
 from nomos import api
+from nomos.device import Array
 from nomos.domain.domain import Domain, members
 from nomos.domain.functions import batched
 from nomos.engine.cases import ListedCases
-from nomos.engine.engine import Limits
+from nomos.engine.judged import Limits
 from nomos.engine.vectorized.chunk import padded
 from nomos.errors import DomainError, NomosError
-from nomos.results.result import Result
+from nomos.results.result import Bug, Result
 from nomos.runner.driver import run_prepared
 from nomos.runner.executors.worker import Setting, Worker
 from nomos.runner.jobs import Job, Prepared
 from nomos.runner.options import Options
 from nomos.runner.project.naming import project_root
-from nomos.train.guiding.actions import Actions
 
 _BATCH = 4096
 Choices = tuple[int, ...]
@@ -46,20 +46,11 @@ class PolicyTest:
 
 
 @dataclass(frozen=True, slots=True)
-class TestedBug:
-    """A case that broke the spec, with the values of its inputs and variables."""
-
-    id: str
-    choices: Choices  # enough to play the same case again
-    values: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
 class Tested:
-    """What one test of a policy found."""
+    """What one test of a policy found: bugs, each with the values of its names."""
 
     tests: int
-    bugs: Sequence[TestedBug]
+    bugs: Sequence[tuple[Bug, Mapping[str, Any]]]
 
 
 class PolicyTests:
@@ -129,9 +120,8 @@ class PolicyTests:
                 f" it has {', '.join(self.state_names)}"
             )
 
-    def states_in(self, bug: TestedBug) -> list[str]:
+    def states_in(self, values: Mapping[str, Any]) -> list[str]:
         """Return which names hold states in a bug: inputs, and what is of their types."""
-        values = bug.values
         kinds = {type(values[name]) for name in self._spec.inputs if name in values}
         return [name for name in self.state_names if type(values.get(name)) in kinds]
 
@@ -147,7 +137,7 @@ class PolicyTests:
             result = run_prepared(self.prepared, seed, self._options)
             # Run alone once more: their values are wanted as they are played.
             bugs = [
-                TestedBug(bug.id, bug.choices, values)
+                (bug, values)
                 for bug in result.bugs
                 if (values := self.prepared.replay(bug).values)
             ]
@@ -185,3 +175,72 @@ class PolicyTests:
                 f"{self.path} was tested without asking `{self.policy}` once\n"
                 "help: the domain must ask its policy through that function"
             )
+
+
+Actions = Callable[[Array], Any]
+Layer = tuple[Array, Array] | Callable[[Array], Array]
+
+
+def best_actions(model: Any) -> Actions:
+    """Return what the policy does when it plays its best, not exploring.
+
+    A game asks once a step, and often alone. The plain networks are therefore copied
+    to numpy, which answers some ten times faster than `predict`.
+    """
+    layers = _plain_layers(model.policy)
+    scaling = model.get_vec_normalize_env()
+
+    def plain(observations: Array) -> Any:
+        return model.policy.predict(observations, deterministic=True)[0]
+
+    act = plain if layers is None else _network(layers)
+    if scaling is None:
+        return act
+    return lambda observations: act(scaling.normalize_obs(observations))
+
+
+def _network(layers: list[Layer]) -> Actions:
+    def act(observations: Array) -> Array:
+        values = observations.astype(np.float32, copy=False)
+        for layer in layers:
+            if isinstance(layer, tuple):
+                weight, bias = layer
+                values = values @ weight + bias
+            else:
+                values = layer(values)
+        best: Array = values.argmax(axis=1)
+        return best
+
+    return act
+
+
+def _plain_layers(policy: Any) -> list[Layer] | None:
+    """Copy the layers from a vector to the scores of actions; None for other policies."""
+    from gymnasium import spaces
+    from stable_baselines3.common.policies import ActorCriticPolicy
+    from torch import nn
+
+    if type(policy) is not ActorCriticPolicy:
+        return None
+    seen, acts = policy.observation_space, policy.action_space
+    if not isinstance(acts, spaces.Discrete) or acts.start != 0:
+        return None
+    if not isinstance(seen, spaces.Box) or len(seen.shape) != 1:
+        return None
+    if list(policy.features_extractor.parameters()):
+        return None
+    functions: dict[type, Callable[[Array], Array]] = {
+        nn.Tanh: np.tanh,
+        nn.ReLU: lambda values: np.maximum(values, np.float32(0)),
+    }
+    layers: list[Layer] = []
+    for module in (*policy.mlp_extractor.policy_net, policy.action_net):
+        if isinstance(module, nn.Linear):
+            pair = (module.weight.T, module.bias)
+            weight, bias = (part.detach().cpu().numpy().copy() for part in pair)
+            layers.append((np.ascontiguousarray(weight), bias))
+        elif type(module) in functions:
+            layers.append(functions[type(module)])
+        else:
+            return None
+    return layers

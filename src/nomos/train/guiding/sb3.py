@@ -18,8 +18,14 @@ from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv
 
 from nomos.errors import NomosError
-from nomos.train.guiding.actions import Actions, best_actions
-from nomos.train.guiding.policy_tests import PolicyTest, PolicyTests, Restore, Tested
+from nomos.train.guiding.policy_tests import (
+    Actions,
+    PolicyTest,
+    PolicyTests,
+    Restore,
+    Tested,
+    best_actions,
+)
 from nomos.train.guiding.starts import BuggyStarts, Dose, Start, StartChooser
 
 if TYPE_CHECKING:
@@ -237,9 +243,9 @@ class GuidedCallback(BaseCallback):
         tests, names, new = self._tests, self.guided.starts, 0
         self.starts.begin()
         for result in results:
-            for bug in result.bugs:
-                held = names or tests.states_in(bug)
-                states = [Start(bug.id, name, bug.values[name]) for name in held]
+            for bug, values in result.bugs:
+                held = names or tests.states_in(values)
+                states = [Start(bug.id, name, values[name]) for name in held]
                 new += self.starts.add(bug.id, bug.choices, states)
         if self.can_guide:
             again = self.starts.not_found()
