@@ -38,7 +38,7 @@ from nomos.runner.options import Options
 from nomos.search.diverse import Diverse
 from nomos.search.guided import Guided
 from nomos.search.making import Making
-from nomos.search.strategy import Mutated, Told, Uniform, generator
+from nomos.search.strategy import Mutated, Told, Uniform, generation_rng
 from nomos.structures.read import read_structure
 from nomos.structures.trees import Trees
 
@@ -98,7 +98,7 @@ def searched(one: Prepared, how: Any, seed: int, calls: int) -> tuple[Result, fl
 def one_by_one(one: Prepared, how: Any, seed: int, calls: int) -> tuple[int, float]:
     """Search by asking about one row at a time; return the finds and the seconds."""
     making = Making(one.engine.program)
-    search = how(making.material())
+    search = how(making.build_material())
     model: Any = one.domain.model  # type: ignore[attr-defined]  # a census has one
     schema = one.engine.program.schema
     assert schema is not None
@@ -109,9 +109,9 @@ def one_by_one(one: Prepared, how: Any, seed: int, calls: int) -> tuple[int, flo
     asked = number = 0
     began = time.process_time()
     while asked < calls:
-        cases = search.propose(generator(seed, feature, number))
+        cases = search.propose(generation_rng(seed, feature, number))
         number += 1
-        rows = making.inputs(cases).rows
+        rows = making.build_inputs(cases).rows
         violated = np.zeros(len(rows), dtype=bool)
         trend = np.zeros(len(rows))
         for place, row in enumerate(rows):

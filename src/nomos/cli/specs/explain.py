@@ -8,7 +8,7 @@ import click
 
 from nomos.cli.options import flag
 from nomos.diagnostics import Code
-from nomos.diagnostics.pages import all_pages, page, title
+from nomos.diagnostics.pages import all_pages, page_of, title_of
 
 
 @click.command()
@@ -30,7 +30,7 @@ def command(code: str | None, everything: bool) -> None:
     if code is None:
         width = max(map(len, codes))
         for name, known in codes.items():
-            click.echo(f"{name:<{width}}  {title(known)}")
+            click.echo(f"{name:<{width}}  {title_of(known)}")
         click.echo("\n`nomos explain CODE` tells more.")
         return
     # Taken from a message as it stands: error[unknown-feature].
@@ -41,4 +41,4 @@ def command(code: str | None, everything: bool) -> None:
             f"did you mean `{nearest[0]}`?" if nearest else "`nomos explain` lists all"
         )
         raise click.UsageError(f"there is no code `{wanted}`; {hint}")
-    click.echo(page(codes[wanted]), nl=False)
+    click.echo(page_of(codes[wanted]), nl=False)
