@@ -28,6 +28,7 @@ import numpy as np
 from casestudies.census import exact
 from casestudies.census.rivals import Aequitas, ExpGA
 from nomos import api
+from nomos.models.kinds import read_structure
 from nomos.results.result import Result
 from nomos.results.statistics import clopper_pearson
 from nomos.runner.campaigns.plans.generations import Generations
@@ -39,7 +40,6 @@ from nomos.search.diverse import Diverse
 from nomos.search.guided import Guided
 from nomos.search.making import Making
 from nomos.search.strategy import Mutated, Told, Uniform, generation_rng
-from nomos.structures.read import read_structure
 from nomos.structures.trees import Trees
 
 HERE = Path(__file__).parent
@@ -98,7 +98,7 @@ def searched(one: Prepared, how: Any, seed: int, calls: int) -> tuple[Result, fl
 def one_by_one(one: Prepared, how: Any, seed: int, calls: int) -> tuple[int, float]:
     """Search by asking about one row at a time; return the finds and the seconds."""
     making = Making(one.engine.program)
-    search = how(making.build_material())
+    search = how(making.material())
     model: Any = one.domain.model  # type: ignore[attr-defined]  # a census has one
     schema = one.engine.program.schema
     assert schema is not None
@@ -111,7 +111,7 @@ def one_by_one(one: Prepared, how: Any, seed: int, calls: int) -> tuple[int, flo
     while asked < calls:
         cases = search.propose(generation_rng(seed, feature, number))
         number += 1
-        rows = making.build_inputs(cases).rows
+        rows = making.inputs(cases).rows
         violated = np.zeros(len(rows), dtype=bool)
         trend = np.zeros(len(rows))
         for place, row in enumerate(rows):

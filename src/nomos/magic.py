@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 from nomos.diagnostics.render import render_diagnostic
 from nomos.errors import NomosError, SpecError
 from nomos.inline import run, spec
+from nomos.terminal import echo
 
 
 class _Options(argparse.ArgumentParser):
@@ -50,10 +51,10 @@ def nomos_magic(line: str, cell: str, shell: Any) -> Any:
         text = [
             render_diagnostic(d, error.source, colour=False) for d in error.diagnostics
         ]
-        print("\n\n".join(text))
+        echo("\n\n".join(text))
         return None
     except NomosError as error:
-        print(f"error: {error}")
+        echo(f"error: {error}")
         return None
     if given.into:
         shell.user_ns[given.into] = result

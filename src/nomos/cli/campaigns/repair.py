@@ -22,6 +22,7 @@ from nomos.cli.options import (
     settings_option,
 )
 from nomos.cli.output import ReportPath
+from nomos.terminal import echo
 
 if TYPE_CHECKING:
     from nomos.train.repairing.repair import Repair, RepairListener
@@ -93,7 +94,7 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
         with screen as listener:
             result = _run_repair(specs, options, listener)
     except KeyboardInterrupt:
-        click.echo("interrupted; the same command with --resume goes on", err=True)
+        echo("interrupted; the same command with --resume goes on", err=True)
         sys.exit(130)
     output = Output()
     if options["json_file"] is not None:
@@ -155,7 +156,7 @@ class _Screen:
 
     def _print_line(self, line: str) -> None:
         if not self.quiet:
-            self.console.print(line, soft_wrap=True, markup=False)
+            self.console.print(line, soft_wrap=True)
 
     def _show_begin(self, repairing: Any) -> None:
         self._print_line(f"{repairing.trainer.how}: {repairing.parts.origin}")
