@@ -25,10 +25,10 @@ from nomos.domain import Integer, Real
 from nomos.domain.domain import offer_of
 from nomos.engine.cases import RandomCases
 from nomos.engine.choices import Stream
-from nomos.engine.engine import Engine, Limits, Way
+from nomos.engine.engine import Engine, Limits, Mode
 from nomos.engine.judged import Judged
 from nomos.engine.program import Program
-from nomos.lang.checking.check import check
+from nomos.lang.checking.check import check_spec
 
 # What a truth value is made of: v is drawn, x1 is a row, x2 a changed row on the device.
 CONSTRUCTS = {
@@ -147,17 +147,17 @@ def _moved(rows: Any, by: Any) -> Any:
 def program(test: str, block: str, domain: type[Domain], device: str) -> Program:
     """Return a spec with one condition, ready to run."""
     text = SPEC.format(block=BLOCKS[block], test=test)
-    checked = check(Source("rows.nom", text), "rows", offer_of(domain))
+    checked = check_spec(Source("rows.nom", text), "rows", offer_of(domain))
     if checked.spec is None:
         raise ValueError(checked.diagnostics)
     with placed(Placement(device)):
         return Program(checked.spec, domain())
 
 
-def judged(made: Program, cases: int, way: Way | None) -> Judged:
+def judged(made: Program, cases: int, mode: Mode | None) -> Judged:
     """Run the first cases."""
     stream = Stream(3, "rows")
-    return Engine(made, way).run(RandomCases(stream, 0, cases), Limits(cases, cases))
+    return Engine(made, mode).run(RandomCases(stream, 0, cases), Limits(cases, cases))
 
 
 def _violated(found: Judged) -> list[tuple[int, tuple[int, ...]]]:
@@ -168,16 +168,16 @@ def _violated(found: Judged) -> list[tuple[int, tuple[int, ...]]]:
 def difference(test: str, block: str, device: str, cases: int) -> str:
     """Return what is not the same on arrays and on a device, "" if all is."""
     ours = judged(program(test, block, Rows, "cpu"), cases, None)
-    for way in (None, "rows"):
-        count = cases if way is None else min(cases, 60)  # alone: some of them
-        theirs = judged(program(test, block, RowsOnDevice, device), count, way)
+    for mode in (None, "sequential"):
+        count = cases if mode is None else min(cases, 60)  # alone: some of them
+        theirs = judged(program(test, block, RowsOnDevice, device), count, mode)
         for name in ("verdicts", "accepted", "calls"):
             mine = getattr(ours, name)[:count]
             if not np.array_equal(mine, getattr(theirs, name)):
-                return f"{name} differ ({way or block})"
+                return f"{name} differ ({mode or block})"
         mine = [c for row, c in _violated(ours) if row < count]
         if mine != [c for _, c in _violated(theirs)]:
-            return f"choices differ ({way or block})"
+            return f"choices differ ({mode or block})"
         if len(theirs.crashes):
             return theirs.crashes[0].traceback
     return ""

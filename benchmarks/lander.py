@@ -2,7 +2,7 @@
 
     python -m benchmarks.lander [--cases 200]
 
-Runs the same cases of casestudies/lunar/specs/relax.nom, seed by seed, three ways in one
+Runs the same cases of casestudies/lunar/specs/relax.nom, seed by seed, three modes in one
 process and one thread, and checks that all three come to the same bugs:
 
 1. the plain way: gymnasium's own step, `PPO.predict` for each observation;
@@ -73,34 +73,34 @@ def learner_of(path: Path) -> Any:
 
 
 def measure(
-    domain: type[Lunar], way: str, cases: int, seed: int
+    domain: type[Lunar], mode: str, cases: int, seed: int
 ) -> tuple[float, list[tuple[int, ...]]]:
     """Run cases; give their CPU seconds and the choices of the bugs."""
     watch = Stopwatch()
     options = {"budget": cases, "search": "random", "confirm": 1, "store": False}
     options |= {"groups": False, "shrink": False}
     result = nomos.run(
-        SPEC, domain=domain, way=way, seed=seed, handlers=[watch], **options
+        SPEC, domain=domain, mode=mode, seed=seed, handlers=[watch], **options
     )
     return watch.seconds, [bug.choices for bug in result.bugs]
 
 
 def main() -> None:
-    """Measure the three ways and print them side by side."""
+    """Measure the three modes and print them side by side."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cases", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     plays = arguments.cases * PLAYS_PER_CASE
-    ways: list[tuple[str, type[Lunar], str]] = [
-        ("gymnasium + SB3.predict, one at a time", OneAtATime, "rows"),
-        ("Nomos' domain, one at a time", Lunar, "rows"),
-        ("Nomos' domain, side by side", Lunar, "lanes"),
+    modes: list[tuple[str, type[Lunar], str]] = [
+        ("gymnasium + SB3.predict, one at a time", OneAtATime, "sequential"),
+        ("Nomos' domain, one at a time", Lunar, "sequential"),
+        ("Nomos' domain, side by side", Lunar, "coroutines"),
     ]
     print(f"{arguments.cases} relax cases, {plays} plays, one thread, CPU time")
     first_rate, first_bugs = 0.0, None
-    for name, domain, way in ways:
-        seconds, bugs = measure(domain, way, arguments.cases, arguments.seed)
+    for name, domain, mode in modes:
+        seconds, bugs = measure(domain, mode, arguments.cases, arguments.seed)
         rate = plays / seconds
         if first_bugs is None:
             first_rate, first_bugs = rate, bugs

@@ -30,7 +30,7 @@ def measure(name: str, cases: int) -> None:
     more = {"store": False, "search": "random", "handlers": [watch]}
     more |= {"groups": False, "shrink": False}  # they cost the same for any length
     nomos.run(path, budget=1000, seed=1, **more)  # warm
-    nomos.run(path, budget=_SINGLE, way="rows", confirm=1, **more)
+    nomos.run(path, budget=_SINGLE, mode="sequential", confirm=1, **more)
     single = watch.seconds / _SINGLE * cases
     result = nomos.run(path, budget=cases, **more)
     ours = watch.seconds

@@ -55,7 +55,7 @@ class SimulatedCrew(Crew):
         match method:
             case "about":
                 subject = Subject("simulated.nom", "simulated", ensures=(ENSURES,))
-                return Answer(ticket, About(subject, "columns", 1, INPUTS, {}))
+                return Answer(ticket, About(subject, "vectorized", 1, INPUTS, {}))
             case "confirm":
                 alone = RunAlone(Verdict.VIOLATED, "d1 <= d2", "", {"x": 1}, {"d1": 1})
                 return Answer(ticket, [alone for _ in arguments[1]])

@@ -9,7 +9,7 @@ which is exact; the share of all cases of the schema, with its interval, or exac
 the trees once `--exact` has counted them (four minutes); and what searches find with
 equal numbers of calls, for each call and for each second of CPU. One row at a time means
 that the search asks the model about a single row, as the published programs do; the
-others ask for a generation at once. This search and collecting are compared: they are
+others ask for a generation at once. This search and diverse are compared: they are
 run three times in turns, and the least time of each counts.
 """
 
@@ -28,6 +28,7 @@ import numpy as np
 from casestudies.census import exact
 from casestudies.census.rivals import Aequitas, ExpGA
 from nomos import api
+from nomos.models.kinds import read_structure
 from nomos.results.result import Result
 from nomos.results.statistics import clopper_pearson
 from nomos.runner.campaigns.plans.generations import Generations
@@ -35,12 +36,10 @@ from nomos.runner.driver import Driver
 from nomos.runner.executors.worker import Setting, Worker
 from nomos.runner.jobs import Job, Prepared
 from nomos.runner.options import Options
-from nomos.search.collecting import Collecting
+from nomos.search.diverse import Diverse
 from nomos.search.guided import Guided
 from nomos.search.making import Making
-from nomos.search.mutation import Mutated, Uniform
-from nomos.search.strategy import Told, generator
-from nomos.structures.read import read_structure
+from nomos.search.strategy import Mutated, Told, Uniform, generator
 from nomos.structures.trees import Trees
 
 HERE = Path(__file__).parent
@@ -48,9 +47,9 @@ PROTECTED = ("sex", "race", "age")
 MODELS = {"nn": "network", "gb": "boosted trees"}
 NUMBERS = range(5)  # the features with many cells, gone through as one array
 SEARCHES: dict[str, Any] = {
-    "collecting": Collecting,
+    "diverse": Diverse,
     "guided": Guided,
-    "mutated": Mutated,
+    "generated": Mutated,
     "uniform": Uniform,
     "after ExpGA, in batches": ExpGA,
     "after Aequitas, in batches": Aequitas,
@@ -63,7 +62,7 @@ COLUMNS = {  # of the distinct inputs, calls, seconds and features off of a sear
     ),
 }
 RIVAL = "after ExpGA, one row at a time"
-TURNS = 3  # of it and of collecting, in turns: the least time of each counts
+TURNS = 3  # of it and of diverse, in turns: the least time of each counts
 
 
 def prepared(spec: str, model: str) -> Prepared:
@@ -76,7 +75,7 @@ def prepared(spec: str, model: str) -> Prepared:
 
 def searched(one: Prepared, how: Any, seed: int, calls: int) -> tuple[Result, float]:
     """Search with so many calls; return what was found, and the seconds of CPU."""
-    search: Any = "collecting" if how is Collecting else "guided"
+    search: Any = "diverse" if how is Diverse else "guided"
     most: dict[str, Any] = {"default_budget": 10**9, "calls": calls}
     options = Options(search=search, confirm=30, shrink=False, **most)
     driver = Driver(HERE.parents[1], options)
@@ -161,8 +160,8 @@ def measure(spec: str, model: str, seed: int, calls: int) -> dict[str, Any]:
     for _ in range(TURNS):
         finds, seconds = one_by_one(prepared(spec, model), ExpGA, seed, calls)
         theirs.append(seconds)
-        ours.append(searched(prepared(spec, model), Collecting, seed, calls)[1])
-    found["searches"]["collecting"][2] = min(ours)
+        ours.append(searched(prepared(spec, model), Diverse, seed, calls)[1])
+    found["searches"]["diverse"][2] = min(ours)
     found["searches"][RIVAL] = [finds, calls, min(theirs), None]
     return found
 
@@ -215,10 +214,10 @@ def tables(results: dict[str, Any]) -> Iterator[str]:
         for spec, model, one in pairs:
             cells = [told(*one["searches"][name]) for name in names]
             yield f"| {spec} | {MODELS[model]} | {' | '.join(cells)} |"
-    yield "\nDistinct inputs for each second of CPU, collecting against ExpGA:\n"
+    yield "\nDistinct inputs for each second of CPU, diverse against ExpGA:\n"
     for spec, model, one in pairs:
         (ours, _, spent, _), (theirs, _, seconds, _) = (
-            one["searches"][name] for name in ("collecting", RIVAL)
+            one["searches"][name] for name in ("diverse", RIVAL)
         )
         times = (ours / spent) / (theirs / seconds)
         yield f"- {spec}, {MODELS[model]}: {times:.1f} times as many"

@@ -138,7 +138,7 @@ def _planted(prepared: Prepared, names: Sequence[str], wrong: Wrong) -> Prepared
         bound = program.batched(name)
         assert bound is not None
         program.functions[name] = _faulty(bound, wrong)
-    return replace(prepared, engine=Engine(program, prepared.engine.way))
+    return replace(prepared, engine=Engine(program, prepared.engine.mode))
 
 
 def _faulty(bound: BoundBatched, wrong: Wrong) -> BoundBatched:

@@ -210,16 +210,16 @@ def test_the_policy_answers_a_batch_as_it_answers_each_alone(domain):
     assert list(domain.policy.many(views)) == [domain.policy(view) for view in views]
 
 
-def campaign(spec, way):
+def campaign(spec, mode):
     """Run a few cases of a property."""
     path = FOLDER / "specs" / f"{spec}.nom"
-    return run(path, store=False, way=way, budget=30, seed=1, search="random")
+    return run(path, store=False, mode=mode, budget=30, seed=1, search="random")
 
 
 @needs_game
 @pytest.mark.parametrize("spec", ["relax", "unrelax"])
 def test_games_side_by_side_come_to_the_bugs_of_games_one_by_one(spec):
-    alone, together = campaign(spec, "rows"), campaign(spec, "lanes")
+    alone, together = campaign(spec, "sequential"), campaign(spec, "coroutines")
     assert alone.bugs == together.bugs
     assert alone.counts.passed == together.counts.passed
     assert together.counts.k == 20
@@ -227,7 +227,7 @@ def test_games_side_by_side_come_to_the_bugs_of_games_one_by_one(spec):
 
 @needs_game
 def test_cases_that_unrelax_has_no_room_for_are_discarded():
-    counts = campaign("unrelax", "lanes").counts
+    counts = campaign("unrelax", "coroutines").counts
     assert counts.discarded > 0
     assert counts.tests == counts.passed + counts.violations == 30
 

@@ -146,11 +146,11 @@ class TestOutput:
     def test_json_has_the_designed_fields(self, project):
         nomos("run", "specs", "--json", "out.json", "--search", "random")
         document = json.loads(Path("out.json").read_text())
-        assert document["schema"] == 2
+        assert document["schema"] == 3
         (run,) = document["runs"]
         wanted = {
             *("spec", "description", "domain", "model", "seed", "budget", "search"),
-            *("engine", "tests", "passed", "violations", "unique_bugs", "bug_inputs"),
+            *("mode", "tests", "passed", "violations", "unique_bugs", "bug_inputs"),
             *("discarded", "crashed", "unstable", "model_calls", "k", "seconds"),
             *("verdict", "rate", "bugs"),
         }

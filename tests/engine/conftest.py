@@ -1,4 +1,4 @@
-"""What the tests of the harness share: a small domain, and the three ways compared."""
+"""What the tests of the harness share: a small domain, and the three modes compared."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from nomos.engine.alone import Alone, Case, Outcome, Verdict
 from nomos.engine.cases import RandomCases
 from nomos.engine.choices import CaseDraws, Stream
 from nomos.engine.compile import compile_harness
-from nomos.engine.engine import Engine, Limits, Way
+from nomos.engine.engine import Engine, Limits, Mode
 from nomos.engine.program import Program
-from nomos.lang.checking.check import check
+from nomos.lang.checking.check import check_spec
 
 MUCH = 10**9
 
@@ -196,7 +196,7 @@ def program_of(
 ) -> Program:
     """Check a spec against a domain and make it ready to run."""
     domain = domain() if isinstance(domain, type) else domain
-    checked = check(Source("spec.nom", dedent(text)), name, offer_of(type(domain)))
+    checked = check_spec(Source("spec.nom", dedent(text)), name, offer_of(type(domain)))
     problems = [f"{d.message} ({d.help})" for d in checked.diagnostics]
     assert checked.spec is not None, f"{problems}\n{text}"
     modules = {name: ModuleType(name) for name in checked.spec.imports}
@@ -274,14 +274,14 @@ class CountedAlone:
 
 def told(
     program: Program,
-    way: Way,
+    mode: Mode,
     count: int,
     batch: int,
     seed: int = 0,
     most_alone: float | None = None,
 ) -> Tale:
     """Run cases in chunks; at most so many for each of them may have to run alone."""
-    engine, stream = Engine(program, way), Stream(seed, program.spec.name)
+    engine, stream = Engine(program, mode), Stream(seed, program.spec.name)
     alone = engine.alone = CountedAlone(program)  # type: ignore[assignment]  # alike
     cases: list[Told] = []
     discards: Counter[str] = Counter()
@@ -302,8 +302,8 @@ def told(
             spent = bool(judged.accepted[row])
             calls = int(judged.calls[row])
             cases.append(Told(Verdict(verdict), spent, calls, choices, why))
-    if most_alone is not None and way != "rows":
-        assert alone.cases <= most_alone * count, (way, alone.cases, count)
+    if most_alone is not None and mode != "sequential":
+        assert alone.cases <= most_alone * count, (mode, alone.cases, count)
     return Tale(cases, discards)
 
 
@@ -314,7 +314,7 @@ def assert_same(
     alone: float | None = None,
     share: Callable[[Tale], float | None] = lambda tale: None,
 ) -> Tale:
-    """Compare all ways with running alone; `batches` says how many cases for each.
+    """Compare all modes with running alone; `batches` says how many cases for each.
 
     `alone` is the share of cases that columns and lanes may hand over; `share` says it
     of what the cases came to.
@@ -330,14 +330,14 @@ def assert_same(
                 assert outcome.choices == case.choices, ("compiled", number)
         alone = share(expected) if alone is None else alone
         straight = program.spec.code.straight is not None
-        ways: list[Way] = ["columns", "lanes"] if straight else ["lanes"]
-        runs = [(way, *batch) for way in ways for batch in batches.items()]
-        for way, batch, cases in [*runs, ("rows", 7, 35)]:
-            found = told(program, way, cases, batch, most_alone=alone)
+        modes: list[Mode] = ["vectorized", "coroutines"] if straight else ["coroutines"]
+        runs = [(mode, *batch) for mode in modes for batch in batches.items()]
+        for mode, batch, cases in [*runs, ("sequential", 7, 35)]:
+            found = told(program, mode, cases, batch, most_alone=alone)
             for number, case in enumerate(found.cases):
-                assert case == expected.cases[number], (way, batch, number)
+                assert case == expected.cases[number], (mode, batch, number)
             if cases == count:
-                assert found.discards == expected.discards, (way, batch)
+                assert found.discards == expected.discards, (mode, batch)
     return expected
 
 

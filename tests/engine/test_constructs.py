@@ -65,7 +65,7 @@ STRAIGHT = "ds = [predict(x) for x in xs]"
 LOOP = "ds = []\n      for x in xs: ds.append(predict(x))"
 
 
-@pytest.mark.parametrize("block", [STRAIGHT, LOOP], ids=["columns", "lanes"])
+@pytest.mark.parametrize("block", [STRAIGHT, LOOP], ids=["vectorized", "coroutines"])
 @pytest.mark.parametrize("construct", CONSTRUCTS)
 def test_a_construct_means_the_same_everywhere(make, same, construct, block) -> None:
     test = CONSTRUCTS[construct]

@@ -12,9 +12,10 @@ from nomos.engine import part_size
 from nomos.engine.alone import Verdict
 from nomos.engine.cases import ListedCases, RandomCases
 from nomos.engine.choices import ReplayedCase, Stream
-from nomos.engine.engine import Engine, Limits, Way
+from nomos.engine.engine import Engine, Limits, Mode
 from nomos.engine.program import Program
 from nomos.engine.watch import WHOLE_CHUNK, watch
+from nomos.errors import NomosError
 from tests.engine.judging import discards, violated
 
 MUCH = 10**9
@@ -97,21 +98,21 @@ def alone(function: str) -> str:
 
 
 def judge(
-    program: Any, way: Way | None, count: int, tests: int = MUCH, crashes: int = MUCH
+    program: Any, mode: Mode | None, count: int, tests: int = MUCH, crashes: int = MUCH
 ) -> Any:
     cases = RandomCases(Stream(0, "spec"), 0, count)
-    return Engine(program, way).run(cases, Limits(tests, crashes))
+    return Engine(program, mode).run(cases, Limits(tests, crashes))
 
 
-WAYS: list[Way] = ["columns", "lanes", "rows"]
+MODES: list[Mode] = ["vectorized", "coroutines", "sequential"]
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("mode", MODES)
 def test_a_model_that_raises_on_one_row_in_a_thousand_crashes_just_there(
-    make: Callable[..., Any], way: Way
+    make: Callable[..., Any], mode: Mode
 ) -> None:
     program = make(spec("breaks(x)", "d >= 0"), Scores())
-    judged = judge(program, way, 3000)
+    judged = judge(program, mode, 3000)
     assert 0 < len(judged.crashes) < 15
     for crash in judged.crashes:
         assert crash.error == "RuntimeError: 500 is too much"
@@ -122,67 +123,67 @@ def test_a_model_that_raises_on_one_row_in_a_thousand_crashes_just_there(
     assert int(judged.accepted.sum()) == 3000
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("mode", MODES)
 def test_a_comparison_with_nan_does_not_hold(
-    make: Callable[..., Any], way: Way
+    make: Callable[..., Any], mode: Mode
 ) -> None:
     for ensures in ("d == d", "d != 3", "d < 99", "d >= -1"):
-        judged = judge(make(spec("nan(x)", ensures), Scores()), way, 300)
+        judged = judge(make(spec("nan(x)", ensures), Scores()), mode, 300)
         violated = (judged.verdicts == Verdict.VIOLATED).mean()
         assert 0.3 < violated < 0.7, ensures
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("mode", MODES)
 def test_the_wrong_number_of_answers_is_an_error_of_the_model(
-    make: Callable[..., Any], way: Way
+    make: Callable[..., Any], mode: Mode
 ) -> None:
     with pytest.raises(ModelError, match=r"`short` gave \d+ answers for \d+ cases"):
-        judge(make(spec("short(x)", "d >= 0"), Scores()), way, 100)
+        judge(make(spec("short(x)", "d >= 0"), Scores()), mode, 100)
 
 
-@pytest.mark.parametrize("way", ["columns", "lanes"])
+@pytest.mark.parametrize("mode", ["vectorized", "coroutines"])
 def test_an_error_that_a_smaller_batch_would_not_show_is_not_hidden_by_one(
-    make: Callable[..., Any], way: Way
+    make: Callable[..., Any], mode: Mode
 ) -> None:
     with pytest.raises(ModelError, match="`first` gave 1 answers for"):
-        judge(make(alone("first"), Scores()), way, 100)
+        judge(make(alone("first"), Scores()), mode, 100)
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("limit", [1, 7, 40, 0])  # 0: as many as there are
 def test_a_run_ends_with_the_last_crash_that_is_allowed(
-    make: Callable[..., Any], way: Way, limit: int
+    make: Callable[..., Any], mode: Mode, limit: int
 ) -> None:
     """Crashes before the block and in it are counted in the order of their cases."""
     middle = "var v := refuse(x.n);"
     program = make(spec("1 / (v % 13 - 7)", "d != 3", middle), Scores())
-    whole = judge(program, way, 2000)
+    whole = judge(program, mode, 2000)
     crashed = [crash.row for crash in whole.crashes]
     assert len(crashed) > 40
     limit = limit or len(crashed)
-    judged = judge(program, way, 2000, crashes=limit)
+    judged = judge(program, mode, 2000, crashes=limit)
     assert len(judged.verdicts) == crashed[limit - 1] + 1
     assert len(judged.crashes) == limit
     assert judged.verdicts.tolist() == whole.verdicts[: len(judged.verdicts)].tolist()
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_a_broken_model_ends_soon(make: Callable[..., Any], way: Way) -> None:
-    judged = judge(make(spec("always(x)", "d >= 0"), Scores()), way, 8192, crashes=100)
+@pytest.mark.parametrize("mode", MODES)
+def test_a_broken_model_ends_soon(make: Callable[..., Any], mode: Mode) -> None:
+    judged = judge(make(spec("always(x)", "d >= 0"), Scores()), mode, 8192, crashes=100)
     assert len(judged.crashes) == 100
     assert len(judged.verdicts) == 100
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("tests", [1, 10, 333])
 def test_a_run_ends_with_the_last_test_of_the_budget(
-    make: Callable[..., Any], way: Way, tests: int
+    make: Callable[..., Any], mode: Mode, tests: int
 ) -> None:
     middle = "var v := refuse(x.n);\nrequires v % 3 == 0;"
     program = make(spec("refuse(v + 1) + predict(x)", "d != 3", middle), Scores())
-    whole = judge(program, way, 3000)
+    whole = judge(program, mode, 3000)
     assert (whole.accepted & (whole.verdicts == Verdict.DISCARDED)).sum() == 0
-    engine, end, done = Engine(program, way), 0, 0
+    engine, end, done = Engine(program, mode), 0, 0
     while done < tests:
         cases = RandomCases(Stream(0, "spec"), end, 3000 - end)
         judged = engine.run(cases, Limits(tests - done, MUCH))
@@ -196,14 +197,14 @@ def test_a_run_ends_with_the_last_test_of_the_budget(
     assert whole.accepted[:end].sum() == tests and whole.accepted[end - 1]
 
 
-def test_the_way_is_chosen_by_the_block(make: Callable[..., Any]) -> None:
+def test_the_mode_is_chosen_by_the_block(make: Callable[..., Any]) -> None:
     straight = make(spec("predict(x)", "d >= 0"), Scores())
-    assert Engine(straight).way == "columns"
-    assert Engine(straight, "lanes").way == "lanes"
+    assert Engine(straight).mode == "vectorized"
+    assert Engine(straight, "coroutines").mode == "coroutines"
     looping = make(spec("sum([predict(x)])", "d >= 0"), Scores())
-    assert Engine(looping).way == "lanes"
-    with pytest.raises(ValueError, match="not straight-line code: it runs in lanes"):
-        Engine(looping, "columns")
+    assert Engine(looping).mode == "coroutines"
+    with pytest.raises(NomosError, match=r"`mode` vectorized takes .* straight-line"):
+        Engine(looping, "vectorized")
 
 
 def test_remembered_answers_halve_what_is_sent(make: Callable[..., Any]) -> None:
@@ -242,7 +243,7 @@ def test_a_total_function_is_asked_only_where_its_answer_is_needed(
     domain = Scores()
     same(make(text, domain), 600, {7: 70, 512: 600})
     domain.sent.clear()
-    judge(make(text, domain), "columns", 5000)
+    judge(make(text, domain), "vectorized", 5000)
     asked = sum(domain.sent)
     assert (
         asked < ROWS + 200
@@ -257,21 +258,21 @@ def test_large_records_are_run_in_parts(
     stopped = judge(program, None, 700, tests=300, crashes=25)
     monkeypatch.setattr(part_size, "_MOST_BYTES", 8 * 100)
     assert Engine(program)._size.count == 100
-    for way in WAYS:
-        parts = judge(program, way, 700)
+    for mode in MODES:
+        parts = judge(program, mode, 700)
         assert parts.verdicts.tolist() == whole.verdicts.tolist()
         assert parts.accepted.tolist() == whole.accepted.tolist()
         assert violated(parts) == violated(whole)
         assert discards(parts) == discards(whole)
         assert parts.crashes == whole.crashes
-        some = judge(program, way, 700, tests=300, crashes=25)
+        some = judge(program, mode, 700, tests=300, crashes=25)
         assert some.verdicts.tolist() == stopped.verdicts.tolist()
     discarding = make(
         spec("refuse(x.n)", "d != 77").replace("x.n", "getFeat(x, 0)"), Scores()
     )
-    stopped = judge(discarding, "columns", 700, tests=150)
+    stopped = judge(discarding, "vectorized", 700, tests=150)
     assert int(stopped.accepted.sum()) == 150
-    complete = judge(discarding, "rows", 700).verdicts.tolist()
+    complete = judge(discarding, "sequential", 700).verdicts.tolist()
     assert stopped.verdicts.tolist() == complete[: len(stopped.verdicts)]
 
 
@@ -302,17 +303,17 @@ def test_a_part_that_does_not_fit_is_halved_until_one_case_is_left(
     assert sizes[-1] == 100
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("mode", MODES)
 def test_cases_run_one_by_one_are_told_by_their_rows_in_all_parts(
-    make: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, way: Way
+    make: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, mode: Mode
 ) -> None:
     program = make(spec("predict(x)", "d != 77"), Scores())
     monkeypatch.setattr(part_size, "_MOST_BYTES", 8 * 100)
     marks: list[int] = []
     monkeypatch.setattr(watch, "mark", marks.append)
     cases = RandomCases(Stream(0, "spec"), 0, 250)
-    one_by_one = way != "rows"
-    Engine(program, way).run(cases, Limits(MUCH, MUCH), one_by_one=one_by_one)
+    one_by_one = mode != "sequential"
+    Engine(program, mode).run(cases, Limits(MUCH, MUCH), one_by_one=one_by_one)
     assert marks == list(range(250))
 
 
@@ -323,7 +324,7 @@ def test_violations_that_are_run_again_are_no_rows_of_the_cases(
     marks: list[int] = []
     monkeypatch.setattr(watch, "mark", marks.append)
     cases = RandomCases(Stream(0, "spec"), 0, 500)
-    Engine(program, "rows").run(cases, Limits(MUCH, MUCH))
+    Engine(program, "sequential").run(cases, Limits(MUCH, MUCH))
     assert marks[:500] == list(range(500))
     assert set(marks[500:]) == {WHOLE_CHUNK}
 
@@ -334,8 +335,8 @@ def test_listed_cases_are_run_as_they_are(make: Callable[..., Any]) -> None:
     known = np.array([[10, 2], [11, 0], [12, 0], [12, 1]])
     cases = ListedCases(known)
     assert cases.count == 4 and cases.part(1, 2).count == 2
-    for way in WAYS:
-        judged = Engine(program, way).run(cases, Limits(MUCH, MUCH))
+    for mode in MODES:
+        judged = Engine(program, mode).run(cases, Limits(MUCH, MUCH))
         assert violated(judged) == {0: (10, 2), 2: (12, 0)}
 
 
@@ -350,11 +351,11 @@ def test_a_violation_comes_back_alone(make: Callable[..., Any]) -> None:
         assert outcome.values["x"][0] == choices[0]
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("mode", MODES)
 def test_violations_that_do_not_come_back_are_marked(
-    make: Callable[..., Any], way: Way
+    make: Callable[..., Any], mode: Mode
 ) -> None:
-    violations = judge(make(alone("forgetful"), Scores()), way, 50).violations
+    violations = judge(make(alone("forgetful"), Scores()), mode, 50).violations
     low = violations.choices[:, 0] < 500
     assert low.any() and not low.all()
     assert violations.came_back.tolist() == low.tolist()
@@ -364,8 +365,8 @@ def test_violations_on_a_device_come_back_in_batches_of_few_sizes(
     make: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = make(alone("forgetful"), Scores())
-    here = judge(program, "columns", 50).violations
-    engine, sizes = Engine(program, "columns"), []
+    here = judge(program, "vectorized", 50).violations
+    engine, sizes = Engine(program, "vectorized"), []
 
     def counted(cases: Any, *given: Any, **options: Any) -> Any:
         sizes.append(cases.count)

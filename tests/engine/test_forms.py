@@ -102,7 +102,7 @@ def test_lists_straight_from_a_comprehension_stay_in_columns(make, same) -> None
     program = make(text, Numbers)
     assert program.spec.code.straight is not None
     assert program.spec.k == 4
-    assert Engine(program).way == "columns"
+    assert Engine(program).mode == "vectorized"
     assert {c.verdict for c in same(program, 140, BATCHES).cases} == {Verdict.PASSED}
 
 

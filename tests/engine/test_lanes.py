@@ -128,7 +128,7 @@ def test_a_batch_that_fails_after_drawing_is_run_alone(
 
 
 def run(program: Any, count: int = 600) -> Any:
-    engine = Engine(program, "lanes")
+    engine = Engine(program, "coroutines")
     cases = RandomCases(Stream(0, "spec"), 0, count)
     return engine, engine.run(cases, Limits(MUCH, MUCH))
 

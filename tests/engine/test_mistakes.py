@@ -162,9 +162,9 @@ def test_choices_are_those_of_the_case_alone(make: Callable[..., Any]) -> None:
     """A discarded case before it leaves nothing behind."""
     text = spec(middle="var v := randInt(0, 3);\nrequires v == 2;")
     program = make(text, People())
-    for way in ("columns", "lanes", "rows"):
+    for mode in ("vectorized", "coroutines", "sequential"):
         cases = RandomCases(Stream(0, "p"), 0, 500)
-        judged = Engine(program, way).run(cases, Limits(MUCH, MUCH))
+        judged = Engine(program, mode).run(cases, Limits(MUCH, MUCH))
         assert violated(judged)
         for choices in violated(judged).values():
             assert len(choices) == 2 and choices[1] == 2 and choices[0] >= 10
@@ -172,9 +172,9 @@ def test_choices_are_those_of_the_case_alone(make: Callable[..., Any]) -> None:
 
 def test_a_broken_model_spends_budget_and_ends(make: Callable[..., Any]) -> None:
     program = make(spec("d = broken(x1)"), People())
-    for way in ("columns", "lanes", "rows"):
+    for mode in ("vectorized", "coroutines", "sequential"):
         cases = RandomCases(Stream(0, "p"), 0, 5000)
-        judged = Engine(program, way).run(cases, Limits(MUCH, 50))
+        judged = Engine(program, mode).run(cases, Limits(MUCH, 50))
         assert (
             len(judged.crashes) == len(judged.verdicts) == judged.accepted.sum() == 50
         )

@@ -12,7 +12,7 @@ from nomos.domain import Integer, Real, total
 from nomos.engine.alone import Verdict
 from nomos.engine.cases import RandomCases
 from nomos.engine.choices import Stream
-from nomos.engine.engine import Engine, Limits, Way
+from nomos.engine.engine import Engine, Limits, Mode
 
 BATCHES = {1: 20, 7: 70, 150: 150}
 PAIR = """
@@ -110,7 +110,7 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("write", [str, in_lanes], ids=["columns", "lanes"])
+@pytest.mark.parametrize("write", [str, in_lanes], ids=["vectorized", "coroutines"])
 @pytest.mark.parametrize(
     ("domain", "kind"), [(d, kind) for d, kinds in KINDS.items() for kind in kinds]
 )
@@ -144,7 +144,7 @@ class Greedy(Domain):
         return [record["a"][0] for record in records]
 
 
-@pytest.mark.parametrize("write", [str, in_lanes], ids=["columns", "lanes"])
+@pytest.mark.parametrize("write", [str, in_lanes], ids=["vectorized", "coroutines"])
 def test_what_a_batched_function_changes_is_its_own(
     make: Callable[..., Any], same: Callable[..., Any], write: Callable[[str], str]
 ) -> None:
@@ -216,7 +216,7 @@ CHANGES = {
 }
 
 
-@pytest.mark.parametrize("write", [str, in_lanes], ids=["columns", "lanes"])
+@pytest.mark.parametrize("write", [str, in_lanes], ids=["vectorized", "coroutines"])
 @pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.int16, np.bool_, np.float32])
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_value_that_does_not_fit_a_row_crashes_its_case(
@@ -266,7 +266,7 @@ def test_rows_without_a_schema_refuse_it_too(
 
 @pytest.mark.parametrize("function", ["predict", "small", "zero", "column"])
 @pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.float16, np.longdouble])
-@pytest.mark.parametrize("write", [str, in_lanes], ids=["columns", "lanes"])
+@pytest.mark.parametrize("write", [str, in_lanes], ids=["vectorized", "coroutines"])
 def test_outputs_are_numbers_that_do_not_wrap(
     make: Callable[..., Any],
     same: Callable[..., Any],
@@ -362,40 +362,40 @@ DEEP = """
 
 
 @pytest.mark.parametrize("text", [TWICE, DEEP], ids=["block", "deep inside"])
-@pytest.mark.parametrize("way", ["columns", "lanes", "rows"])
+@pytest.mark.parametrize("mode", ["vectorized", "coroutines", "sequential"])
 @pytest.mark.parametrize("batch", [50, 1000])
 def test_two_calls_of_a_case_never_share_an_answer(
-    make: Callable[..., Any], text: str, way: Way, batch: int
+    make: Callable[..., Any], text: str, mode: Mode, batch: int
 ) -> None:
-    engine = Engine(make(text, Coin()), way)
+    engine = Engine(make(text, Coin()), mode)
     violated = 0
     for first in range(0, 1000, batch):
         cases = RandomCases(Stream(0, "spec"), first, batch)
         judged = engine.run(cases, Limits(10**9, 10**9))
         violated += int((judged.verdicts == Verdict.VIOLATED).sum())
     assert 150 < violated < 850  # remembered answers make the share coarse
-    if way != "rows" and text is TWICE:
+    if mode != "sequential" and text is TWICE:
         assert engine.answers.asked_again > 4
         assert engine.answers.moved > 1
 
 
-@pytest.mark.parametrize("way", ["columns", "lanes"])
+@pytest.mark.parametrize("mode", ["vectorized", "coroutines"])
 def test_one_item_drawn_twice_is_asked_twice(
-    make: Callable[..., Any], way: Way
+    make: Callable[..., Any], mode: Mode
 ) -> None:
     text = PAIR.replace("x1 != x2 ==> d1 != d2", "x1 == x2 ==> d1 == d2")
-    engine = Engine(make(text, Coin()), way)
+    engine = Engine(make(text, Coin()), mode)
     cases = RandomCases(Stream(0, "spec"), 0, 3000)
     judged = engine.run(cases, Limits(10**9, 10**9))
     assert (judged.verdicts == Verdict.VIOLATED).any()
 
 
-@pytest.mark.parametrize("way", ["columns", "lanes"])
+@pytest.mark.parametrize("mode", ["vectorized", "coroutines"])
 @pytest.mark.parametrize("count", [100, 5000])
 def test_answers_that_differ_in_their_last_bits_have_not_moved(
-    make: Callable[..., Any], way: Way, count: int
+    make: Callable[..., Any], mode: Mode, count: int
 ) -> None:
-    engine = Engine(make(TWICE, Coin(noise=1e-9)), way)
+    engine = Engine(make(TWICE, Coin(noise=1e-9)), mode)
     cases = RandomCases(Stream(0, "spec"), 0, count)
     engine.run(cases, Limits(10**9, 10**9))
     assert engine.answers.asked_again > 4
@@ -507,7 +507,7 @@ class Unmarked(Domain):
         return number
 
 
-@pytest.mark.parametrize("write", [str, in_lanes], ids=["columns", "lanes"])
+@pytest.mark.parametrize("write", [str, in_lanes], ids=["vectorized", "coroutines"])
 def test_where_nothing_is_batched_the_calls_of_the_block_count(
     make: Callable[..., Any], same: Callable[..., Any], write: Callable[[str], str]
 ) -> None:

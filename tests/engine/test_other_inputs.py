@@ -13,7 +13,7 @@ from nomos.domain import Integer
 from nomos.engine.alone import Verdict
 from nomos.engine.cases import ListedCases, MadeCases, MadeInputs, RandomCases
 from nomos.engine.choices import Stream
-from nomos.engine.engine import Engine, Limits, Way
+from nomos.engine.engine import Engine, Limits, Mode
 
 SPEC = """
 import d;
@@ -52,11 +52,11 @@ class Numbers(Domain):
         return rows[:, 0]
 
 
-@pytest.mark.parametrize("way", ["columns", "lanes", "rows"])
+@pytest.mark.parametrize("mode", ["vectorized", "coroutines", "sequential"])
 def test_other_records_and_labels_are_judged(
-    make: Callable[..., Any], way: Way
+    make: Callable[..., Any], mode: Mode
 ) -> None:
-    engine = Engine(make(SPEC, Numbers()), way)
+    engine = Engine(make(SPEC, Numbers()), mode)
     own = engine.with_inputs(np.array([[3.0], [4.0], [1.0]]), [0, 0, 3])
     cases = ListedCases(np.array([[0, 1], [1, 1], [2, 1]]))
     judged = own.run(cases, ALL, repeat=False)
@@ -72,19 +72,19 @@ def test_other_records_and_labels_are_judged(
     )
 
 
-@pytest.mark.parametrize("way", ["columns", "lanes", "rows"])
+@pytest.mark.parametrize("mode", ["vectorized", "coroutines", "sequential"])
 def test_a_known_draw_outside_its_range_is_a_crash_in_every_way(
-    make: Callable[..., Any], way: Way
+    make: Callable[..., Any], mode: Mode
 ) -> None:
-    engine = Engine(make(SPEC, Numbers()), way)
+    engine = Engine(make(SPEC, Numbers()), mode)
     judged = engine.run(ListedCases(np.array([[0, 6], [0, 5]])), ALL, repeat=False)
     assert judged.verdicts.tolist() == [Verdict.CRASHED, Verdict.PASSED]
     assert "not in 1..5" in judged.crashes[0].error
 
 
-@pytest.mark.parametrize("way", ["columns", "lanes", "rows"])
-def test_values_of_cases(make: Callable[..., Any], way: Way) -> None:
-    engine = Engine(make(SPEC, Numbers()), way)
+@pytest.mark.parametrize("mode", ["vectorized", "coroutines", "sequential"])
+def test_values_of_cases(make: Callable[..., Any], mode: Mode) -> None:
+    engine = Engine(make(SPEC, Numbers()), mode)
     cases = RandomCases(Stream(0, "numbers"), 0, 50)
     rows, places, values = engine.values(cases)
     assert set(values) == {"x", "v"}
@@ -97,11 +97,11 @@ def test_values_of_cases(make: Callable[..., Any], way: Way) -> None:
     assert (len(none), len(places), told) == (0, 0, {})
 
 
-@pytest.mark.parametrize("way", ["columns", "lanes", "rows"])
+@pytest.mark.parametrize("mode", ["vectorized", "coroutines", "sequential"])
 def test_made_records_are_judged_in_parts_and_the_data_stays(
-    make: Callable[..., Any], way: Way
+    make: Callable[..., Any], mode: Mode
 ) -> None:
-    engine = Engine(make(UNLABELLED, Numbers()), way)
+    engine = Engine(make(UNLABELLED, Numbers()), mode)
     rows = np.array([[1.0], [5.0], [2.0], [6.0], [3.0]])
     words = np.zeros((5, 1), dtype=np.uint64)  # v is x.a + 1
     cases = MadeCases(Stream(0, "a"), 0, MadeInputs(rows, 1, words), 0, 5)
@@ -122,12 +122,12 @@ def test_made_records_are_judged_in_parts_and_the_data_stays(
     assert own.verdicts.tolist() == [Verdict.PASSED] * 2
 
 
-@pytest.mark.parametrize("way", ["columns", "lanes", "rows"])
+@pytest.mark.parametrize("mode", ["vectorized", "coroutines", "sequential"])
 def test_made_records_that_crash_end_a_run_in_parts_at_the_limit(
-    make: Callable[..., Any], way: Way
+    make: Callable[..., Any], mode: Mode
 ) -> None:
     spec = UNLABELLED.replace("double", "not_five")
-    engine = Engine(make(spec, Numbers()), way)
+    engine = Engine(make(spec, Numbers()), mode)
     rows = np.array([[1.0], [5.0], [2.0], [5.0], [3.0], [5.0]])
     words = np.zeros((6, 1), dtype=np.uint64)
     cases = MadeCases(Stream(0, "a"), 0, MadeInputs(rows, 1, words), 0, 6)

@@ -12,7 +12,7 @@ from nomos.engine import space as spaces
 from nomos.engine.alone import Alone, Case, Verdict
 from nomos.engine.cases import ListedCases
 from nomos.engine.choices import EndlessRange, Odometer
-from nomos.engine.engine import Engine, Limits, Way
+from nomos.engine.engine import Engine, Limits, Mode
 from nomos.engine.space import listed_cases
 
 MUCH = 10**9
@@ -60,12 +60,12 @@ MIDDLES = {
 
 
 @pytest.mark.parametrize("middle", MIDDLES.values(), ids=MIDDLES)
-@pytest.mark.parametrize("way", ["columns", "lanes", "rows"])
+@pytest.mark.parametrize("mode", ["vectorized", "coroutines", "sequential"])
 def test_every_case_is_tried_once_with_its_own_verdict(
     make: Callable[..., Any],
     monkeypatch: pytest.MonkeyPatch,
     middle: str,
-    way: Way,
+    mode: Mode,
 ) -> None:
     text = spec(middle)
     if middle == MIDDLES["two inputs"]:
@@ -81,7 +81,7 @@ def test_every_case_is_tried_once_with_its_own_verdict(
         monkeypatch.setattr(spaces, "_CHUNK", chunk)
         found = {}
         for known in listed_cases(program):
-            judged = Engine(program, way).run(ListedCases(known), Limits(MUCH, MUCH))
+            judged = Engine(program, mode).run(ListedCases(known), Limits(MUCH, MUCH))
             for choices, verdict in zip(
                 known.tolist(), judged.verdicts.tolist(), strict=True
             ):
@@ -99,7 +99,7 @@ def test_a_case_that_is_a_function_is_listed_by_running_it(
 
     plain = make(spec(""), Few())
     assert [len(cases) for cases in Engine(plain).listed()] == [5]
-    compiled = [cases.tolist() for cases in Engine(plain, "rows", draws).listed()]
+    compiled = [cases.tolist() for cases in Engine(plain, "sequential", draws).listed()]
     assert compiled == [[[n, 0], [n, 1]] for n in range(5)]
 
 

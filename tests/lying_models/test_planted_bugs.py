@@ -17,9 +17,9 @@ from nomos.diagnostics import Source
 from nomos.domain import Flag, Integer, OneHot
 from nomos.domain.domain import offer_of
 from nomos.domain.find import Imported
-from nomos.engine.engine import Engine, Way
+from nomos.engine.engine import Engine, Mode
 from nomos.engine.program import Program
-from nomos.lang.checking.check import check
+from nomos.lang.checking.check import check_spec
 from nomos.runner.driver import run_prepared
 from nomos.runner.jobs import Prepared, subject_of
 from nomos.runner.options import Options
@@ -159,21 +159,21 @@ ensures d1 == 1 ==> d2 == 1;
 }
 
 
-def prepared_of(text: str, domain: Domain, way: Way | None = None) -> Prepared:
+def prepared_of(text: str, domain: Domain, mode: Mode | None = None) -> Prepared:
     """Return a campaign's job whose domain is at hand."""
-    checked = check(Source("planted.nom", text), "planted", offer_of(type(domain)))
+    checked = check_spec(Source("planted.nom", text), "planted", offer_of(type(domain)))
     assert checked.spec is not None, checked.diagnostics
     subject = subject_of(checked.spec, "planted.nom", "Loans", "", {})
     program = Program(checked.spec, domain)
-    return Prepared(subject, Engine(program, way), Imported(type(domain), {}, {}))
+    return Prepared(subject, Engine(program, mode), Imported(type(domain), {}, {}))
 
 
 @pytest.mark.parametrize("planted", PLANTED.values(), ids=PLANTED)
-@pytest.mark.parametrize("way", ["columns", "lanes", "rows"])
+@pytest.mark.parametrize("mode", ["vectorized", "coroutines", "sequential"])
 def test_trying_every_case_finds_exactly_the_bugs_there_are(
-    planted: Planted, way: Way
+    planted: Planted, mode: Mode
 ) -> None:
-    prepared = prepared_of(planted.text, Loans(), way)
+    prepared = prepared_of(planted.text, Loans(), mode)
     result = run_prepared(prepared, 0, Options(search="exhaustive"))
     assert planted.bugs > 20
     assert result.counts.unique_bugs == result.counts.violations == planted.bugs

@@ -31,8 +31,8 @@ REPORTS = [
 ]
 WAYS = {
     "all cases": [],
-    "sample": ["--search", "random", "--budget", "300", "--way", "lanes"],
-    "one by one": ["--way", "rows", "--confirm", "all"],
+    "sample": ["--search", "random", "--budget", "300", "--mode", "coroutines"],
+    "one by one": ["--mode", "sequential", "--confirm", "all"],
 }
 ISOLATED = {"isolated": ["--isolate"], "workers": ["--jobs", "2"]}
 CLEAN = ("holds", "none-found")
@@ -138,7 +138,7 @@ def test_other_specs_are_run_whatever_one_does(world: World) -> None:
     assert done.status == 3
     assert "specs/steps.nom: " in done.stderr
     document = json.loads((world.folder / "out.json").read_text())
-    assert document["schema"] == 2
+    assert document["schema"] == 3
     assert [run["verdict"] for run in document["runs"]] == ["holds", "holds"]
     assert [f["spec"] for f in document["failures"]] == ["specs/steps.nom"]
 

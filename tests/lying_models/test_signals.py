@@ -83,7 +83,9 @@ def test_nothing_is_lost(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("way", [["--jobs", "2"], ["--isolate"], ["--way", "rows"]])
+@pytest.mark.parametrize(
+    "way", [["--jobs", "2"], ["--isolate"], ["--mode", "sequential"]]
+)
 @pytest.mark.parametrize("code", [HOLES, HANGS], ids=["works", "hangs"])
 def test_nothing_is_lost_with_workers(world: World, code: str, way: list[str]) -> None:
     assert interrupted(world, code, [signal.SIGINT], *way)[0] == 130

@@ -92,7 +92,7 @@ class Fault:
     code: str
     statuses: frozenset[int]  # of `nomos run`
     deadly: bool = False  # it ends its process: run in one of its own, with --isolate
-    alone: frozenset[int] | None = None  # with --way rows, if that is another
+    alone: frozenset[int] | None = None  # with --mode sequential, if that is another
 
 
 WRONG = "if 37 in numbers: "  # in two cases, both of which are recorded bugs

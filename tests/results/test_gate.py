@@ -76,8 +76,12 @@ TABLE: dict[str, tuple[Result, int, int]] = {
     "a problem": (sample(1, problem="p"), 3, 3),
     "a crash": (sample(1, counts={"crashed": 1}), 3, 3),
     "violations that did not come back": (sample(1, counts={"unstable": 1}), 3, 3),
-    "made inputs": (sample(1, rate=None, search="guided", scope="mutated"), 3, 3),
-    "made inputs, none found": (sample(0, rate=None, search="guided"), 3, 3),
+    "generated inputs": (
+        sample(1, rate=None, search="guided", scope="generated"),
+        3,
+        3,
+    ),
+    "generated inputs, none found": (sample(0, rate=None, search="guided"), 3, 3),
     "stopped at a bug": (sample(1, 900, reason="a bug was found"), 3, 3),
     "only a recorded bug": (
         replace(sample(0), verdict="violated", recorded=Recorded(1, still=1, new=1)),

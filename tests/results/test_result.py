@@ -60,7 +60,7 @@ FULL = Result(
     seed=2**100,
     budget=77,
     search="exhaustive",
-    engine="lanes",
+    mode="coroutines",
     counts=Counts(*range(1, 17), seconds=1.5),
     verdict="violated",
     reason="every case was tried",

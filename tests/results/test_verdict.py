@@ -278,8 +278,8 @@ def test_rates_and_proofs_stand_side_by_side() -> None:
     assert rate_text([sample]).endswith("; " + proof_text(OPEN))
     assert rate_text([sample]).startswith("1 of 51: ")
     assert rate_text([replace(result("random"), proof=SCHEMA)]) == proof_text(SCHEMA)
-    made = replace(result("guided", **tested), scope="mutated")
-    assert rate_text([made, made]) == "2 of 102 made inputs, no share of real ones"
+    made = replace(result("guided", **tested), scope="generated")
+    assert rate_text([made, made]) == "2 of 102 generated inputs, no share of real ones"
 
 
 def test_rows_near_a_witness_are_named() -> None:

@@ -54,11 +54,15 @@ def test_the_budget_counts_cases_past_requires_exactly(income):
 
 def test_results_do_not_depend_on_batch_or_way(income):
     want, _ = run(income, cases=300, search="random")
-    ways = [(batch, way) for way in ("columns", "lanes") for batch in (1, 7, 512, 8192)]
-    for batch, way in [*ways, (7, "rows")]:  # one by one in batches of any size
-        got, _ = run(income, cases=300, search="random", batch=batch, way=way)
-        assert counts(got) == counts(want), (batch, way)
-        assert got.bugs == want.bugs, (batch, way)
+    modes = [
+        (batch, mode)
+        for mode in ("vectorized", "coroutines")
+        for batch in (1, 7, 512, 8192)
+    ]
+    for batch, mode in [*modes, (7, "sequential")]:  # one by one in batches of any size
+        got, _ = run(income, cases=300, search="random", batch=batch, mode=mode)
+        assert counts(got) == counts(want), (batch, mode)
+        assert got.bugs == want.bugs, (batch, mode)
 
 
 def test_the_same_seed_gives_the_same_bugs_and_another_seed_other_cases(income):
@@ -129,7 +133,7 @@ def test_a_budget_of_time_or_calls_ends_the_campaign(income):
     result, _ = run(income, search="random", cases=10**9, seconds=0.2)
     assert result.reason == "the time is up"
     result, _ = run(
-        income, search="random", cases=10**9, calls=500, way="lanes", batch=8
+        income, search="random", cases=10**9, calls=500, mode="coroutines", batch=8
     )
     assert result.reason == "the calls are used up"
     assert result.counts.model_calls >= 500
@@ -279,7 +283,7 @@ def test_until_bug_counts_nothing_behind_the_bug(project):
 def test_a_resumed_campaign_counts_crashes_and_discards_once():
     subject = Subject("a.nom", "a", ensures=(Ensures("1", "d == 1", 1),))
     plan = Plan(total=None, batch=None)
-    campaign = Campaign(About(subject, "columns", 1, 9, {}), Options(), plan, 0)
+    campaign = Campaign(About(subject, "vectorized", 1, 9, {}), Options(), plan, 0)
     result = replace(campaign.result(), counts=Counts(tests=9, crashed=3))
     state = {"next_case": 9, "next_first": 9, "reasons": {"v < 3": 2}}
     crashed = Row(Bug("", 4, (4,), "", failures=(0,), seen=2), how=3)
@@ -292,7 +296,7 @@ def test_a_resumed_campaign_counts_crashes_and_discards_once():
 def test_a_signal_in_the_middle_of_a_range_leaves_no_half_of_it_to_go_on_from(place):
     subject = Subject("a.nom", "a", ensures=(Ensures("1", "d == 1", 1),))
     plan = Plan(total=9, batch=None)
-    campaign = Campaign(About(subject, "columns", 1, 9, {}), Options(), plan, 0)
+    campaign = Campaign(About(subject, "vectorized", 1, 9, {}), Options(), plan, 0)
     ones = np.ones(1, dtype=np.int32)
     parts = [Judged(ones * Verdict.PASSED, ones > 0, ones, -ones) for _ in range(2)]
     parts[place].verdicts[:] = Verdict.VIOLATED

@@ -35,7 +35,7 @@ def campaign(
     """Return a campaign of so many cases, each with an input of its own; None: drawn."""
     plan = Plan(total=total, batch=None)
     options = options_of(confirm=confirm, accept_unstable=accepted, **budget)
-    return Campaign(About(SUBJECT, "rows", 1, 9, {}), options, plan, 0)
+    return Campaign(About(SUBJECT, "sequential", 1, 9, {}), options, plan, 0)
 
 
 def chunk(letters: str) -> Judged:

@@ -58,9 +58,9 @@ def test_a_campaign_says_where_its_bugs_are_and_shows_small_ones(search: str) ->
 def test_what_is_said_does_not_depend_on_batch_or_way(search: str) -> None:
     want = run(120, search=search, budget=1500)
     assert want.analysis is not None and want.analysis.groups
-    for batch, way in ((7, "lanes"), (1000, "rows")):
-        got = run(120, search=search, batch=batch, way=way, budget=1500)
-        assert got.analysis == want.analysis, way
+    for batch, mode in ((7, "coroutines"), (1000, "sequential")):
+        got = run(120, search=search, batch=batch, mode=mode, budget=1500)
+        assert got.analysis == want.analysis, mode
         assert got.bugs == want.bugs
 
 

@@ -1,4 +1,4 @@
-"""The results are the same for every batch size, way of running and number of workers."""
+"""The results are the same for every batch size, mode of running and number of workers."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ CAMPAIGNS: dict[str, dict[str, Any]] = {
 def found_by(path: Path, **options: Any) -> dict[str, Any]:
     """Return what a campaign finds, without the name of the way it ran."""
     found = outcome(run(path, **options)[0])
-    del found["engine"]
+    del found["mode"]
     return found
 
 
@@ -53,11 +53,15 @@ def test_batches_and_ways(steps: Path, spec: str, name: str) -> None:
     if spec == "walks" and options["search"] == "exhaustive":
         pytest.skip("its block draws, so its cases cannot be listed")
     want = found_by(path, **options)
-    ways = ["lanes", "rows"] if spec == "walks" else ["columns", "lanes", "rows"]
+    modes = (
+        ["coroutines", "sequential"]
+        if spec == "walks"
+        else ["vectorized", "coroutines", "sequential"]
+    )
     for number, batch in enumerate((1, 7, 512)):
-        way = ways[number % len(ways)]
-        got = found_by(path, batch=batch, way=way, **options)
-        assert got == want, (batch, way)
+        mode = modes[number % len(modes)]
+        got = found_by(path, batch=batch, mode=mode, **options)
+        assert got == want, (batch, mode)
 
 
 def paths_for(steps: Path, name: str) -> list[Path]:
@@ -95,9 +99,9 @@ def test_workers_in_processes(steps: Path, name: str) -> None:
     assert [outcome(r) for r in many.results] == [outcome(r) for r in one.results]
 
 
-@pytest.mark.parametrize("way", ["columns", "lanes", "rows"])
-def test_every_case_is_judged_as_by_hand(steps: Path, way: str) -> None:
-    result, _ = run(steps, search="exhaustive", way=way)
+@pytest.mark.parametrize("mode", ["vectorized", "coroutines", "sequential"])
+def test_every_case_is_judged_as_by_hand(steps: Path, mode: str) -> None:
+    result, _ = run(steps, search="exhaustive", mode=mode)
     want = truth()
     assert result.counts.passed == want["passed"]
     assert result.counts.violations == result.counts.unique_bugs == want["violations"]

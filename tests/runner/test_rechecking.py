@@ -112,7 +112,9 @@ def test_games_that_share_a_simulator_are_no_green_run(walk: Any, search: str) -
     shared = walk(settings={"game": "shared"}, ensures="e1 <= e2 + 99", search=search)
     assert shared.verdict == "failed"
     assert "of 10 cases came to other outputs" in shared.problem
-    alone = walk(settings={"game": "shared"}, ensures="e1 <= e2 + 99", way="rows")
+    alone = walk(
+        settings={"game": "shared"}, ensures="e1 <= e2 + 99", mode="sequential"
+    )
     assert alone.verdict == "holds"
 
 
@@ -159,9 +161,9 @@ def test_what_is_looked_at_does_not_depend_on_workers_or_batch(walk: Any) -> Non
     assert outcome(walk("same", "e1 == e2", search="random", batch=7)) == want
 
 
-@pytest.mark.parametrize("way", ["lanes", "rows"])
-def test_a_premise_that_no_case_has_is_told_in_every_way(walk: Any, way: str) -> None:
-    idle = walk(ensures="e1 == 9999 ==> e2 == 9999", way=way)
+@pytest.mark.parametrize("mode", ["coroutines", "sequential"])
+def test_a_premise_that_no_case_has_is_told_in_every_way(walk: Any, mode: str) -> None:
+    idle = walk(ensures="e1 == 9999 ==> e2 == 9999", mode=mode)
     assert idle.verdict == "failed"
     assert "none of 50 cases has what stands before `==>`" in idle.problem
-    assert walk(ensures="e1 >= 0 ==> e1 <= e2", way=way).verdict == "holds"
+    assert walk(ensures="e1 >= 0 ==> e1 <= e2", mode=mode).verdict == "holds"

@@ -1,4 +1,4 @@
-"""A search gives the same for every batch, way and number of workers, and resumed."""
+"""A search gives the same for every batch, mode and number of workers, and resumed."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tests.runner.test_resuming import comparable, run_stored
 
 SEARCHES: dict[str, dict[str, Any]] = {
     "guided": {"search": "guided", "shrink": False},
-    "mutated": {"inputs": "mutated", "shrink": False},
-    "collecting": {"search": "collecting", "shrink": False},
+    "generated": {"inputs": "generated", "shrink": False},
+    "diverse": {"search": "diverse", "shrink": False},
     "cuts": {"search": "guided", "shrink": False, "settings": {"kind": "tree"}},
 }
 SPECS = ("income", "pairs", "loops")
@@ -22,7 +22,7 @@ SPECS = ("income", "pairs", "loops")
 
 def found_by(path: Path, **options: Any) -> dict[str, Any]:
     found = outcome(run(path, **options)[0])
-    del found["engine"]
+    del found["mode"]
     return found
 
 
@@ -33,10 +33,14 @@ def test_batches_and_ways(loans: Path, search: str, spec: str, cases: int) -> No
     path, options = loans.with_stem(spec), {**SEARCHES[search], "cases": cases}
     want = found_by(path, **options)
     assert want["counts"]["tests"] == cases
-    ways = ["lanes", "rows"] if spec == "loops" else ["columns", "lanes", "rows"]
+    modes = (
+        ["coroutines", "sequential"]
+        if spec == "loops"
+        else ["vectorized", "coroutines", "sequential"]
+    )
     for number, batch in enumerate((7, 64, 4096)):
-        way = ways[number % len(ways)]
-        assert found_by(path, batch=batch, way=way, **options) == want, (batch, way)
+        mode = modes[number % len(modes)]
+        assert found_by(path, batch=batch, mode=mode, **options) == want, (batch, mode)
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ def making(path: Path) -> Making:
     return Making(worker.prepared(Job(path)).engine.program)
 
 
-@pytest.mark.parametrize("name", ["uniform", "mutated", "guided", "collecting"])
+@pytest.mark.parametrize("name", ["uniform", "mutated", "guided", "diverse"])
 def test_made_rows_are_rows_of_the_schema(loans: Path, name: str) -> None:
     made = making(loans)
     schema = made._encoding.schema
@@ -56,22 +56,22 @@ def test_the_nearest_row_has_the_fewest_features_changed(loans: Path) -> None:
 
 def test_guided_finds_what_mutation_and_the_data_do_not(loans: Path) -> None:
     assert run(loans, search="exhaustive")[0].verdict == "holds"
-    assert run(loans, inputs="mutated")[0].verdict == "none-found"
+    assert run(loans, inputs="generated")[0].verdict == "none-found"
     result = run(loans, search="guided")[0]
     assert result.verdict == "violated"
-    assert (result.search, result.scope) == ("guided", "mutated")
+    assert (result.search, result.scope) == ("guided", "generated")
     bug = result.bugs[0]
     assert len(bug.nearest[0].changed) >= 2
     assert bug.inputs["x1"]["age"] > 40  # nobody in the data is so old
 
 
 def test_rates_of_made_inputs_are_no_shares_of_people(loans: Path) -> None:
-    result = run(loans.with_stem("pairs"), inputs="mutated")[0]
+    result = run(loans.with_stem("pairs"), inputs="generated")[0]
     assert result.counts.violations > 0
     assert result.rate is None
     assert result.next_bug is None
     assert result.ensures[0].rate is None
-    assert rate_text([result]).endswith("made inputs, no share of real ones")
+    assert rate_text([result]).endswith("generated inputs, no share of real ones")
     assert from_data(to_data(result)) == result
 
 
@@ -105,11 +105,11 @@ def test_a_made_bug_is_made_smaller(loans: Path, tmp_path: Path) -> None:
     assert ran.exit_code == 1, ran.output
 
 
-def test_collecting_finds_more_than_mutation(loans: Path) -> None:
+def test_diverse_search_finds_more_than_mutation(loans: Path) -> None:
     path = loans.with_stem("pairs")
     some, many = (
         run(path, cases=5000, shrink=False, **options)[0].counts.bug_inputs
-        for options in ({"inputs": "mutated"}, {"search": "collecting"})
+        for options in ({"inputs": "generated"}, {"search": "diverse"})
     )
     assert many > 2 * some
 
@@ -125,7 +125,7 @@ def test_without_scores_it_says_so_and_mutates(loans: Path, tmp_path: Path) -> N
     text = domain.read_text()
     domain.write_text(text.replace('verifies = {"predict": "model"}', ""))
     done, _, warnings = drive([loans], search="guided", cases=200)
-    assert done.results[0].search == "mutated"
+    assert done.results[0].search == "generated"
     assert "inputs are mutated at random" in warnings[0]
     assert "gives labels, and the domain has no scores" in warnings[0]
 
@@ -159,27 +159,27 @@ def test_what_cannot_be_made_is_told(
             "import loans;\ninput x1;\noutput d1;\n{\n  d1 = predict(x1)\n}\n"
             "ensures d1 >= 0;\n"
         )
-    done, _, _ = drive([loans], inputs="mutated")
+    done, _, _ = drive([loans], inputs="generated")
     assert says in str(done.failures[0].error)
 
 
 @pytest.mark.parametrize(
     "options",
     [
-        {"search": "exhaustive", "inputs": "mutated"},
+        {"search": "exhaustive", "inputs": "generated"},
         {"search": "guided", "inputs": "data"},
-        {"search": "collecting", "inputs": "data"},
+        {"search": "diverse", "inputs": "data"},
     ],
 )
 def test_options_that_exclude_each_other(loans: Path, options: Any) -> None:
-    with pytest.raises(NomosError, match=r"made|makes|mutated"):
+    with pytest.raises(NomosError, match=r"made|makes|generated"):
         run(loans, **options)
 
 
 def test_the_command_line_takes_made_inputs(loans: Path, tmp_path: Path) -> None:
     given = ["run", str(loans), "--no-store", "--budget", "300"]
-    mutated = CliRunner().invoke(cli, [*given, "--inputs", "mutated"])
-    assert mutated.exit_code == 0, mutated.output
-    assert "search=mutated" in mutated.output
+    generated = CliRunner().invoke(cli, [*given, "--inputs", "generated"])
+    assert generated.exit_code == 0, generated.output
+    assert "search=generated" in generated.output
     missing = CliRunner().invoke(cli, [*given, "--inputs", "no.csv"])
     assert missing.exit_code == 2

@@ -15,11 +15,10 @@ from nomos.engine.program import Program, blank_spec
 from nomos.models.adapter import OutputModel
 from nomos.runner.campaigns.plans.generations import Generations
 from nomos.runner.options import Options
-from nomos.search.collecting import Collecting
+from nomos.search.diverse import Diverse
 from nomos.search.guided import Boundaries, Genetic, Guided, strategy
 from nomos.search.making import Making
-from nomos.search.mutation import Mutated
-from nomos.search.strategy import Material, Proposal, Told, generator, joined
+from nomos.search.strategy import Material, Mutated, Proposal, Told, generator, joined
 
 Array = np.ndarray[Any, Any]
 
@@ -64,7 +63,7 @@ def test_of_equally_near_cases_those_near_the_data_are_kept() -> None:
     assert search._distance(search.kept).max() <= 1  # type: ignore[arg-type]  # there are some
 
 
-@pytest.mark.parametrize("name", ["guided", "collecting"])
+@pytest.mark.parametrize("name", ["guided", "diverse"])
 def test_a_search_goes_on_from_its_state(name: str) -> None:
     known = material(cuts=(np.zeros(1), np.zeros(1), np.array([0.0, 500.0])))
     search, other = strategy(name, known), strategy(name, known)
@@ -169,8 +168,8 @@ def test_scores_that_come_with_labels_cost_no_rows() -> None:
     assert model.asked == 16
 
 
-def test_collecting_learns_from_what_is_new_alone() -> None:
-    search = Collecting(material())
+def test_diverse_search_learns_from_what_is_new_alone() -> None:
+    search = Diverse(material())
     cases = search.propose(generator(0, "a", 0))
     wrong = np.ones(len(cases), dtype=bool)
     search.learn(cases, Told(~wrong, wrong, wrong, wrong))
@@ -186,8 +185,8 @@ def test_collecting_learns_from_what_is_new_alone() -> None:
 
 
 def test_the_last_generation_has_no_more_cases_than_are_wanted() -> None:
-    search = Collecting(material())
-    plan = Generations(search, Options(search="collecting"), seed=0, name="a")
+    search = Diverse(material())
+    plan = Generations(search, Options(search="diverse"), seed=0, name="a")
     counts = []
     for wanted in (1e9, 1e9, 300.5, 10):
         asked = plan.next(wanted, 1.0)

@@ -70,7 +70,9 @@ def test_a_store_of_a_newer_version_is_refused(tmp_path: Path) -> None:
     connection = sqlite3.connect(tmp_path / DATABASE)
     connection.execute("PRAGMA user_version = 99")
     connection.close()
-    with pytest.raises(StoreError, match=r"has version 99, .* knows 4\nhelp: upgrade"):
+    with pytest.raises(
+        StoreError, match=r"has version 99, .* knows \d+\nhelp: upgrade"
+    ):
         Store.open(tmp_path)
 
 

@@ -39,7 +39,7 @@ SUBJECT = Subject(
     outputs=("d1", "d2"),
     ensures=(Ensures("1", "d1 <= d2", 9),),
 )
-RESULT = Result(SUBJECT, 42, 5000, engine="columns")
+RESULT = Result(SUBJECT, 42, 5000, mode="vectorized")
 STRANGE = "'; DROP TABLE bugs; -- \0 \N{PILE OF POO} \"\\\n\ud800"
 
 

@@ -16,7 +16,7 @@ from nomos.domain.records import Column
 from nomos.engine.alone import Alone, Case, Outcome, Verdict
 from nomos.engine.answers import Answers
 from nomos.engine.cases import Cases, ListedCases, MadeCases, Records
-from nomos.engine.choices import EndlessRange, ReplayedCase
+from nomos.engine.choices import CaseDraws, EndlessRange, ReplayedCase
 from nomos.engine.coroutines.hub import no_collection
 from nomos.engine.coroutines.lanes import Lanes
 from nomos.engine.judged import (
@@ -35,9 +35,11 @@ from nomos.engine.space import input_count, listed_by_running, listed_cases
 from nomos.engine.vectorized.chunk import Chunk, Fate
 from nomos.engine.vectorized.columns import Columns
 from nomos.engine.vectorized.distinct import Remembered, keys_of
+from nomos.engine.vectorized.rows import recorded_rows
 from nomos.engine.watch import WHOLE_CHUNK, watch
+from nomos.errors import NomosError
 
-Way = Literal["columns", "lanes", "rows"]
+Mode = Literal["vectorized", "coroutines", "sequential"]
 _ALL = 2**62  # tests and crashes: no limit
 _EVEN = 64  # violations on a device run again in multiples: each size is planned anew
 _TRIED_INPUTS, _MOST_COUNTED = 64, 100_000  # where the size of a space is estimated
@@ -64,22 +66,24 @@ class Limits:
 
 
 class Engine:
-    """A program and a way to run it."""
+    """A program and the execution mode of its cases."""
 
     def __init__(
         self,
         program: Program,
-        way: Way | None = None,
+        mode: Mode | None = None,
         case: Callable[[Case], None] | None = None,  # how one case is run, if compiled
     ) -> None:
         self.program = program
         straight = program.spec.code.straight is not None
-        if way == "columns" and not straight:
-            raise ValueError("the block is not straight-line code: it runs in lanes")
-        self.way: Way = way or ("columns" if straight else "lanes")
+        if mode == "vectorized" and not straight:
+            raise NomosError(
+                "`mode` vectorized takes a block of straight-line code: use coroutines"
+            )
+        self.mode: Mode = mode or ("vectorized" if straight else "coroutines")
         self.is_compiled = case is not None
         self.alone = Alone(program, case)
-        in_columns = straight and self.way != "lanes"
+        in_columns = straight and self.mode != "coroutines"
         self._lanes = None if in_columns else Lanes(program)
         self._asks_all = self._verdicts_only = False
         self._size = PartSize(program.record_bytes, free_bytes(program.device))
@@ -147,7 +151,13 @@ class Engine:
         """Run the case of these choices alone, with its own records where it has some."""
         if not records:
             return self.alone.run(ReplayedCase(choices))
-        made = np.array(records, dtype=self.program.source.dtype)
+        program = self.program
+        try:
+            made = recorded_rows(
+                records, program.source, program.schema, len(program.spec.inputs)
+            )
+        except LookupError as error:  # as where the choices cannot be drawn any more
+            return self.alone.run(CaseDraws(partial(_refuse_draws, error)))
         later = choices[len(made) :]
         other = self.with_inputs(made)
         outcome = other.alone.run(ReplayedCase((*range(len(made)), *later)))
@@ -225,7 +235,7 @@ class Engine:
         first = 0
 
         def judge(part: Cases) -> Judged:
-            if one_by_one or self.way == "rows":
+            if one_by_one or self.mode == "sequential":
                 # Violations that are run again are no rows of what was asked for.
                 place = before + first if repeat else None
                 return self._run_rows(part, limits, place)
@@ -346,6 +356,10 @@ class Engine:
                 if len(crashed) >= limits.crashes:
                     end = min(end, sorted(crashed)[limits.crashes - 1] + 1)
         return end
+
+
+def _refuse_draws(error: LookupError, *_: object) -> int:
+    raise error
 
 
 def _cut(chunk: Chunk, resolved: dict[int, Outcome], end: int, tests: int) -> int:

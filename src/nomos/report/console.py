@@ -141,7 +141,7 @@ def _line(result: Result) -> str:
     problem = f" problem={result.problem!r}" if result.problem else ""
     return (
         f"{result.verdict:<10} {subject.property} model={subject.model or '-'}"
-        f" seed={result.seed} {count_words(result.counts)} way={result.engine}"
+        f" seed={result.seed} {count_words(result.counts)} mode={result.mode}"
         f" search={result.search} cases/s={_speed(result.counts)}{problem}"
     )
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from nomos.domain.domain import Domain
 
 Verdict = Literal["violated", "none-found", "holds", "failed", "open"]
-Scope = Literal["sample", "inputs", "mutated", "schema", "within", "around"]
+Scope = Literal["sample", "inputs", "generated", "schema", "within", "around"]
 Settled = Literal["holds", "violated", "open"]
 
 
@@ -241,7 +241,7 @@ class Result:
     seed: int
     budget: int
     search: str = "random"
-    engine: str = ""
+    mode: str = ""  # how cases were run
     counts: Counts = field(default_factory=Counts)
     verdict: Verdict = "failed"
     reason: str = ""  # why it ended
@@ -297,7 +297,7 @@ def count_words(counts: Counts) -> str:
 
 
 # What data hold under other names, and what earlier versions did not write.
-_NOT_IN_ALL = {"subject", "counts", "live", "rounded", "analysis", "proof"}
+_NOT_IN_ALL = {"subject", "counts", "live", "rounded", "analysis", "proof", "mode"}
 
 
 def to_data(result: Result) -> dict[str, Any]:
@@ -315,12 +315,14 @@ def to_data(result: Result) -> dict[str, Any]:
 
 
 def from_data(data: Mapping[str, Any]) -> Result:
-    """Return the result that `to_data` wrote; raises KeyError or TypeError if it is none."""
+    """Return the result that `to_data` wrote; raises KeyError, TypeError or ValueError."""
+    if not isinstance(data, Mapping):
+        raise TypeError(f"a result is an object, not {type(data).__name__}")
     names = {*Counts.__slots__, *Result.__slots__} - _NOT_IN_ALL
     if missing := names - data.keys():
         raise KeyError(*missing)
     subject = {**data, "k": data["text_k"], "ensures": data["properties"]}
-    whole = {**data, "subject": subject, "counts": data, "control": None}
+    whole = {**data, "subject": subject, "counts": data, "control": None, "live": None}
     result: Result = read(Result, whole)
     control = data["control"]
     return replace(result, control=None if control is None else from_data(control))

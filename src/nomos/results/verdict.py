@@ -165,12 +165,12 @@ def _tried_text(results: Sequence[Result]) -> str:
     if first.search != "random":
         counts = first.counts
         found = f"{counts.violations} of {counts.judged}"
-        if first.scope == "mutated":
+        if first.scope == "generated":
             made = [result.counts for result in results]
             found = (
                 f"{sum(c.violations for c in made)} of {sum(c.judged for c in made)}"
             )
-            return f"{found} made inputs, no share of real ones"
+            return f"{found} generated inputs, no share of real ones"
         return f"exact: {found}" if first.is_complete else f"{found} tried, not all"
     judged = sum(result.counts.judged for result in results)
     violations = sum(result.counts.violations for result in results)

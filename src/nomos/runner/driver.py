@@ -95,7 +95,7 @@ class Driver:
         self.store = store
         self.handlers = handlers
         self.warn = warn
-        self.setting = Setting(root, options.way, trust, options.placement)
+        self.setting = Setting(root, options.mode, trust, options.placement)
         self._inline = Worker(self.setting)
         self._crew: Crew = crew or InlineCrew(self._inline)
         self._makes_crew = crew is None and not options.is_inline
@@ -204,7 +204,7 @@ class Driver:
                 seed,
                 self.options.cases,
                 plan.search,
-                about.engine,
+                about.mode,
                 plan.space,
                 plan.about_space,
             )

@@ -22,7 +22,7 @@ class Started(Event):
 
     budget: int
     search: str
-    engine: str
+    mode: str
     space: int | None  # how many cases there are in all, where all are tried
     about_space: int | None = None  # about how many there are, where not all are
 

@@ -51,4 +51,4 @@ class Reopened:
         program = self.prepared.engine.program
         spec = replace(program.spec, ensures=(never,))
         again = Program(spec, program.domain, program.functions, program.modules)
-        return Engine(again, "rows")
+        return Engine(again, "sequential")

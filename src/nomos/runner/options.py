@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from nomos.device import Placement, Precision
-from nomos.engine.engine import Way
+from nomos.engine.engine import Mode
 from nomos.errors import NomosError
 
-Search = Literal["auto", "random", "exhaustive", "guided", "collecting"]
-_MAKING = ("guided", "collecting")  # searches whose inputs are made
-Inputs = Literal["data", "mutated"]
+Search = Literal["auto", "random", "exhaustive", "guided", "diverse"]
+_MAKING = ("guided", "diverse")  # searches whose inputs are made
+Inputs = Literal["data", "generated"]
 DEFAULT_CASES = 5000
 EVERY_CASE_UP_TO = 100_000  # that `auto` tries, where no budget was given
 RUN_ALONE = 100  # different violations that are run alone by default
@@ -33,7 +33,7 @@ class Options:
     calls: int | None = None
     until_bug: bool = False
     max_crashes: int = 100
-    way: Way | None = None
+    mode: Mode | None = None
     search: Search = "auto"
     inputs: Inputs | None = None  # None: the data, unless the search makes its own
     batch: int | None = None  # the most cases of a chunk; None: chosen by speed
@@ -71,9 +71,9 @@ class Options:
             raise NomosError(
                 f"`accept_unstable` takes a share from 0 to 1, not {share!r}"
             )
-        if self.search == "exhaustive" and self.inputs == "mutated":
+        if self.search == "exhaustive" and self.inputs == "generated":
             raise NomosError(
-                "`search` exhaustive tries the cases of the data: mutated inputs have"
+                "`search` exhaustive tries the cases of the data: generated inputs have"
                 " no end, so use random or guided"
             )
         if self.search in _MAKING and self.inputs == "data":
@@ -85,7 +85,7 @@ class Options:
     @property
     def makes_inputs(self) -> bool:
         """Whether inputs are made from the data, not drawn from them."""
-        return self.search in _MAKING or self.inputs == "mutated"
+        return self.search in _MAKING or self.inputs == "generated"
 
     @property
     def cases(self) -> int:

@@ -88,7 +88,7 @@ class Harness:
             _refuse(NomosError(f"{name} cannot be searched exhaustively: {why}"))
         if search == "auto" and not self.listable:
             search = "random"
-        engine = Engine(self.program, "rows", run_case)
+        engine = Engine(self.program, "sequential", run_case)
         prepared = Prepared(self.subject, engine, load_imports((), Path()))
         try:
             how = Options(

@@ -11,16 +11,20 @@ from typing import Any, Literal
 import numpy as np
 
 from nomos.device import Array
-from nomos.search.collecting import Collecting
-from nomos.search.mutation import (
+from nomos.search.diverse import Diverse
+from nomos.search.strategy import (
+    Learns,
+    Material,
     Mutated,
+    Proposal,
+    Told,
     Uniform,
     changed,
+    joined,
     moved_words,
     real_rows,
     words,
 )
-from nomos.search.strategy import Learns, Material, Proposal, Told, joined
 
 _SIZE = 100  # cases of a generation
 _ALL = 0.5  # of the cases between the cuts of trees have all their features redrawn
@@ -174,15 +178,15 @@ class Guided:
             part.restore(own)
 
 
-Strategy = Mutated | Collecting | Guided
+Strategy = Mutated | Diverse | Guided
 
 
 def strategy(name: str, material: Material) -> Strategy:
     """Return a strategy by its name; without anything to be guided by, it mutates."""
     if name == "uniform":
         return Uniform(material)
-    if name == "collecting":
-        return Collecting(material)
+    if name == "diverse":
+        return Diverse(material)
     if name == "mutated" or (material.unguided and material.cuts is None):
         return Mutated(material)
     return Guided(material)

@@ -17,11 +17,11 @@ from nomos.engine.engine import Engine
 from nomos.engine.program import Program
 from nomos.errors import NomosError, NotProvable
 from nomos.lang import core
+from nomos.models.kinds import read_structure
 from nomos.results.describe import described
 from nomos.results.real_rows import RealRows
 from nomos.results.result import Bug, Certificate, Nearest, Proof, Scope
 from nomos.structures.model import SINGLE, Layers, Structure
-from nomos.structures.read import read_structure
 from nomos.structures.trees import Trees
 from nomos.verify.engines.search import Deadline, Findings
 from nomos.verify.engines.settle import proved_parts, settle

@@ -125,7 +125,7 @@ def _write_files(
     from nomos.report.comparison import comparison_data
 
     if options["json_file"] is not None:
-        document = {"schema": 2, "comparisons": [comparison_data(c) for c in compared]}
+        document = {"schema": 3, "comparisons": [comparison_data(c) for c in compared]}
         output.write(options["json_file"], json.dumps(document, indent=1) + "\n")
     if options["html_file"] is not None:
         from nomos.report.html.compare import comparison_html

@@ -53,8 +53,8 @@ _INPUT_SETTINGS = ("inputs", "pool")  # of a constructor, in order of preference
 
 
 def _inputs_or_file(words: str) -> str | Path:
-    """Read `data`, `mutated`, or a file that exists."""
-    if words in ("data", "mutated"):
+    """Read `data`, `generated`, or a file that exists."""
+    if words in ("data", "generated"):
         return words
     file: Path = PRESENT_FILE.convert(words, None, None)
     return file
@@ -80,10 +80,10 @@ def _inputs_or_file(words: str) -> str | Path:
 )
 @option(
     "--inputs",
-    "data: inputs are those of the domain. mutated: made from them, within the"
+    "data: inputs are those of the domain. generated: made from them, within the"
     " schema. FILE: drawn from a file, the domain's setting `inputs` or `pool`.",
     _inputs_or_file,
-    metavar="data|mutated|FILE",
+    metavar="data|generated|FILE",
 )
 @option(
     "--control",
@@ -235,7 +235,7 @@ def _sanity(jobs: list[Job], root: Path, seed: int, options: Options) -> int:
     from nomos.sanity import check_sanity
 
     status = 0
-    worker = Worker(Setting(root, options.way, placement=options.placement))
+    worker = Worker(Setting(root, options.mode, placement=options.placement))
     for job in jobs:
         try:
             found = check_sanity(worker.prepared(job), seed, options)
@@ -313,7 +313,7 @@ def write_reports(
     failures = [(relative(str(f.job.path), root), str(f.error)) for f in run.failures]
     if options["json_file"] is not None:
         document = {
-            "schema": 2,
+            "schema": 3,
             "runs": [to_data(result) for result in results],
             "failures": [{"spec": path, "error": why} for path, why in failures],
         }

@@ -80,8 +80,8 @@ def _rate(document: Document, result: Result, found: EnsuresCounts) -> str:
     said = f"{found.violations} of {judged}"
     if result.search == "random":
         said = describe_rate(found.violations, judged)
-    elif result.scope == "mutated":
-        said += " made inputs"
+    elif result.scope == "generated":
+        said += " generated inputs"
     return _dated(document, result, f"violated in {said}")
 
 

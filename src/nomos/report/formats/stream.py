@@ -34,8 +34,8 @@ class EventStream:
 def _data(event: Event) -> tuple[str, dict[str, Any]]:
     """Return what an event is called, and what it says; a result without its bugs."""
     match event:
-        case Started(budget=budget, search=search, engine=engine, space=space):
-            how = {"budget": budget, "search": search, "engine": engine}
+        case Started(budget=budget, search=search, mode=mode, space=space):
+            how = {"budget": budget, "search": search, "mode": mode}
             return "started", {**how, "space": space}
         case BugFound(bug=bug):
             return "bug", asdict(bug)

@@ -289,7 +289,7 @@ class Campaign:
             seed=self.seed,
             budget=self.options.cases,
             search=self.plan.search,
-            engine=self.about.engine,
+            mode=self.about.mode,
             counts=counts,
             verdict=verdict_of(counts, problem, complete, still, accepted),
             reason=self.stop,

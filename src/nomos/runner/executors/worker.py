@@ -20,7 +20,7 @@ from nomos.engine.cases import (
     RandomCases,
 )
 from nomos.engine.choices import EndlessRange, Stream
-from nomos.engine.engine import Engine, Limits, Way
+from nomos.engine.engine import Engine, Limits, Mode
 from nomos.engine.judged import Judged
 from nomos.engine.program import Program
 from nomos.engine.space import input_count
@@ -46,7 +46,7 @@ class Setting:
     """What every job of a run shares."""
 
     root: Path
-    way: Way | None = None
+    mode: Mode | None = None
     trust: bool = False
     placement: Placement = field(default_factory=Placement)
 
@@ -56,7 +56,7 @@ class About:
     """What a worker says of a job that it has prepared."""
 
     subject: Subject
-    engine: str
+    mode: str
     inputs: int  # inputs of a case
     ways: int  # to draw them
     fingerprint: Mapping[str, str]
@@ -96,7 +96,7 @@ class Worker:
         functions, modules = imported.functions, imported.modules
         program = Program(spec, self._domains[key], functions, modules)
         try:
-            engine = Engine(program, self.setting.way)
+            engine = Engine(program, self.setting.mode)
         except ValueError as error:
             raise NomosError(f"{loaded.path}: {error}") from None
         root = self.setting.root
@@ -121,7 +121,7 @@ class Worker:
             marks["dtype"] = self.setting.placement.dtype
         return About(
             prepared.subject,
-            prepared.engine.way,
+            prepared.engine.mode,
             len(program.spec.inputs),
             input_count(program),
             marks,

@@ -60,7 +60,7 @@ def request_of(result: Result, sample: Sample, options: Options) -> Request | No
     that a search made are no sample of anything.
     """
     groups = options.groups and not options.until_bug
-    groups, shrink = groups and result.scope != "mutated", options.shrink
+    groups, shrink = groups and result.scope != "generated", options.shrink
     if result.verdict in ("holds", "none-found") and options.recheck:
         compares = not options.accept_unstable and not options.placement.is_rounded
         return Request(replace(result, live=None), sample, False, False, compares)

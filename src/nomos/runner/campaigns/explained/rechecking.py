@@ -44,7 +44,7 @@ def recheck(engine: Engine, result: Result, compares: bool) -> tuple[Analysis, s
         for name, column in columns.items()
     }
     calls, problem = (len(rows) + len(rows[:_ALONE])) * counts.k, ""
-    if compares and engine.way != "rows":  # there each was run alone
+    if compares and engine.mode != "sequential":  # there each was run alone
         try:
             alone = [
                 engine.alone.run(cases.alone(row)) for row in rows[:_ALONE].tolist()

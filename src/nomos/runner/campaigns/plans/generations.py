@@ -30,8 +30,8 @@ class Generations(Plan):
         super().__init__(total=None, batch=options.batch)
         self.strategy = strategy
         self._learns = strategy.learns != "nothing"
-        self.search = options.search if self._learns else "mutated"
-        self.scope = "mutated"
+        self.search = options.search if self._learns else "generated"
+        self.scope = "generated"
         self._seed, self._name = seed, name
         self._waits = False
         self._parts: list[Judged] = []  # of the generation that is merged

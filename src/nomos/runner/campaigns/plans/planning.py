@@ -48,7 +48,7 @@ def _strategy(
 ) -> Strategy:
     """Return how inputs are made; say so where nothing guides a guided search."""
     if options.search != "guided":
-        made = "collecting" if options.search == "collecting" else "mutated"
+        made = "diverse" if options.search == "diverse" else "mutated"
         return strategy(made, material)
     if material.unguided:
         how = "mutated at random" if material.cuts is None else "made between cuts"
