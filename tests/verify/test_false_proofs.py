@@ -45,7 +45,9 @@ def stairs(top: int, dtype: str) -> tuple[Any, Any, int]:
         lambda given: model.predict(given),
     )
     cut = model.tree_.threshold[model.tree_.feature == 0]
-    below = np.unique(np.floor(cut).astype(np.int64))
+    # The tree compares float32, whose neighbours may be 128 apart.
+    below = np.unique(np.floor(cut).astype(np.int64)[:, None] + np.arange(-200, 200))
+    below = below[(below >= 0) & (below < top)]
     falls = 0
     for b in range(6):
         at = np.column_stack([below, np.full(len(below), b)]).astype(float)

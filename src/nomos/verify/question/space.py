@@ -147,7 +147,11 @@ class Space:
     @cached_property
     def lowest(self) -> Array:
         """The row whose features all have their first value, in doubles."""
-        first = {name: one.values()[:1] for name, one in self.ranges.items()}
+        # Not of all values: they may be too many for the memory.
+        first = {
+            name: np.array([one.low] if one.names is None else one.names[:1])
+            for name, one in self.ranges.items()
+        }
         return self.rows(first, 1, np.dtype(float))
 
     def changed(self, name: str, values: Array, dtype: np.dtype[Any]) -> Array:
