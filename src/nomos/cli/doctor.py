@@ -14,6 +14,7 @@ import click
 
 from nomos import __version__
 from nomos.cli.options import format_option
+from nomos.terminal import echo
 
 _OTHER_EXTRAS = {"ray": "ray", "lsp": "pygls"}
 _NEEDED = ("click", "greenlet", "jinja2", "lark", "numpy", "rich")
@@ -43,12 +44,12 @@ def command(form: str) -> None:
         "project": _project(),
     }
     if form == "json":
-        click.echo(json.dumps(found, indent=1))
+        echo(json.dumps(found, indent=1))
         return
     for title, values in found.items():
-        click.echo(f"{title}")
+        echo(f"{title}")
         for name, value in values.items():
-            click.echo(f"  {name:<16} {value}")
+            echo(f"  {name:<16} {value}")
 
 
 def _extras() -> dict[str, str]:
