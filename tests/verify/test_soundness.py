@@ -184,7 +184,10 @@ def mutate(monkeypatch: pytest.MonkeyPatch, module: str, old: str, new: str) -> 
     own_names = [n for n in vars(mutant) if not n.startswith("__")]
     names = [n for n in own_names if n in vars(original) and n not in numbers]
     for name, loaded in list(sys.modules.items()):
-        if name.startswith(("nomos.verify", "nomos.structures")) and loaded is not mutant:
+        if (
+            name.startswith(("nomos.verify", "nomos.structures"))
+            and loaded is not mutant
+        ):
             for own in names:
                 if vars(loaded).get(own) is vars(original)[own]:
                     monkeypatch.setattr(loaded, own, vars(mutant)[own])

@@ -234,7 +234,11 @@ class _Builder:
             some = slice(start, start + step)
             own = chosen(before, some)
             index, values, lengths = cut_integers(low[some], high[some], own, cuts)
-            self.values = {**chosen(own, index), atom: values, _LAST: values + lengths - 1}
+            self.values = {
+                **chosen(own, index),
+                atom: values,
+                _LAST: values + lengths - 1,
+            }
             self.counts = _product(counts[some][index], lengths)
             self.guards = list(guards)
             self._filter()
