@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from nomos.device import Array
-from nomos.domain.records import whole_limits
 from nomos.domain.schema import (
     Category,
     Feature,
@@ -85,9 +84,8 @@ class FeatureRange:
 
     def check_held(self, low: float, high: float, dtype: np.dtype[Any]) -> None:
         """Refuse numbers that rows cannot hold: numpy would wrap them around."""
-        least, most = whole_limits(dtype)
-        if dtype.kind == "f":
-            least, most = -float(np.finfo(dtype).max), float(np.finfo(dtype).max)
+        limits: Any = np.finfo(dtype) if dtype.kind == "f" else np.iinfo(dtype)
+        least, most = float(limits.min), float(limits.max)
         if low < least or high > most:
             found = f"{low:g} to {high:g}"
             name = self.feature.name
