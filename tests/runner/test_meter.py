@@ -15,8 +15,8 @@ SEARCHES: tuple[dict[str, Any], ...] = (
     {"search": "random"},
     {"search": "exhaustive"},
     {"search": "guided"},
-    {"search": "collecting"},
-    {"search": "random", "inputs": "mutated"},
+    {"search": "diverse"},
+    {"search": "random", "inputs": "generated"},
     {"search": "auto"},
 )
 DOMAIN = """

@@ -190,6 +190,14 @@ class Proof:
     seconds: float = 0.0
     rows: tuple[Certificate, ...] = ()  # of the scope `around`: one for each input
 
+    def __post_init__(self) -> None:
+        """Refuse bounds that contradict each other or the verdict."""
+        if self.violating is not None:
+            low, high = self.violating
+            most = high if self.cases is None else self.cases
+            if not 0 <= low <= high <= most or (self.verdict == "holds" and high):
+                raise ValueError(f"at least {low} and at most {high} of {most} cases")
+
     @property
     def is_exact(self) -> bool:
         """Whether the number of violating cases is known."""
