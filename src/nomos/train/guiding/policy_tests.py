@@ -14,7 +14,7 @@ from nomos.device import Array
 from nomos.domain.domain import Domain, members
 from nomos.domain.functions import batched
 from nomos.engine.cases import ListedCases
-from nomos.engine.engine import Limits
+from nomos.engine.judged import Limits
 from nomos.engine.vectorized.chunk import padded
 from nomos.errors import DomainError, NomosError
 from nomos.results.result import Bug, Result
