@@ -125,6 +125,7 @@ def run_specs(  # noqa: PLR0913 - keywords
     )
     if run.stopped:  # what was found is in the store, and `resume` goes on
         raise KeyboardInterrupt
+    mark_reported(keeping_store(root, _warn, store), run)
     return shown_results(run)
 
 
@@ -304,6 +305,14 @@ def keeping_store(
     except StoreError as error:
         warn(f"nothing is stored: {error}")
         return None
+
+
+def mark_reported(store: Store | None, run: Run) -> None:
+    """Note in a store, and close it, that nothing of a run is left to resume."""
+    if store is not None:
+        with store:
+            if not run.stopped:
+                store.mark_reported(run.results)
 
 
 def open_store(folder: Path | None) -> Store:

@@ -341,8 +341,10 @@ class Driver:
     def _finish(self, one: _Active) -> Result:
         for _, ticket in one.ranges:  # judged for nothing: the campaign ended before
             self._tasks.answers.pop(ticket, None)
-        result = self._explained(one, one.campaign.result())
-        result = replace(result, calls=one.campaign.call_counts())
+        done = None if one.recording is None else one.recording.done
+        result = done or self._explained(one, one.campaign.result())
+        if done is None:
+            result = replace(result, calls=one.campaign.call_counts())
         if one.recording is not None:
             one.recording.finish(result)
         live = Reopened(self._inline, one.job, one.campaign.meter)

@@ -87,6 +87,7 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
             )
         compared = _compare_models(run.results)
         _write_files(compared, options, output)
+        api.mark_reported(keeping_store(root, options, console.warn), run)
         if not options["quiet"] and not piped:
             _print_comparison(compared, console.console, stored=not options["no_store"])
     for failure in run.failures:

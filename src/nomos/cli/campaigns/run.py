@@ -206,6 +206,7 @@ def _run_campaigns(
                 verify=options["verify"],
             )
         write_reports(run, root, options, output)
+        api.mark_reported(keeping_store(root, options, console.warn), run)
         console.finish(run.results, stored=not options["no_store"])
         if not console.quiet:
             lines = [ruling.line for ruling in rulings(run.results, options["gate"])]
