@@ -14,7 +14,7 @@ from nomos.report.groups import BarView, GroupView, cost_words, group_views
 from nomos.report.texts import Written, count, percent
 from nomos.results.gaps import against_chance, gaps_together, histogram
 from nomos.results.gate import by_subject
-from nomos.results.result import Bug, Result, Verdict
+from nomos.results.result import Bug, Crash, Result, Verdict
 from nomos.results.statistics import describe_rate, spread
 from nomos.results.verdict import confirmation_text, nearest_text, rate_text
 from nomos.runner.project.naming import short_names
@@ -215,6 +215,11 @@ def remarks(results: Sequence[Result]) -> Iterable[Remark]:
     return sorted(said, key=lambda remark: not remark.is_problem)
 
 
+def _which(crash: Crash) -> str:
+    """Name the case of a crash; a call of the model may raise in none of them alone."""
+    return f"case {crash.case}" if crash.case >= 0 else "a call"
+
+
 def _remarks(result: Result) -> Iterable[Remark]:
     counts, recorded = result.counts, result.recorded
     if result.problem:
@@ -224,7 +229,7 @@ def _remarks(result: Result) -> Iterable[Remark]:
     for crash in result.crashes:
         more = f", {count(crash.seen, 'case')}" if crash.seen > 1 else ""
         yield Remark(
-            f"case {crash.case} crashed{more}: {crash.error}", crash.traceback.rstrip()
+            f"{_which(crash)} crashed{more}: {crash.error}", crash.traceback.rstrip()
         )
     if confirmation := confirmation_text(counts):
         yield Remark(confirmation)

@@ -9,7 +9,7 @@ from nomos.results.result import Counts, Proof, Result, Verdict
 from nomos.results.statistics import clopper_pearson, describe_rate
 
 EVERY_CASE = "every case was tried"
-_MOVING = (
+MOVING = (
     " the model's answers depend on the other cases of a batch, or on chance, as those"
     " of a network with dropout that is not in eval mode, or of games that share one"
     " simulator"
@@ -49,7 +49,7 @@ def problem_of(
             + (
                 f" {counts.rounded} of {counts.run_alone} run alone are none at float32"
                 if counts.rounded
-                else _MOVING
+                else MOVING
             )
         )
     if not counts.tests and not found:
@@ -61,7 +61,7 @@ def other_outputs(others: int, cases: int) -> str:
     """Say that cases without a violation came to something else when run alone."""
     return (
         f"run alone, {others} of {cases} cases came to other outputs than among others:"
-        f"{_MOVING}"
+        f"{MOVING}"
     )
 
 

@@ -23,6 +23,7 @@ from nomos.results.result import Result
 from nomos.runner.campaigns.bugs import RunAlone
 from nomos.runner.campaigns.campaign import LATE, Campaign
 from nomos.runner.campaigns.explained.explaining import explained, request_of
+from nomos.runner.campaigns.health import with_exceptions
 from nomos.runner.campaigns.plans.planning import planned_for
 from nomos.runner.campaigns.plans.ranges import Range
 from nomos.runner.campaigns.recording import Recording
@@ -344,6 +345,7 @@ class Driver:
         done = None if one.recording is None else one.recording.done
         result = done or self._explained(one, one.campaign.result())
         if done is None:
+            result = with_exceptions(result, one.campaign.meter.raised)
             result = replace(result, calls=one.campaign.call_counts())
         if one.recording is not None:
             one.recording.finish(result)

@@ -31,7 +31,13 @@ from nomos.results.statistics import Interval, clopper_pearson, new_bug_chance
 from nomos.results.verdict import EVERY_CASE, problem_of, verdict_of
 from nomos.runner.campaigns.bugs import Bugs, Confirm, no_totals
 from nomos.runner.campaigns.explained.sample import Sample
-from nomos.runner.campaigns.health import count_reasons, idle, starvation, starves_at
+from nomos.runner.campaigns.health import (
+    MOST_CRASH_KINDS,
+    count_reasons,
+    idle,
+    starvation,
+    starves_at,
+)
 from nomos.runner.campaigns.plans.ranges import Plan, Range
 from nomos.runner.campaigns.violations import MOST_TOLD_APART, ViolationTable
 from nomos.runner.events import BugFound, Crashed, Event, Progress
@@ -39,7 +45,6 @@ from nomos.runner.executors.worker import About
 from nomos.runner.options import Options
 from nomos.runner.stopping import EXIT_STATUS, TimeUp
 
-_MOST_CRASH_KINDS = 20  # told apart; more of them only repeat
 _ENOUGH = 64  # cases, from which on the share that gets past `requires` is trusted
 LATE = "the time is up"
 _CALLS_SPENT = "the calls are used up"
@@ -301,7 +306,7 @@ class Campaign:
             before = self.crashes[kind]
             self.crashes[kind] = replace(before, seen=before.seen + 1)
             return []
-        if len(self.crashes) >= _MOST_CRASH_KINDS:
+        if len(self.crashes) >= MOST_CRASH_KINDS:
             return []
         case = self.next_case + crash.row
         self.crashes[kind] = Crash(case, crash.choices, kind, crash.traceback)

@@ -219,6 +219,7 @@ def _state(campaign: Campaign) -> dict[str, Any]:
         "reached": campaign.reached,
         "spent": campaign.spent,
         "asked": dict(campaign.meter.asked),
+        "raised": dict(campaign.meter.raised),
     }
     known = campaign.bugs.known
     if known is not None and len(known) <= _MOST_KNOWN_KEPT:
@@ -245,6 +246,7 @@ def restore(campaign: Campaign, found: Unfinished, rows: list[Row]) -> None:
         campaign.bugs.known = KnownNames(np.array(state["known"].split(), dtype=bytes))
     campaign.spent = state.get("spent", 0)
     campaign.meter.asked.update(state.get("asked", {}))
+    campaign.meter.raised.update(state.get("raised", {}))
     campaign.go_on(state["next_case"], state["next_first"])
     if isinstance(campaign.plan, Generations):
         campaign.plan.restore(state["learned"])
