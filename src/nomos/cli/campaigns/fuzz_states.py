@@ -18,6 +18,7 @@ from nomos.cli.options import (
     COUNT,
     FILE,
     PRESENT_FILE,
+    SEED,
     option,
     parse_settings,
     quiet_option,
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     AMOUNT,
     default=0.4,
 )
-@option("--seed", "Same seed, same pool.", default=0)
+@option("--seed", "Same seed, same pool.", SEED, default=0)
 @option(
     "-o --output",
     "The pool: made, or continued where there is one.",

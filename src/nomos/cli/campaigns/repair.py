@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nomos.accepted import Number
 from nomos.cli.options import (
     AMOUNT,
     COUNT,
     FILE,
     PRESENT_FILE,
+    SEED,
+    Taking,
     flag,
     load_specs,
     option,
@@ -49,7 +52,7 @@ if TYPE_CHECKING:
 @option(
     "--times",
     "By how much the rate of violations is to fall.",
-    click.FloatRange(1),
+    Taking(Number("a number from 1 on", 1)),
     default=10.0,
 )
 @option("--points", "How many points of accuracy may be lost.", AMOUNT, default=1.0)
@@ -60,7 +63,7 @@ if TYPE_CHECKING:
     COUNT,
     default=5000,
 )
-@option("--seed", "Same seed, same repair.", default=0)
+@option("--seed", "Same seed, same repair.", SEED, default=0)
 @flag("--resume", "Go on where the same repair was killed.")
 @flag(
     "--allow-overlap",
@@ -85,7 +88,7 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     from nomos import api
     from nomos.cli.output import Output
 
-    load_specs(api.find_specs(specs))
+    load_specs(api.find_specs(specs).all_specs())
     if (options["data"] is None) != (options["label"] is None):
         raise click.UsageError("--data and --label go together")
     screen = _Screen(quiet=options["quiet"] or str(options["json_file"]) == "-")
