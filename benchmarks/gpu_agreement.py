@@ -29,7 +29,7 @@ from nomos.engine.choices import Stream
 from nomos.engine.engine import Engine, Limits
 from nomos.engine.judged import Judged
 from nomos.engine.program import Program
-from nomos.lang.checking.check import check
+from nomos.lang.checking.check import check_spec
 
 # What a truth value is made of: v is drawn, x1 is a row, x2 a changed row on the device.
 CONSTRUCTS = {
@@ -148,7 +148,7 @@ def _moved(rows: Any, by: Any) -> Any:
 def program(test: str, block: str, domain: type[Domain], device: str) -> Program:
     """Return a spec with one condition, ready to run."""
     text = SPEC.format(block=BLOCKS[block], test=test)
-    checked = check(Source("rows.nom", text), "rows", offer_of(domain))
+    checked = check_spec(Source("rows.nom", text), "rows", offer_of(domain))
     if checked.spec is None:
         raise ValueError(checked.diagnostics)
     with placed(Placement(device)):

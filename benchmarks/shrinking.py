@@ -28,7 +28,7 @@ from nomos.engine.choices import Stream, bounded
 from nomos.engine.engine import Engine, Limits
 from nomos.runner.executors.worker import Setting, Worker
 from nomos.runner.jobs import Job
-from nomos.shrinking.rows import RealRows
+from nomos.shrinking.passes import RealRows
 from nomos.shrinking.shrink import Shrinker
 
 STUDIES = Path(__file__).parent.parent / "casestudies"

@@ -9,7 +9,7 @@ import pytest
 import nomos
 from nomos import relations, transformations
 from nomos.diagnostics import Source
-from nomos.lang.checking.check import check
+from nomos.lang.checking.check import check_spec
 from nomos.lang.writing.format import format_spec
 
 ROWS = np.random.default_rng(0).integers(0, 50, (40, 3)).astype(float)
@@ -231,7 +231,7 @@ def test_every_relation_is_exported_and_laid_out_as_the_formatter_does():
     assert len(made) == len(relations.__all__)
     for spec in made:
         source = Source(f"{spec.name}.nom", spec.text)
-        assert check(source, spec.name).spec is not None
+        assert check_spec(source, spec.name).spec is not None
         assert format_spec(source) == spec.text
 
 

@@ -23,9 +23,8 @@ from casestudies.cartpole.cartpole import LONGEST, STEP_LIMIT, CartPole, PoleSta
 from casestudies.lunar.guided.effects import effect, mean
 from casestudies.lunar.guided.setting import ARMS
 from nomos.train import GuidedTraining
-from nomos.train.guiding.actions import Actions, best_actions
 from nomos.train.guiding.fine_tune import play
-from nomos.train.guiding.policy_tests import PolicyTests
+from nomos.train.guiding.policy_tests import Actions, PolicyTests, best_actions
 from nomos.train.guiding.starts import Start, StartChooser
 
 HERE = Path(__file__).parent

@@ -38,8 +38,7 @@ from nomos.runner.options import Options
 from nomos.search.diverse import Diverse
 from nomos.search.guided import Guided
 from nomos.search.making import Making
-from nomos.search.mutation import Mutated, Uniform
-from nomos.search.strategy import Told, generator
+from nomos.search.strategy import Mutated, Told, Uniform, generator
 from nomos.structures.read import read_structure
 from nomos.structures.trees import Trees
 

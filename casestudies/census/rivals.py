@@ -16,8 +16,15 @@ from typing import Any
 
 import numpy as np
 
-from nomos.search.mutation import Uniform, words
-from nomos.search.strategy import Learns, Material, Proposal, Told, joined
+from nomos.search.strategy import (
+    Learns,
+    Material,
+    Proposal,
+    Told,
+    Uniform,
+    joined,
+    words,
+)
 
 Array = np.ndarray[Any, Any]
 _MOST_KEPT = 1000

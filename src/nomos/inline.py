@@ -20,9 +20,9 @@ from nomos.domain.functions import batched, check_takes_many
 from nomos.domain.reading.csvfile import quoted
 from nomos.domain.reading.table import Table, read_table
 from nomos.errors import NomosError
-from nomos.lang.checking.check import check
+from nomos.lang.checking.check import check_spec
 from nomos.lang.checking.declarations import Value
-from nomos.lang.reading.parse import parse
+from nomos.lang.reading.parse import parse_spec
 from nomos.report.notebook import ShownResult
 from nomos.runner.events import Handler
 from nomos.runner.jobs import Job
@@ -173,9 +173,9 @@ def _job(
 ) -> Job:
     """Return a spec with a domain that is at hand."""
     source = Source(f"{text.name}.nom", text.text)
-    parsed = parse(source)
+    parsed = parse_spec(source)
     libraries, offer = read_libraries(parsed.spec, folder), offer_of(domain)
-    checked = check(source, text.name, offer, parsed=parsed, libraries=libraries)
+    checked = check_spec(source, text.name, offer, parsed=parsed, libraries=libraries)
     path = Path(source.name)
     loaded = LoadedSpec(path, checked, Imported(domain, {}, {}))
     loaded.runnable()

@@ -8,7 +8,7 @@ import pytest
 from nomos import api
 from nomos.diagnostics import Code, Diagnostic, Severity, Source, Span
 from nomos.diagnostics.pages import all_pages, page, title
-from nomos.lang.checking.check import check
+from nomos.lang.checking.check import check_spec
 from nomos.lang.types import FeatureType, Function, Offer, Type
 from nomos.lang.writing.format import format_spec
 
@@ -125,7 +125,7 @@ def first(test: str, block: str = "predict(x1)") -> Diagnostic:
     source = Source("a.nom", ANALYSED.format(test=test, block=block))
     features = tuple(FeatureType(f"f{i}", Type.INT) for i in range(20))
     functions = {"predict": Function("predict", 1, 1)}
-    return check(source, "a", Offer(functions, features)).diagnostics[0]
+    return check_spec(source, "a", Offer(functions, features)).diagnostics[0]
 
 
 def test_the_nearest_name_is_suggested_and_else_a_remedy() -> None:

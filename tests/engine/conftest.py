@@ -24,7 +24,7 @@ from nomos.engine.choices import CaseDraws, Stream
 from nomos.engine.compile import compile_harness
 from nomos.engine.engine import Engine, Limits
 from nomos.engine.program import Program
-from nomos.lang.checking.check import check
+from nomos.lang.checking.check import check_spec
 
 MUCH = 10**9
 
@@ -197,7 +197,7 @@ def program_of(
 ) -> Program:
     """Check a spec against a domain and make it ready to run."""
     domain = domain() if isinstance(domain, type) else domain
-    checked = check(Source("spec.nom", dedent(text)), name, offer_of(type(domain)))
+    checked = check_spec(Source("spec.nom", dedent(text)), name, offer_of(type(domain)))
     problems = [f"{d.message} ({d.help})" for d in checked.diagnostics]
     assert checked.spec is not None, f"{problems}\n{text}"
     modules = {name: ModuleType(name) for name in checked.spec.imports}

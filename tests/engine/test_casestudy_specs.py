@@ -17,8 +17,8 @@ from nomos.domain.find import load_imports
 from nomos.domain.schema import Category, Flag, Integer, OneHot, Ordinal, Schema
 from nomos.engine.alone import Verdict
 from nomos.engine.program import Program
-from nomos.lang.checking.check import check
-from nomos.lang.reading.parse import parse
+from nomos.lang.checking.check import check_spec
+from nomos.lang.reading.parse import parse_spec
 
 ROOT = Path(__file__).parents[2]
 # Those of `libraries` train models: their domain has its own tests.
@@ -168,7 +168,7 @@ def test_every_spec_of_the_case_studies_has_one_meaning(
     path: Path, same: Callable[..., Any]
 ) -> None:
     source = Source(path.name, path.read_text("utf-8"))
-    imports = [i.name.name for i in parse(source).spec.imports]
+    imports = [i.name.name for i in parse_spec(source).spec.imports]
     imported = load_imports(imports, path)
     assert imported.domain is not None
     schema = imported.domain.schema
@@ -177,7 +177,7 @@ def test_every_spec_of_the_case_studies_has_one_meaning(
     for name, function in imported.offer.functions.items():
         known = offered.functions.get(name, function)
         assert (known.least, known.draws) <= (function.least, function.draws), name
-    checked = check(source, path.stem, offered)
+    checked = check_spec(source, path.stem, offered)
     assert checked.spec is not None, [d.message for d in checked.diagnostics]
     program = Program(checked.spec, domain, {}, imported.modules)
     large = {8192: 8192 + 100} if path.stem in ("felony_inc", "blur") else {}

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from nomos.domain import Domain, Integer, Schema, batched
-from nomos.groups.answers import ask
+from nomos.groups.features import ask
 from tests.shrinking.test_shrink import engine_of
 
 

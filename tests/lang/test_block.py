@@ -76,7 +76,9 @@ def code(text: str) -> tuple[Source, PythonCode]:
 def test_each_statement_is_found_at_its_place(text: str, statements: list[str]) -> None:
     source, python = code(text)
     assert python.diagnostics == []
-    assert [source.slice(python.span(node)) for node in python.statements] == statements
+    assert [
+        source.slice(python.span_of(node)) for node in python.statements
+    ] == statements
 
 
 def test_lines_of_the_code_are_lines_of_the_spec() -> None:
@@ -138,5 +140,5 @@ def test_the_code_of_an_f_string_over_several_lines_stands_inside_the_block() ->
 
     for node in ast.walk(statement):
         if isinstance(node, ast.expr):
-            span = python.span(node)
+            span = python.span_of(node)
             assert 0 <= span.start < span.end <= len(source.text)

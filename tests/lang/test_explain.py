@@ -3,7 +3,7 @@
 import pytest
 
 from nomos.diagnostics import Source
-from nomos.lang.checking.check import check
+from nomos.lang.checking.check import check_spec
 
 ENSURES = [
     ("d1 ** 2 == 1", "there is no power"),
@@ -34,7 +34,7 @@ STATEMENTS = [
 
 
 def helps(text: str) -> list[str]:
-    found = check(Source("spec.nom", text), "spec").diagnostics
+    found = check_spec(Source("spec.nom", text), "spec").diagnostics
     return [diagnostic.help or "" for diagnostic in found]
 
 
@@ -53,5 +53,5 @@ def test_a_statement_gets_its_remedy(statement: str, remedy: str) -> None:
 def test_each_of_very_many_mistakes_is_reported_once() -> None:
     broken = "".join(f"requires x1. > {n};\nrequires x1.a > {n}\n" for n in range(500))
     text = f"input x1;\n{broken}output d1;\n{{ d1 = predict(x1) }}\nensures d1 == 1;\n"
-    found = check(Source("spec.nom", text), "spec").diagnostics
+    found = check_spec(Source("spec.nom", text), "spec").diagnostics
     assert [d.code.slug for d in found] == ["syntax-error", "missing-semicolon"] * 500

@@ -5,7 +5,7 @@ from textwrap import dedent
 
 import pytest
 
-from nomos.lang.python.flow import always_assigned, repetitions
+from nomos.lang.python.flow import always_assigned, count_repetitions
 
 
 def assigned(code: str) -> frozenset[str] | None:
@@ -153,4 +153,4 @@ def test_a_block_that_never_ends_normally_owes_nothing(code: str) -> None:
     ],
 )
 def test_how_often_a_loop_runs(iterable: str, count: int | None) -> None:
-    assert repetitions(ast.parse(iterable, mode="eval").body, {}) == count
+    assert count_repetitions(ast.parse(iterable, mode="eval").body, {}) == count

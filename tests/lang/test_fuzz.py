@@ -15,10 +15,10 @@ import pytest
 from nomos.diagnostics import Severity, Source
 from nomos.diagnostics.render import render, to_json
 from nomos.errors import SpecError
-from nomos.lang.checking.check import check
-from nomos.lang.nodes import shape
+from nomos.lang.checking.check import check_spec
+from nomos.lang.nodes import tree_shape
 from nomos.lang.reading import syntax
-from nomos.lang.reading.parse import parse
+from nomos.lang.reading.parse import parse_spec
 from nomos.lang.writing.format import format_spec
 
 LONGEST = 1024  # characters
@@ -189,14 +189,14 @@ def fuzzed(rng: np.random.Generator, specs: list[str]) -> str:
 def work(source: Source, offer) -> tuple[float, str | None]:
     """Parse, check and format a spec; return the CPU time and the formatted text."""
     start = process_time()
-    checked = check(source, "fuzz", offer)
+    checked = check_spec(source, "fuzz", offer)
     try:
         text = format_spec(source)
     except SpecError:
         text = None
     taken = process_time() - start
     errors = [d for d in checked.diagnostics if d.severity is Severity.ERROR]
-    assert (checked.spec is None) == (bool(errors) or parse(source).is_library)
+    assert (checked.spec is None) == (bool(errors) or parse_spec(source).is_library)
     for diagnostic in checked.diagnostics:
         assert render(diagnostic, source)
         assert json.dumps(to_json(diagnostic, source))
@@ -206,10 +206,12 @@ def work(source: Source, offer) -> tuple[float, str | None]:
 
 def said(text: str) -> tuple[list[str], list[object]]:
     """Return the lines of the block without indentation, and the other statements."""
-    spec = parse(Source("fuzz.nom", text)).spec
+    spec = parse_spec(Source("fuzz.nom", text)).spec
     lines = [] if spec.block is None else spec.block.code.split("\n")
-    others = (s for s in syntax.statements(spec) if not isinstance(s, syntax.Block))
-    return [line.strip() for line in lines if line.strip()], [shape(s) for s in others]
+    others = (s for s in syntax.statements_of(spec) if not isinstance(s, syntax.Block))
+    return [line.strip() for line in lines if line.strip()], [
+        tree_shape(s) for s in others
+    ]
 
 
 def survive(text: str, offer) -> bool:
@@ -269,7 +271,7 @@ OUTSIDE = re.compile(
 
 def written_otherwise(text: str, rng: np.random.Generator) -> str:
     """Return a spec with other white space, comments, numbers, signs and indentation."""
-    block = parse(Source("fuzz.nom", text)).spec.block
+    block = parse_spec(Source("fuzz.nom", text)).spec.block
     assert block is not None
 
     def other(match: re.Match[str]) -> str:

@@ -5,14 +5,14 @@ from dataclasses import replace
 import pytest
 
 from nomos.diagnostics import Source
-from nomos.lang.checking.check import check
-from nomos.lang.python.flow import safety
+from nomos.lang.checking.check import check_spec
+from nomos.lang.python.flow import safety_kind
 
 
 def k(code: str, offer=None, head: str = "") -> int | None:
     body = "\n".join(f"  {line}" for line in code.split("\n"))
     text = f"{head}input x1;\ninput x2;\noutput d1;\n{{\n  d1 = 0\n{body}\n}}\nensures d1 == 1;\n"
-    checked = check(Source("test.nom", text), "test", offer)
+    checked = check_spec(Source("test.nom", text), "test", offer)
     assert checked.spec is not None, checked.diagnostics
     return checked.spec.k
 
@@ -103,7 +103,7 @@ def test_a_model_that_is_handed_on_may_be_called_any_number_of_times(
 
 
 def test_k_in_words() -> None:
-    assert [safety(count) for count in (2, 20, None)] == [
+    assert [safety_kind(count) for count in (2, 20, None)] == [
         "2-safety",
         "20-safety",
         "k depends on the run",

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nomos.diagnostics import Source
-from nomos.lang.reading.parse import parse
+from nomos.lang.reading.parse import parse_spec
 from nomos.lang.reading.syntax import KEYWORDS
 from nomos.lang.types import BUILT_IN, MAX_INT, Type
 from nomos.lang.writing.format import format_spec
@@ -88,7 +88,7 @@ def test_every_reserved_word_is_named() -> None:
 def test_the_examples_are_specs_in_canonical_layout(title: str) -> None:
     source = Source(title, SPECS[title])
     if title == "wrong.nom":
-        assert parse(source).diagnostics
+        assert parse_spec(source).diagnostics
     else:
         assert format_spec(source) == source.text
 

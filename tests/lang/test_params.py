@@ -8,7 +8,7 @@ import pytest
 from nomos.diagnostics import Source
 from nomos.errors import NomosError, SpecError
 from nomos.lang import core
-from nomos.lang.checking.check import bind_params, check
+from nomos.lang.checking.check import bind_params, check_spec
 from nomos.lang.types import Type
 
 TEXT = """\
@@ -29,7 +29,7 @@ ensures forall i in xs: ds[i] <= eps;
 
 
 def spec_of(text: str, libraries=None) -> core.Spec:
-    checked = check(Source("spec.nom", text), "spec", libraries=libraries)
+    checked = check_spec(Source("spec.nom", text), "spec", libraries=libraries)
     assert checked.spec is not None, checked.diagnostics
     return checked.spec
 
@@ -137,7 +137,7 @@ def test_a_library_brings_its_params_and_definitions() -> None:
 
 def test_a_mistake_in_a_definition_is_shown_where_it_is_used() -> None:
     source = Source("spec.nom", USER % '"a"')
-    (found,) = check(source, "spec", libraries={"common.nom": LIBRARY}).diagnostics
+    (found,) = check_spec(source, "spec", libraries={"common.nom": LIBRARY}).diagnostics
     assert source.slice(found.at) == 'near(d1, "a")'
     assert found.message == "`-` takes numbers, but this is a string"
     assert found.notes == ("`near` is `abs(a - b) < eps` (common.nom, line 2)",)
@@ -155,7 +155,9 @@ def test_a_mistake_in_a_definition_is_shown_where_it_is_used() -> None:
 )
 def test_a_library_that_cannot_be_used_is_a_mistake_at_its_use(library, says) -> None:
     text = USER.replace(" + eps", "").replace("near(d1, %s)", "d1 == 1")
-    checked = check(Source("spec.nom", text), "spec", libraries={"common.nom": library})
+    checked = check_spec(
+        Source("spec.nom", text), "spec", libraries={"common.nom": library}
+    )
     (found,) = checked.diagnostics
     assert checked.source.slice(found.at) == '"common.nom"'
     assert says in found.message
@@ -166,7 +168,7 @@ def test_definitions_of_a_library_do_not_use_each_other_in_a_circle() -> None:
     text = (
         'use "c";\ndef g(a) := f(a);\ninput x;\noutput d;\n{ d = 1 }\nensures g(d);\n'
     )
-    checked = check(Source("s.nom", text), "s", libraries={"c": library})
+    checked = check_spec(Source("s.nom", text), "s", libraries={"c": library})
     assert [d.message for d in checked.diagnostics] == [
         "the definition `f` uses `g`, which stands further down"
     ]

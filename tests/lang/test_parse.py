@@ -3,10 +3,10 @@
 import pytest
 
 from nomos.diagnostics import Source, Span
-from nomos.lang.checking.check import check
+from nomos.lang.checking.check import check_spec
 from nomos.lang.nodes import children
 from nomos.lang.reading import syntax
-from nomos.lang.reading.parse import parse
+from nomos.lang.reading.parse import parse_spec
 from nomos.lang.writing.format import format_expr
 
 HERE = Span(0, 0)
@@ -14,7 +14,7 @@ HERE = Span(0, 0)
 
 def expression(text: str) -> syntax.Expr:
     spec = f"input x1;\noutput d1;\n{{ d1 = predict(x1) }}\nensures {text};\n"
-    parsed = parse(Source("test.nom", spec))
+    parsed = parse_spec(Source("test.nom", spec))
     assert parsed.diagnostics == ()
     return parsed.spec.ensures[0].condition
 
@@ -152,7 +152,7 @@ def test_every_node_knows_its_place() -> None:
     source = Source(
         "test.nom", "input x1; output d1; { d1 = 1 }\nensures a + f(b) < 1;"
     )
-    (ensures,) = parse(source).spec.ensures
+    (ensures,) = parse_spec(source).spec.ensures
     comparison = ensures.condition
     assert isinstance(comparison, syntax.Binary)
     assert source.slice(ensures.span) == "ensures a + f(b) < 1;"
@@ -171,7 +171,7 @@ def test_every_node_knows_its_place() -> None:
 def test_no_statement_is_lost(statement: str) -> None:
     text = f"input x1;\nvar v1 := 1;\n{statement}\noutput d1;\n"
     text += "{ d1 = predict(x1) }\nensures d1 == 1;\nensures d1 == 2;\n"
-    parsed = parse(Source("test.nom", text))
+    parsed = parse_spec(Source("test.nom", text))
     assert parsed.diagnostics == ()
     spec = parsed.spec
     assert len(spec.variables) + len(spec.requires) == 2 + statement.count("\n")
@@ -198,18 +198,21 @@ BODY = "input x1;\noutput d1;\n{ d1 = predict(x1) }\nensures d1 == 1;\n"
     ],
 )
 def test_the_opening_comment_is_the_description(opening: str, description: str) -> None:
-    assert parse(Source("test.nom", opening + BODY)).spec.description == description
+    assert (
+        parse_spec(Source("test.nom", opening + BODY)).spec.description == description
+    )
 
 
 def test_a_comment_behind_the_first_statement_is_no_description() -> None:
     assert (
-        parse(Source("test.nom", "input x1; # no\n" + BODY[10:])).spec.description == ""
+        parse_spec(Source("test.nom", "input x1; # no\n" + BODY[10:])).spec.description
+        == ""
     )
 
 
 def test_what_cannot_be_read_is_remembered_so_that_it_is_not_reported_twice() -> None:
     text = BODY.replace("input x1;", "input x1;\nvar v1 := 1 +;")
-    parsed = parse(Source("test.nom", text))
+    parsed = parse_spec(Source("test.nom", text))
     assert parsed.half_declared == {"v1"}
     assert parsed.unread == {"var", "v1"}
 
@@ -218,7 +221,7 @@ def test_three_ways_to_write_one_thing_have_one_meaning() -> None:
     body = "output d1;\n{ d1 = predict(x1) }\nensures d1 == %s;\n"
 
     def meaning(expr: str) -> object:
-        checked = check(Source("test.nom", "input x1;\n" + body % expr), "test")
+        checked = check_spec(Source("test.nom", "input x1;\n" + body % expr), "test")
         assert checked.spec is not None
         return checked.spec.ensures[0].test
 

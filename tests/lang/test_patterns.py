@@ -10,7 +10,7 @@ import pytest
 
 from nomos.diagnostics import Severity, Source
 from nomos.lang import core
-from nomos.lang.checking.check import Checked, bind_params, check
+from nomos.lang.checking.check import Checked, bind_params, check_spec
 from nomos.lang.types import FeatureType, Function, Offer, Type
 
 FEATURES = ("age", "income", "debt", "years", "rooms")
@@ -68,7 +68,7 @@ COPIES = [
 
 def checked(text: str, common: str = COMMON) -> Checked:
     libraries = {"common.nom": Source("common.nom", common)}
-    return check(Source("spec.nom", text), "spec", OFFER, libraries=libraries)
+    return check_spec(Source("spec.nom", text), "spec", OFFER, libraries=libraries)
 
 
 def copy_of(pattern: str, values: dict[str, object]) -> core.Spec:
@@ -96,7 +96,7 @@ def copy_of(pattern: str, values: dict[str, object]) -> core.Spec:
 def said(spec: core.Spec) -> list[object]:
     lets = [let.value for let in (*spec.variables, *spec.later_variables)]
     tests = [condition.test for condition in (*spec.requires, *spec.ensures)]
-    shapes: list[object] = [core.shape(expr) for expr in (*lets, *tests)]
+    shapes: list[object] = [core.tree_shape(expr) for expr in (*lets, *tests)]
     return [*shapes, spec.inputs, spec.outputs, spec.k]
 
 

@@ -15,7 +15,7 @@ from nomos.diagnostics import Source, Span
 from nomos.errors import SpecError
 from nomos.lang.python.block import PythonCode
 from nomos.lang.reading import syntax
-from nomos.lang.reading.parse import parse
+from nomos.lang.reading.parse import parse_spec
 from nomos.lang.writing.format import format_expr, format_spec
 
 ROOT = Path(__file__).parents[2]
@@ -156,7 +156,7 @@ specs = st.builds(
 def text_of(spec: syntax.Spec) -> str:
     """Write a spec plainly, each expression by the formatter."""
     lines = []
-    for statement in syntax.statements(spec):
+    for statement in syntax.statements_of(spec):
         word = type(statement).__name__.lower()
         match statement:
             case syntax.Block(code=code):
@@ -192,7 +192,7 @@ def param_text(param: syntax.Param) -> str:
 
 
 def read(text: str) -> syntax.Spec:
-    parsed = parse(Source("test.nom", text))
+    parsed = parse_spec(Source("test.nom", text))
     assert parsed.diagnostics == ()
     return parsed.spec
 
@@ -276,7 +276,7 @@ def check_spaced(spec: syntax.Spec, data: st.DataObject) -> None:
 
 
 def without_code(spec: syntax.Spec) -> list[syntax.Statement]:
-    return [s for s in syntax.statements(spec) if not isinstance(s, syntax.Block)]
+    return [s for s in syntax.statements_of(spec) if not isinstance(s, syntax.Block)]
 
 
 def comments(text: str) -> list[str]:
@@ -382,7 +382,7 @@ def check_block(block: str) -> None:
 
 def dump(text: str) -> list[str]:
     source = Source("test.nom", text)
-    block = parse(source).spec.block
+    block = parse_spec(source).spec.block
     assert block is not None
     return [ast.dump(node) for node in PythonCode(source, block).statements]
 
@@ -396,7 +396,7 @@ def remarks(text: str) -> list[str]:
 
 def test_formatting_settles_on_every_accepted_case(case) -> None:
     source = Source("case.nom", case.text)
-    if parse(source).diagnostics or any(
+    if parse_spec(source).diagnostics or any(
         code == "python-syntax" for *_, code in case.marks
     ):
         return

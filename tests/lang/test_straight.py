@@ -4,14 +4,14 @@ import pytest
 
 from nomos.diagnostics import Source
 from nomos.lang import core
-from nomos.lang.checking.check import check
+from nomos.lang.checking.check import check_spec
 
 
 def lets(code: str, offer) -> tuple[core.Let, ...] | None:
     body = "\n".join(f"  {line}" for line in code.split("\n"))
     text = "import compas;\ninput x1;\ninput x2;\nvar v1 := 1;\noutput d1;\n"
     text += f"{{\n{body}\n}}\nensures d1 == 1;\n"
-    checked = check(Source("test.nom", text), "test", offer)
+    checked = check_spec(Source("test.nom", text), "test", offer)
     assert checked.spec is not None, checked.diagnostics
     return checked.spec.code.straight
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nomos.diagnostics import Code, Source
-from nomos.lang.checking.check import check
+from nomos.lang.checking.check import check_spec
 from nomos.lang.types import FeatureType, Function, Offer, Type
 from nomos.lsp.requests.fixes import Fix, fixes_of
 
@@ -36,7 +36,7 @@ def mended(text: str, fix: Fix) -> str:
 
 
 def codes(text: str) -> list[Code]:
-    return [d.code for d in check(Source("a.nom", text), "a", OFFER).diagnostics]
+    return [d.code for d in check_spec(Source("a.nom", text), "a", OFFER).diagnostics]
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_fix_mends(right: str, wrong: str) -> None:
         text = text.replace("x1.age > 3", "people.predict(x1) > 3")
     if "d3" in wrong:
         text = text.replace("  d1 =", "  d3 = d1 = 1\n  d1 =", 1)
-    found = check(Source("a.nom", text), "a", OFFER).diagnostics
+    found = check_spec(Source("a.nom", text), "a", OFFER).diagnostics
     assert found, text
     fixes = [fix for d in found for fix in fixes_of(d, Source("a.nom", text))]
     tried = [mended(text, fix) for fix in fixes]
@@ -90,7 +90,7 @@ def test_only_warnings_can_be_silenced() -> None:
     source = Source("a.nom", text)
     titles = {
         d.code: [fix.title for fix in fixes_of(d, source)]
-        for d in check(source, "a", OFFER).diagnostics
+        for d in check_spec(source, "a", OFFER).diagnostics
     }
     assert titles[Code.UNUSED_OUTPUT] == ["Silence this warning here"]
     assert all("Silence" not in title for title in titles[Code.UNDECLARED_NAME])

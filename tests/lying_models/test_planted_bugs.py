@@ -20,7 +20,7 @@ from nomos.domain.domain import offer_of
 from nomos.domain.find import Imported
 from nomos.engine.engine import Engine
 from nomos.engine.program import Program
-from nomos.lang.checking.check import check
+from nomos.lang.checking.check import check_spec
 from nomos.runner.driver import run_prepared
 from nomos.runner.jobs import Prepared, subject_of
 from nomos.runner.options import Options
@@ -162,7 +162,7 @@ ensures d1 == 1 ==> d2 == 1;
 
 def prepared_of(text: str, domain: Domain, mode: Mode | None = None) -> Prepared:
     """Return a campaign's job whose domain is at hand."""
-    checked = check(Source("planted.nom", text), "planted", offer_of(type(domain)))
+    checked = check_spec(Source("planted.nom", text), "planted", offer_of(type(domain)))
     assert checked.spec is not None, checked.diagnostics
     subject = subject_of(checked.spec, "planted.nom", "Loans", "", {})
     program = Program(checked.spec, domain)

@@ -4,7 +4,7 @@ import numpy as np
 
 from nomos.domain.show import Image, Scene, Sound, Words
 from nomos.report.cards import card_of, tables, that_matter
-from nomos.report.numbers import Written
+from nomos.report.texts import Written
 
 
 class Showing:

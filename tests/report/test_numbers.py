@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nomos.report.numbers import Written
+from nomos.report.texts import Written
 
 numbers = st.one_of(
     st.floats(allow_nan=False, allow_infinity=False),

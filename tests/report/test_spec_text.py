@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 from textwrap import dedent
 
-from nomos.report.spec_text import coloured_lines, names_in_block
+from nomos.report.texts import coloured_lines, names_in_block
 
 SPECS = sorted((Path(__file__).parents[2] / "casestudies").rglob("*.nom"))
 SPEC = dedent(

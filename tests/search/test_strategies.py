@@ -18,8 +18,7 @@ from nomos.runner.options import Options
 from nomos.search.diverse import Diverse
 from nomos.search.guided import Boundaries, Genetic, Guided, strategy
 from nomos.search.making import Making
-from nomos.search.mutation import Mutated
-from nomos.search.strategy import Material, Proposal, Told, generator, joined
+from nomos.search.strategy import Material, Mutated, Proposal, Told, generator, joined
 
 Array = np.ndarray[Any, Any]
 

@@ -254,7 +254,7 @@ def test_the_tests_are_of_the_policy_as_it_is_then():
 def test_a_policy_whose_observations_are_scaled_is_tested_with_them_scaled():
     from stable_baselines3.common.vec_env import VecNormalize
 
-    from nomos.train.guiding.actions import best_actions
+    from nomos.train.guiding.policy_tests import best_actions
 
     model = ppo(VecNormalize(many(2)))
     model.learn(128 * 2)
@@ -269,7 +269,7 @@ def test_a_policy_whose_observations_are_scaled_is_tested_with_them_scaled():
 def test_copied_networks_act_as_the_policy_does():
     from torch import nn
 
-    from nomos.train.guiding.actions import best_actions
+    from nomos.train.guiding.policy_tests import best_actions
 
     views = np.random.default_rng(0).normal(size=(500, 4)).astype(np.float32)
     for activation in (nn.Tanh, nn.ReLU, nn.ELU):

@@ -17,7 +17,7 @@ from nomos.domain.find import Imported
 from nomos.engine.engine import Engine
 from nomos.engine.program import Program
 from nomos.errors import DomainError, ModelError, NomosError, StoreError
-from nomos.lang.checking.check import check
+from nomos.lang.checking.check import check_spec
 from nomos.train.repairing.cases.answers import (
     Labels,
     Number,
@@ -80,7 +80,7 @@ def drawn(
     text = (
         f"input x1;\nvar x2 := {changed};\noutput d1;\noutput d2;\n{middle}\n{last}\n"
     )
-    checked = check(Source("spec.nom", text), "spec", offer_of(Numbers))
+    checked = check_spec(Source("spec.nom", text), "spec", offer_of(Numbers))
     assert checked.spec is not None, [d.message for d in checked.diagnostics]
     domain = Numbers()
     swappable = domain.model = SwappableModel(Rule())
@@ -414,7 +414,7 @@ def test_a_fall_that_two_records_make_up_is_no_repair() -> None:
         "input x1;\nvar x2 := x1[b := randInt(0, 9999)];\noutput d1;\n"
         "output d2;\n{\n  d1 = grade(x1)\n  d2 = grade(x2)\n}\nensures d1 == d2;\n"
     )
-    checked = check(Source("s.nom", text), "s", offer_of(Numbers))
+    checked = check_spec(Source("s.nom", text), "s", offer_of(Numbers))
     assert checked.spec is not None
     imported = Imported(Numbers, {}, {})
     domain = Numbers()

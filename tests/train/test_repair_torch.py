@@ -15,7 +15,7 @@ from nomos.domain.domain import offer_of
 from nomos.engine.engine import Engine
 from nomos.engine.program import Program
 from nomos.errors import ModelError
-from nomos.lang.checking.check import check
+from nomos.lang.checking.check import check_spec
 from nomos.models import load_model
 from nomos.train import RepairListener, repair
 
@@ -62,7 +62,7 @@ class Made(Domain):
 def cases_of(ensures: str, count: int = 300) -> TrainingCases:
     """Return cases with two answers `d1` and `d2`, and a number `v`."""
     text = f"input x;\nvar v := x.v;\noutput d1;\noutput d2;\n{{ d1 = f(x)\n d2 = f(x) }}\nensures {ensures};\n"
-    checked = check(Source("spec.nom", text), "spec", offer_of(Made))
+    checked = check_spec(Source("spec.nom", text), "spec", offer_of(Made))
     assert checked.spec is not None, [d.message for d in checked.diagnostics]
     domain = Made()
     engine = Engine(Program(checked.spec, domain))

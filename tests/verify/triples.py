@@ -26,7 +26,7 @@ from nomos.engine.alone import Alone, Verdict
 from nomos.engine.choices import Odometer
 from nomos.engine.program import Program
 from nomos.lang import core
-from nomos.lang.checking.check import check
+from nomos.lang.checking.check import check_spec
 
 Array = np.ndarray[Any, Any]
 MOST_RECORDS = 240
@@ -88,7 +88,7 @@ def domain_of(
 def spec_of(text: str, domain: Domain) -> core.Spec:
     """Check a spec for a domain."""
     source = Source("small.nom", text)
-    checked = check(source, "small", offer_of(type(domain)))
+    checked = check_spec(source, "small", offer_of(type(domain)))
     assert checked.spec is not None, [d.message for d in checked.diagnostics]
     return checked.spec
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from casestudies.lunar.train import Evaluation, evaluate, make_learner
-from nomos.train.guiding.actions import Actions, best_actions
+from nomos.train.guiding.policy_tests import Actions, best_actions
 
 HERE = Path(__file__).parent
 FOLDER = HERE / "bases"

@@ -19,8 +19,7 @@ from casestudies.lunar.state import from_row, lowered_pads, with_pad
 from casestudies.lunar.train import STEP_LIMIT
 from nomos.states.fuzzing import load_pool
 from nomos.train import GuidedTraining, PolicyTest
-from nomos.train.guiding.actions import Actions, best_actions
-from nomos.train.guiding.policy_tests import PolicyTests
+from nomos.train.guiding.policy_tests import Actions, PolicyTests, best_actions
 from nomos.train.guiding.starts import Start, StartChooser
 
 HERE = Path(__file__).parent

@@ -15,6 +15,7 @@ import numpy as np
 from nomos.device import Array, is_out_of_memory, is_tensor, places_on, to_host
 from nomos.domain.functions import BoundBatched, batched
 from nomos.domain.records import Column, items, take
+from nomos.domain.same_answers import is_same_answer, measure_spread
 from nomos.domain.values import is_value
 from nomos.engine.watch import WHOLE_CHUNK, watch
 from nomos.errors import OF_THE_CASE, ModelError
@@ -22,7 +23,7 @@ from nomos.errors import OF_THE_CASE, ModelError
 _MOST_BYTES = 2**25  # for the answers of one call; images for every item would be more
 _UNKNOWN, _KNOWN, _FAILED = 0, 1, 2
 _SHARE, _FEWEST = 64, 8
-_LAST_BITS = 1e-5  # of the size of answers: sums of 32-bit numbers differ by that much
+_MOST_MEASURED = 1000  # answers that say how far apart they lie
 UNKNOWN = object()  # no answer of a model
 _MOST_FAILURES = 64  # after so many single failures a batch is not searched any further
 
@@ -211,12 +212,13 @@ class Memory:
     def _compare(self, places: Array, answers: Column, failed: Array) -> None:
         """Count the places about which something else is said the second time."""
         assert self._answers is not None
-        typical = _typical(self._answers, self._state == _KNOWN)
+        known = np.flatnonzero(self._state == _KNOWN)[:_MOST_MEASURED]
+        spread = measure_spread(take(self._answers, known))
         before = items(take(self._answers, places))
         for old, new, fails in zip(
             before, items(answers), failed.tolist(), strict=True
         ):
-            self.moved += fails or not _same(old, new, typical)
+            self.moved += fails or not is_same_answer(old, new, spread)
         self.asked_again += len(places)
         self._doubts[places] = False
         self._any_doubts = bool(self._doubts.any())
@@ -233,36 +235,6 @@ def _sample(size: int) -> Array:
     share = min(_SHARE, max(1, size // _FEWEST))
     spread = np.arange(size, dtype=np.uint64) * np.uint64(2654435769) % np.uint64(2**32)
     return spread < 2**32 // share
-
-
-def _typical(answers: Column, known: Array) -> float:
-    """Return how large answers are, where they are real numbers."""
-    if not isinstance(answers, np.ndarray) or answers.dtype.kind != "f":
-        return 0.0
-    sizes = np.abs(answers[known])
-    sizes = sizes[np.isfinite(sizes)]
-    return float(np.median(sizes)) if sizes.size else 0.0
-
-
-def _same(first: Any, second: Any, typical: float) -> bool:
-    """Tell whether answers are the same; real ones differ in their last bits by batch."""
-    if isinstance(first, tuple) and isinstance(second, tuple):
-        alike = len(first) == len(second)
-        return alike and all(map(_same, first, second, [typical] * len(first)))
-    a, b = np.asarray(first), np.asarray(second)
-    if a.shape != b.shape:
-        return False
-    kinds = a.dtype.kind + b.dtype.kind
-    if "f" not in kinds or not set(kinds) <= set("biuf"):
-        return bool(np.all(a == b))
-    a, b = a.astype(np.float64), b.astype(np.float64)
-    with np.errstate(all="ignore"):
-        sizes = np.abs(np.concatenate([a.ravel(), b.ravel()]))
-        scale = max(typical, np.max(sizes, initial=0.0, where=np.isfinite(sizes)))
-        same = (
-            (a == b) | (np.isnan(a) & np.isnan(b)) | (abs(a - b) <= _LAST_BITS * scale)
-        )
-    return bool(same.all())
 
 
 def fresh(value: Any) -> Any:

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from nomos.engine.emit import Emitter, mentioned
 from nomos.engine.space import draws_late
 from nomos.lang import core
-from nomos.lang.checking.names import bound_names
+from nomos.lang.checking.names import names_bound_by
 from nomos.lang.types import BUILT_IN, Function
 
 # The first statement of a function is written as its docstring is.
@@ -91,7 +91,7 @@ def _functions(
 ) -> dict[str, str]:
     """Return the functions that the program uses: what it calls them, and their names."""
     used = {alias: name for name, alias in emitter.aliases.items()}
-    names = mentioned(spec) - bound_names(spec.code.statements)
+    names = mentioned(spec) - names_bound_by(spec.code.statements)
     used |= {n: n for n in (*known, *spec.imports, "MAX_INT") if n in names}
     return dict(sorted(used.items()))
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar, assert_never
 
 from nomos.diagnostics.source import Source, Span
 from nomos.lang import core
-from nomos.lang.checking.names import bound_names
+from nomos.lang.checking.names import names_bound_by
 from nomos.lang.types import BUILT_IN, Type
 
 _Node = TypeVar("_Node", bound=ast.stmt | ast.expr)
@@ -41,8 +41,8 @@ class Emitter:
         own = {*spec.inputs, *spec.outputs, *spec.lists, *(let.name for let in lets)}
         conditions = (*spec.requires, *spec.ensures)
         for expr in (*(let.value for let in lets), *(c.test for c in conditions)):
-            own |= core.bound_names(expr)
-        self._shadowed = own | bound_names(spec.code.statements)
+            own |= core.local_names(expr)
+        self._shadowed = own | names_bound_by(spec.code.statements)
         self._taken = {*self._shadowed, *mentioned(spec), *spec.imports}
         self._taken |= {*known, *BUILT_IN}
         self.aliases: dict[str, str] = {}  # functions, and what they are called here
@@ -225,7 +225,7 @@ class Emitter:
 
     def _arithmetic(self, expr: core.Arithmetic) -> ast.expr:
         """Emit a chain from its left end, so that its length costs no stack."""
-        spine = core.spine(expr)
+        spine = core.arithmetic_chain(expr)
         result = self.expression(spine[-1].left)
         for node in reversed(spine):
             sign = _operator(node.operator)

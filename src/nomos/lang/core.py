@@ -12,7 +12,7 @@ from typing import Any, Literal
 from nomos.diagnostics.source import Source
 from nomos.lang import nodes
 from nomos.lang.nodes import children as children
-from nomos.lang.nodes import shape as shape
+from nomos.lang.nodes import tree_shape as tree_shape
 from nomos.lang.nodes import walk as walk
 from nomos.lang.types import Type
 
@@ -277,7 +277,7 @@ def item_name(name: str, index: int) -> str:
     return f"{name}[{index}]"
 
 
-def spine(expr: Arithmetic) -> list[Arithmetic]:
+def arithmetic_chain(expr: Arithmetic) -> list[Arithmetic]:
     """Return a chain of arithmetic from its last operator to its first."""
     found = [expr]
     while isinstance(found[-1].left, Arithmetic):
@@ -285,7 +285,7 @@ def spine(expr: Arithmetic) -> list[Arithmetic]:
     return found
 
 
-def bound_names(expr: Expr) -> frozenset[str]:
+def local_names(expr: Expr) -> frozenset[str]:
     """Return the names that have a meaning only inside: indices, and parameters."""
     found: set[str] = set()
     for node in walk(expr):

@@ -13,10 +13,10 @@ from lsprotocol import types
 from nomos.diagnostics import Diagnostic, Source, Span
 from nomos.diagnostics.diagnostic import domain_unavailable
 from nomos.lang import core
-from nomos.lang.checking.check import check
+from nomos.lang.checking.check import check_spec
 from nomos.lang.checking.declarations import Library
 from nomos.lang.reading import syntax
-from nomos.lang.reading.parse import parse, read_library
+from nomos.lang.reading.parse import parse_library, parse_spec
 from nomos.lang.reading.tree import Parsed, find_block
 from nomos.lsp.describing import NOT_YET, Imports
 from nomos.lsp.occurrences import Names, Role, find_names
@@ -89,7 +89,7 @@ class Document:
         """The params and definitions that `use` brings: path, text and statement."""
         found: dict[str, tuple[str, Source, syntax.Param | syntax.Def]] = {}
         for path, library in self.libraries.items():
-            statements = read_library(library) if isinstance(library, Source) else []
+            statements = parse_library(library) if isinstance(library, Source) else []
             if not isinstance(library, Source) or isinstance(statements, Diagnostic):
                 continue
             for statement in statements:
@@ -107,7 +107,7 @@ class Document:
 
     def statement_of(self, name: str) -> syntax.Statement | None:
         """Return the statement of this text that declares a name."""
-        statements = syntax.statements(self.parsed.spec)
+        statements = syntax.statements_of(self.parsed.spec)
         declared = (s for s in statements if isinstance(s, syntax.Declaration))
         return next((s for s in declared if s.name.name == name), None)
 
@@ -120,12 +120,12 @@ def read_document(
 ) -> Document:
     """Read and check a text; `imports_of` says what is known of its imports by now."""
     source = Source(str(path), text)
-    parsed = parse(source)
+    parsed = parse_spec(source)
     libraries = _libraries(parsed.spec, path.parent, open_text)
     names = [declaration.name.name for declaration in parsed.spec.imports]
     imports = (imports_of(path, names) if names else None) or NOT_YET
     offer = imports.offer
-    checked = check(source, path.stem, offer, parsed=parsed, libraries=libraries)
+    checked = check_spec(source, path.stem, offer, parsed=parsed, libraries=libraries)
     diagnostics = checked.diagnostics
     if imports.error:
         at = parsed.spec.imports[0].name.span

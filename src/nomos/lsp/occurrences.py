@@ -9,8 +9,8 @@ from typing import Any
 
 from nomos.diagnostics import Source, Span
 from nomos.lang.checking.names import (
-    bindings,
-    bound_names,
+    find_bindings,
+    names_bound_by,
     names_from_outside,
     walk_own_scope,
 )
@@ -86,11 +86,11 @@ class _Finder:
 def find_names(source: Source, spec: syntax.Spec, brought: Mapping[str, Role]) -> Names:
     """Return the names of a spec; `brought` are those that the files in use declare."""
     roles = dict(brought)
-    for statement in syntax.statements(spec):
+    for statement in syntax.statements_of(spec):
         if isinstance(statement, syntax.Declaration):
             roles[statement.name.name] = DECLARED[type(statement)]
     finder = _Finder(source, roles)
-    for statement in syntax.statements(spec):
+    for statement in syntax.statements_of(spec):
         _in_statement(finder, statement)
     if spec.block is not None:
         _in_block(finder, PythonCode(source, spec.block))
@@ -180,24 +180,24 @@ def _quoted(finder: _Finder, name: str, span: Span) -> None:
 
 def _in_block(finder: _Finder, python: PythonCode) -> None:
     statements = python.statements
-    own = bound_names(statements)
+    own = names_bound_by(statements)
     inside = [n for n in walk_own_scope(statements) if isinstance(n, ast.Name)]
     own_names = [node for node in inside if node.id in own]
     for node in (*names_from_outside(statements), *own_names):
         if node.id in finder.roles:
-            finder.add(node.id, python.span(node), finder.roles[node.id])
+            finder.add(node.id, python.span_of(node), finder.roles[node.id])
     finder.unsure |= _bound_inside(statements)
     for inner in (node for s in statements for node in ast.walk(s)):
         match inner:
             case ast.Call(func=ast.Name(id=name) as function, args=arguments):
                 if name not in finder.roles and name not in own:
-                    finder.add(name, python.span(function), Role.FUNCTION)
+                    finder.add(name, python.span_of(function), Role.FUNCTION)
                 given = arguments[1] if len(arguments) > 1 else None
                 if name in _READS_FEATURE and isinstance(given, ast.Constant):
-                    _quoted(finder, str(given.value), python.span(given))
+                    _quoted(finder, str(given.value), python.span_of(given))
             case ast.Attribute(value=ast.Name(id=name), attr=attribute):
                 if finder.roles.get(name) is Role.IMPORT:
-                    end = python.span(inner).end
+                    end = python.span_of(inner).end
                     at = Span(end - len(attribute), end)
                     finder.add(attribute, at, Role.FUNCTION)
             case _:
@@ -206,7 +206,7 @@ def _in_block(finder: _Finder, python: PythonCode) -> None:
 
 def _bound_inside(statements: list[ast.stmt]) -> set[str]:
     """Return the names to which functions and comprehensions give another meaning."""
-    outer = {id(node) for _, node in bindings(statements)}
+    outer = {id(node) for _, node in find_bindings(statements)}
     found: set[str] = set()
     for node in (node for s in statements for node in ast.walk(s)):
         match node:

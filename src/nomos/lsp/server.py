@@ -18,7 +18,7 @@ from pygls.uris import from_fs_path
 from nomos import __version__
 from nomos.diagnostics import Source
 from nomos.errors import NomosError, SpecError
-from nomos.lang.reading.parse import parse
+from nomos.lang.reading.parse import parse_spec
 from nomos.lang.writing.format import format_spec
 from nomos.lsp.document import Document, Places
 from nomos.lsp.requests import navigation, outline
@@ -34,7 +34,7 @@ RUN, SHOW_BUGS = "nomos.run", "nomos.showBugs"
 
 def serve(stdin: BinaryIO, stdout: BinaryIO, *, import_timeout_s: float) -> None:
     """Answer an editor until it ends the conversation."""
-    parse(Source("", ""))  # builds the parser, which lasts as long as the server
+    parse_spec(Source("", ""))  # builds the parser, which lasts as long as the server
     gc.collect()
     gc.freeze()  # or looking at all of this again would cost every other key 30 ms
     server = LanguageServer("nomos", __version__)

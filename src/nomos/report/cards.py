@@ -22,9 +22,7 @@ from nomos.domain.show import (
     shown,
 )
 from nomos.errors import NomosError
-from nomos.report.numbers import Written
-from nomos.report.spec_text import names_in_block
-from nomos.report.texts import Piece, brief, change, cut
+from nomos.report.texts import Piece, Written, brief, change, cut, names_in_block
 from nomos.results.describe import describe
 from nomos.results.result import Bug, Result
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 import difflib
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
-from typing import Literal
+from functools import lru_cache
+from itertools import groupby, pairwise, takewhile
+from typing import Any, Literal
+
+from nomos.lang.python.block import find_block_end
+from nomos.lang.reading.tree import find_block
 
 _LONGEST_DIFF = 40_000  # words of one text times words of the other
 _WORD = re.compile(r"\s*\S+|\s+$")
@@ -136,3 +140,144 @@ def _middle(old: list[str], new: list[str]) -> list[Step]:
         else:
             steps += [("del", old[a:b]), ("ins", new[c:d])]
     return [step for step in steps if step[1]]
+
+
+_MOST = 17  # significant digits, with which a float is itself
+_LARGEST = 1e15  # below it, the digits before the point are all written
+_LITERAL = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
+Number = int | float
+
+
+class Written:
+    """How the numbers of one bug are written.
+
+    Any two numbers compare as they do in full, and as they do with the numbers in the
+    condition. Where the condition is missed by a gap, the rounding of all `outputs`
+    together is less than half of it.
+    """
+
+    def __init__(
+        self,
+        values: Iterable[Any],
+        outputs: Iterable[Any] = (),
+        condition: str = "",
+        gap: float | None = None,
+        *,
+        fewest: int = 6,
+    ) -> None:
+        self._texts: dict[float, str] = {}
+        self._fewest = fewest
+        related = {number for value in outputs for number in _numbers(value)}
+        found = {number for value in values for number in _numbers(value)} | related
+        fixed: list[Number] = [
+            number for number in found if not isinstance(number, float)
+        ]
+        fixed += [float(literal) for literal in _LITERAL.findall(condition)]
+        floats = [value for value in found if isinstance(value, float)]
+        self._related = [value for value in floats if value in related]
+        self._gap = 0.0 if gap is None else gap
+        self._write(floats, fixed)
+
+    def _write(self, floats: list[float], fixed: list[Number]) -> None:
+        digits = dict.fromkeys(floats, self._fewest)
+        order = sorted({*floats, *fixed})
+        crowded = set(floats)
+        while crowded:
+            for value in crowded:
+                self._texts[value] = _text(value, digits[value])
+            shown = [float(self._texts[v]) if v in digits else v for v in order]
+            crowded = {
+                value
+                for (low, a), (high, b) in pairwise(zip(order, shown, strict=True))
+                if not a < b
+                for value in (low, high)
+            }
+            error = sum(abs(float(self._texts[v]) - v) for v in self._related)
+            if 0 < self._gap <= 2 * error:
+                crowded |= set(self._related)
+            crowded = {v for v in crowded if digits.get(v, _MOST) < _MOST}
+            for value in crowded:
+                digits[value] += 1
+
+    def text(self, value: Any) -> str:
+        """Return described data as a text; numbers by their digits, lists in brackets."""
+        if isinstance(value, float):
+            return self._texts.get(value) or _text(value, self._fewest)
+        if isinstance(value, str):
+            return value
+        if isinstance(value, Mapping):
+            inner = (f"{name}: {self.text(one)}" for name, one in value.items())
+            return "{" + ", ".join(inner) + "}"
+        if isinstance(value, list | tuple):
+            return "[" + ", ".join(self.text(one) for one in value) + "]"
+        return str(value)
+
+
+def _text(value: float, digits: int) -> str:
+    if abs(value) < _LARGEST:
+        if value.is_integer():
+            return f"{value or 0.0:.0f}"  # no minus before a zero
+        digits = max(digits, len(str(int(abs(value)))))
+    return repr(value) if digits >= _MOST else f"{value:.{digits}g}"
+
+
+def _numbers(value: Any) -> Iterator[Number]:
+    match value:
+        case int() | float() if not isinstance(value, bool):
+            yield value
+        case Mapping():
+            for inner in value.values():
+                yield from _numbers(inner)
+        case list() | tuple():
+            for inner in value:
+                yield from _numbers(inner)
+        case _:
+            return
+
+
+Word = tuple[str, str]  # the kind of a piece, "" for plain text, and the piece
+_KINDS = {  # by the beginning of what Pygments calls it
+    "Token.Comment": "comment",
+    "Token.Literal.String": "string",
+    "Token.Literal.Number": "number",
+    "Token.Keyword.Constant": "number",
+    "Token.Keyword": "keyword",
+    "Token.Operator.Word": "keyword",
+}
+
+
+def coloured_lines(spec: str) -> list[list[Word]]:
+    """Return the lines of a spec, each as its pieces."""
+    lines: list[list[Word]] = [[]]
+    for kind, pieces in groupby(_words(spec), key=lambda word: word[0]):
+        first, *rest = "".join(text for _, text in pieces).split("\n")
+        lines[-1].append((kind, first))
+        lines += [[(kind, part)] for part in rest]
+    return [[word for word in line if word[1]] for line in lines]
+
+
+def _words(spec: str) -> Iterator[Word]:
+    # Loaded when it is needed: most runs show no spec.
+    from nomos.pygments import NomosLexer
+
+    for at, token, text in NomosLexer().get_tokens_unprocessed(spec):
+        name = str(token)
+        kind = next((k for begin, k in _KINDS.items() if name.startswith(begin)), "")
+        if name.startswith("Token.Name") and spec.startswith("(", at + len(text)):
+            kind = "call"
+        yield kind, text
+
+
+@lru_cache(maxsize=64)
+def names_in_block(spec: str) -> frozenset[str]:
+    """Return the names that the Python block of a spec uses; none where it has none."""
+    from pygments.lexers.python import PythonLexer
+
+    start = find_block(spec)
+    if start is None:
+        return frozenset()
+    code = spec[start + 1 : find_block_end(spec, start)]
+    tokens = PythonLexer().get_tokens(code)
+    return frozenset(
+        text for kind, text in tokens if str(kind).startswith("Token.Name")
+    )

@@ -11,8 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from nomos.report.groups import BarView, GroupView, cost_words, group_views
-from nomos.report.numbers import Written
-from nomos.report.texts import count, percent
+from nomos.report.texts import Written, count, percent
 from nomos.results.gaps import against_chance, gaps_together, histogram
 from nomos.results.gate import by_subject
 from nomos.results.result import Bug, Result, Verdict

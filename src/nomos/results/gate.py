@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,6 +11,7 @@ from typing import Any
 
 from nomos.accepted import COUNT, SHARE, TEXT, Kind, accept_fields
 from nomos.errors import NomosError
+from nomos.results.reading import read_json
 from nomos.results.result import Result, from_data
 from nomos.results.statistics import clopper_pearson, fisher, percent
 from nomos.results.verdict import is_unstable
@@ -142,7 +142,7 @@ def by_subject(results: Sequence[Result]) -> list[tuple[Result, ...]]:
 def read_baseline(path: Path) -> tuple[Result, ...]:
     """Read the results that an earlier run wrote with --json."""
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = read_json(path.read_bytes())
         found = tuple(from_data({**run, "bugs": ()}) for run in document["runs"])
         if document["failures"] or not found:
             raise NomosError(

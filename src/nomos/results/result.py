@@ -307,12 +307,14 @@ def to_data(result: Result) -> dict[str, Any]:
 
 
 def from_data(data: Mapping[str, Any]) -> Result:
-    """Return the result that `to_data` wrote; raises KeyError or TypeError if it is none."""
+    """Return the result that `to_data` wrote; raises KeyError, TypeError or ValueError."""
+    if not isinstance(data, Mapping):
+        raise TypeError(f"a result is an object, not {type(data).__name__}")
     names = {*Counts.__slots__, *Result.__slots__} - _NOT_IN_ALL
     if missing := names - data.keys():
         raise KeyError(*missing)
     subject = {**data, "k": data["text_k"], "ensures": data["properties"]}
-    whole = {**data, "subject": subject, "counts": data, "control": None}
+    whole = {**data, "subject": subject, "counts": data, "control": None, "live": None}
     result: Result = read(Result, whole)
     control = data["control"]
     return replace(result, control=None if control is None else from_data(control))

@@ -9,8 +9,7 @@ import numpy as np
 
 from nomos.device import Array
 from nomos.engine.cases import marks_of
-from nomos.search.mutation import Mutated
-from nomos.search.strategy import Learns, Material, Proposal, Told, joined
+from nomos.search.strategy import Learns, Material, Mutated, Proposal, Told, joined
 
 _FRESH = 0.02  # of the cases of a generation
 _KEPT = 8000  # found cases that are stepped from

@@ -12,15 +12,19 @@ import numpy as np
 
 from nomos.device import Array
 from nomos.search.diverse import Diverse
-from nomos.search.mutation import (
+from nomos.search.strategy import (
+    Learns,
+    Material,
     Mutated,
+    Proposal,
+    Told,
     Uniform,
     changed,
+    joined,
     moved_words,
     real_rows,
     words,
 )
-from nomos.search.strategy import Learns, Material, Proposal, Told, joined
 
 _SIZE = 100  # cases of a generation
 _ALL = 0.5  # of the cases between the cuts of trees have all their features redrawn

@@ -25,7 +25,7 @@ from nomos.engine.space import draws_late
 from nomos.engine.vectorized.chunk import Chunk, Scope
 from nomos.engine.vectorized.columns import Columns
 from nomos.errors import ModelError, NomosError
-from nomos.groups.answers import asker_of, model_call, shares_of
+from nomos.groups.features import asker_of, model_call, shares_of
 from nomos.lang import core
 
 _MOST = 1024  # combinations of answers

@@ -110,3 +110,103 @@ def generator(seed: int, name: str, generation: int) -> np.random.Generator:
     digest = blake2b(f"{seed}:{name}:{generation}".encode(), digest_size=16).digest()
     key = np.frombuffer(digest, dtype=np.uint64)
     return np.random.Generator(np.random.Philox(key=key))
+
+
+_TIMES = (1, 1, 1, 2, 2, 3)  # how many features are changed, each as likely
+_ANY, _REAL = 0.25, 0.35  # how often a change takes any value, or that of a real row
+_STEP = 0.05  # of a feature's range: the size of a small step
+_FRESH_WORD, _MOVED_WORD = 0.3, 0.3
+_WORD_STEP = 2.0**58
+
+
+def words(rng: np.random.Generator, count: int) -> Array:
+    """Return fresh words for the draws of cases."""
+    return rng.integers(0, 2**64, (count, WORDS), dtype=np.uint64, endpoint=False)
+
+
+def moved_words(rng: np.random.Generator, old: Array) -> Array:
+    """Return words of which some are fresh and some a little larger or smaller."""
+    what = rng.random(old.shape)
+    size = np.asarray(rng.normal(0, _WORD_STEP, old.shape))
+    step = size.astype(np.int64).view(np.uint64)
+    moved = np.where(what < _FRESH_WORD + _MOVED_WORD, old + step, old)
+    return np.where(what < _FRESH_WORD, words(rng, len(old)), moved)
+
+
+def uniform(material: Material, rng: np.random.Generator, count: int) -> Array:
+    """Return any values of the features, each as likely."""
+    shape = count, material.features
+    share = rng.random(shape)
+    size = material.high - material.low
+    counted = np.floor(share * (size + 1)).clip(0, size)
+    values: Array = material.low + np.where(material.whole, counted, share * size)
+    return values
+
+
+def changed(material: Material, rng: np.random.Generator, values: Array) -> Array:
+    """Change one to three features: by a small step, to a real row's value, or to any."""
+    count, features = values.shape
+    values = values.copy()
+    times = rng.choice(_TIMES, count)
+    own = len(material.data[0])
+    for turn in range(max(_TIMES)):
+        at = np.flatnonzero(times > turn)
+        column = rng.integers(0, features, len(at))
+        what = rng.random(len(at))
+        low, high = material.low[column], material.high[column]
+        step = np.abs(rng.normal(0, 1, len(at))) * (high - low) * _STEP
+        whole = material.whole[column]
+        step = np.where(whole, np.maximum(1, np.rint(step)), step)
+        near = values[at, column] + step * rng.choice([-1, 1], len(at))
+        real = material.data[rng.integers(0, len(material.data), len(at)), column % own]
+        anything = uniform(material, rng, len(at))[np.arange(len(at)), column]
+        new = np.where(what < _ANY, anything, np.where(what < _ANY + _REAL, real, near))
+        values[at, column] = np.clip(new, low, high)
+    return values
+
+
+def real_rows(
+    material: Material, rng: np.random.Generator, count: int
+) -> tuple[Array, Array]:
+    """Return the features of rows of the data, and which rows they are."""
+    origins = rng.integers(0, len(material.data), (count, material.inputs))
+    return material.data[origins].reshape(count, -1), origins
+
+
+@dataclass(slots=True)
+class Mutated:
+    """Rows of the data with one to three features changed; learns nothing."""
+
+    material: Material
+    size: int = 1024
+    learns: Learns = "nothing"
+
+    def propose(self, rng: np.random.Generator) -> Proposal:
+        """Return the next generation."""
+        return self.some(rng, self.size)
+
+    def some(self, rng: np.random.Generator, count: int) -> Proposal:
+        """Return so many cases."""
+        rows, origins = real_rows(self.material, rng, count)
+        values = changed(self.material, rng, rows)
+        return Proposal(values, words(rng, count), origins)
+
+    def learn(self, cases: Proposal, told: Told) -> None:
+        """Take in what became of a generation: here, nothing."""
+
+    def state(self) -> Any:
+        """Return what was learned, as data that JSON can hold."""
+
+    def restore(self, state: Any) -> None:
+        """Go on from what a strategy of the same kind had learned."""
+
+
+@dataclass(slots=True)
+class Uniform(Mutated):
+    """Any rows that the schema allows, each as likely; learns nothing."""
+
+    def some(self, rng: np.random.Generator, count: int) -> Proposal:
+        """Return so many cases."""
+        values = uniform(self.material, rng, count)
+        origins = np.full((count, self.material.inputs), -1)
+        return Proposal(values, words(rng, count), origins)

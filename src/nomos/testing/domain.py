@@ -18,15 +18,15 @@ from nomos.domain.domain import Domain, members, offer_of
 from nomos.domain.fields import generator
 from nomos.domain.functions import BoundBatched
 from nomos.domain.records import items
+from nomos.domain.same_answers import is_same_answer, measure_spread
 from nomos.domain.values import plain
 from nomos.engine.answers import Answers, call_batch
 from nomos.engine.coroutines.hub import Hub, Lane
-from nomos.engine.program import Program, blank_spec, draws, equal, isolated
+from nomos.engine.program import Program, blank_spec, draws, isolated
 from nomos.errors import ModelError, NomosError
 from nomos.results.describe import describe
 
 Case = tuple[Any, ...]
-_TOLERANCE = 1e-4  # batched arithmetic differs from that for one row in the last bits
 _LONGEST = 300  # characters of a case that a message shows
 
 
@@ -90,11 +90,11 @@ def _data_problems(program: Program, places: list[int]) -> Iterator[str]:
         yield "inputs() gives another number of inputs when asked again"
         return
     for place in places:
-        if not _same(program.item(place), again.item(place), exact=True):
+        if not is_same_answer(program.item(place), again.item(place)):
             yield f"inputs() gives another input {place} when asked again"
             return
-        if program.labels is not None and not _same(
-            program.label_at(place), again.label_at(place), exact=True
+        if program.labels is not None and not is_same_answer(
+            program.label_at(place), again.label_at(place)
         ):
             yield f"labels() gives input {place} another label when asked again"
             return
@@ -175,7 +175,7 @@ class _FunctionCheck:
             given = copy.deepcopy(before)
             _answer(self.function, (*given, *self._arguments(number)[len(given) :]))
             for was, now in zip(before, given, strict=True):
-                if not isinstance(was, np.ndarray) and not _same(was, now, exact=True):
+                if not isinstance(was, np.ndarray) and not is_same_answer(was, now):
                     yield f"changes its argument in place: {shown} became {_shown(now)}"
                     return
 
@@ -183,8 +183,9 @@ class _FunctionCheck:
         self, first: list[AskedAnswer], second: list[AskedAnswer], when: str, then: str
     ) -> Iterator[str]:
         """Yield the first case on which two ways of asking disagree."""
+        spread = measure_spread([one.value for one in first if not one.error])
         for number, (a, b) in enumerate(zip(first, second, strict=True)):
-            if a.error != b.error or not _same(a.value, b.value):
+            if a.error != b.error or not is_same_answer(a.value, b.value, spread):
                 yield f"says {a} {when} and {b} {then}, for {self._case(number)}"
                 return
 
@@ -200,27 +201,6 @@ def _answer(function: Callable[..., Any], case: Case) -> AskedAnswer:
         raise
     except Exception as error:
         return AskedAnswer(error=f"{type(error).__name__}: {error}")
-
-
-def _same(first: Any, second: Any, *, exact: bool = False) -> bool:
-    """Compare by value; numbers that are not whole may differ in their last bits."""
-    if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
-        if first.shape != second.shape:
-            return False
-        if first.dtype.kind in "fc" and not exact:
-            return np.allclose(first, second, _TOLERANCE, _TOLERANCE, equal_nan=True)
-        return np.array_equal(first, second, equal_nan=first.dtype.kind in "fc")
-    if isinstance(first, float) and isinstance(second, float):
-        return _same(np.array(first), np.array(second), exact=exact)
-    if isinstance(first, list | tuple) and isinstance(second, type(first)):
-        pairs = zip(first, second, strict=False)
-        return len(first) == len(second) and all(
-            _same(a, b, exact=exact) for a, b in pairs
-        )
-    try:
-        return type(first) is type(second) and equal(first, second)
-    except Exception:  # what cannot be compared is not known to differ
-        return True
 
 
 def _shown(value: Any, program: Program | None = None) -> str:

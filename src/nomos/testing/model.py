@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from nomos.device import Array
+from nomos.domain.same_answers import changed_answers
 from nomos.errors import ModelError
 from nomos.models import NoScores
 
-# Numbers computed for one row and for many, or in float32 and float64, differ a little.
-_CLOSE = {"rtol": 1e-3, "atol": 1e-4}
 _TIE = 1e-6  # scores that are closer than this may be told apart either way
 
 
@@ -192,18 +191,15 @@ def _scores(model: Any, rows: Any) -> Array | None:
 
 
 def _differences(expected: Any, found: Any) -> Iterator[str]:
-    """Say in how many rows labels differ; numbers may do so in their last digits."""
+    """Say in how many rows answers differ."""
     first, second = np.asarray(expected), np.asarray(found)
     if first.shape != second.shape:
         yield f"the answers have the shapes {first.shape} and {second.shape}"
         return
-    if first.dtype.kind == second.dtype.kind == "f":
-        same = np.isclose(first, second, equal_nan=True, **_CLOSE)
-    else:
-        same = np.asarray(first == second)
-    if not same.all():
-        place = int(np.argwhere(~same)[0][0])
+    changed = changed_answers(first, second)
+    if changed.any():
+        place = int(np.argmax(changed))
         yield (
-            f"{np.count_nonzero(~same)} of {len(first)} answers differ, "
+            f"{np.count_nonzero(changed)} of {len(first)} answers differ, "
             f"as {first[place]} and {second[place]} for row {place}"
         )

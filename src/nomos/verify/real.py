@@ -10,6 +10,7 @@ from nomos.device import Array
 from nomos.domain.domain import Domain
 from nomos.domain.functions import BoundBatched
 from nomos.domain.records import items
+from nomos.domain.same_answers import changed_answers
 from nomos.errors import OF_THE_CASE, NomosError, NotProvable
 from nomos.models.extras import reason
 from nomos.structures.model import Structure
@@ -92,9 +93,10 @@ def compare(
     rounding = model.error_on(rows)
     if model.decision == "value":
         size = np.abs(scores[:, 0]) + 1
-        differ = np.abs(said.astype(float) - own) > 2 * rounding[0] + 1e-9 * size
+        differ = changed_answers(said, own, rounding=2 * rounding[0] + 1e-9 * size)
     else:
-        differ = (said != own) & (_margin(scores) > 2 * rounding.max())
+        clear = _margin(scores) > 2 * rounding.max()
+        differ = changed_answers(said, own) & clear
     if differ.any():
         row = int(np.argmax(differ))
         raise NotProvable(

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from nomos import api
 from nomos.diagnostics import Code, Diagnostic, Source
-from nomos.lang.checking.check import Checked, check
-from nomos.lang.reading.parse import parse
+from nomos.lang.checking.check import Checked, check_spec
+from nomos.lang.reading.parse import parse_spec
 from nomos.lang.types import Function, Type
 from nomos.lang.writing.format import format_spec
 
@@ -24,9 +24,11 @@ def check_case(case, offer, folder: Path) -> Checked:
     if "schemaless" in case.words:
         offer = replace(offer, features=None)
     source = Source("case.nom", case.text)
-    parsed = parse(source)
+    parsed = parse_spec(source)
     # A spec without imports knows nothing of any domain.
-    return check(source, "case", offer if parsed.spec.imports else None, parsed=parsed)
+    return check_spec(
+        source, "case", offer if parsed.spec.imports else None, parsed=parsed
+    )
 
 
 def located(checked: Checked) -> list[tuple[int, str, str]]:

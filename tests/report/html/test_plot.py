@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from nomos.report.html.plot import curve
+from nomos.report.html.drawings import curve
 
 
 def test_a_curve_ends_at_all_bugs_and_all_cases(bug, result):

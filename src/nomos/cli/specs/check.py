@@ -18,7 +18,7 @@ from nomos.diagnostics import Code, Severity
 from nomos.diagnostics.render import to_json
 from nomos.errors import NomosError
 from nomos.lang.checking.check import Checked
-from nomos.lang.python.flow import safety
+from nomos.lang.python.flow import safety_kind
 from nomos.report.texts import count
 
 
@@ -127,7 +127,7 @@ def _check_all(
 def _introduce(checked: Checked) -> None:
     spec = checked.spec
     assert spec is not None
-    click.echo(f"{spec.name}: {safety(spec.k)}")
+    click.echo(f"{spec.name}: {safety_kind(spec.k)}")
     if spec.description:
         click.echo(click.wrap_text(spec.description, 88, "  ", "  "))
 
@@ -150,6 +150,6 @@ def _entry(checked: Checked) -> dict[str, Any]:
     return {
         "file": checked.source.name,
         **{name: getattr(spec, name, None) for name in ("name", "description", "k")},
-        "safety": None if spec is None else safety(spec.k),
+        "safety": None if spec is None else safety_kind(spec.k),
         "diagnostics": [to_json(d, checked.source) for d in checked.diagnostics],
     }

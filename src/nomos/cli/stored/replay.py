@@ -8,14 +8,21 @@ from pathlib import Path
 import click
 
 from nomos import api
-from nomos.cli.options import flag, store_option
+from nomos.cli.options import flag, store_option, trusted_settings, trusting_options
 
 
 @click.command("replay")
 @click.argument("bug")
 @flag("--shrunk", "Run its smaller case instead.")
+@trusting_options
 @store_option
-def command(bug: str, shrunk: bool, store: Path | None) -> None:
+def command(
+    bug: str,
+    shrunk: bool,
+    model: str | None,
+    settings: tuple[str, ...],
+    store: Path | None,
+) -> None:
     """Run BUG again, alone, with its model as it is now.
 
     \b
@@ -35,7 +42,10 @@ def command(bug: str, shrunk: bool, store: Path | None) -> None:
     console = Console(highlight=False)
     with api.open_store(store) as opened:
         record = opened.bug(bug)
-        live, outcome = api.replay(record, opened.path.parent, shrunk=shrunk)
+        trusted = trusted_settings(model, settings)
+        live, outcome = api.replay(
+            record, opened.path.parent, shrunk=shrunk, settings=trusted
+        )
         gone = outcome.verdict in (Verdict.PASSED, Verdict.DISCARDED)
         # What is stored is the bug itself.
         if not shrunk and not record.bug.is_of_a_proof:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nomos import api
-from nomos.cli.options import option, store_option
+from nomos.cli.options import option, store_option, trusted_settings, trusting_options
 from nomos.cli.output import Output, ReportPath
 
 if TYPE_CHECKING:
@@ -22,8 +22,11 @@ if TYPE_CHECKING:
 @option(
     "-o --output", "The file to write.", ReportPath(), default=Path("nomos-report.html")
 )
+@trusting_options
 @store_option
-def command(output: Path, store: Path | None) -> None:
+def command(
+    output: Path, model: str | None, settings: tuple[str, ...], store: Path | None
+) -> None:
     """Write an HTML page of the newest campaign of each property and model.
 
     \b
@@ -38,7 +41,11 @@ def command(output: Path, store: Path | None) -> None:
     from nomos.report.texts import count
 
     with api.open_store(store) as opened:
-        results = [_with_live(result, opened.path.parent) for result in opened.newest()]
+        trusted = trusted_settings(model, settings)
+        results = [
+            _with_live(result, opened.path.parent, trusted)
+            for result in opened.newest()
+        ]
         if not results:
             raise StoreError(
                 f"{opened.path} holds no campaign\nhelp: `nomos run` makes some"
@@ -52,12 +59,12 @@ def command(output: Path, store: Path | None) -> None:
     click.echo(f"wrote {os.path.relpath(output)}: {said}")
 
 
-def _with_live(result: Result, folder: Path) -> Result:
+def _with_live(result: Result, folder: Path, trusted: dict[str, str]) -> Result:
     """Let the bugs of a result be run again to draw them, where they can be."""
     from nomos.errors import NomosError
 
     try:
-        live = api.live_of(result.subject, folder)
+        live = api.live_of(result.subject, folder, trusted)
         assert live.prepared is not None  # it is loaded here, or told why not
     except NomosError as error:
         spec = result.subject.spec

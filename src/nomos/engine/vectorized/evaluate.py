@@ -187,7 +187,7 @@ class Evaluator:
         return result if result.ndim else result.item()
 
     def _arithmetic(self, expr: core.Arithmetic, at: At, scope: Scope) -> Any:
-        spine = core.spine(expr)
+        spine = core.arithmetic_chain(expr)
         result = self.value(spine[-1].left, at, scope)
         for node in reversed(spine):
             right = self.value(node.right, at, scope)
@@ -322,7 +322,7 @@ class Evaluator:
         else:
             # Each place in the spec has its own: a case never uses an answer twice.
             # A definition has its calls in several places, which differ in what they ask.
-            place = expr.function, expr.span.start, expr.span.end, core.shape(expr)
+            place = expr.function, expr.span.start, expr.span.end, core.tree_shape(expr)
             memory = self.answers.memory(place)
             values, failed = memory.recall(places, ask, self.chunk.standing(at))
         if failed.any():

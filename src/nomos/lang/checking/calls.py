@@ -40,7 +40,7 @@ _TAKES = {
 }
 
 
-def expect(
+def check_types(
     scope: Scope, what: str, wanted: frozenset[Type], words: str, *given: core.Expr
 ) -> bool:
     """Report expressions of a type that their place cannot take."""
@@ -76,9 +76,9 @@ def resolve_call(
 ) -> core.Expr:
     """Check a call against what the language and the domain offer."""
     name, at = function.name, function.span
-    known = known_function(scope, at, name, len(arguments))
+    known = resolve_function(scope, at, name, len(arguments))
     if known is None:
-        said = signature(scope, name)
+        said = find_signature(scope, name)
         type_ = Type.UNKNOWN if said is None else said.returns
         return core.Call(name, arguments, span=span, type=type_)
     if name in BUILT_IN and known is not BUILT_IN[name] and name not in OVERRIDABLE:
@@ -92,7 +92,7 @@ def resolve_call(
     return core.Call(name, arguments, known.draws, span=span, type=known.returns)
 
 
-def known_function(
+def resolve_function(
     scope: Scope, at: Span, name: str, count: int | None
 ) -> Function | None:
     """Return what is known of a function that is called with so many arguments.
@@ -100,11 +100,11 @@ def known_function(
     None where it is not there or takes another number, which is reported; a count of
     None is any number.
     """
-    known = signature(scope, name)
+    known = find_signature(scope, name)
     if known is None:
         if scope.offer is not None:
             names = sorted({*scope.offer.functions, *BUILT_IN})
-            help, listed = nearest(name, names), _listing(names)
+            help, listed = nearest(name, names), _list_names(names)
             scope.report(Code.UNKNOWN_FUNCTION, at, name=name, known=listed, help=help)
         return None
     most = inf if known.most is None else known.most
@@ -120,12 +120,12 @@ def wrong_count(scope: Scope, at: Span, name: str, takes: str, count: int) -> No
     scope.report(Code.WRONG_ARGUMENT_COUNT, at, name=name, wanted=takes, given=given)
 
 
-def _listing(names: Sequence[str]) -> str:
+def _list_names(names: Sequence[str]) -> str:
     more = f", … ({len(names)} in all)" if len(names) > _MOST_LISTED else ""
     return ", ".join(names[:_MOST_LISTED]) + more
 
 
-def signature(scope: Scope, name: str) -> Function | None:
+def find_signature(scope: Scope, name: str) -> Function | None:
     """Return what is known of a function; the domain's word comes first."""
     if scope.offer is not None and name in scope.offer.functions:
         return scope.offer.functions[name]
@@ -136,13 +136,13 @@ def _built_in(
     scope: Scope, name: str, arguments: tuple[core.Expr, ...], span: Span
 ) -> core.Expr:
     if name == "label":
-        return label(scope, arguments[0], span)
+        return resolve_label(scope, arguments[0], span)
     what, type_ = f"`{name}`", BUILT_IN[name].returns
     first, *others = arguments
     wanted, words = _TAKES[name]
     if name in ("min", "max") and not others:
         wanted, words = frozenset(), "two values or more"
-    expect(scope, what, wanted, words, first, *(() if name == "round" else others))
+    check_types(scope, what, wanted, words, first, *(() if name == "round" else others))
     match name:
         case "randInt" | "randReal":
             check_ends(scope, first, others[0], span)
@@ -155,7 +155,7 @@ def _built_in(
         case "abs":
             type_ = first.type
         case "round":
-            expect(scope, what, INTEGER, "a number of digits", *others)
+            check_types(scope, what, INTEGER, "a number of digits", *others)
             type_ = first.type if others else Type.INT
         case _:
             pass
@@ -183,7 +183,7 @@ def common_type(values: tuple[core.Expr, ...]) -> Type:
     return Type.REAL if types <= NUMBERS else Type.UNKNOWN
 
 
-def label(scope: Scope, record: core.Expr, span: Span) -> core.Expr:
+def resolve_label(scope: Scope, record: core.Expr, span: Span) -> core.Expr:
     """Resolve `label(x)` to the input that drew x."""
     drawn: str | None = None
     index: core.Expr | None = None
@@ -211,7 +211,7 @@ def get_feature(
     scope: Scope, record: core.Expr, key: core.Expr, span: Span
 ) -> core.GetFeature:
     """Type `getFeat(x, key)`, `x.key`."""
-    feature = _feature(scope, record, key, "`getFeat`")
+    feature = _resolve_feature(scope, record, key, "`getFeat`")
     type_ = Type.UNKNOWN if feature is None else feature.type
     return core.GetFeature(record, key, span=span, type=type_)
 
@@ -220,12 +220,12 @@ def set_feature(
     scope: Scope, record: core.Expr, key: core.Expr, value: core.Expr, span: Span
 ) -> core.SetFeature:
     """Type `setFeat(x, key, value)`, `x[key := value]`."""
-    feature = _feature(scope, record, key, "`setFeat`")
+    feature = _resolve_feature(scope, record, key, "`setFeat`")
     accepted = {Type.INT: {Type.INT, Type.BOOL}, Type.REAL: set(NUMBERS)}
     if feature is not None:
         wanted = feature.type
         types = frozenset(accepted.get(wanted, {wanted}))
-        expect(scope, "this feature", types, wanted.value, value)
+        check_types(scope, "this feature", types, wanted.value, value)
         check_level(scope, feature.levels, value)
     type_ = record.type if record.type is Type.RECORD else Type.UNKNOWN
     return core.SetFeature(record, key, value, span=span, type=type_)
@@ -237,7 +237,7 @@ def levels_of(scope: Scope, value: core.Expr) -> tuple[str, ...] | None:
         return scope.levels.get(value.name)
     if not isinstance(value, core.GetFeature) or value.type is not Type.STRING:
         return None
-    feature = _feature(scope, value.record, value.key, "`getFeat`")
+    feature = _resolve_feature(scope, value.record, value.key, "`getFeat`")
     return None if feature is None else feature.levels
 
 
@@ -246,19 +246,22 @@ def check_level(scope: Scope, levels: tuple[str, ...] | None, value: core.Expr) 
     if levels is None or not isinstance(value, core.Constant):
         return
     if isinstance(value.value, str) and value.value not in levels:
-        known, help = _listing([f'"{x}"' for x in levels]), nearest(value.value, levels)
+        known, help = (
+            _list_names([f'"{x}"' for x in levels]),
+            nearest(value.value, levels),
+        )
         scope.report(
             Code.UNKNOWN_LEVEL, value.span, name=value.value, known=known, help=help
         )
 
 
-def _feature(
+def _resolve_feature(
     scope: Scope, record: core.Expr, key: core.Expr, what: str
 ) -> FeatureType | None:
     """Return the feature that a key names; None where it is not known."""
-    expect(scope, what, frozenset({Type.RECORD}), "a record", record)
+    check_types(scope, what, frozenset({Type.RECORD}), "a record", record)
     named = frozenset({Type.INT, Type.STRING})
-    expect(scope, what, named, "a feature's name or number", key)
+    check_types(scope, what, named, "a feature's name or number", key)
     features = None if scope.offer is None else scope.offer.features
     if features is None or record.type is not Type.RECORD:
         return None
@@ -272,6 +275,6 @@ def _feature(
         help = nearest(name, names)
         if name.lstrip("-").isdigit():
             help = f"features are numbered from 0 to {len(names) - 1}"
-        known = _listing(names)
+        known = _list_names(names)
         scope.report(Code.UNKNOWN_FEATURE, key.span, name=name, known=known, help=help)
     return found.get(key.value)

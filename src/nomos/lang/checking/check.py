@@ -12,12 +12,18 @@ from nomos.diagnostics.diagnostic import nearest
 from nomos.errors import NomosError, SpecError
 from nomos.lang import core
 from nomos.lang.checking.calls import levels_of
-from nomos.lang.checking.declarations import Library, Shared, Value, fits, within
-from nomos.lang.checking.expressions import condition, elaborate
+from nomos.lang.checking.declarations import (
+    Library,
+    Shared,
+    Value,
+    is_of_type,
+    is_within_limits,
+)
+from nomos.lang.checking.expressions import elaborate_condition, elaborate_expr
 from nomos.lang.checking.scope import Role, Scope, Symbol
 from nomos.lang.python.code import check_block
 from nomos.lang.reading import syntax
-from nomos.lang.reading.parse import parse
+from nomos.lang.reading.parse import parse_spec
 from nomos.lang.reading.tree import Parsed
 from nomos.lang.types import BUILT_IN, Offer, Type
 from nomos.lang.writing.format import format_expr
@@ -44,7 +50,7 @@ class Origin:
     values: Mapping[str, Value] = field(default_factory=dict)
 
 
-def check(
+def check_spec(
     source: Source,
     name: str,
     offer: Offer | None = None,
@@ -56,7 +62,7 @@ def check(
 
     It is parsed first, unless it is already; `libraries` are the files that it uses.
     """
-    tree = parse(source) if parsed is None else parsed
+    tree = parse_spec(source) if parsed is None else parsed
     return check_origin(Origin(source, tree, name, offer, libraries or {}))
 
 
@@ -66,21 +72,21 @@ def check_origin(origin: Origin) -> Checked:
     scope = Scope(source, origin.offer, parsed.half_declared)
     for var in (*tree.variables, *tree.later_variables):
         scope.declared_later.setdefault(var.name.name, var.name.span)
-    _declare(scope, origin)
+    _declare_names(scope, origin)
     if parsed.is_library:
-        return Checked(source, None, _sorted(source, scope.diagnostics))
-    variables = _variables(scope, tree.variables)
-    requires = _conditions(scope, tree.requires)
+        return Checked(source, None, _sort_diagnostics(source, scope.diagnostics))
+    variables = _elaborate_variables(scope, tree.variables)
+    requires = _elaborate_conditions(scope, tree.requires)
     block = None if tree.block is None else check_block(scope, tree.block, tree.outputs)
     scope.block_done = True
-    later = _variables(scope, tree.later_variables)
-    ensures = _conditions(scope, tree.ensures)
+    later = _elaborate_variables(scope, tree.later_variables)
+    ensures = _elaborate_conditions(scope, tree.ensures)
     _check_ensures_named_apart(scope, tree.ensures)
     _check_outputs_matter(scope, parsed, (*later, *ensures))
     if not tree.ensures and "ensures" not in parsed.unread:
         end = len(source.text.rstrip())
         scope.report(Code.NO_ENSURES, Span(max(0, end - 1), end))
-    diagnostics = _sorted(source, [*parsed.diagnostics, *scope.diagnostics])
+    diagnostics = _sort_diagnostics(source, [*parsed.diagnostics, *scope.diagnostics])
     if block is None or any(d.severity is Severity.ERROR for d in diagnostics):
         return Checked(source, None, diagnostics)
     spec = core.Spec(
@@ -102,7 +108,9 @@ def check_origin(origin: Origin) -> Checked:
     return Checked(source, spec, diagnostics)
 
 
-def _sorted(source: Source, found: list[Diagnostic]) -> tuple[Diagnostic, ...]:
+def _sort_diagnostics(
+    source: Source, found: list[Diagnostic]
+) -> tuple[Diagnostic, ...]:
     """Return diagnostics by their places, without those that a comment silences."""
     ordered = sorted(found, key=lambda d: (d.at.start, d.at.end))
     return tuple(d for d in ordered if not _is_silenced(source, d))
@@ -121,42 +129,44 @@ def _is_silenced(source: Source, diagnostic: Diagnostic) -> bool:
     return diagnostic.code.slug in [code.strip() for code in codes]
 
 
-def _declare(scope: Scope, origin: Origin) -> None:
+def _declare_names(scope: Scope, origin: Origin) -> None:
     tree = origin.parsed.spec
     for imported in tree.imports:
-        scope.declare(
+        scope.declare_name(
             imported.name, Symbol(Role.IMPORT, Type.UNKNOWN, imported.name.span)
         )
-    Shared(scope, tree, origin.libraries, origin.values).declare(tree.shared)
+    Shared(scope, tree, origin.libraries, origin.values).declare_all(tree.shared)
     # Of a domain that is not to be had, nobody knows what its inputs are.
     type_ = Type.UNKNOWN if tree.imports else Type.RECORD
     type_ = type_ if scope.offer is None else scope.offer.input_type
     for drawn in tree.inputs:
         name = drawn.name
         kind = type_ if drawn.size is None else Type.LIST
-        scope.declare(name, Symbol(Role.INPUT, kind, name.span, name.name))
+        scope.declare_name(name, Symbol(Role.INPUT, kind, name.span, name.name))
         if drawn.size is not None:
-            size = scope.sizes[name.name] = _size(scope, drawn, drawn.size)
+            size = scope.sizes[name.name] = _resolve_list_size(scope, drawn, drawn.size)
             for item in (core.item_name(name.name, index) for index in range(size)):
                 scope.symbols[item] = Symbol(Role.INPUT, type_, name.span, item)
     # Known from the start, so that using one too early is reported as just that.
     for output in tree.outputs:
         name = output.name
         symbol = Symbol(Role.OUTPUT, Type.UNKNOWN, name.span, from_model=True)
-        scope.declare(name, symbol)
+        scope.declare_name(name, symbol)
 
 
 _TRUTHS = {"true": True, "false": False}
 _MOST_ITEMS = 1000  # of a list of inputs; the pairs of so many are half a million
 
 
-def _size(scope: Scope, drawn: syntax.Input, size: syntax.Number | syntax.Name) -> int:
+def _resolve_list_size(
+    scope: Scope, drawn: syntax.Input, size: syntax.Number | syntax.Name
+) -> int:
     """Return how many items an input has: a number, or an integer param."""
     value: object
     if isinstance(size, syntax.Number):
         value = size.value
     else:
-        scope.use(size)
+        scope.look_up_value(size)
         if size.name not in scope.symbols:
             return 1
         param = scope.params.get(size.name)
@@ -184,12 +194,12 @@ def _check_ensures_named_apart(
             scope.report_twice(name.span, name.name, first[name.name])
 
 
-def _variables(
+def _elaborate_variables(
     scope: Scope, declarations: tuple[syntax.Var, ...]
 ) -> tuple[core.Let, ...]:
     lets = []
     for declaration in declarations:
-        name, value = declaration.name, elaborate(scope, declaration.value)
+        name, value = declaration.name, elaborate_expr(scope, declaration.value)
         mentioned = [
             scope.symbols[node.name]
             for node in core.walk(value)
@@ -199,30 +209,30 @@ def _variables(
         drawn = mentioned[0].drawn if is_name else None
         from_model = any(symbol.from_model for symbol in mentioned)
         symbol = Symbol(Role.VAR, value.type, name.span, drawn, from_model)
-        scope.declare(name, symbol)
+        scope.declare_name(name, symbol)
         scope.levels[name.name] = levels_of(scope, value)
         lets.append(core.Let(name.name, value))
     return tuple(lets)
 
 
-def _conditions(
+def _elaborate_conditions(
     scope: Scope, statements: tuple[syntax.Requires, ...] | tuple[syntax.Ensures, ...]
 ) -> tuple[core.Condition, ...]:
     conditions = []
     for statement in statements:
         word = "requires" if isinstance(statement, syntax.Requires) else "ensures"
-        test = condition(scope, statement.condition, f"`{word}`")
+        test = elaborate_condition(scope, statement.condition, f"`{word}`")
         text = format_expr(statement.condition)
         line = scope.source.line_at(statement.span.start)
         name = ""
         if isinstance(statement, syntax.Ensures) and statement.name is not None:
             name = statement.name.name
             text = f"{name}: {text}"
-        conditions.append(core.Condition(test, text, line, name, _indices(test)))
+        conditions.append(core.Condition(test, text, line, name, _forall_indices(test)))
     return tuple(conditions)
 
 
-def _indices(test: core.Expr) -> tuple[str, ...]:
+def _forall_indices(test: core.Expr) -> tuple[str, ...]:
     """Return the indices of a `forall`, and of those that it holds."""
     found: tuple[str, ...] = ()
     while isinstance(test, core.Quantifier) and test.word == "forall":
@@ -239,7 +249,7 @@ def _check_outputs_matter(
     for item in after:
         expr = item.value if isinstance(item, core.Let) else item.test
         names = {n.name for n in core.walk(expr) if isinstance(n, core.Variable)}
-        names -= core.bound_names(expr)
+        names -= core.local_names(expr)
         used |= names
         if isinstance(item, core.Condition) and not _model_matters(scope, expr, names):
             scope.report(Code.ENSURES_WITHOUT_OUTPUT, expr.span)
@@ -274,8 +284,8 @@ def bind_params(spec: core.Spec, values: Mapping[str, Value]) -> core.Spec:
     given = {}
     for name, value in values.items():
         if name not in known:
-            raise NomosError(_unknown(spec, name, list(known)))
-        given[name] = _convert(known[name], value)
+            raise NomosError(_describe_unknown_param(spec, name, list(known)))
+        given[name] = _convert_param_value(known[name], value)
     origin = spec.origin
     assert isinstance(origin, Origin)
     checked = check_origin(replace(origin, values={**origin.values, **given}))
@@ -285,28 +295,28 @@ def bind_params(spec: core.Spec, values: Mapping[str, Value]) -> core.Spec:
     return checked.spec
 
 
-def _unknown(spec: core.Spec, name: str, known: list[str]) -> str:
+def _describe_unknown_param(spec: core.Spec, name: str, known: list[str]) -> str:
     listing = f"its params are: {', '.join(known)}" if known else ""
     hint = nearest(name, known) or listing
     return f"{spec.name} has no param `{name}`{hint and f'; {hint}'}"
 
 
-def _convert(param: core.Param, value: Value) -> Value:
+def _convert_param_value(param: core.Param, value: Value) -> Value:
     """Return a value in the param's type, if it may have that."""
-    read = _read(param.type, value) if isinstance(value, str) else value
-    if read is None or not fits(read, param.type):
+    read = _parse_param_value(param.type, value) if isinstance(value, str) else value
+    if read is None or not is_of_type(read, param.type):
         wanted = param.type.value
         raise NomosError(f"`{param.name}` takes {wanted}, but {value!r} was given")
     if param.type is Type.REAL:
         read = float(read)
-    if not within(param, read):
+    if not is_within_limits(param, read):
         raise NomosError(
-            f"`{param.name}` may be {allowed(param)}, but {value!r} was given"
+            f"`{param.name}` may be {describe_allowed(param)}, but {value!r} was given"
         )
     return read
 
 
-def _read(type_: Type, text: str) -> Value | None:
+def _parse_param_value(type_: Type, text: str) -> Value | None:
     """Return what a text says, None if it says nothing of this type."""
     if type_ is Type.STRING:
         return text
@@ -319,7 +329,7 @@ def _read(type_: Type, text: str) -> Value | None:
     return number if math.isfinite(number) else None
 
 
-def allowed(param: core.Param) -> str:
+def describe_allowed(param: core.Param) -> str:
     """Say what a param may be."""
     if param.one_of:
         return "one of " + ", ".join(map(repr, param.one_of))

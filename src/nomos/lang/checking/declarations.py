@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from nomos.diagnostics import Code, Diagnostic, Source
 from nomos.lang import core
-from nomos.lang.checking.expressions import elaborate
+from nomos.lang.checking.expressions import elaborate_expr
 from nomos.lang.checking.scope import Definition, Role, Scope, Symbol
 from nomos.lang.nodes import PlacedNode, children, walk
 from nomos.lang.reading import syntax
-from nomos.lang.reading.parse import read_library
+from nomos.lang.reading.parse import parse_library
 from nomos.lang.reading.tree import DEEPEST_NESTING, depth_of
 from nomos.lang.types import NUMBERS, Type
 from nomos.lang.writing.format import format_expr
@@ -44,25 +44,25 @@ class Shared:
         self.use: syntax.Use | None = None  # through which they came
         self.ahead: set[str] = set()  # the definitions that stand further down
 
-    def declare(self, statements: tuple[syntax.Shared, ...]) -> None:
+    def declare_all(self, statements: tuple[syntax.Shared, ...]) -> None:
         """Declare all of it, in order."""
         self.ahead |= {s.name.name for s in statements if isinstance(s, syntax.Def)}
         for statement in statements:
             match statement:
                 case syntax.Use():
-                    self._use(statement)
+                    self._declare_library(statement)
                 case syntax.Param():
-                    self._param(statement)
+                    self._declare_param(statement)
                 case syntax.Def():
-                    self._define(statement)
+                    self._declare_definition(statement)
 
-    def _use(self, use: syntax.Use) -> None:
+    def _declare_library(self, use: syntax.Use) -> None:
         path, at = use.path.value, use.path.span
         library = self.libraries.get(path, "files cannot be read here")
         if isinstance(library, str):
             self.scope.report(Code.INVALID_LIBRARY, at, path=path, reason=library)
             return
-        statements = read_library(library)
+        statements = parse_library(library)
         if isinstance(statements, Diagnostic):
             line = library.line_at(statements.at.start)
             reason = f"line {line}: {statements.message}"
@@ -72,77 +72,85 @@ class Shared:
         self.ahead |= {s.name.name for s in statements if isinstance(s, syntax.Def)}
         for statement in statements:
             line = library.line_at(statement.span.start)
-            with self.scope.elsewhere(at, f"in {path}, line {line}"):
-                self.declare((statement,))
+            with self.scope.reporting_at(at, f"in {path}, line {line}"):
+                self.declare_all((statement,))
         self.source, self.use = outer, None
 
-    def _name(self, name: syntax.Name) -> syntax.Name:
+    def _name_in_spec(self, name: syntax.Name) -> syntax.Name:
         """Return a name at its place in the spec: that of the `use` that brings it."""
         return name if self.use is None else replace(name, span=self.use.path.span)
 
-    def _param(self, node: syntax.Param) -> None:
-        param = self._declared(node)
-        name = self._name(node.name)
-        self.scope.declare(name, Symbol(Role.PARAM, param.type, name.span))
+    def _declare_param(self, node: syntax.Param) -> None:
+        param = self._build_param(node)
+        name = self._name_in_spec(node.name)
+        self.scope.declare_name(name, Symbol(Role.PARAM, param.type, name.span))
         given = self.values.get(param.name, param.value)
         self.scope.params[param.name] = replace(param, value=given)
 
-    def _declared(self, node: syntax.Param) -> core.Param:
+    def _build_param(self, node: syntax.Param) -> core.Param:
         """Return a param as the spec declares it, reporting what cannot be."""
-        value, type_ = self._constant(node, node.value)
+        value, type_ = self._require_constant(node, node.value)
         if node.type is not None:
             wanted = TYPES.get(node.type.name)
             if wanted is None:
                 help = f"the types are {', '.join(TYPES)}"
-                self._report(node, node.type, f"has no type `{node.type.name}`", help)
-            elif not fits(value, wanted):
+                self._report_declaration(
+                    node, node.type, f"has no type `{node.type.name}`", help
+                )
+            elif not is_of_type(value, wanted):
                 help = f"give {wanted.value}, or change its type"
-                self._report(node, node.value, f"is no {node.type.name}", help)
+                self._report_declaration(
+                    node, node.value, f"is no {node.type.name}", help
+                )
             else:
                 value, type_ = (float(value) if wanted is Type.REAL else value), wanted
-        param = self._limited(node, core.Param(node.name.name, type_, value))
-        if not within(param, value):
+        param = self._add_limits(node, core.Param(node.name.name, type_, value))
+        if not is_within_limits(param, value):
             help = "change its value, or what it may be"
-            self._report(node, node.value, f"may not be {value!r}", help)
+            self._report_declaration(node, node.value, f"may not be {value!r}", help)
         return param
 
-    def _limited(self, node: syntax.Param, param: core.Param) -> core.Param:
+    def _add_limits(self, node: syntax.Param, param: core.Param) -> core.Param:
         allowed = node.allowed
         if allowed is None:
             return param
-        values = [self._constant(node, part)[0] for part in children(allowed)]
+        values = [self._require_constant(node, part)[0] for part in children(allowed)]
         kind = Type.REAL if param.type in NUMBERS else param.type
-        if not all(fits(value, kind) for value in values):
+        if not all(is_of_type(value, kind) for value in values):
             help = f"its type is {param.type.value}"
-            self._report(node, allowed, "has limits of another type", help)
+            self._report_declaration(node, allowed, "has limits of another type", help)
             return param
         if isinstance(allowed, syntax.OneOf):
             return replace(param, one_of=tuple(values))
         if param.type not in NUMBERS:
             help = f"list what it may be: `in {{{param.value!r}}}`"
-            self._report(node, allowed, "has a range, but is no number", help)
+            self._report_declaration(
+                node, allowed, "has a range, but is no number", help
+            )
             return param
         low, high = values
         assert isinstance(low, int | float)
         assert isinstance(high, int | float)
         return replace(param, low=low, high=high)
 
-    def _constant(self, node: syntax.Param, expr: syntax.Expr) -> tuple[Value, Type]:
-        value = elaborate(self.scope, expr)
+    def _require_constant(
+        self, node: syntax.Param, expr: syntax.Expr
+    ) -> tuple[Value, Type]:
+        value = elaborate_expr(self.scope, expr)
         if isinstance(value, core.Constant) and value.value is not None:
             return value.value, value.type
         help = "give a number, a string or a truth value"
-        self._report(node, expr, "has no constant value", help)
+        self._report_declaration(node, expr, "has no constant value", help)
         return 0, Type.UNKNOWN
 
-    def _define(self, node: syntax.Def) -> None:
-        name = self._name(node.name)
+    def _declare_definition(self, node: syntax.Def) -> None:
+        name = self._name_in_spec(node.name)
         self.ahead.discard(name.name)
         found = len(self.scope.diagnostics)
-        self.scope.declare(name, Symbol(Role.DEFINITION, Type.UNKNOWN, name.span))
+        self.scope.declare_name(name, Symbol(Role.DEFINITION, Type.UNKNOWN, name.span))
         self._check_parameters(node)
-        self._check_names(node)
-        depth, size = self._measure(node)
+        self._check_definition_names(node)
+        depth, size = self._measure_definition(node)
         if len(self.scope.diagnostics) == found:
             line = self.source.line_at(node.span.start)
             place = "" if self.use is None else f"{self.use.path.value}, "
@@ -163,7 +171,7 @@ class Shared:
                 )
             seen.add(parameter.name)
 
-    def _check_names(self, node: syntax.Def) -> None:
+    def _check_definition_names(self, node: syntax.Def) -> None:
         """Report what is no parameter, no param and no earlier definition."""
         own = {parameter.name for parameter in node.parameters}
         nodes = list(walk(node.body))
@@ -182,7 +190,7 @@ class Shared:
                     if over.name not in own:
                         self._check_free(node, over)
                 case syntax.Call(function=function):
-                    self._check_call(node, function)
+                    self._check_definition_call(node, function)
                 case _:
                     pass
 
@@ -192,12 +200,12 @@ class Shared:
         if name.name in self.outside:
             reason = f"mentions `{name.name}`, which is none of its parameters"
             help = "make it a parameter, and hand it over where the definition is used"
-            self._report(node, name, reason, help)
+            self._report_declaration(node, name, reason, help)
             return
         known = [*(p.name for p in node.parameters), *self.scope.params]
         self.scope.report_undeclared(name.span, name.name, known)
 
-    def _report(
+    def _report_declaration(
         self, node: syntax.Param | syntax.Def, at: PlacedNode, reason: str, help: str
     ) -> None:
         is_param = isinstance(node, syntax.Param)
@@ -205,7 +213,7 @@ class Shared:
         words = {"name": node.name.name, "reason": reason, "help": help}
         self.scope.report(code, at.span, **words)
 
-    def _check_call(self, node: syntax.Def, function: syntax.Name) -> None:
+    def _check_definition_call(self, node: syntax.Def, function: syntax.Name) -> None:
         offer, name, own = self.scope.offer, function.name, node.name.name
         known = None if offer is None else offer.functions.get(name)
         if name == own:
@@ -217,9 +225,9 @@ class Shared:
             help = "draw in a `var`, and hand that to the definition"
         else:
             return
-        self._report(node, function, reason, help)
+        self._report_declaration(node, function, reason, help)
 
-    def _measure(self, node: syntax.Def) -> tuple[int, int]:
+    def _measure_definition(self, node: syntax.Def) -> tuple[int, int]:
         """Return how deep and how large a definition is, reporting too much."""
         nodes = list(walk(node.body))
         inner = [
@@ -235,7 +243,7 @@ class Shared:
         return depth, size
 
 
-def fits(value: Value, type_: Type) -> bool:
+def is_of_type(value: Value, type_: Type) -> bool:
     """Tell whether a constant is of a type; an integer is a real number, too."""
     match type_:
         case Type.INT:
@@ -250,7 +258,7 @@ def fits(value: Value, type_: Type) -> bool:
             return True
 
 
-def within(param: core.Param, value: Value) -> bool:
+def is_within_limits(param: core.Param, value: Value) -> bool:
     """Tell whether a param may have a value of its type."""
     if param.one_of:
         return value in param.one_of

@@ -14,8 +14,8 @@ from nomos.lang.checking.calls import (
     TRUTH,
     check_ends,
     check_level,
+    check_types,
     common_type,
-    expect,
     get_feature,
     levels_of,
     resolve_call,
@@ -26,16 +26,16 @@ from nomos.lang.checking.calls import (
 from nomos.lang.checking.scope import Definition, Role, Scope
 from nomos.lang.nodes import children
 from nomos.lang.reading import syntax
-from nomos.lang.reading.tree import operands, spine
+from nomos.lang.reading.tree import operands_of, operator_chain
 from nomos.lang.types import MAX_INT, NUMBERS, Type
 
 _LOGIC = ("&&", "||", "==>")
 _ARITHMETIC = ("+", "-", "*", "/", "%")
 
 
-def elaborate(scope: Scope, expr: syntax.Expr) -> core.Expr:
+def elaborate_expr(scope: Scope, expr: syntax.Expr) -> core.Expr:
     """Return the typed expression; mistakes are reported to the scope."""
-    span = scope.at(expr.span)
+    span = scope.place_of(expr.span)
     match expr:
         case syntax.Number(value=value):
             type_ = Type.INT if isinstance(value, int) else Type.REAL
@@ -46,54 +46,59 @@ def elaborate(scope: Scope, expr: syntax.Expr) -> core.Expr:
             type_ = Type.UNKNOWN if truth is None else Type.BOOL
             return core.Constant(truth, span=span, type=type_)
         case syntax.Name():
-            return _name(scope, expr, span)
+            return _elaborate_name(scope, expr, span)
         case syntax.Feature(subject=subject, feature=feature):
-            record = elaborate(scope, subject)
-            return get_feature(scope, record, _key(scope, feature), span)
+            record = elaborate_expr(scope, subject)
+            return get_feature(scope, record, _feature_key(scope, feature), span)
         case syntax.Update(subject=subject, feature=feature, value=value):
-            record, given = elaborate(scope, subject), elaborate(scope, value)
-            return set_feature(scope, record, _key(scope, feature), given, span)
+            record, given = elaborate_expr(scope, subject), elaborate_expr(scope, value)
+            return set_feature(scope, record, _feature_key(scope, feature), given, span)
         case syntax.Call():
-            return _call(scope, expr)
+            return _elaborate_call(scope, expr)
         case syntax.Unary(operator=operator, operand=operand):
-            return _unary(scope, operator, elaborate(scope, operand), span)
+            return _elaborate_unary(
+                scope, operator, elaborate_expr(scope, operand), span
+            )
         case syntax.Binary(operator=operator) if operator in _ARITHMETIC:
-            return _arithmetic(scope, expr)
+            return _elaborate_arithmetic(scope, expr)
         case syntax.Binary(operator=operator) if operator in _LOGIC:
-            return _logic(scope, expr)
+            return _elaborate_logic(scope, expr)
         case syntax.Binary(operator=operator):
-            left, right = elaborate(scope, expr.left), elaborate(scope, expr.right)
-            return _compare(scope, operator, left, right, span)
+            left, right = (
+                elaborate_expr(scope, expr.left),
+                elaborate_expr(scope, expr.right),
+            )
+            return _elaborate_comparison(scope, operator, left, right, span)
         case syntax.Membership():
-            return _membership(scope, expr)
+            return _elaborate_membership(scope, expr)
         case syntax.Conditional():
-            return _conditional(scope, expr)
+            return _elaborate_conditional(scope, expr)
         case syntax.Index():
-            return _index(scope, expr)
+            return _elaborate_index(scope, expr)
         case syntax.Quantifier():
-            return _quantifier(scope, expr)
+            return _elaborate_quantifier(scope, expr)
         case _:
             assert_never(expr)
 
 
-def condition(scope: Scope, expr: syntax.Expr, what: str) -> core.Expr:
+def elaborate_condition(scope: Scope, expr: syntax.Expr, what: str) -> core.Expr:
     """Elaborate the expression of a `requires` or `ensures`."""
-    test = elaborate(scope, expr)
-    expect(scope, what, TRUTH, "a truth value", test)
+    test = elaborate_expr(scope, expr)
+    check_types(scope, what, TRUTH, "a truth value", test)
     return test
 
 
-def _key(scope: Scope, feature: syntax.Name) -> core.Expr:
-    span = scope.at(feature.span)
+def _feature_key(scope: Scope, feature: syntax.Name) -> core.Expr:
+    span = scope.place_of(feature.span)
     return core.Constant(feature.name, span=span, type=Type.STRING)
 
 
-def _name(scope: Scope, name: syntax.Name, span: Span) -> core.Expr:
+def _elaborate_name(scope: Scope, name: syntax.Name, span: Span) -> core.Expr:
     if name.name in scope.local:
         return replace(scope.local[name.name], span=span)
     if name.name == "MAX_INT":
         return core.Constant(MAX_INT, span=span, type=Type.INT)
-    symbol = scope.use(name)
+    symbol = scope.look_up_value(name)
     if name.name in scope.params:
         param = scope.params[name.name]
         return core.Constant(param.value, span=span, type=param.type)
@@ -103,63 +108,70 @@ def _name(scope: Scope, name: syntax.Name, span: Span) -> core.Expr:
     return core.Variable(name.name, span=span, type=type_)
 
 
-def _unary(scope: Scope, operator: str, operand: core.Expr, span: Span) -> core.Expr:
+def _elaborate_unary(
+    scope: Scope, operator: str, operand: core.Expr, span: Span
+) -> core.Expr:
     if operator == "!":
-        expect(scope, "`!`", TRUTH, "a truth value", operand)
+        check_types(scope, "`!`", TRUTH, "a truth value", operand)
         return core.Not(operand, span=span, type=Type.BOOL)
-    fits = expect(scope, "`-`", NUMBERS, "a number", operand)
+    fits = check_types(scope, "`-`", NUMBERS, "a number", operand)
     if isinstance(operand, core.Constant) and type(operand.value) in (int, float):
         number = cast("int | float", operand.value)
         return core.Constant(-number, span=span, type=operand.type)
     return core.Negate(operand, span=span, type=operand.type if fits else Type.UNKNOWN)
 
 
-def _arithmetic(scope: Scope, expr: syntax.Binary) -> core.Expr:
+def _elaborate_arithmetic(scope: Scope, expr: syntax.Binary) -> core.Expr:
     """Elaborate a chain of operators from its left end, so that length costs no stack."""
-    nodes = spine(expr, _ARITHMETIC)
-    result = elaborate(scope, nodes[-1].left)
+    nodes = operator_chain(expr, _ARITHMETIC)
+    result = elaborate_expr(scope, nodes[-1].left)
     for node in reversed(nodes):
-        right = elaborate(scope, node.right)
-        expect(scope, f"`{node.operator}`", NUMBERS, "numbers", result, right)
+        right = elaborate_expr(scope, node.right)
+        check_types(scope, f"`{node.operator}`", NUMBERS, "numbers", result, right)
         sign = cast('Literal["+", "-", "*", "/", "%"]', node.operator)
         types = {result.type, right.type}
         type_ = Type.REAL if sign == "/" or Type.REAL in types else Type.INT
         type_ = Type.UNKNOWN if Type.UNKNOWN in types else type_
-        span = scope.at(node.span)
+        span = scope.place_of(node.span)
         result = core.Arithmetic(sign, result, right, span=span, type=type_)
     return result
 
 
-def _logic(scope: Scope, expr: syntax.Binary) -> core.Expr:
+def _elaborate_logic(scope: Scope, expr: syntax.Binary) -> core.Expr:
     """Elaborate a chain of one operator; `a ==> b ==> c` is `(a && b) ==> c`."""
-    parts = [elaborate(scope, part) for part in operands(expr)]
-    expect(scope, f"`{expr.operator}`", TRUTH, "truth values", *parts)
+    parts = [elaborate_expr(scope, part) for part in operands_of(expr)]
+    check_types(scope, f"`{expr.operator}`", TRUTH, "truth values", *parts)
     if expr.operator != "==>":
-        return join(cast('Literal["&&", "||"]', expr.operator), parts)
-    premise, span = join("&&", parts[:-1]), scope.at(expr.span)
+        return balance_chain(cast('Literal["&&", "||"]', expr.operator), parts)
+    premise, span = balance_chain("&&", parts[:-1]), scope.place_of(expr.span)
     return core.Logic("==>", premise, parts[-1], span=span, type=Type.BOOL)
 
 
-def join(operator: Literal["&&", "||"], parts: Sequence[core.Expr]) -> core.Expr:
+def balance_chain(
+    operator: Literal["&&", "||"], parts: Sequence[core.Expr]
+) -> core.Expr:
     """Return a chain as a tree that is as flat as can be; what is evaluated is the same."""
     if len(parts) == 1:
         return parts[0]
     half = (len(parts) + 1) // 2
-    left, right = join(operator, parts[:half]), join(operator, parts[half:])
+    left, right = (
+        balance_chain(operator, parts[:half]),
+        balance_chain(operator, parts[half:]),
+    )
     span = left.span.to(right.span)
     return core.Logic(operator, left, right, span=span, type=Type.BOOL)
 
 
-def _compare(
+def _elaborate_comparison(
     scope: Scope, operator: str, left: core.Expr, right: core.Expr, span: Span
 ) -> core.Expr:
     sign = cast('Literal["==", "!=", "<", "<=", ">", ">="]', operator)
     made = core.Compare(sign, left, right, span=span, type=Type.BOOL)
     if operator not in ("==", "!="):
         words = "numbers or strings"
-        if not expect(scope, f"`{operator}`", ORDERED, words, left, right):
+        if not check_types(scope, f"`{operator}`", ORDERED, words, left, right):
             return made
-    kinds = {_family(left.type), _family(right.type)}
+    kinds = {_type_family(left.type), _type_family(right.type)}
     if Type.UNKNOWN not in (left.type, right.type) and len(kinds) > 1:
         what = f"`{operator}` with {left.type.value} on its left"
         wanted, got = "the same on its right", right.type.value
@@ -173,58 +185,63 @@ def _compare(
     return made
 
 
-def _family(type_: Type) -> str:
+def _type_family(type_: Type) -> str:
     numbers = type_ in NUMBERS or type_ is Type.BOOL  # flags are 0 and 1
     return "number" if numbers else type_.name
 
 
-def _membership(scope: Scope, expr: syntax.Membership) -> core.Expr:
+def _elaborate_membership(scope: Scope, expr: syntax.Membership) -> core.Expr:
     """Elaborate `e in {a, b}` and `e in lo..hi` as the comparisons that they are."""
-    span, given = scope.at(expr.span), elaborate(scope, expr.subject)
+    span, given = scope.place_of(expr.span), elaborate_expr(scope, expr.subject)
     is_simple = isinstance(given, core.Variable | core.Constant)
-    name = scope.fresh("value")
+    name = scope.fresh_name("value")
     subject: core.Expr = given
     bound = scope.bound
     if not is_simple:
         subject = core.Variable(name, span=given.span, type=given.type)
         scope.levels[name] = levels_of(scope, given)
         scope.bound |= {name}
-    parts = [elaborate(scope, part) for part in children(expr.allowed)]
+    parts = [elaborate_expr(scope, part) for part in children(expr.allowed)]
     scope.bound = bound
     if isinstance(expr.allowed, syntax.OneOf):
-        tests = [_compare(scope, "==", subject, part, part.span) for part in parts]
-        test = join("||", tests)
+        tests = [
+            _elaborate_comparison(scope, "==", subject, part, part.span)
+            for part in parts
+        ]
+        test = balance_chain("||", tests)
     else:
         low, high = parts
-        check_ends(scope, low, high, scope.at(expr.allowed.span))
-        least = _compare(scope, ">=", subject, low, low.span)
-        test = join("&&", [least, _compare(scope, "<=", subject, high, high.span)])
+        check_ends(scope, low, high, scope.place_of(expr.allowed.span))
+        least = _elaborate_comparison(scope, ">=", subject, low, low.span)
+        test = balance_chain(
+            "&&", [least, _elaborate_comparison(scope, "<=", subject, high, high.span)]
+        )
     if is_simple:
         return replace(test, span=span)
     return core.Apply((name,), (given,), test, span=span, type=Type.BOOL)
 
 
-def _conditional(scope: Scope, expr: syntax.Conditional) -> core.Expr:
-    test = condition(scope, expr.test, "`if`")
-    yes, no = elaborate(scope, expr.yes), elaborate(scope, expr.no)
+def _elaborate_conditional(scope: Scope, expr: syntax.Conditional) -> core.Expr:
+    test = elaborate_condition(scope, expr.test, "`if`")
+    yes, no = elaborate_expr(scope, expr.yes), elaborate_expr(scope, expr.no)
     known = Type.UNKNOWN not in (yes.type, no.type)
-    if known and _family(yes.type) != _family(no.type):
+    if known and _type_family(yes.type) != _type_family(no.type):
         what = f"`if` with {yes.type.value} behind `then`"
         wanted = "the same behind `else`"
         wrong_type(scope, no.span, what, wanted, no.type.value)
-    type_, span = common_type((yes, no)), scope.at(expr.span)
+    type_, span = common_type((yes, no)), scope.place_of(expr.span)
     return core.Conditional(test, yes, no, span=span, type=type_)
 
 
-def _index(scope: Scope, expr: syntax.Index) -> core.Expr:
-    items, span = elaborate(scope, expr.subject), scope.at(expr.span)
+def _elaborate_index(scope: Scope, expr: syntax.Index) -> core.Expr:
+    items, span = elaborate_expr(scope, expr.subject), scope.place_of(expr.span)
     if items.type not in (Type.LIST, Type.UNKNOWN):
         help = "read a feature with `x.name`, change it with `x[name := value]`"
         wanted, got = "a list", items.type.value
         wrong_type(scope, items.span, "`[...]`", wanted, got, help)
         return core.Index(items, core.Constant(0, span=span), span=span)
-    index = elaborate(scope, expr.index)
-    expect(scope, "an index", INTEGER, "an integer", index)
+    index = elaborate_expr(scope, expr.index)
+    check_types(scope, "an index", INTEGER, "an integer", index)
     if not isinstance(items, core.Variable) or items.name not in scope.sizes:
         return core.Index(items, index, span=span)
     type_ = Type.UNKNOWN if scope.offer is None else scope.offer.input_type
@@ -237,8 +254,8 @@ def _index(scope: Scope, expr: syntax.Index) -> core.Expr:
     return core.Index(items, index, span=span, type=type_)
 
 
-def _quantifier(scope: Scope, expr: syntax.Quantifier) -> core.Expr:
-    over, what = elaborate(scope, expr.over), f"`{expr.word}`"
+def _elaborate_quantifier(scope: Scope, expr: syntax.Quantifier) -> core.Expr:
+    over, what = elaborate_expr(scope, expr.over), f"`{expr.word}`"
     size = scope.sizes.get(over.name) if isinstance(over, core.Variable) else None
     if size is None and {expr.over.name} & (scope.symbols.keys() | scope.local.keys()):
         help = f"name the list of inputs: `input xs[10];`, then `{expr.word} i in xs`"
@@ -248,45 +265,45 @@ def _quantifier(scope: Scope, expr: syntax.Quantifier) -> core.Expr:
     names = []
     for index in expr.indices:
         scope.check_index(index)
-        name = scope.fresh(index.name)
-        span = scope.at(index.span)
+        name = scope.fresh_name(index.name)
+        span = scope.place_of(index.span)
         variable = core.Variable(name, span=span, type=Type.INT)
         scope.local = {**scope.local, index.name: variable}
         scope.bound |= {name}
         names.append(name)
-    body = elaborate(scope, expr.body)
+    body = elaborate_expr(scope, expr.body)
     scope.local, scope.bound = outer, bound
     if expr.word == "sum":
-        expect(scope, what, NUMBERS, "numbers", body)
+        check_types(scope, what, NUMBERS, "numbers", body)
         type_ = body.type
     else:
-        expect(scope, what, TRUTH, "a truth value", body)
+        check_types(scope, what, TRUTH, "a truth value", body)
         type_ = Type.INT if expr.word == "count" else Type.BOOL
     word = cast('Literal["forall", "exists", "count", "sum"]', expr.word)
-    span = scope.at(expr.span)
+    span = scope.place_of(expr.span)
     return core.Quantifier(word, tuple(names), size or 0, body, span=span, type=type_)
 
 
-def _call(scope: Scope, expr: syntax.Call) -> core.Expr:
+def _elaborate_call(scope: Scope, expr: syntax.Call) -> core.Expr:
     qualifier = expr.qualifier
     if qualifier is not None:
         symbol = scope.symbols.get(qualifier.name)
         if symbol is None or symbol.kind is not Role.IMPORT:
-            imports = scope.names(Role.IMPORT)
+            imports = scope.names_of_roles(Role.IMPORT)
             help = None if imports else f"import it: `import {qualifier.name};`"
             scope.report_undeclared(qualifier.span, qualifier.name, imports, help)
-    arguments = tuple(elaborate(scope, argument) for argument in expr.arguments)
-    span, function = scope.at(expr.span), expr.function
+    arguments = tuple(elaborate_expr(scope, argument) for argument in expr.arguments)
+    span, function = scope.place_of(expr.span), expr.function
     symbol = None if qualifier else scope.symbols.get(function.name)
     if symbol is not None and symbol.kind is Role.DEFINITION:
         definition = scope.definitions.get(function.name)
         if definition is None or definition.number >= scope.limit:
             return core.Call(function.name, arguments, span=span)  # it is reported
-        return _inline(scope, definition, function, arguments, span)
+        return _inline_definition(scope, definition, function, arguments, span)
     return resolve_call(scope, function, arguments, span)
 
 
-def _inline(
+def _inline_definition(
     scope: Scope,
     definition: Definition,
     function: syntax.Name,
@@ -308,14 +325,14 @@ def _inline(
     for parameter, argument in zip(parameters, arguments, strict=True):
         local[parameter.name] = argument
         if not isinstance(argument, core.Variable | core.Constant):
-            name = scope.fresh(parameter.name)
+            name = scope.fresh_name(parameter.name)
             local[parameter.name] = core.Variable(name, span=span, type=argument.type)
             scope.bound |= {name}
             scope.levels[name] = levels_of(scope, argument)
             once[name] = argument
     limit, scope.limit, scope.local = scope.limit, definition.number, local
-    with scope.elsewhere(span, definition.where):
-        body = elaborate(scope, definition.node.body)
+    with scope.reporting_at(span, definition.where):
+        body = elaborate_expr(scope, definition.node.body)
     scope.local, scope.bound, scope.limit = outer, bound, limit
     if not once:
         return replace(body, span=span)

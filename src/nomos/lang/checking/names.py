@@ -15,10 +15,10 @@ def walk_own_scope(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
     while todo:
         node = todo.pop()
         yield node
-        todo.extend(reversed(_evaluated_with(node)))
+        todo.extend(reversed(_nodes_in_scope(node)))
 
 
-def _evaluated_with(node: ast.AST) -> list[ast.AST]:
+def _nodes_in_scope(node: ast.AST) -> list[ast.AST]:
     """Return the nodes below this one that belong to the same scope."""
     match node:
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
@@ -37,17 +37,17 @@ def _outside_function(function: _Function) -> list[ast.AST]:
     defaults = [*arguments.defaults, *(d for d in arguments.kw_defaults if d)]
     if isinstance(function, ast.Lambda):
         return [*defaults]
-    annotations = [p.annotation for p in _parameters(arguments) if p.annotation]
+    annotations = [p.annotation for p in _parameter_nodes(arguments) if p.annotation]
     returns = [function.returns] if function.returns else []
     return [*function.decorator_list, *defaults, *annotations, *returns]
 
 
-def _parameters(arguments: ast.arguments) -> list[ast.arg]:
+def _parameter_nodes(arguments: ast.arguments) -> list[ast.arg]:
     plain = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
     return [*plain, *(a for a in (arguments.vararg, arguments.kwarg) if a)]
 
 
-def bindings(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, ast.AST]]:
+def find_bindings(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, ast.AST]]:
     """Yield each name that these nodes bind in their own scope, with the node that does."""
     for node in walk_own_scope(nodes):
         match node:
@@ -67,17 +67,17 @@ def bindings(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, ast.AST]]:
                 pass
 
 
-def bound_names(nodes: Iterable[ast.AST]) -> frozenset[str]:
+def names_bound_by(nodes: Iterable[ast.AST]) -> frozenset[str]:
     """Return the names that these nodes bind in their own scope."""
-    return frozenset(name for name, _ in bindings(nodes))
+    return frozenset(name for name, _ in find_bindings(nodes))
 
 
 def names_from_outside(statements: list[ast.stmt]) -> Iterator[ast.Name]:
     """Yield the uses of names that neither the block nor a function in it binds."""
-    return _free(statements, bound_names(statements))
+    return _free_names(statements, names_bound_by(statements))
 
 
-def _free(nodes: Iterable[ast.AST], bound: frozenset[str]) -> Iterator[ast.Name]:
+def _free_names(nodes: Iterable[ast.AST], bound: frozenset[str]) -> Iterator[ast.Name]:
     for node in nodes:
         match node:
             case ast.Name(id=name, ctx=ast.Load()):
@@ -87,31 +87,31 @@ def _free(nodes: Iterable[ast.AST], bound: frozenset[str]) -> Iterator[ast.Name]
                 yield from _free_in_function(node, bound)
             case ast.ClassDef(body=body):
                 inside = bound | _type_parameters(node)
-                yield from _free(_evaluated_with(node), inside)
-                yield from _free(body, inside | bound_names(body))
+                yield from _free_names(_nodes_in_scope(node), inside)
+                yield from _free_names(body, inside | names_bound_by(body))
             case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp():
                 yield from _free_in_comprehension(node, bound)
             case _:
-                yield from _free(ast.iter_child_nodes(node), bound)
+                yield from _free_names(ast.iter_child_nodes(node), bound)
 
 
 def _free_in_function(function: _Function, bound: frozenset[str]) -> Iterator[ast.Name]:
     bound |= _type_parameters(function)
-    yield from _free(_outside_function(function), bound)
+    yield from _free_names(_outside_function(function), bound)
     body = [function.body] if isinstance(function, ast.Lambda) else function.body
-    inside = {parameter.arg for parameter in _parameters(function.args)}
-    yield from _free(body, bound | inside | bound_names(body))
+    inside = {parameter.arg for parameter in _parameter_nodes(function.args)}
+    yield from _free_names(body, bound | inside | names_bound_by(body))
 
 
 def _free_in_comprehension(
     node: _Comprehension, bound: frozenset[str]
 ) -> Iterator[ast.Name]:
     for generator in node.generators:
-        yield from _free([generator.iter], bound)
-        bound |= bound_names([generator.target])
-        yield from _free([generator.target, *generator.ifs], bound)
+        yield from _free_names([generator.iter], bound)
+        bound |= names_bound_by([generator.target])
+        yield from _free_names([generator.target, *generator.ifs], bound)
     parts = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
-    yield from _free(parts, bound)
+    yield from _free_names(parts, bound)
 
 
 def _type_parameters(node: ast.AST) -> frozenset[str]:

@@ -104,12 +104,12 @@ class Scope:
         help = help or nearest(name, known)
         self.report(Code.UNDECLARED_NAME, at, name=name, help=help)
 
-    def at(self, span: Span) -> Span:
+    def place_of(self, span: Span) -> Span:
         """Return the place of something: in a definition, that of its use."""
         return self.place or span
 
     @contextmanager
-    def elsewhere(self, at: Span, note: str) -> Iterator[None]:
+    def reporting_at(self, at: Span, note: str) -> Iterator[None]:
         """Report what is wrong in a definition or a library where it is used."""
         outer, place = self.diagnostics, self.place
         self.diagnostics, self.place = [], place or at
@@ -119,7 +119,7 @@ class Scope:
             found, self.diagnostics, self.place = self.diagnostics, outer, place
             outer += [replace(d, at=at, notes=(*d.notes, note)) for d in found]
 
-    def fresh(self, name: str) -> str:
+    def fresh_name(self, name: str) -> str:
         """Return a name for something local that nothing else here has."""
         while name in self.symbols or name in self.bound:
             name += "_"
@@ -133,7 +133,7 @@ class Scope:
         if other is not None:
             self.report_twice(name.span, name.name, other.span)
 
-    def declare(self, name: syntax.Name, symbol: Symbol) -> None:
+    def declare_name(self, name: syntax.Name, symbol: Symbol) -> None:
         """Add a name, reporting one that is taken."""
         self._check_reserved(name, symbol.kind)
         other = self.symbols.setdefault(name.name, symbol)
@@ -142,11 +142,11 @@ class Scope:
             self.report_twice(second, name.name, first)
 
     def _check_reserved(self, name: syntax.Name, kind: Role) -> None:
-        reason = self._reserved(name.name, kind)
+        reason = self._why_reserved(name.name, kind)
         if reason is not None:
             self.report(Code.RESERVED_NAME, name.span, name=name.name, reason=reason)
 
-    def _reserved(self, name: str, kind: Role) -> str | None:
+    def _why_reserved(self, name: str, kind: Role) -> str | None:
         if name in BUILT_IN or name == "MAX_INT":
             return "built into the language"
         if name in syntax.KEYWORDS or name in _LITERALS.values():
@@ -157,7 +157,7 @@ class Scope:
             return None if kind is Role.IMPORT else "a function of the domain"
         return None
 
-    def use(self, name: syntax.Name) -> Symbol | None:
+    def look_up_value(self, name: syntax.Name) -> Symbol | None:
         """Look a name up where its value is needed, reporting one that has none."""
         symbol = self.symbols.get(name.name)
         if symbol is None or symbol.kind in (Role.IMPORT, Role.DEFINITION):
@@ -171,8 +171,8 @@ class Scope:
     def _report_missing(self, name: syntax.Name) -> None:
         later = self.declared_later.get(name.name)
         if later is None:
-            known = ["MAX_INT", *self.values()]
-            help = self._remedy(name.name)
+            known = ["MAX_INT", *self.value_names()]
+            help = self._remedy_for_missing(name.name)
             self.report_undeclared(name.span, name.name, known, help)
             return
         words = {"name": name.name, "help": "move its declaration up"}
@@ -180,7 +180,7 @@ class Scope:
         note = f"it is declared further down, on line {line}"
         self.report(Code.UNDECLARED_NAME, name.span, note=note, **words)
 
-    def _remedy(self, name: str) -> str | None:
+    def _remedy_for_missing(self, name: str) -> str | None:
         """Return what to do about a name without a value, where that is known."""
         if name in self.definitions:
             return f"it is a definition; call it: `{name}(...)`"
@@ -192,11 +192,11 @@ class Scope:
             return f"only the block knows it; make it an output: `output {name};`"
         return None
 
-    def values(self) -> list[str]:
+    def value_names(self) -> list[str]:
         """Return the names that have values."""
-        return self.names(Role.INPUT, Role.VAR, Role.OUTPUT, Role.PARAM)
+        return self.names_of_roles(Role.INPUT, Role.VAR, Role.OUTPUT, Role.PARAM)
 
-    def names(self, *kinds: Role) -> list[str]:
+    def names_of_roles(self, *kinds: Role) -> list[str]:
         """Return the declared names of some kinds."""
         return [
             name

@@ -43,13 +43,13 @@ def find_block_end(text: str, start: int) -> int | None:
     opened: list[str] = []
     lost = 0  # blanks before what is no Python: each is tried for itself
 
-    def lines() -> Iterator[str]:
+    def next_lines() -> Iterator[str]:
         for line in io.StringIO(text[start:]):
             yield line
             line_starts.append(line_starts[-1] + len(line))
 
     try:
-        for token in tokenize.generate_tokens(lines().__next__):
+        for token in tokenize.generate_tokens(next_lines().__next__):
             if token.type != tokenize.OP:
                 lost += token.type == tokenize.ERRORTOKEN and token.string.isspace()
                 if lost > _MOST_LOST:
@@ -58,7 +58,7 @@ def find_block_end(text: str, start: int) -> int | None:
             if token.string in "([{":
                 opened.append(token.string)
             elif token.string in _OPENING:
-                _close(opened, token.string)
+                _close_bracket(opened, token.string)
                 if not opened:
                     row, column = token.start
                     return line_starts[row - 1] + column
@@ -67,7 +67,7 @@ def find_block_end(text: str, start: int) -> int | None:
     return _guess_block_end(text, start)
 
 
-def _close(opened: list[str], bracket: str) -> None:
+def _close_bracket(opened: list[str], bracket: str) -> None:
     """Close a bracket; a brace also closes what was left open inside it."""
     wanted = _OPENING[bracket]
     if wanted in opened and (bracket == "}" or opened[-1] == wanted):
@@ -105,7 +105,7 @@ class _Layout:
         """The spec's line is Python's line plus this."""
         return self.first_line - (2 if self.wrapped else 1)
 
-    def offset(self, source: Source, spec_line: int, column: int) -> int:
+    def offset_in_spec(self, source: Source, spec_line: int, column: int) -> int:
         """Return the spec's offset of a character column of one of its lines."""
         spec_line = max(1, min(spec_line, len(source.line_starts)))
         if spec_line == self.first_line:
@@ -113,7 +113,7 @@ class _Layout:
         return source.line_starts[spec_line - 1] + max(0, column)
 
 
-def indentation(line: str) -> str:
+def indentation_of(line: str) -> str:
     """Return the white space that a line starts with."""
     return line[: len(line) - len(line.lstrip(" \t"))]
 
@@ -123,26 +123,26 @@ def is_code(line: str) -> bool:
     return line.strip(" \t\f")[:1] not in ("", "#")
 
 
-def _layouts(source: Source, block: Block) -> Iterator[_Layout]:
+def _possible_layouts(source: Source, block: Block) -> Iterator[_Layout]:
     """Yield the ways to read the block as a suite of Python, likeliest first."""
     brace_line, brace_column = source.locate(block.span.start)
     first, *rest = block.code.split("\n")
     code_lines = [line for line in rest if is_code(line)]
     if not is_code(first):
-        wrapped = bool(code_lines) and bool(indentation(code_lines[0]))
+        wrapped = bool(code_lines) and bool(indentation_of(code_lines[0]))
         yield _Layout((first.lstrip(), *rest), wrapped, brace_line, 0)
         return
     # Code behind the brace has no indentation of its own: it is that of a later line.
     body = first.lstrip(" \t")
     column = brace_column + len(first) - len(body)  # of the code, counted from 0
-    later = sorted(map(indentation, code_lines), key=lambda i: (len(i), i))
+    later = sorted(map(indentation_of, code_lines), key=lambda i: (len(i), i))
     later = list(dict.fromkeys(later))
     for indent in dict.fromkeys([*later[:_MOST_LAYOUTS], " " * column]):
         lines = (indent + body, *rest)
         yield _Layout(lines, bool(indent), brace_line, column - len(indent))
 
 
-def _parse(layout: _Layout) -> list[ast.stmt]:
+def _parse_layout(layout: _Layout) -> list[ast.stmt]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the user's own SyntaxWarnings
         body = ast.parse(layout.text).body
@@ -157,7 +157,7 @@ def _parse(layout: _Layout) -> list[ast.stmt]:
     return head.body
 
 
-def _move(error: SyntaxError, lines: int) -> None:
+def _shift_error_lines(error: SyntaxError, lines: int) -> None:
     """Make the lines that an error names lines of the spec."""
     if error.lineno is not None:
         error.lineno += lines
@@ -177,7 +177,7 @@ class PythonCode:
         self.diagnostics: list[Diagnostic] = []
         self._layout: _Layout | None = None
         if any(is_code(line) for line in block.code.split("\n")):
-            self._read()
+            self._parse_block()
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -186,11 +186,11 @@ class PythonCode:
             return tuple(self.block.code.split("\n"))
         return self._layout.lines
 
-    def _read(self) -> None:
+    def _parse_block(self) -> None:
         failures: list[tuple[_Layout, Exception]] = []
-        for layout in _layouts(self.source, self.block):
+        for layout in _possible_layouts(self.source, self.block):
             try:
-                self.statements = _parse(layout)
+                self.statements = _parse_layout(layout)
             except (SyntaxError, *_TOO_MUCH_FOR_PYTHON) as error:
                 failures.append((layout, error))
                 continue
@@ -199,14 +199,14 @@ class PythonCode:
                 ast.increment_lineno(statement, layout.line_shift)
             self._report_leaving()
             if not self.diagnostics:
-                self._compile(layout)
+                self._check_compiles(layout)
             return
         layout, failure = failures[0]
         if isinstance(failure, SyntaxError):
-            _move(failure, layout.line_shift)
-        self._report(layout, failure)
+            _shift_error_lines(failure, layout.line_shift)
+        self._report_python_error(layout, failure)
 
-    def _compile(self, layout: _Layout) -> None:
+    def _check_compiles(self, layout: _Layout) -> None:
         """Compile the block in the form in which it will run: a function's body."""
         module = ast.parse("def block(): pass")
         function = module.body[0]
@@ -217,9 +217,9 @@ class PythonCode:
                 warnings.simplefilter("ignore")
                 compile(module, "<block>", "exec")
         except (SyntaxError, *_TOO_MUCH_FOR_PYTHON) as error:
-            self._report(layout, error)
+            self._report_python_error(layout, error)
 
-    def _report(self, layout: _Layout, error: Exception) -> None:
+    def _report_python_error(self, layout: _Layout, error: Exception) -> None:
         """Report what Python says; a SyntaxError's line is one of the spec."""
         whole = self.block.span
         at = Span(whole.start, whole.start + 1)
@@ -228,25 +228,27 @@ class PythonCode:
             reason = error.msg
             if error.lineno is not None:
                 column = (error.offset or 1) - 1
-                start = layout.offset(self.source, error.lineno, column)
+                start = layout.offset_in_spec(self.source, error.lineno, column)
                 start = max(whole.start, min(start, whole.end - 1))
                 at = Span(start, start + 1)
         self.diagnostics.append(Code.PYTHON_SYNTAX.at(at, reason=reason))
 
-    def span(self, node: ast.expr | ast.stmt) -> Span:
+    def span_of(self, node: ast.expr | ast.stmt) -> Span:
         """Return where a node of the block stands in the spec."""
-        start = self._offset(node.lineno, node.col_offset)
-        end = self._offset(node.end_lineno or node.lineno, node.end_col_offset or 0)
+        start = self._char_offset(node.lineno, node.col_offset)
+        end = self._char_offset(
+            node.end_lineno or node.lineno, node.end_col_offset or 0
+        )
         return Span(start, max(end, start + 1))
 
-    def _offset(self, spec_line: int, byte_column: int) -> int:
+    def _char_offset(self, spec_line: int, byte_column: int) -> int:
         layout = self._layout
         assert layout is not None
         # Python 3.11 misplaces what stands in an f-string of several lines.
         row = max(0, min(spec_line - layout.first_line, len(layout.lines) - 1))
         before = layout.lines[row].encode()[:byte_column]
         column = len(before.decode(errors="ignore"))
-        return layout.offset(self.source, row + layout.first_line, column)
+        return layout.offset_in_spec(self.source, row + layout.first_line, column)
 
     def _report_leaving(self) -> None:
         """Report what would leave the block before its end, or reach outside it."""
@@ -254,7 +256,7 @@ class PythonCode:
             word = _LEAVING.get(type(node))
             if word is not None:
                 assert isinstance(node, ast.expr | ast.stmt)
-                start = self.span(node).start
+                start = self.span_of(node).start
                 at = Span(start, start + len(word))
                 help = _OF_GLOBAL if word == "global" else None
                 leaves = Code.LEAVES_BLOCK.at(at, word=word, help=help)

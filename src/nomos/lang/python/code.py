@@ -11,14 +11,14 @@ from typing import cast
 from nomos.diagnostics import Code, Severity, Span
 from nomos.lang import core
 from nomos.lang.checking.calls import (
+    find_signature,
     get_feature,
-    known_function,
-    label,
     resolve_call,
+    resolve_function,
+    resolve_label,
     set_feature,
-    signature,
 )
-from nomos.lang.checking.names import bindings, bound_names, names_from_outside
+from nomos.lang.checking.names import find_bindings, names_bound_by, names_from_outside
 from nomos.lang.checking.scope import Role, Scope
 from nomos.lang.python.block import PythonCode
 from nomos.lang.python.flow import always_assigned, count_invocations
@@ -45,7 +45,7 @@ def check_block(
     if python.diagnostics:
         return None
     try:
-        return _Block(scope, python).check(outputs)
+        return _Block(scope, python).check_code(outputs)
     except RecursionError:
         at = Span(block.span.start, block.span.start + 1)
         scope.report(Code.PYTHON_SYNTAX, at, reason="it is too deeply nested")
@@ -60,7 +60,7 @@ class _Block:
         self.python = python
         self.nodes = [n for s in python.statements for n in ast.walk(s)]
         self.calls = [node for node in self.nodes if isinstance(node, ast.Call)]
-        self.own = bound_names(python.statements)
+        self.own = names_bound_by(python.statements)
         scope.block_names = self.own
         outside = names_from_outside(python.statements)
         self.outside = {id(node): node for node in outside}
@@ -71,23 +71,25 @@ class _Block:
             name for name, s in symbols if s.kind in (Role.INPUT, Role.VAR, Role.PARAM)
         } | scope.half_declared
 
-    def check(self, outputs: tuple[syntax.Output, ...]) -> tuple[core.Code, int | None]:
+    def check_code(
+        self, outputs: tuple[syntax.Output, ...]
+    ) -> tuple[core.Code, int | None]:
         statements = self.python.statements
         self._check_assignments(outputs)
-        self._check_names()
+        self._check_outside_names()
         called = {self._function_name(call.func) for call in self.calls}
         named = frozenset(name for name in called if name is not None)
         constants = _Constants(self.scope, self.outside)
         for statement in statements:
             constants.visit(statement)
         sizes = {n: size for n, size in self.scope.sizes.items() if n in self.free}
-        k = count_invocations(statements, self._calls_of, sizes)
+        k = count_invocations(statements, self._model_calls_of, sizes)
         if self._hands_on_a_model():
             k = None
-        lets = _Straight(self).lets(statements)
+        lets = _Straight(self).to_lets(statements)
         return core.Code(tuple(statements), lets, named), k
 
-    def _calls_of(self, function: ast.expr) -> int | None:
+    def _model_calls_of(self, function: ast.expr) -> int | None:
         """Return how many calls of a model it is to call a function."""
         name = self._function_name(function)
         offer = self.scope.offer
@@ -103,7 +105,7 @@ class _Block:
         return self.scope.offer is not None and any(
             isinstance(node, ast.Name | ast.Attribute)
             and id(node) not in called
-            and self._calls_of(node) != 0
+            and self._model_calls_of(node) != 0
             for node in self.nodes
         )
 
@@ -118,7 +120,7 @@ class _Block:
                 words = {"name": name, "does": does, "where": where}
                 self.scope.report(Code.OUTPUT_NOT_ASSIGNED, output.name.span, **words)
         seen: set[str] = set()
-        for name, node in bindings(self.python.statements):
+        for name, node in find_bindings(self.python.statements):
             symbol = self.scope.symbols.get(name)
             if symbol is None or symbol.kind is Role.OUTPUT or name in seen:
                 continue
@@ -130,13 +132,13 @@ class _Block:
 
     def _name_span(self, node: ast.AST, name: str) -> Span:
         """Return where a node says the name that it binds."""
-        whole = self.python.span(cast("ast.expr", node))  # all these have places
+        whole = self.python.span_of(cast("ast.expr", node))  # all these have places
         text = self.scope.source.slice(whole)
         found = re.search(rf"\b{name}\b", text)
         start = whole.start + (found.start() if found else 0)
         return Span(start, start + len(name))
 
-    def _check_names(self) -> None:
+    def _check_outside_names(self) -> None:
         calls: dict[int, ast.Call] = {}  # by the name in front of their bracket
         for call in self.calls:
             function = call.func
@@ -149,37 +151,40 @@ class _Block:
         name = node.id
         if name in self.imports:
             if call is not None and isinstance(call.func, ast.Attribute):
-                self._check_call(call, call.func.attr)
+                self._check_function_call(call, call.func.attr)
         elif name in self.values or name in self.scope.symbols:
             return
         elif call is not None and call.func is node:
-            if name not in _ALWAYS_KNOWN or signature(self.scope, name) is not None:
-                self._check_call(call, name)
-        elif name not in _ALWAYS_KNOWN and signature(self.scope, name) is None:
-            known = [*self.scope.values(), *self.own]
-            self.scope.report_undeclared(self.python.span(node), name, known)
+            if (
+                name not in _ALWAYS_KNOWN
+                or find_signature(self.scope, name) is not None
+            ):
+                self._check_function_call(call, name)
+        elif name not in _ALWAYS_KNOWN and find_signature(self.scope, name) is None:
+            known = [*self.scope.value_names(), *self.own]
+            self.scope.report_undeclared(self.python.span_of(node), name, known)
 
-    def _check_call(self, call: ast.Call, name: str) -> None:
-        at = self.python.span(call.func)
+    def _check_function_call(self, call: ast.Call, name: str) -> None:
+        at = self.python.span_of(call.func)
         if isinstance(call.func, ast.Attribute):
             at = Span(at.end - len(name), at.end)
         plain = not call.keywords and not any(
             isinstance(argument, ast.Starred) for argument in call.args
         )
         count = len(call.args) if plain else None
-        function = known_function(self.scope, at, name, count)
+        function = resolve_function(self.scope, at, name, count)
         if function is BUILT_IN["label"] and plain:
             self._check_label(call.args[0])
         elif function in (BUILT_IN["getFeat"], BUILT_IN["setFeat"]) and plain:
-            record, key, *value = map(self._typed, call.args)
+            record, key, *value = map(self._as_core_expr, call.args)
             if value:
                 set_feature(self.scope, record, key, value[0], at)
             else:
                 get_feature(self.scope, record, key, at)
 
-    def _typed(self, node: ast.expr) -> core.Expr:
+    def _as_core_expr(self, node: ast.expr) -> core.Expr:
         """Return a name or a text of the block with its type, which others have not."""
-        span = self.python.span(node)
+        span = self.python.span_of(node)
         match node:
             case ast.Name(id=name) if name in self.scope.symbols:
                 type_ = self.scope.symbols[name].type
@@ -192,8 +197,8 @@ class _Block:
     def _check_label(self, record: ast.expr) -> None:
         """Only an item that was drawn has a label, in the block as elsewhere."""
         if isinstance(record, ast.Name) and record.id in self.scope.symbols:
-            span = self.python.span(record)
-            label(self.scope, core.Variable(record.id, span=span), span)
+            span = self.python.span_of(record)
+            resolve_label(self.scope, core.Variable(record.id, span=span), span)
 
     def _function_name(self, function: ast.expr) -> str | None:
         """Return the name of the function of the language that an expression names."""
@@ -239,19 +244,21 @@ class _Straight:
         self.made: set[str] = set()  # the lists among the names that the block assigns
         self.local: dict[str, str] = {}  # the item that the name of a loop stands for
 
-    def lets(self, statements: Sequence[ast.stmt]) -> tuple[core.Let, ...] | None:
+    def to_lets(self, statements: Sequence[ast.stmt]) -> tuple[core.Let, ...] | None:
         """Return the block as lets, None if it is more than that."""
         try:
-            return tuple(let for node in statements for let in self._statement(node))
+            return tuple(
+                let for node in statements for let in self._translate_statement(node)
+            )
         except _NotStraight:
             return None
 
-    def _statement(self, node: ast.stmt) -> list[core.Let]:
+    def _translate_statement(self, node: ast.stmt) -> list[core.Let]:
         match node:
             case ast.Assign(
                 targets=[ast.Name(id=name)], value=ast.ListComp() as comprehension
             ):
-                return self._list(name, comprehension)
+                return self._translate_list(name, comprehension)
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 pairs = [(name, value)]
             case ast.Assign(
@@ -269,7 +276,9 @@ class _Straight:
             case _:
                 raise _NotStraight
         # All right sides are evaluated before any name gets its value.
-        lets = [core.Let(name, self._expression(value)) for name, value in pairs]
+        lets = [
+            core.Let(name, self._translate_expression(value)) for name, value in pairs
+        ]
         targets = {name for name, _ in pairs}
         if targets & self.made:
             raise _NotStraight
@@ -284,7 +293,7 @@ class _Straight:
         self.assigned |= targets
         return lets
 
-    def _list(self, name: str, node: ast.ListComp) -> list[core.Let]:
+    def _translate_list(self, name: str, node: ast.ListComp) -> list[core.Let]:
         """Read `ds = [predict(x) for x in xs]`: one let for each item of the list."""
         match node.generators:
             case [
@@ -298,7 +307,7 @@ class _Straight:
         lets = []
         for index in range(self.sizes[over]):
             self.local = {item: core.item_name(over, index)}
-            value = self._expression(node.elt)
+            value = self._translate_expression(node.elt)
             lets.append(core.Let(core.item_name(name, index), value))
         self.local = {}
         self.assigned.add(name)
@@ -306,8 +315,8 @@ class _Straight:
         self.sizes[name] = self.sizes[over]
         return lets
 
-    def _expression(self, node: ast.expr) -> core.Expr:
-        span = self.block.python.span(node)
+    def _translate_expression(self, node: ast.expr) -> core.Expr:
+        span = self.block.python.span_of(node)
         match node:
             case ast.Name(id=name) if name in self.local:
                 return core.Variable(self.local[name], span=span)
@@ -323,16 +332,21 @@ class _Straight:
                 return core.Variable(name, span=span)
             case ast.BinOp(left=left, op=sign, right=right) if type(sign) in _OPERATORS:
                 operator = _OPERATORS[type(sign)]
-                sides = self._expression(left), self._expression(right)
+                sides = (
+                    self._translate_expression(left),
+                    self._translate_expression(right),
+                )
                 return core.Arithmetic(operator, *sides, span=span)  # type: ignore[arg-type]  # from the table
             case ast.UnaryOp(op=ast.USub(), operand=operand):
-                return core.Negate(self._expression(operand), span=span)
+                return core.Negate(self._translate_expression(operand), span=span)
             case ast.Call(func=function, args=args, keywords=[]):
-                return self._call(function, args, span)
+                return self._translate_call(function, args, span)
             case _:
                 raise _NotStraight
 
-    def _call(self, function: ast.expr, args: list[ast.expr], span: Span) -> core.Expr:
+    def _translate_call(
+        self, function: ast.expr, args: list[ast.expr], span: Span
+    ) -> core.Expr:
         match function:
             case ast.Name(id=name) if (
                 name not in self.assigned and name not in self.local
@@ -345,12 +359,12 @@ class _Straight:
             case _:
                 raise _NotStraight
         scope = self.block.scope
-        if signature(scope, name) is None:
+        if find_signature(scope, name) is None:
             raise _NotStraight
-        # What is wrong here is reported by `_check_names`; this must stay silent.
+        # What is wrong here is reported by `_check_outside_names`; this must stay silent.
         silent = Scope(scope.source, scope.offer, scope.half_declared)
         silent.symbols, silent.sizes = scope.symbols, scope.sizes
-        given = tuple(self._expression(arg) for arg in args)
+        given = tuple(self._translate_expression(arg) for arg in args)
         call = resolve_call(silent, syntax.Name(name, span=span), given, span)
         if any(d.severity is Severity.ERROR for d in silent.diagnostics):
             raise _NotStraight

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from nomos.lang.checking.names import bound_names
+from nomos.lang.checking.names import names_bound_by
 
 # The names assigned for sure at a point; None where no path arrives.
 _State = frozenset[str] | None
@@ -40,10 +40,10 @@ _RUN_ANY_NUMBER_OF_TIMES = (
 
 def always_assigned(statements: Iterable[ast.stmt]) -> frozenset[str] | None:
     """Return the names assigned on every path, None if no path ends normally."""
-    return _Flow().run(statements, frozenset())
+    return _Flow().run_statements(statements, frozenset())
 
 
-def _join(*states: _State) -> _State:
+def _join_states(*states: _State) -> _State:
     arriving = [state for state in states if state is not None]
     return frozenset.intersection(*arriving) if arriving else None
 
@@ -66,7 +66,7 @@ def _surely_bound(*nodes: ast.AST) -> frozenset[str]:
             case ast.Assign() | ast.AnnAssign() | ast.Expr() | ast.Assert():
                 names |= _surely_bound(*ast.iter_child_nodes(node))
             case _:
-                names |= bound_names([node])
+                names |= names_bound_by([node])
     return names
 
 
@@ -80,28 +80,30 @@ class _Loop:
 class _Flow:
     loops: list[_Loop] = field(default_factory=list)
 
-    def run(self, statements: Iterable[ast.stmt], state: _State) -> _State:
+    def run_statements(self, statements: Iterable[ast.stmt], state: _State) -> _State:
         for statement in statements:
             if state is None:
                 return None
-            state = self._step(statement, state)
+            state = self._run_statement(statement, state)
         return state
 
-    def _step(self, statement: ast.stmt, state: frozenset[str]) -> _State:
+    def _run_statement(self, statement: ast.stmt, state: frozenset[str]) -> _State:
         match statement:
             case ast.If(test=test, body=body, orelse=orelse):
                 state |= _surely_bound(test)
-                return _join(self.run(body, state), self.run(orelse, state))
+                return _join_states(
+                    self.run_statements(body, state), self.run_statements(orelse, state)
+                )
             case ast.For():
-                return self._for(statement, state)
+                return self._run_for(statement, state)
             case ast.While():
-                return self._while(statement, state)
+                return self._run_while(statement, state)
             case ast.Try() | ast.TryStar():
-                return self._try(statement, state)
+                return self._run_try(statement, state)
             case ast.With(items=items, body=body):
-                return self.run(body, state | bound_names(items))
+                return self.run_statements(body, state | names_bound_by(items))
             case ast.Match(subject=subject, cases=cases):
-                return self._match(cases, state | _surely_bound(subject))
+                return self._run_match(cases, state | _surely_bound(subject))
             case ast.Raise():
                 return None
             case ast.Break():
@@ -111,7 +113,7 @@ class _Flow:
                 self.loops[-1].continues.append(state)
                 return None
             case ast.Delete():
-                return state - bound_names([statement])
+                return state - names_bound_by([statement])
             case ast.AugAssign(value=value):
                 return state | _surely_bound(value)  # the target has a value already
             case ast.AnnAssign(value=None):
@@ -119,56 +121,71 @@ class _Flow:
             case _:
                 return state | _surely_bound(statement)
 
-    def _body(
+    def _run_loop_body(
         self, body: list[ast.stmt], state: frozenset[str]
     ) -> tuple[_State, _Loop]:
         self.loops.append(_Loop())
-        after = self.run(body, state)
+        after = self.run_statements(body, state)
         loop = self.loops.pop()
-        return _join(after, *loop.continues), loop
+        return _join_states(after, *loop.continues), loop
 
-    def _for(self, loop: ast.For, state: frozenset[str]) -> _State:
+    def _run_for(self, loop: ast.For, state: frozenset[str]) -> _State:
         before = state | _surely_bound(loop.iter)
-        after, jumps = self._body(loop.body, before | bound_names([loop.target]))
-        done = after if repetitions(loop.iter, {}) else _join(before, after)
-        return _join(self.run(loop.orelse, done), *jumps.breaks)
+        after, jumps = self._run_loop_body(
+            loop.body, before | names_bound_by([loop.target])
+        )
+        done = (
+            after if count_repetitions(loop.iter, {}) else _join_states(before, after)
+        )
+        return _join_states(self.run_statements(loop.orelse, done), *jumps.breaks)
 
-    def _while(self, loop: ast.While, state: frozenset[str]) -> _State:
+    def _run_while(self, loop: ast.While, state: frozenset[str]) -> _State:
         before = state | _surely_bound(loop.test)
-        after, jumps = self._body(loop.body, before)
+        after, jumps = self._run_loop_body(loop.body, before)
         forever = isinstance(loop.test, ast.Constant) and bool(loop.test.value)
-        ended = None if forever else self.run(loop.orelse, _join(before, after))
-        return _join(ended, *jumps.breaks)
+        ended = (
+            None
+            if forever
+            else self.run_statements(loop.orelse, _join_states(before, after))
+        )
+        return _join_states(ended, *jumps.breaks)
 
-    def _try(self, block: ast.Try | ast.TryStar, state: frozenset[str]) -> _State:
-        tried = self.run(block.orelse, self.run(block.body, state))
+    def _run_try(self, block: ast.Try | ast.TryStar, state: frozenset[str]) -> _State:
+        tried = self.run_statements(
+            block.orelse, self.run_statements(block.body, state)
+        )
         deleted = frozenset(
             name
             for node in ast.walk(ast.Module(body=block.body, type_ignores=[]))
             if isinstance(node, ast.Delete)
-            for name in bound_names([node])
+            for name in names_bound_by([node])
         )
         ends = [tried]
         for handler in block.handlers:
-            handled = self.run(handler.body, state - deleted)
+            handled = self.run_statements(handler.body, state - deleted)
             # Python deletes the handler's name when it is left.
             ends.append(None if handled is None else handled - {handler.name or ""})
-        joined = _join(*ends)
-        last = self.run(block.finalbody, state - deleted if joined is None else joined)
+        joined = _join_states(*ends)
+        last = self.run_statements(
+            block.finalbody, state - deleted if joined is None else joined
+        )
         return None if joined is None else last
 
-    def _match(self, cases: list[ast.match_case], state: frozenset[str]) -> _State:
-        ends = [self.run(c.body, state | bound_names([c.pattern])) for c in cases]
+    def _run_match(self, cases: list[ast.match_case], state: frozenset[str]) -> _State:
+        ends = [
+            self.run_statements(c.body, state | names_bound_by([c.pattern]))
+            for c in cases
+        ]
         last = cases[-1]
         irrefutable = (
             isinstance(last.pattern, ast.MatchAs)
             and last.pattern.pattern is None
             and last.guard is None
         )
-        return _join(*ends, *([] if irrefutable else [state]))
+        return _join_states(*ends, *([] if irrefutable else [state]))
 
 
-def repetitions(iterable: ast.expr, sizes: Mapping[str, int]) -> int | None:
+def count_repetitions(iterable: ast.expr, sizes: Mapping[str, int]) -> int | None:
     """Return how often a loop over this runs, None where that is not plain to see.
 
     `sizes` are those of the lists of inputs.
@@ -180,12 +197,12 @@ def repetitions(iterable: ast.expr, sizes: Mapping[str, int]) -> int | None:
             func=ast.Name(id="enumerate" | "reversed" | "list" | "sorted"),
             args=[inner],
         ):
-            return repetitions(inner, sizes)
+            return count_repetitions(inner, sizes)
         case ast.Call(
             func=ast.Name(id="range"),
             args=[ast.Call(func=ast.Name(id="len"), args=[inner])],
         ):
-            return repetitions(inner, sizes)
+            return count_repetitions(inner, sizes)
         case ast.Call(func=ast.Name(id="range"), args=args, keywords=[]):
             return _length_of_range(args)
         case ast.List(elts=items) | ast.Tuple(elts=items):
@@ -229,63 +246,72 @@ def count_invocations(
     `sizes` are those of the lists of inputs.
     """
     try:
-        return sum(_count(statement, calls_of, sizes) for statement in statements)
+        return sum(_count_calls(statement, calls_of, sizes) for statement in statements)
     except _Depends:
         return None
 
 
-def _count(node: ast.AST, calls_of: CallsOf, sizes: Mapping[str, int]) -> int:
-    def inside(nodes: Iterable[ast.AST]) -> int:
-        return sum(_count(child, calls_of, sizes) for child in nodes)
+def _count_calls(node: ast.AST, calls_of: CallsOf, sizes: Mapping[str, int]) -> int:
+    def count_inside(nodes: Iterable[ast.AST]) -> int:
+        return sum(_count_calls(child, calls_of, sizes) for child in nodes)
 
     match node:
         case ast.For(iter=iterable, body=body, orelse=orelse):
-            times = _times(inside(body), iterable, body, sizes)
-            return times + inside([iterable, *orelse])
+            times = _multiply_count(count_inside(body), iterable, body, sizes)
+            return times + count_inside([iterable, *orelse])
         case ast.If(test=test, body=body, orelse=orelse):
-            return inside([test]) + _same(inside(body), inside(orelse))
+            return count_inside([test]) + _require_same_count(
+                count_inside(body), count_inside(orelse)
+            )
         case ast.IfExp(test=test, body=yes, orelse=no):
-            return inside([test]) + _same(inside([yes]), inside([no]))
+            return count_inside([test]) + _require_same_count(
+                count_inside([yes]), count_inside([no])
+            )
         case ast.BoolOp(values=[first, *rest]):
-            return inside([first]) + _same(inside(rest), 0)
+            return count_inside([first]) + _require_same_count(count_inside(rest), 0)
         case ast.Compare(left=left, comparators=[first, *rest]):
-            return inside([left, first]) + _same(inside(rest), 0)
+            return count_inside([left, first]) + _require_same_count(
+                count_inside(rest), 0
+            )
         case ast.ListComp() | ast.SetComp() | ast.DictComp():
-            return _comprehension(node, inside, sizes)
+            return _count_comprehension(node, count_inside, sizes)
         case ast.Call(func=ast.Name(id=taker), args=[ast.GeneratorExp() as given]) if (
             taker in _CONSUMERS
         ):
-            return _comprehension(given, inside, sizes)
+            return _count_comprehension(given, count_inside, sizes)
         case ast.Match(cases=cases, subject=subject):
             guards = [case.guard for case in cases if case.guard]
-            counts = [inside(case.body) for case in cases] + [inside(guards), 0]
-            return inside([subject]) + _same(*counts)
+            counts = [count_inside(case.body) for case in cases] + [
+                count_inside(guards),
+                0,
+            ]
+            return count_inside([subject]) + _require_same_count(*counts)
         case ast.Try() | ast.TryStar():
-            _same(inside(node.handlers), 0)
-            return inside([*node.body, *node.orelse, *node.finalbody])
+            _require_same_count(count_inside(node.handlers), 0)
+            return count_inside([*node.body, *node.orelse, *node.finalbody])
         case ast.Call(func=function):
             calls = calls_of(function)
             if calls is None:
                 raise _Depends
-            return calls + inside(ast.iter_child_nodes(node))
+            return calls + count_inside(ast.iter_child_nodes(node))
         case _ if isinstance(node, _RUN_ANY_NUMBER_OF_TIMES):
-            return _same(inside(ast.iter_child_nodes(node)), 0)
+            return _require_same_count(count_inside(ast.iter_child_nodes(node)), 0)
         case _:
-            return inside(ast.iter_child_nodes(node))
+            return count_inside(ast.iter_child_nodes(node))
 
 
-def _same(*counts: int) -> int:
+def _require_same_count(*counts: int) -> int:
     if len(set(counts)) > 1:
         raise _Depends
     return counts[0]
 
 
-def _times(
+def _multiply_count(
     count: int, iterable: ast.expr, body: list[ast.stmt], sizes: Mapping[str, int]
 ) -> int:
     if count == 0:
         return 0
-    times = repetitions(iterable, sizes)
+    times = count_repetitions(iterable, sizes)
     leaves = any(
         isinstance(node, ast.Break | ast.Continue | ast.Raise)
         for statement in body
@@ -296,7 +322,7 @@ def _times(
     return times * count
 
 
-def _comprehension(
+def _count_comprehension(
     node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp,
     inside: Callable[[Iterable[ast.AST]], int],
     sizes: Mapping[str, int],
@@ -304,14 +330,14 @@ def _comprehension(
     parts = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
     count = inside(parts)
     for generator in reversed(node.generators):
-        count += _same(inside(generator.ifs), 0)
+        count += _require_same_count(inside(generator.ifs), 0)
         if generator.ifs:
-            _same(count, 0)
-        count = _times(count, generator.iter, [], sizes)
+            _require_same_count(count, 0)
+        count = _multiply_count(count, generator.iter, [], sizes)
         count += inside([generator.iter])
     return count
 
 
-def safety(k: int | None) -> str:
+def safety_kind(k: int | None) -> str:
     """Return what kind of property a number of model invocations makes."""
     return "k depends on the run" if k is None else f"{k}-safety"

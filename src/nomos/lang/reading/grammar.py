@@ -31,11 +31,11 @@ def parse_text(text: str, rule: str, span: Span | None = None) -> Any:
     Nodes are built on the way; their places are those in the whole text.
     """
     whole = Span(0, len(text)) if span is None else span
-    return _parser().parse(TextSlice(text, whole.start, whole.end), start=rule)
+    return _load_parser().parse(TextSlice(text, whole.start, whole.end), start=rule)
 
 
 @cache
-def _parser() -> Lark:
+def _load_parser() -> Lark:
     return Lark(
         resources.files(__package__).joinpath("grammar.lark").read_text("utf-8"),
         parser="lalr",
@@ -53,7 +53,7 @@ def token_span(token: Token) -> Span:
     return Span(token.start_pos, token.end_pos)
 
 
-def _number(token: Token) -> syntax.Number:
+def _build_number(token: Token) -> syntax.Number:
     span = token_span(token)
     if len(token) > _LONGEST_NUMBER:
         reason = f"it has more than {_LONGEST_NUMBER} characters"
@@ -72,7 +72,7 @@ def invalid_number(
     return Code.INVALID_NUMBER.at(at, number=shown, reason=reason, help=help)
 
 
-def _string(token: Token) -> syntax.String:
+def _build_string(token: Token) -> syntax.String:
     span = token_span(token)
     try:
         with warnings.catch_warnings():
@@ -89,8 +89,8 @@ def _string(token: Token) -> syntax.String:
 # What becomes of the tokens that say something; the others only stand between them.
 _MADE: dict[str, Callable[[Token], Any]] = {
     "NAME": lambda token: syntax.Name(str(token), span=token_span(token)),
-    "NUMBER": _number,
-    "STRING": _string,
+    "NUMBER": _build_number,
+    "STRING": _build_string,
     "TRUE": lambda token: syntax.Constant(True, span=token_span(token)),
     "FALSE": lambda token: syntax.Constant(False, span=token_span(token)),
     "NULL": lambda token: syntax.Constant(None, span=token_span(token)),
@@ -116,7 +116,7 @@ _NODES = {
 }
 
 
-def _parts(children: list[Any]) -> list[Any]:
+def _meaningful_parts(children: list[Any]) -> list[Any]:
     """Return what is said: nodes, and nodes or texts for the tokens between them."""
     return [
         _MADE[child.type](child) if isinstance(child, Token) else child
@@ -125,7 +125,7 @@ def _parts(children: list[Any]) -> list[Any]:
     ]
 
 
-def _across(children: list[Any]) -> Span:
+def _span_across(children: list[Any]) -> Span:
     first, last = (
         token_span(end) if isinstance(end, Token) else end.span
         for end in (children[0], children[-1])
@@ -139,9 +139,9 @@ class _Build(Transformer[Token, Any]):
     def __default__(self, rule: str, children: list[Any], meta: Any) -> Any:
         if rule.startswith("_"):  # the grammar's own, for what is repeated
             return Tree(rule, children)
-        parts = _parts(children)
+        parts = _meaningful_parts(children)
         if rule in _NODES:
-            return _NODES[rule](*parts, span=_across(children))
+            return _NODES[rule](*parts, span=_span_across(children))
         return parts[0]  # a name, a literal, what stands in parentheses
 
     def spec(self, children: list[Any]) -> list[syntax.Statement]:
@@ -153,37 +153,41 @@ class _Build(Transformer[Token, Any]):
         return None  # its code is no part of the grammar; see block.py
 
     def param(self, children: list[Any]) -> syntax.Param:
-        name, *rest = _parts(children)
+        name, *rest = _meaningful_parts(children)
         type_ = rest.pop(0) if children[2] == ":" else None
         value, allowed = rest if len(rest) > 1 else (rest[0], None)
-        return syntax.Param(name, type_, value, allowed, span=_across(children))
+        return syntax.Param(name, type_, value, allowed, span=_span_across(children))
 
     def def_(self, children: list[Any]) -> syntax.Def:
-        name, *names, body = _parts(children)
-        return syntax.Def(name, tuple(names), body, span=_across(children))
+        name, *names, body = _meaningful_parts(children)
+        return syntax.Def(name, tuple(names), body, span=_span_across(children))
 
     def binary(self, children: list[Any]) -> syntax.Binary:
-        left, sign, right = _parts(children)
-        return syntax.Binary(sign, left, right, span=_across(children))
+        left, sign, right = _meaningful_parts(children)
+        return syntax.Binary(sign, left, right, span=_span_across(children))
 
     def ensures(self, children: list[Any]) -> syntax.Ensures:
-        return syntax.Ensures(*_parts(children)[::-1], span=_across(children))
+        return syntax.Ensures(
+            *_meaningful_parts(children)[::-1], span=_span_across(children)
+        )
 
     def allowed(self, children: list[Any]) -> syntax.OneOf:
-        return syntax.OneOf(tuple(_parts(children)), span=_across(children))
+        return syntax.OneOf(
+            tuple(_meaningful_parts(children)), span=_span_across(children)
+        )
 
     def quantifier(self, children: list[Any]) -> syntax.Quantifier:
-        word, *indices, over, body = _parts(children)
-        span = _across(children)
+        word, *indices, over, body = _meaningful_parts(children)
+        span = _span_across(children)
         return syntax.Quantifier(word, tuple(indices), over, body, span=span)
 
     def qualified_call(self, children: list[Any]) -> syntax.Call:
-        subject, name, arguments = _parts(children)
+        subject, name, arguments = _meaningful_parts(children)
         if isinstance(subject, syntax.Name):
-            return syntax.Call(name, arguments, subject, span=_across(children))
+            return syntax.Call(name, arguments, subject, span=_span_across(children))
         words = {"found": "this", "expected": "a domain's name"}
         help = "only the functions of an imported domain are called with a dot"
         raise Unreadable(Code.SYNTAX_ERROR.at(subject.span, **words, help=help))
 
     def arguments(self, children: list[Any]) -> tuple[syntax.Expr, ...]:
-        return tuple(_parts(children))
+        return tuple(_meaningful_parts(children))

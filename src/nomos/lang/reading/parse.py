@@ -19,17 +19,17 @@ from nomos.lang.nodes import PlacedNode
 from nomos.lang.python.block import find_block_end
 from nomos.lang.reading import syntax
 from nomos.lang.reading.grammar import Unreadable, parse_text
-from nomos.lang.reading.syntax_errors import explain
+from nomos.lang.reading.syntax_errors import explain_syntax_error
 from nomos.lang.reading.tree import (
     COMMENT,
     DEEPEST_NESTING,
     STRING,
     Parsed,
-    blank,
+    blank_out,
+    blank_text,
     build_spec,
     depth_exceeds,
     find_block,
-    without,
 )
 
 _DECLARES = re.compile(
@@ -54,35 +54,35 @@ _PIECE = re.compile(
 _AFTER_BLOCK = re.compile(r"^[ \t]*(ensures|requires|output)\b", re.MULTILINE)
 
 
-def parse(source: Source) -> Parsed:
+def parse_spec(source: Source) -> Parsed:
     """Read a spec; mistakes come back as diagnostics, never as exceptions."""
     opening = find_block(source.text)
     end = None if opening is None else find_block_end(source.text, opening)
     if opening is None:
-        return _read_library(source) or _recover(source, None)
+        return _parse_library_spec(source) or _parse_with_mistakes(source, None)
     if end is None:
-        return _recover(source, None)
+        return _parse_with_mistakes(source, None)
     span = Span(opening, end + 1)
     block = syntax.Block(source.text[opening + 1 : end], span=span)
     try:
-        sections = parse_text(without(source.text, opening + 1, end), "spec")
+        sections = parse_text(blank_out(source.text, opening + 1, end), "spec")
     except (UnexpectedInput, Unreadable):
-        return _recover(source, block)
+        return _parse_with_mistakes(source, block)
     spec = build_spec(source, sections, block)
     if any(depth_exceeds(node) for node in sections):
-        return _recover(source, block)
+        return _parse_with_mistakes(source, block)
     return Parsed(spec, ())
 
 
-def _read_library(source: Source) -> Parsed | None:
+def _parse_library_spec(source: Source) -> Parsed | None:
     """Read a file of params and definitions; None if it is no such thing."""
-    statements = read_library(source, may_use=True)
+    statements = parse_library(source, may_use=True)
     if isinstance(statements, Diagnostic) or not statements:
         return None
     return Parsed(build_spec(source, [*statements], None), (), is_library=True)
 
 
-def read_library(
+def parse_library(
     library: Source, *, may_use: bool = False
 ) -> list[syntax.Shared] | Diagnostic:
     """Return the statements of a file that `use` names, or the first mistake in it."""
@@ -91,7 +91,7 @@ def read_library(
     except Unreadable as error:
         return error.diagnostic
     except UnexpectedInput as error:
-        return explain(error, library.text, Span(0, len(library.text)))
+        return explain_syntax_error(error, library.text, Span(0, len(library.text)))
     for statement in statements:
         if isinstance(statement, syntax.Use) and not may_use:
             words = {"found": "`use`", "expected": "`param` or `def`"}
@@ -115,15 +115,15 @@ class _Recovery:
         self.diagnostics.append(code.at(Span(start, end), **words))
 
 
-def _recover(source: Source, block: syntax.Block | None) -> Parsed:
+def _parse_with_mistakes(source: Source, block: syntax.Block | None) -> Parsed:
     """Parse each statement on its own and report everything that is wrong."""
     state = _Recovery(source, source.text)
     if block is not None:
-        state.text = without(source.text, block.span.start, block.span.end)
+        state.text = blank_out(source.text, block.span.start, block.span.end)
         _blank_further_blocks(state, block.span.end)
     else:
         _report_missing_block(state)
-    chunks = list(_chunks(state))
+    chunks = list(_statement_spans(state))
     ended = _with_ends(state.text, chunks)
     for chunk in chunks:
         _parse_statement(state, ended, chunk)
@@ -143,7 +143,7 @@ def _blank_further_blocks(state: _Recovery, start: int) -> None:
         state.report(Code.SECOND_BLOCK, opening, opening + 1)
         end = find_block_end(state.text, opening)
         start = len(state.text) if end is None else end + 1
-        parts += [state.text[done:opening], blank(state.text[opening:start])]
+        parts += [state.text[done:opening], blank_text(state.text[opening:start])]
         done = start
     state.text = "".join([*parts, state.text[done:]])
 
@@ -157,10 +157,10 @@ def _report_missing_block(state: _Recovery) -> None:
     state.report(Code.UNCLOSED_BLOCK, opening, opening + 1)
     match = _AFTER_BLOCK.search(state.text, opening)
     end = match.start() if match else len(state.text)
-    state.text = without(state.text, opening, end)
+    state.text = blank_out(state.text, opening, end)
 
 
-def _chunks(state: _Recovery) -> Iterator[Span]:
+def _statement_spans(state: _Recovery) -> Iterator[Span]:
     """Yield the stretches that should be one statement each, their `;` included."""
     start: int | None = None
     last_end = 0
@@ -182,7 +182,7 @@ def _chunks(state: _Recovery) -> Iterator[Span]:
             continue
         after_stray = False
         if start is not None and kind == "word" and _starts_statement(state, match):
-            yield _unended(state, start, last_end)
+            yield _report_unended(state, start, last_end)
             start = None
         if start is None:
             start = match.start()
@@ -191,10 +191,10 @@ def _chunks(state: _Recovery) -> Iterator[Span]:
             yield Span(start, last_end)
             start = None
     if start is not None:
-        yield _unended(state, start, last_end)
+        yield _report_unended(state, start, last_end)
 
 
-def _unended(state: _Recovery, start: int, end: int) -> Span:
+def _report_unended(state: _Recovery, start: int, end: int) -> Span:
     help = None
     if _DIVISION.match(state.text, end):
         help = "put a `;` here; `//` starts a comment: write `/` to divide"
@@ -251,7 +251,7 @@ def _parse_statement(state: _Recovery, ended: str, chunk: Span) -> None:
     except Unreadable as error:
         state.diagnostics.append(error.diagnostic)
     except UnexpectedInput as error:
-        state.diagnostics.append(explain(error, state.text, chunk))
+        state.diagnostics.append(explain_syntax_error(error, state.text, chunk))
     else:
         if not depth_exceeds(node):
             state.nodes.append(node)

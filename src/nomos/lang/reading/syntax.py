@@ -274,7 +274,7 @@ class Spec(Node):
     comments: tuple[Comment, ...] = field(default=(), compare=False, repr=False)
 
 
-def statements(spec: Spec) -> tuple[Statement, ...]:
+def statements_of(spec: Spec) -> tuple[Statement, ...]:
     """Return the statements of a spec in the order of its sections."""
     found: list[Any] = []
     for section in (getattr(spec, f.name) for f in fields(spec) if f.compare):

@@ -52,7 +52,7 @@ _NUMBER_LIKE = re.compile(
 )
 
 
-def explain(error: UnexpectedInput, text: str, chunk: Span) -> Diagnostic:
+def explain_syntax_error(error: UnexpectedInput, text: str, chunk: Span) -> Diagnostic:
     """Return the diagnostic for a statement that the grammar did not take."""
     if isinstance(error, UnexpectedCharacters):
         return _explain_character(text, chunk, cast("int", error.pos_in_stream))
@@ -71,15 +71,17 @@ def explain(error: UnexpectedInput, text: str, chunk: Span) -> Diagnostic:
     if number is not None:
         return number
     if token == ":" and "GETS" in expected:
-        return _unexpected(at, "`:`", "`:=`", "write `:=`")
+        return _syntax_error_at(at, "`:`", "`:=`", "write `:=`")
     found = "the end of the statement" if token == ";" else f"`{token}`"
-    help = _help(text, chunk, at, token.type)
+    help = _suggest_fix(text, chunk, at, token.type)
     if token.type == "IF":
         help = _CONDITIONAL
-    return _unexpected(at, found, _in_words(expected), help)
+    return _syntax_error_at(at, found, _describe_expected(expected), help)
 
 
-def _unexpected(at: Span, found: str, expected: str, help: str | None) -> Diagnostic:
+def _syntax_error_at(
+    at: Span, found: str, expected: str, help: str | None
+) -> Diagnostic:
     return Code.SYNTAX_ERROR.at(at, found=found, expected=expected, help=help)
 
 
@@ -90,7 +92,7 @@ def _explain_start(text: str, at: Span) -> Diagnostic:
     if python is not None:
         help = f"write `import {python[1]};`"
     expected = f"a statement ({', '.join(KEYWORDS[:-1])} or {KEYWORDS[-1]})"
-    return _unexpected(at, f"`{word}`", expected, help)
+    return _syntax_error_at(at, f"`{word}`", expected, help)
 
 
 def _number_before(text: str, chunk: Span, at: Span) -> Diagnostic | None:
@@ -104,11 +106,11 @@ def _number_before(text: str, chunk: Span, at: Span) -> Diagnostic | None:
                 reason = "there is no digit before its point"
             elif shown.endswith("."):
                 reason = "there is no digit behind its point"
-            return invalid_number(span, shown, reason, _instead(shown))
+            return invalid_number(span, shown, reason, _suggest_number(shown))
     return None
 
 
-def _instead(shown: str) -> str | None:
+def _suggest_number(shown: str) -> str | None:
     """Return what a number of Python's notation is in this one."""
     if len(shown) > LONGEST_SHOWN:
         return None
@@ -120,7 +122,7 @@ def _instead(shown: str) -> str | None:
     return None
 
 
-def _help(text: str, chunk: Span, at: Span, kind: str) -> str | None:
+def _suggest_fix(text: str, chunk: Span, at: Span, kind: str) -> str | None:
     """Return what to write instead, where that is known."""
     before = text[chunk.start : at.start].rstrip()
     words = [text[at.start : at.end], re.split(r"\W", before)[-1]]
@@ -167,7 +169,7 @@ def _explain_character(text: str, chunk: Span, offset: int) -> Diagnostic:
     if character in "&|":
         double = character * 2
         help = f"write `{double}`"
-        return _unexpected(at, f"`{character}`", f"`{double}`", help)
+        return _syntax_error_at(at, f"`{character}`", f"`{double}`", help)
     remedy = _CHARACTERS_ELSEWHERE.get(character)
     return Code.UNKNOWN_CHARACTER.at(at, character=character, help=remedy)
 
@@ -191,7 +193,7 @@ _WORDS = {
 }
 
 
-def _in_words(expected: set[str]) -> str:
+def _describe_expected(expected: set[str]) -> str:
     """Name what the grammar would have taken, never by a terminal's name."""
     if expected >= _OPERAND:
         return "an expression"

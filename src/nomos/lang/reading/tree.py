@@ -58,17 +58,17 @@ def find_block(text: str, start: int = 0) -> int | None:
     return None
 
 
-def blank(text: str) -> str:
+def blank_text(text: str) -> str:
     """Return white space of the same size and lines."""
     return "".join("\n" if char == "\n" else " " for char in text)
 
 
-def without(text: str, start: int, end: int) -> str:
+def blank_out(text: str, start: int, end: int) -> str:
     """Replace a stretch of text by white space."""
-    return text[:start] + blank(text[start:end]) + text[end:]
+    return text[:start] + blank_text(text[start:end]) + text[end:]
 
 
-def comments(text: str) -> tuple[syntax.Comment, ...]:
+def find_comments(text: str) -> tuple[syntax.Comment, ...]:
     """Return the comments of a text whose block has been blanked."""
     return tuple(
         syntax.Comment(match.group(), span=Span(match.start(), match.end()))
@@ -82,7 +82,7 @@ def build_spec(
 ) -> syntax.Spec:
     """Sort statements into the sections of a spec."""
 
-    def of(kind: type[Any], late: bool | None = None) -> tuple[Any, ...]:
+    def nodes_of(kind: type[Any], late: bool | None = None) -> tuple[Any, ...]:
         border = len(source.text) if block is None else block.span.start
         return tuple(
             node
@@ -92,25 +92,25 @@ def build_spec(
 
     text = source.text
     if block is not None:
-        text = without(text, block.span.start + 1, block.span.end - 1)
-    remarks = comments(text)
+        text = blank_out(text, block.span.start + 1, block.span.end - 1)
+    remarks = find_comments(text)
     return syntax.Spec(
-        imports=of(syntax.Import),
+        imports=nodes_of(syntax.Import),
         shared=tuple(node for node in nodes if isinstance(node, syntax.Shared)),
-        inputs=of(syntax.Input),
-        variables=of(syntax.Var, late=False),
-        requires=of(syntax.Requires),
-        outputs=of(syntax.Output),
+        inputs=nodes_of(syntax.Input),
+        variables=nodes_of(syntax.Var, late=False),
+        requires=nodes_of(syntax.Requires),
+        outputs=nodes_of(syntax.Output),
         block=block,
-        later_variables=of(syntax.Var, late=True),
-        ensures=of(syntax.Ensures),
-        description=_description(source.text, remarks),
+        later_variables=nodes_of(syntax.Var, late=True),
+        ensures=nodes_of(syntax.Ensures),
+        description=_opening_comment(source.text, remarks),
         comments=remarks,
         span=Span(0, len(source.text)),
     )
 
 
-def _description(text: str, remarks: tuple[syntax.Comment, ...]) -> str:
+def _opening_comment(text: str, remarks: tuple[syntax.Comment, ...]) -> str:
     """Return the words of the comment that opens the file."""
     lines: list[str] = []
     end = 0
@@ -129,24 +129,24 @@ def depth_exceeds(statement: syntax.Statement) -> bool:
 
     The operands of a chain, `a && b && c`, are all on one level.
     """
-    for depth, level in enumerate(_levels(list(children(statement)))):
+    for depth, level in enumerate(_nesting_levels(list(children(statement)))):
         sums = [
             e for e in level if isinstance(e, syntax.Binary) and e.operator in _SUMS
         ]
-        longest = max((len(operands(expr)) for expr in sums), default=0)
+        longest = max((len(operands_of(expr)) for expr in sums), default=0)
         if depth == DEEPEST_NESTING or longest > LONGEST_CHAIN:
             return True
     return False
 
 
-def _levels(level: list[syntax.Expr]) -> Iterator[list[syntax.Expr]]:
+def _nesting_levels(level: list[syntax.Expr]) -> Iterator[list[syntax.Expr]]:
     """Yield expressions, what is directly inside them, and so on."""
     while level:
         yield level
-        level = [part for node in level for part in operands(node)]
+        level = [part for node in level for part in operands_of(node)]
 
 
-def spine(expr: syntax.Binary, signs: tuple[str, ...]) -> list[syntax.Binary]:
+def operator_chain(expr: syntax.Binary, signs: tuple[str, ...]) -> list[syntax.Binary]:
     """Return a chain of operators, `a + b - c`, from its last to its first."""
     found = [expr]
     while isinstance(left := found[-1].left, syntax.Binary) and left.operator in signs:
@@ -154,7 +154,7 @@ def spine(expr: syntax.Binary, signs: tuple[str, ...]) -> list[syntax.Binary]:
     return found
 
 
-def operands(expr: syntax.Expr) -> tuple[syntax.Expr, ...]:
+def operands_of(expr: syntax.Expr) -> tuple[syntax.Expr, ...]:
     """Return the expressions directly inside another, those of a chain all together.
 
     A chain is `a + b - c`, `a && b && c` or `a ==> b ==> c`.
@@ -162,7 +162,7 @@ def operands(expr: syntax.Expr) -> tuple[syntax.Expr, ...]:
     if not isinstance(expr, syntax.Binary) or expr.operator not in CHAINS:
         return children(expr)
     if expr.operator in _SUMS:
-        nodes = spine(expr, CHAINS[expr.operator])
+        nodes = operator_chain(expr, CHAINS[expr.operator])
         return nodes[-1].left, *(node.right for node in reversed(nodes))
     found: list[syntax.Expr] = []
     todo: list[syntax.Expr] = [expr]
@@ -180,4 +180,4 @@ def operands(expr: syntax.Expr) -> tuple[syntax.Expr, ...]:
 
 def depth_of(expr: syntax.Expr) -> int:
     """Return how deep an expression is nested; the operands of a chain are level."""
-    return sum(1 for _ in _levels([expr]))
+    return sum(1 for _ in _nesting_levels([expr]))

@@ -13,11 +13,11 @@ from typing import assert_never
 
 from nomos.diagnostics import Code, Source, Span
 from nomos.errors import SpecError
-from nomos.lang.nodes import shape
-from nomos.lang.python.block import PythonCode, indentation, is_code
+from nomos.lang.nodes import tree_shape
+from nomos.lang.python.block import PythonCode, indentation_of, is_code
 from nomos.lang.reading import syntax
-from nomos.lang.reading.parse import parse
-from nomos.lang.reading.tree import CHAINS, operands, spine
+from nomos.lang.reading.parse import parse_spec
+from nomos.lang.reading.tree import CHAINS, operands_of, operator_chain
 from nomos.lang.writing.layout import INDENT, Doc, Group, Line, Nest, lay_out
 
 # How tightly each form binds, as in the grammar.
@@ -29,7 +29,7 @@ _WHOLE, _IMPLIES, _NOT, _COMPARE, _SUM, _SIGN, _POSTFIX = 0, 1, 4, 5, 6, 8, 9
 
 def format_spec(source: Source) -> str:
     """Return a spec in its canonical layout; one that cannot be read is a SpecError."""
-    parsed = parse(source)
+    parsed = parse_spec(source)
     if parsed.diagnostics:
         raise SpecError(source, parsed.diagnostics)
     spec, block = parsed.spec, ""
@@ -39,33 +39,35 @@ def format_spec(source: Source) -> str:
         broken = [d for d in python.diagnostics if d.code is Code.PYTHON_SYNTAX]
         if broken:
             raise SpecError(source, broken)
-        before = _dumps(python.statements)
+        before = _dump_statements(python.statements)
         block = _format_block(source, spec.block, python)
-    text = _Writer(source, spec).write(block)
+    text = _Writer(source, spec).write_spec(block)
     made = Source(source.name, text)
-    again = parse(made).spec
+    again = parse_spec(made).spec
     after: list[str] | None = None
     if again.block is not None:
-        after = _dumps(PythonCode(made, again.block).statements)
-    same = _meaning(again) == _meaning(spec) and after == before
+        after = _dump_statements(PythonCode(made, again.block).statements)
+    same = _meaning_of(again) == _meaning_of(spec) and after == before
     assert same, "formatting must not change a spec"
     return text
 
 
 def format_expr(expr: syntax.Expr) -> str:
     """Return an expression on one line."""
-    return lay_out(_doc(expr), width=float("inf"))
+    return lay_out(_expr_doc(expr), width=float("inf"))
 
 
-def _meaning(spec: syntax.Spec) -> tuple[object, ...]:
+def _meaning_of(spec: syntax.Spec) -> tuple[object, ...]:
     """Return what must stay the same beside the block's code."""
     others = [
-        node for node in syntax.statements(spec) if not isinstance(node, syntax.Block)
+        node
+        for node in syntax.statements_of(spec)
+        if not isinstance(node, syntax.Block)
     ]
-    return [shape(node) for node in others], spec.description
+    return [tree_shape(node) for node in others], spec.description
 
 
-def _precedence(expr: syntax.Expr) -> int:
+def _precedence_of(expr: syntax.Expr) -> int:
     match expr:
         case syntax.Binary(operator=operator):
             return _PRECEDENCE[operator]
@@ -79,82 +81,82 @@ def _precedence(expr: syntax.Expr) -> int:
             return _POSTFIX
 
 
-def _inside(expr: syntax.Expr, least: int) -> Doc:
+def _operand_doc(expr: syntax.Expr, least: int) -> Doc:
     """Return an operand, in parentheses where it binds less than it has to."""
-    doc = _doc(expr)
-    return doc if _precedence(expr) >= least else _enclosed("(", doc, ")")
+    doc = _expr_doc(expr)
+    return doc if _precedence_of(expr) >= least else _brackets_doc("(", doc, ")")
 
 
-def _enclosed(opening: str, inside: Doc, closing: str) -> Doc:
+def _brackets_doc(opening: str, inside: Doc, closing: str) -> Doc:
     return Group((opening, Nest((Line(""), inside)), Line(""), closing))
 
 
-def _doc(expr: syntax.Expr) -> Doc:
+def _expr_doc(expr: syntax.Expr) -> Doc:
     match expr:
         case syntax.Number(value=value, text=text):
             return text or repr(value)
         case syntax.String():
-            return _string(expr)
+            return _string_text(expr)
         case syntax.Constant(value=truth):
             return "null" if truth is None else str(truth).lower()
         case syntax.Name(name=name):
             return name
         case syntax.Call():
-            return _call(expr)
+            return _call_doc(expr)
         case syntax.Feature(subject=subject, feature=feature):
-            return (_subject(subject), ".", feature.name)
+            return (_subject_doc(subject), ".", feature.name)
         case syntax.Update():
-            return _updates(expr)
+            return _updates_doc(expr)
         case syntax.Unary(operator="!", operand=operand):
             # Elsewhere `!` binds tightest: `!a == b` would be read as `(!a) == b`.
             operation = isinstance(operand, syntax.Binary | syntax.Membership)
             least = _SIGN if operation else _NOT
-            return ("!", _inside(operand, least))
+            return ("!", _operand_doc(operand, least))
         case syntax.Unary(operator=operator, operand=operand):
-            return (operator, _inside(operand, _SIGN))
+            return (operator, _operand_doc(operand, _SIGN))
         case syntax.Binary():
-            return _operation(expr)
+            return _operation_doc(expr)
         case syntax.Membership(subject=subject, allowed=allowed):
-            return Group((_inside(subject, _SUM), " in ", _allowed(allowed)))
+            return Group((_operand_doc(subject, _SUM), " in ", _limits_doc(allowed)))
         case syntax.Conditional():
-            return _conditional(expr)
+            return _conditional_doc(expr)
         case syntax.Index(subject=subject, index=index):
-            return (_subject(subject), "[", _doc(index), "]")
+            return (_subject_doc(subject), "[", _expr_doc(index), "]")
         case syntax.Quantifier():
             names = " < ".join(index.name for index in expr.indices)
             head = f"{expr.word} {names} in {expr.over.name}:"
-            return Group((head, Nest((Line(" "), _doc(expr.body)))))
+            return Group((head, Nest((Line(" "), _expr_doc(expr.body)))))
         case _:
             assert_never(expr)
 
 
-def _allowed(allowed: syntax.OneOf | syntax.Between) -> Doc:
+def _limits_doc(allowed: syntax.OneOf | syntax.Between) -> Doc:
     if isinstance(allowed, syntax.Between):
-        return (_inside(allowed.low, _SUM), "..", _inside(allowed.high, _SUM))
-    return _enclosed("{", _listed(allowed.items), "}")
+        return (_operand_doc(allowed.low, _SUM), "..", _operand_doc(allowed.high, _SUM))
+    return _brackets_doc("{", _list_doc(allowed.items), "}")
 
 
-def _conditional(expr: syntax.Conditional) -> Doc:
+def _conditional_doc(expr: syntax.Conditional) -> Doc:
     """Return `if ... then ... else if ...`, each branch on its line or all on one."""
-    head: Doc = ("if ", _inside(expr.test, _IMPLIES))
+    head: Doc = ("if ", _operand_doc(expr.test, _IMPLIES))
     lines: list[Doc] = []
     rest: syntax.Expr = expr
     while isinstance(rest, syntax.Conditional):
-        lines.append((Line(" "), "then ", _inside(rest.yes, _IMPLIES)))
+        lines.append((Line(" "), "then ", _operand_doc(rest.yes, _IMPLIES)))
         rest = rest.no
         if isinstance(rest, syntax.Conditional):
-            test = _inside(rest.test, _IMPLIES)
+            test = _operand_doc(rest.test, _IMPLIES)
             lines.append((Line(" "), "else if ", test))
-    lines.append((Line(" "), "else ", _doc(rest)))
+    lines.append((Line(" "), "else ", _expr_doc(rest)))
     return Group((head, Nest(tuple(lines))))
 
 
-def _listed(items: tuple[syntax.Expr, ...]) -> Doc:
+def _list_doc(items: tuple[syntax.Expr, ...]) -> Doc:
     first, *others = items
-    return (_doc(first), *((",", Line(" "), _doc(other)) for other in others))
+    return (_expr_doc(first), *((",", Line(" "), _expr_doc(other)) for other in others))
 
 
-def _string(string: syntax.String) -> str:
+def _string_text(string: syntax.String) -> str:
     """Return a string in double quotes, as far as that needs no other escapes."""
     text = string.text
     if not text:
@@ -165,87 +167,89 @@ def _string(string: syntax.String) -> str:
     return text
 
 
-def _call(call: syntax.Call) -> Doc:
+def _call_doc(call: syntax.Call) -> Doc:
     name = call.function.name
     if call.qualifier is not None:
         name = f"{call.qualifier.name}.{name}"
     if not call.arguments:
         return f"{name}()"
-    return _enclosed(f"{name}(", _listed(call.arguments), ")")
+    return _brackets_doc(f"{name}(", _list_doc(call.arguments), ")")
 
 
-def _subject(expr: syntax.Expr) -> Doc:
+def _subject_doc(expr: syntax.Expr) -> Doc:
     """Return what a feature is taken of; `1.x` would look like a decimal."""
     if isinstance(expr, syntax.Number):
-        return _enclosed("(", _doc(expr), ")")
-    return _inside(expr, _POSTFIX)
+        return _brackets_doc("(", _expr_doc(expr), ")")
+    return _operand_doc(expr, _POSTFIX)
 
 
-def _updates(expr: syntax.Update) -> Doc:
+def _updates_doc(expr: syntax.Update) -> Doc:
     """Return a record and the updates behind it, side by side or one below the other."""
     updates: list[Doc] = []
     subject: syntax.Expr = expr
     while isinstance(subject, syntax.Update):
-        updates.append((f"[{subject.feature.name} := ", _doc(subject.value), "]"))
+        updates.append((f"[{subject.feature.name} := ", _expr_doc(subject.value), "]"))
         subject = subject.subject
     lines: list[Doc] = [(Line(""), update) for update in reversed(updates)]
-    return Group((_subject(subject), Nest(tuple(lines))))
+    return Group((_subject_doc(subject), Nest(tuple(lines))))
 
 
-def _operation(expr: syntax.Binary) -> Doc:
+def _operation_doc(expr: syntax.Binary) -> Doc:
     """Return a chain of operators that bind alike, the operators leading the lines."""
     level = _PRECEDENCE[expr.operator]
     if level == _IMPLIES:
-        first, *rest = operands(expr)
+        first, *rest = operands_of(expr)
         others = [("==>", operand) for operand in rest]
     else:
-        nodes = spine(expr, CHAINS.get(expr.operator, ()))  # comparisons do not chain
+        nodes = operator_chain(
+            expr, CHAINS.get(expr.operator, ())
+        )  # comparisons do not chain
         first = nodes[-1].left
         others = [(node.operator, node.right) for node in reversed(nodes)]
-    head = _inside(first, level + 1)
+    head = _operand_doc(first, level + 1)
     # Lines of a first operand that is a chain itself stand further in than ours.
     head = Nest(head) if isinstance(first, syntax.Binary) else head
-    lines = [(Line(" "), f"{sign} ", _inside(o, level + 1)) for sign, o in others]
+    lines = [(Line(" "), f"{sign} ", _operand_doc(o, level + 1)) for sign, o in others]
     return Group((head, Nest(tuple(lines))))
 
 
-def _statement(statement: syntax.Statement, block: str) -> str:
+def _statement_text(statement: syntax.Statement, block: str) -> str:
     match statement:
         case syntax.Import(name=name):
             return f"import {name.name};"
         case syntax.Use(path=path):
-            return f"use {_string(path)};"
+            return f"use {_string_text(path)};"
         case syntax.Param():
-            return lay_out(_param(statement))
+            return lay_out(_param_doc(statement))
         case syntax.Def(name=name, parameters=parameters, body=body):
             names = ", ".join(parameter.name for parameter in parameters)
-            return lay_out((f"def {name.name}({names}) := ", _doc(body), ";"))
+            return lay_out((f"def {name.name}({names}) := ", _expr_doc(body), ";"))
         case syntax.Input(name=name, size=size):
-            items: Doc = "" if size is None else ("[", _doc(size), "]")
+            items: Doc = "" if size is None else ("[", _expr_doc(size), "]")
             return lay_out((f"input {name.name}", items, ";"))
         case syntax.Output(name=name):
             return f"output {name.name};"
         case syntax.Var(name=name, value=value):
-            return lay_out((f"var {name.name} := ", _doc(value), ";"))
+            return lay_out((f"var {name.name} := ", _expr_doc(value), ";"))
         case syntax.Requires(condition=condition):
-            return lay_out(("requires ", _doc(condition), ";"))
+            return lay_out(("requires ", _expr_doc(condition), ";"))
         case syntax.Ensures(condition=condition, name=given):
             label = "" if given is None else f"{given.name}: "
-            return lay_out((f"ensures {label}", _doc(condition), ";"))
+            return lay_out((f"ensures {label}", _expr_doc(condition), ";"))
         case syntax.Block():
             return block
         case _:
             assert_never(statement)
 
 
-def _param(param: syntax.Param) -> Doc:
+def _param_doc(param: syntax.Param) -> Doc:
     kind = "" if param.type is None else f": {param.type.name}"
-    limits: Doc = "" if param.allowed is None else (" in ", _allowed(param.allowed))
-    value = _inside(param.value, _SUM)
+    limits: Doc = "" if param.allowed is None else (" in ", _limits_doc(param.allowed))
+    value = _operand_doc(param.value, _SUM)
     return (f"param {param.name.name}{kind} := ", value, limits, ";")
 
 
-def _stripped(comment: syntax.Comment) -> str:
+def _strip_comment(comment: syntax.Comment) -> str:
     """Return a comment without the blanks at the ends of its lines."""
     return "\n".join(line.rstrip() for line in comment.text.split("\n"))
 
@@ -256,20 +260,22 @@ class _Writer:
     def __init__(self, source: Source, spec: syntax.Spec) -> None:
         self.text = source.text
         self.statements = sorted(
-            syntax.statements(spec), key=lambda statement: statement.span.start
+            syntax.statements_of(spec), key=lambda statement: statement.span.start
         )
         self.comments = list(spec.comments)[::-1]  # the next one is the last
         self.lines: list[str] = []
         self.end = 0  # up to where the source is written
 
-    def write(self, block: str) -> str:
+    def write_spec(self, block: str) -> str:
         for statement in self.statements:
             for comment in self._comments_before(statement.span.start):
-                self._write(_stripped(comment), comment.span)
+                self._write_lines(_strip_comment(comment), comment.span)
             first = statement is self.statements[0]
-            self._write_statement(_statement(statement, block), statement.span, first)
+            self._write_statement(
+                _statement_text(statement, block), statement.span, first
+            )
         for comment in self._comments_before(len(self.text)):
-            self._write(_stripped(comment), comment.span)
+            self._write_lines(_strip_comment(comment), comment.span)
         return "\n".join(self.lines) + "\n"
 
     def _comments_before(self, offset: int) -> list[syntax.Comment]:
@@ -278,7 +284,7 @@ class _Writer:
             found.append(self.comments.pop())
         return found
 
-    def _write(self, text: str, span: Span) -> None:
+    def _write_lines(self, text: str, span: Span) -> None:
         if self.lines and self.text.count("\n", self.end, span.start) > 1:
             self.lines.append("")
         self.lines += text.split("\n")
@@ -289,14 +295,14 @@ class _Writer:
         # Above the first statement they would become part of the description.
         above, below = ([], inner) if first else (inner, [])
         for comment in above:
-            self._write(_stripped(comment), Span(span.start, span.start))
-        self._write(text, span)
+            self._write_lines(_strip_comment(comment), Span(span.start, span.start))
+        self._write_lines(text, span)
         while self._next_comment_is_on_the_line():
             trailing = self.comments.pop()
             self.lines[-1] += "  " + trailing.text.rstrip()
             self.end = trailing.span.end
         for comment in below:
-            self.lines += _stripped(comment).split("\n")
+            self.lines += _strip_comment(comment).split("\n")
 
     def _next_comment_is_on_the_line(self) -> bool:
         if not self.comments:
@@ -306,18 +312,22 @@ class _Writer:
 
 def _format_block(source: Source, block: syntax.Block, python: PythonCode) -> str:
     """Return the block, its code indented by one step, where that changes nothing."""
-    opened = "{\n" + "".join(f"{line}\n" for line in _indented(python.lines)) + "}"
+    opened = "{\n" + "".join(f"{line}\n" for line in _indent_lines(python.lines)) + "}"
     again = Source(source.name, opened)
     span = Span(0, len(opened))
     reread = PythonCode(again, syntax.Block(opened[1:-1], span=span))
-    if _dumps(reread.statements) == _dumps(python.statements) is not None:
+    if (
+        _dump_statements(reread.statements)
+        == _dump_statements(python.statements)
+        is not None
+    ):
         return opened
     return source.slice(block.span)  # too deep to be compared
 
 
-def _indented(lines: tuple[str, ...]) -> list[str]:
+def _indent_lines(lines: tuple[str, ...]) -> list[str]:
     """Return lines indented by one step; what stands inside a string stays as it is."""
-    base = next((indentation(line) for line in lines if is_code(line)), None)
+    base = next((indentation_of(line) for line in lines if is_code(line)), None)
     inside = _begin_inside_strings(lines)
     out: list[str] = []
     for number, line in enumerate(lines):
@@ -354,7 +364,7 @@ def _begin_inside_strings(lines: tuple[str, ...]) -> set[int]:
     return {row - 1 for row in found}  # rows count from 1, ours is the second
 
 
-def _dumps(statements: list[ast.stmt]) -> list[str] | None:
+def _dump_statements(statements: list[ast.stmt]) -> list[str] | None:
     try:
         return [ast.dump(statement) for statement in statements]
     except RecursionError:

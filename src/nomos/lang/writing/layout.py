@@ -52,7 +52,7 @@ def lay_out(doc: Doc, *, width: float = WIDTH) -> str:
             case Group(inside=inside):
                 # What is inside a text on one line is on one line, too.
                 flat_anyway = not broken or width == float("inf")
-                fits = flat_anyway or _fits(
+                fits = flat_anyway or _fits_on_line(
                     width - column, todo, (indent, False, inside)
                 )
                 todo.append((indent, not fits, inside))
@@ -61,7 +61,7 @@ def lay_out(doc: Doc, *, width: float = WIDTH) -> str:
     return "".join(out)
 
 
-def _fits(room: float, after: _Todo, first: tuple[int, bool, Doc]) -> bool:
+def _fits_on_line(room: float, after: _Todo, first: tuple[int, bool, Doc]) -> bool:
     """Tell whether a part fits unbroken, with all that follows it on its line."""
     todo = [first]
     following = len(after)

@@ -9,7 +9,7 @@ from lsprotocol import types
 
 from nomos.diagnostics import Span
 from nomos.lang.reading import syntax
-from nomos.lang.reading.tree import COMMENT, STRING, without
+from nomos.lang.reading.tree import COMMENT, STRING, blank_out
 from nomos.lang.writing.format import format_expr
 from nomos.lsp.document import Document, Places
 from nomos.lsp.occurrences import Role
@@ -62,7 +62,7 @@ _TOKEN = re.compile(
 def symbols(document: Document, places: Places) -> list[types.DocumentSymbol]:
     """Return the outline of a spec."""
     found = []
-    for statement in syntax.statements(document.parsed.spec):
+    for statement in syntax.statements_of(document.parsed.spec):
         name, kind, at = _title(document, statement)
         found.append(
             types.DocumentSymbol(
@@ -121,7 +121,7 @@ def _pieces(document: Document) -> Iterator[tuple[Span, str, int]]:
         yield found.span, _TYPE_OF[found.role], modifiers
     text, block = document.source.text, document.block
     if block is not None:
-        text = without(text, block.start + 1, block.end - 1)
+        text = blank_out(text, block.start + 1, block.end - 1)
     for match in _TOKEN.finditer(text):
         span = Span(match.start(), match.end())
         kind = match.lastgroup or ""

@@ -7,8 +7,8 @@ from typing import Any
 
 from nomos.report.comparison import change_words
 from nomos.report.html.cards import write_cards
+from nomos.report.html.drawings import curve
 from nomos.report.html.page import Column, Section, keys, page
-from nomos.report.html.plot import curve
 from nomos.report.texts import count
 from nomos.report.view import FoundBug, view
 from nomos.results.comparison import ModelComparison

@@ -18,11 +18,10 @@ from markupsafe import Markup
 
 from nomos import __version__
 from nomos.report.html.cards import MOST_DRAWN, WHOLE, Cards, write_cards
-from nomos.report.html.plot import HEIGHT, LEFT, RIGHT, WIDTH, Plot, curve
+from nomos.report.html.drawings import HEIGHT, LEFT, RIGHT, WIDTH, Plot, curve
 from nomos.report.html.templating import environment, policy, template_text
-from nomos.report.spec_text import coloured_lines
 from nomos.report.summary import clearest
-from nomos.report.texts import count
+from nomos.report.texts import coloured_lines, count
 from nomos.report.view import (
     Failure,
     FoundBug,

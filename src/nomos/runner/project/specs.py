@@ -10,10 +10,10 @@ from nomos.diagnostics.diagnostic import domain_unavailable
 from nomos.domain.find import Imported, load_imports
 from nomos.errors import DomainError, NomosError, SpecError
 from nomos.lang import core
-from nomos.lang.checking.check import Checked, check
+from nomos.lang.checking.check import Checked, check_spec
 from nomos.lang.checking.declarations import Library
 from nomos.lang.reading import syntax
-from nomos.lang.reading.parse import parse
+from nomos.lang.reading.parse import parse_spec
 from nomos.lang.types import Offer
 
 
@@ -23,7 +23,7 @@ def is_library(path: Path) -> bool:
         source, not_text = read_source(path)
     except NomosError:
         return False
-    return not_text is None and parse(source).is_library
+    return not_text is None and parse_spec(source).is_library
 
 
 def read_source(path: Path, text: bytes | None = None) -> tuple[Source, str | None]:
@@ -82,7 +82,7 @@ def load_spec(
     if not_text is not None:
         diagnostic = Code.NOT_UTF8.at(Span(0, 1), reason=not_text)
         return LoadedSpec(path, Checked(source, None, (diagnostic,)), None)
-    parsed = parse(source)
+    parsed = parse_spec(source)
     libraries = read_libraries(parsed.spec, path.parent)
     names = [declaration.name.name for declaration in parsed.spec.imports]
     offer: Offer | None = None
@@ -97,7 +97,7 @@ def load_spec(
         except DomainError as error:
             reason, asked = str(error), not imports
             skipped = domain_unavailable(at, names[0], reason, asked=asked)
-    checked = check(source, path.stem, offer, parsed=parsed, libraries=libraries)
+    checked = check_spec(source, path.stem, offer, parsed=parsed, libraries=libraries)
     if skipped is None:
         return LoadedSpec(path, checked, imported)
     together = (*checked.diagnostics, skipped)

@@ -18,8 +18,7 @@ from typing import Any, Literal
 import numpy as np
 
 from nomos.errors import DomainError, NomosError
-from nomos.train.guiding.actions import Actions, best_actions
-from nomos.train.guiding.policy_tests import PolicyTest
+from nomos.train.guiding.policy_tests import Actions, PolicyTest, best_actions
 from nomos.train.guiding.training import GuidedTraining, import_sb3
 
 # No test of a training has this seed, nor any game of it.

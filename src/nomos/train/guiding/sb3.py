@@ -18,8 +18,14 @@ from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv
 
 from nomos.errors import NomosError
-from nomos.train.guiding.actions import Actions, best_actions
-from nomos.train.guiding.policy_tests import PolicyTest, PolicyTests, Restore, Tested
+from nomos.train.guiding.policy_tests import (
+    Actions,
+    PolicyTest,
+    PolicyTests,
+    Restore,
+    Tested,
+    best_actions,
+)
 from nomos.train.guiding.starts import BuggyStarts, Dose, Start, StartChooser
 
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ from nomos.engine.cases import Cases, ListedCases, RandomCases
 from nomos.engine.choices import Stream
 from nomos.engine.engine import Engine, Limits
 from nomos.engine.vectorized.chunk import padded
-from nomos.groups.answers import ask
-from nomos.groups.features import Raw, joined, raw_features
+from nomos.groups.features import Raw, ask, joined, raw_features
 from nomos.groups.grouping import Key, Sampled, key_of
 from nomos.results.describe import describe
 from nomos.runner.campaigns.explained.sample import chosen_rows, mixed

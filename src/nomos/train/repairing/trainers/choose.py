@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from nomos.domain.same_answers import changed_answers
 from nomos.errors import ModelError
 from nomos.models.extras import need
 from nomos.models.formats.sklearn import EstimatorModel
@@ -152,9 +153,7 @@ def check_same(trainer: Trainer, original: Any, rows: Any, name: str) -> None:
     """Stop where the model that is trained does not answer as its file does."""
     few = rows[:1000]
     ours, theirs = trainer.model.predict(few), original.predict(few)
-    differing = int((np.asarray(ours) != np.asarray(theirs)).sum())
-    if np.asarray(ours).dtype.kind == "f":
-        differing = int((~np.isclose(ours, theirs, atol=1e-3)).sum())
+    differing = int(changed_answers(np.asarray(theirs), np.asarray(ours)).sum())
     if differing > len(few) // 100:
         raise ModelError(
             f"{name} answers otherwise when it is trained: on {differing} of "

@@ -6,15 +6,25 @@ the property. Where none does, it becomes a real row with a few features changed
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterable
 from itertools import combinations, islice
 
 import numpy as np
 
 from nomos.device import Array
+from nomos.domain.records import get_feature
 from nomos.domain.schema import Category, Flag, OneHot
 from nomos.results.real_rows import RealRows
-from nomos.shrinking.trying import OwnCase, Tester, brought_near
+from nomos.shrinking.trying import (
+    DrawnRange,
+    OwnCase,
+    Tester,
+    brought_near,
+    fields_of,
+    with_field,
+)
 
 _NEAREST = 50  # real rows that are tried as they are
 _BASES = 3  # real rows that a row is brought near to
@@ -134,3 +144,103 @@ class _Nearer:
             is_whole=target.is_integer() and float(self._record(case)[at]).is_integer(),
             is_new=False,
         )
+
+
+_DIGITS = 6
+_PASSES = 2  # over all draws: a smaller one may let another be smaller
+
+
+def smaller_draws(tester: Tester, case: OwnCase) -> OwnCase:
+    """Return a case whose draws are as small as can be found; it violates alone."""
+    for _ in range(_PASSES):
+        before = case.draws
+        for position in range(len(case.draws)):
+            if position < len(tester.draws):
+                case = _smaller(tester, case, position, tester.draws[position])
+        if case.draws == before or len(case.draws) < 2:
+            break
+    return case
+
+
+def _smaller(
+    tester: Tester, case: OwnCase, position: int, drawn: DrawnRange
+) -> OwnCase:
+    """Bring one draw near to 0."""
+    if drawn.kind == "seed":
+        return case
+    return brought_near(
+        tester,
+        case,
+        lambda case: drawn.number(case.draws[position]),
+        lambda case, number: case.with_draw(position, drawn.choice(number)),
+        min(max(0, drawn.low), drawn.high),
+        is_whole=drawn.kind == "integer",
+    )
+
+
+def rounder_draws(tester: Tester, case: OwnCase) -> OwnCase:
+    """Return a case whose real draws have as few digits as can be found."""
+    for position, drawn in enumerate(tester.draws[: len(case.draws)]):
+        if drawn.kind == "real":
+            numbers = _rounder(drawn.number(case.draws[position]))
+            fits = [n for n in numbers if drawn.low <= n <= drawn.high]
+            case = tester.first_of(
+                [case.with_draw(position, drawn.choice(n)) for n in fits], case
+            )
+    return case
+
+
+def _rounder(value: float) -> list[float]:
+    """Return a number with ever more digits, the fewest first."""
+    if not value or not math.isfinite(value):
+        return []
+    exponent = math.floor(math.log10(abs(value)))
+    found = []
+    for digits in range(_DIGITS):
+        for whole in (math.floor, math.ceil):
+            unit = 10.0 ** (digits - exponent)
+            rounded = round(whole(value * unit) / unit, digits - exponent)
+            if rounded != value and rounded not in found:
+                found.append(rounded)
+    return found
+
+
+_PHRASE_ENDS = re.compile(r"(?<=[.!?;:,])\s+|\n+")
+
+
+def shorter_texts(tester: Tester, case: OwnCase) -> OwnCase:
+    """Return a case with shorter texts; texts that have a label stay as they are."""
+    if tester.uses_labels:
+        return case
+    for number, record in enumerate(case.records):
+        for key in [""] if isinstance(record, str) else fields_of(record):
+            text = record if key == "" else get_feature(record, key, None)
+            if isinstance(text, str) and " " in text:
+                case = _shortened(tester, case, number, key, text)
+    return case
+
+
+def _shortened(
+    tester: Tester, case: OwnCase, number: int, key: str, text: str
+) -> OwnCase:
+    """Leave phrases out of one text of a case, then words."""
+    for split in (_PHRASE_ENDS.split, str.split):
+        pieces = [piece for piece in split(text) if piece]
+        size = max(1, len(pieces) // 2)
+        while len(pieces) > 1 and tester.left > 0:
+            starts = range(0, len(pieces), size)
+            fewer = [pieces[:at] + pieces[at + size :] for at in starts]
+            fewer = [some for some in fewer if some]
+            old = case.records[number]
+            texts = [with_field(old, key, " ".join(some), None) for some in fewer]
+            cases = [case.with_record(number, new) for new in texts]
+            found = tester.first(cases)
+            if found is not None:
+                case, pieces = cases[found], fewer[found]
+                size = min(size, max(1, len(pieces) // 2))
+            elif size == 1:
+                break
+            else:
+                size //= 2
+        text = " ".join(pieces)
+    return case

@@ -1,14 +1,20 @@
-"""Changes of images: columns (n, height, width), with colours as last or second axis.
+"""Common changes of images, sounds, texts and sequences, for `relations.invariant`.
 
-Images are arrays of one column, tensors, or a list of arrays, which may differ in shape.
-White is 1 for reals and 255 for whole numbers; changes that speak of it refuse pixels
-beyond it.
+Each is written for many, as models are: it takes a column of records and columns of
+amounts, and returns the changed records; what it is given stays as it is. Amounts are
+drawn in the spec (`shifted(x1, randInt(-2, 2), 0)`), so each case can be run again.
+Images and sounds are arrays of numpy or tensors of torch, and so is what is returned.
+
+Images are columns (n, height, width), with colours as last or second axis: arrays of one
+column, tensors, or a list of arrays, which may differ in shape. White is 1 for reals and
+255 for whole numbers; changes that speak of it refuse pixels beyond it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any
 
@@ -16,13 +22,6 @@ import numpy as np
 
 from nomos.device import is_tensor, to_host
 from nomos.domain.fields import Draws
-from nomos.transformations.arrays import (
-    as_type,
-    count_up,
-    is_real,
-    library,
-    reals,
-)
 
 _COLOURS = (1, 3, 4)
 _BEYOND = 0.01  # of white: how far a pixel may be out of range, as after resizing
@@ -36,8 +35,9 @@ def _for_columns(change: Callable[..., Any]) -> Callable[..., Any]:
     def changed(images: Any, *amounts: Any) -> Any:
         if isinstance(images, np.ndarray) or is_tensor(images):
             _check_form(images)
-            first = images.ndim == 4 and _has_colours_first(images.shape)
-            lib = library(images)
+            first = images.ndim == 4 and images.shape[1] in _COLOURS
+            first = first and images.shape[3] not in _COLOURS
+            lib = _library_of(images)
             x = lib.moveaxis(images, 1, 3) if first else images
             made = change(x, *amounts)
             return lib.moveaxis(made, 3, 1) if first else made
@@ -58,30 +58,26 @@ def _check_form(images: Any) -> None:
         raise ValueError("images of truth values: give numbers, images.astype('uint8')")
 
 
-def _has_colours_first(shape: tuple[int, ...]) -> bool:
-    return shape[1] in _COLOURS and shape[3] not in _COLOURS
-
-
 @_for_columns
 def shifted(images: Any, down: Any, right: Any) -> Any:
     """Move images by pixels; the edge that comes in repeats the outermost pixels."""
     down, right = _whole(down, images), _whole(right, images)
-    rows = count_up(images.shape[1], images)[None, :, None] - down
-    columns = count_up(images.shape[2], images)[None, None] - right
+    rows = _count_up(images.shape[1], images)[None, :, None] - down
+    columns = _count_up(images.shape[2], images)[None, None] - right
     return _pixels(images, rows, columns)
 
 
 @_for_columns
 def mirrored(images: Any) -> Any:
     """Swap left and right."""
-    return library(images).flip(images, (2,)) + 0  # a copy
+    return _library_of(images).flip(images, (2,)) + 0  # a copy
 
 
 @_for_columns
 def turned(images: Any, quarters: Any) -> Any:
     """Turn images by quarters, to the left; those of a column must be square."""
     height, width = images.shape[1:3]
-    lib, quarters = library(images), _whole(quarters, images).reshape(-1) % 4
+    lib, quarters = _library_of(images), _whole(quarters, images).reshape(-1) % 4
     if height != width:
         return lib.stack([lib.rot90(i, int(q)) for i, q in zip(images, quarters)])  # noqa: B905
     made = images + 0  # a copy
@@ -95,16 +91,18 @@ def turned(images: Any, quarters: Any) -> Any:
 def brighter(images: Any, percent: Any) -> Any:
     """Add to all pixels so many hundredths of white, or take them away; then clip."""
     white = _white(images)
-    return _clipped(images + reals(percent, images) * (white / 100), white, images)
+    return _clipped(
+        images + _real_amounts(percent, images) * (white / 100), white, images
+    )
 
 
 @_for_columns
 def contrasted(images: Any, percent: Any) -> Any:
     """Keep so many hundredths of each pixel's distance from the image's mean."""
-    white, mean = _white(images), as_type(images, reals(percent, images).dtype)
+    white, mean = _white(images), _as_type(images, _real_amounts(percent, images).dtype)
     for axis in range(1, images.ndim):
         mean = mean.mean(axis, keepdims=True)
-    share = reals(percent, images) / 100
+    share = _real_amounts(percent, images) / 100
     return _clipped(mean + (images - mean) * share, white, images)
 
 
@@ -119,7 +117,7 @@ def noisy(images: Any, percent: Any, draw: Any) -> Any:
         draw = Draws(to_host(draw), device)
     noise = draw.uniform(images.shape[1:], -1.0, 1.0)
     white = _white(images)
-    radius = reals(percent, images) * (white / 100)
+    radius = _real_amounts(percent, images) * (white / 100)
     return _clipped(images + noise * radius, white, images)
 
 
@@ -128,9 +126,9 @@ def blurred(images: Any, deviation: Any) -> Any:
     """Blur by a normal distribution of so many pixels; 0 leaves an image as it is."""
     if not len(images):
         return images
-    spread = reals(deviation, images)
+    spread = _real_amounts(deviation, images)
     widest = math.ceil(_WIDEST * float(spread.max()))
-    made = as_type(images, spread.dtype)
+    made = _as_type(images, spread.dtype)
     for axis in (1, 2):
         made = _blurred_along(axis, made, spread, widest)
     return _pixels_like(made, images)
@@ -142,7 +140,7 @@ def _blurred_along(axis: int, x: Any, spread: Any, widest: int) -> Any:
     Each image has its own reach, beyond which weights are 0: so it is the same whatever
     others are blurred with it.
     """
-    lib, size = library(x), x.shape[axis]
+    lib, size = _library_of(x), x.shape[axis]
     before = (slice(None),) * axis
     edges = [x[(*before, slice(0, 1))], x[(*before, slice(size - 1, size))]]
     padded = lib.concatenate([*edges[:1] * widest, x, *edges[1:] * widest], axis)
@@ -163,7 +161,7 @@ def _blurred_along(axis: int, x: Any, spread: Any, widest: int) -> Any:
 @_for_columns
 def rotated(images: Any, degrees: Any) -> Any:
     """Turn images round their middle, to the left; what comes in repeats the edge."""
-    lib, y, x = library(images), *_from_middle(images)
+    lib, y, x = _library_of(images), *_from_middle(images)
     angle = _amount(degrees, images) * (math.pi / 180)
     sine, cosine = lib.sin(angle), lib.cos(angle)
     return _sampled(images, y * cosine + x * sine, x * cosine - y * sine)
@@ -198,12 +196,12 @@ def occluded(images: Any, percent: Any, down: Any, right: Any) -> Any:
 
     `down` and `right` say where it lies, in hundredths of the room that there is.
     """
-    lib, share = library(images), _amount(percent, images) / 100
+    lib, share = _library_of(images), _amount(percent, images) / 100
     covered = None
     for axis, place in ((1, down), (2, right)):
         size = images.shape[axis]
         first = lib.round(_amount(place, images) / 100 * (1 - share) * size)
-        at = count_up(size, images)
+        at = _count_up(size, images)
         at = at[None, :, None] if axis == 1 else at[None, None]
         inside = (at >= first) & (at < first + lib.round(share * size))
         covered = inside if covered is None else covered & inside
@@ -213,7 +211,7 @@ def occluded(images: Any, percent: Any, down: Any, right: Any) -> Any:
 
 def _white(images: Any) -> float:
     """Return the brightest that a pixel can be: 255 for whole numbers, else 1."""
-    white = 1.0 if is_real(images) else 255.0
+    white = 1.0 if _holds_reals(images) else 255.0
     if not len(images):
         return white
     low, high = float(images.min()), float(images.max())
@@ -226,50 +224,142 @@ def _white(images: Any) -> float:
 
 
 def _clipped(made: Any, white: float, images: Any) -> Any:
-    return _pixels_like(library(made).clip(made, 0, white), images)
+    return _pixels_like(_library_of(made).clip(made, 0, white), images)
 
 
 def _pixels_like(made: Any, images: Any) -> Any:
     """Return pixels in the type of images; cutting off would make whole ones darker."""
-    return as_type(made if is_real(images) else library(made).round(made), images.dtype)
+    return _as_type(
+        made if _holds_reals(images) else _library_of(made).round(made), images.dtype
+    )
 
 
 def _amount(values: Any, images: Any) -> Any:
     """Return amounts as (n, 1, 1)."""
-    return reals(values, images).reshape(-1, 1, 1)
+    return _real_amounts(values, images).reshape(-1, 1, 1)
 
 
 def _whole(values: Any, images: Any) -> Any:
     """Return whole amounts as (n, 1, 1)."""
-    made = library(images).round(_amount(values, images))
-    return as_type(made, count_up(1, images).dtype)
+    made = _library_of(images).round(_amount(values, images))
+    return _as_type(made, _count_up(1, images).dtype)
 
 
 def _pixels(images: Any, rows: Any, columns: Any) -> Any:
     """Return the pixels at places, those beyond an edge from the edge."""
-    lib, (height, width) = library(images), images.shape[1:3]
-    which = count_up(len(images), images)[:, None, None]
+    lib, (height, width) = _library_of(images), images.shape[1:3]
+    which = _count_up(len(images), images)[:, None, None]
     return images[which, lib.clip(rows, 0, height - 1), lib.clip(columns, 0, width - 1)]
 
 
 def _from_middle(images: Any) -> tuple[Any, Any]:
     """Return how far rows and columns are from the middle."""
     height, width = images.shape[1:3]
-    y = count_up(height, images)[None, :, None] - (height - 1) / 2
-    return y, count_up(width, images)[None, None] - (width - 1) / 2
+    y = _count_up(height, images)[None, :, None] - (height - 1) / 2
+    return y, _count_up(width, images)[None, None] - (width - 1) / 2
 
 
 def _sampled(images: Any, y: Any, x: Any) -> Any:
     """Return what images show at places from the middle, between four pixels each."""
-    lib, kind = library(images), count_up(1, images).dtype
+    lib, kind = _library_of(images), _count_up(1, images).dtype
     height, width = images.shape[1:3]
     y, x = y + (height - 1) / 2, x + (width - 1) / 2
     top, left = lib.floor(y), lib.floor(x)
     shape = (*top.shape, *[1] * (images.ndim - 3))
     down, right = (y - top).reshape(shape), (x - left).reshape(shape)
-    rows, columns = as_type(top, kind), as_type(left, kind)
+    rows, columns = _as_type(top, kind), _as_type(left, kind)
     upper = _pixels(images, rows, columns) * (1 - right)
     upper = upper + _pixels(images, rows, columns + 1) * right
     lower = _pixels(images, rows + 1, columns) * (1 - right)
     lower = lower + _pixels(images, rows + 1, columns + 1) * right
     return _pixels_like(upper * (1 - down) + lower * down, images)
+
+
+def _library_of(x: Any) -> Any:
+    """Return the library of a column: torch of a tensor, else numpy."""
+    return sys.modules["torch"] if is_tensor(x) else np
+
+
+def _as_type(x: Any, dtype: Any) -> Any:
+    """Return numbers as another type."""
+    return x.to(dtype) if is_tensor(x) else x.astype(dtype)
+
+
+def _count_up(count: int, x: Any) -> Any:
+    """Return 0, 1, 2 and so on beside a column."""
+    if is_tensor(x):
+        return _library_of(x).arange(count, device=x.device)
+    return np.arange(count)
+
+
+def _real_amounts(values: Any, x: Any) -> Any:
+    """Return a column of amounts beside a column, one for each of its records."""
+    lib = _library_of(x)
+    if is_tensor(x):
+        kind = x.dtype if x.is_floating_point() else lib.float32
+        made = lib.as_tensor(values, dtype=kind, device=x.device)
+    else:
+        made = np.asarray(values, x.dtype if x.dtype.kind == "f" else np.float32)
+    if made.shape != (len(x),):
+        raise ValueError(f"{len(x)} records have amounts of shape {tuple(made.shape)}")
+    return made.reshape(-1, *[1] * (x.ndim - 1))
+
+
+def _holds_reals(x: Any) -> bool:
+    """Tell whether a column holds reals."""
+    return bool(x.is_floating_point()) if is_tensor(x) else bool(x.dtype.kind == "f")
+
+
+Numbers = Iterable[int]
+
+
+def upper_case(texts: Iterable[str]) -> list[str]:
+    """Write in capitals."""
+    return [text.upper() for text in texts]
+
+
+def lower_case(texts: Iterable[str]) -> list[str]:
+    """Write without capitals."""
+    return [text.lower() for text in texts]
+
+
+def spaced_out(texts: Iterable[str]) -> list[str]:
+    """Double the spaces between words, and add one at either end."""
+    return [f" {text.replace(' ', '  ')} " for text in texts]
+
+
+def misspelt(texts: Iterable[str], place: Numbers) -> list[str]:
+    """Swap two neighbouring letters; `place` counts round the text."""
+    changed = []
+    for text, number in zip(texts, place, strict=True):
+        at = int(number) % max(1, len(text) - 1)
+        changed.append(text[:at] + text[at : at + 2][::-1] + text[at + 2 :])
+    return changed
+
+
+def reordered(records: Iterable[Any], draw: Numbers) -> list[Any]:
+    """Put the items of sequences into another order; `draw` says which."""
+    changed: list[Any] = []
+    for record, number in zip(records, draw, strict=True):
+        order = np.random.default_rng(int(number)).permutation(len(record))
+        if isinstance(record, np.ndarray):
+            changed.append(record[order])
+        else:
+            changed.append(type(record)(record[place] for place in order.tolist()))
+    return changed
+
+
+def mixed(sounds: Any, noises: Any, decibels: Any) -> Any:
+    """Add noise that is so many decibels below a sound's mean power.
+
+    `noises` is a column of the same shape, such as `draws.normal(sounds.shape[1:])`. On
+    silence, and of silent noise, there is none.
+    """
+    lib, level = _library_of(sounds), _real_amounts(decibels, sounds)
+    power, against = (
+        (x * x).mean(-1, keepdims=True).reshape(level.shape) for x in (sounds, noises)
+    )
+    loud = lib.where(against > 0, power / lib.where(against > 0, against, 1), 0)
+    return sounds + _as_type(
+        noises * lib.sqrt(loud) * 10 ** (-level / 20), sounds.dtype
+    )
