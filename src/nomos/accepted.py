@@ -60,7 +60,7 @@ class Kind:
 
 
 @dataclass(frozen=True)
-class Whole(Kind):
+class TakesWhole(Kind):
     """Whole numbers, also those of numpy and reals without a fraction; never booleans."""
 
     least: int | None = 1
@@ -91,7 +91,7 @@ class Whole(Kind):
 
 
 @dataclass(frozen=True)
-class Number(Kind):
+class TakesNumber(Kind):
     """Finite real numbers in a range."""
 
     wanted: str
@@ -111,7 +111,7 @@ class Number(Kind):
         return float(text)
 
 
-class Share(Kind):
+class TakesShare(Kind):
     """Shares such as `2%` or 0.02: at least 0, less than 1."""
 
     wanted = "a share such as 2% or 0.02, less than 1"
@@ -127,7 +127,7 @@ class Share(Kind):
         return share
 
 
-class Choice(Kind):
+class TakesWord(Kind):
     """One of a few words; `pattern` lets more pass."""
 
     def __init__(self, *words: str, pattern: str = "(?!)", more: str = "") -> None:
@@ -146,7 +146,7 @@ class Choice(Kind):
         return meant(given, self.words) if isinstance(given, str) else ""
 
 
-class Confirm(Whole):
+class TakesConfirm(TakesWhole):
     """How many violations are re-run in isolation: `all`, or a number."""
 
     metavar = "all|N"
@@ -164,7 +164,7 @@ class Confirm(Whole):
         )
 
 
-class Flag(Kind):
+class TakesFlag(Kind):
     """True or false, also those of numpy; no number."""
 
     wanted = "True or False"
@@ -176,7 +176,7 @@ class Flag(Kind):
         return bool(given)
 
 
-class Text(Kind):
+class TakesText(Kind):
     """A text with something in it."""
 
     wanted = "a text"
@@ -188,7 +188,7 @@ class Text(Kind):
 
 
 @dataclass(frozen=True)
-class Path(Kind):
+class TakesPath(Kind):
     """Paths, and `more` words or values beside them."""
 
     wanted: str
@@ -201,7 +201,7 @@ class Path(Kind):
         return given
 
 
-class Settings(Kind):
+class TakesSettings(Kind):
     """Texts by name, as a command line gives them; numbers become texts."""
 
     wanted = "texts and numbers by name"
@@ -218,7 +218,7 @@ class Settings(Kind):
 
 
 @dataclass(frozen=True)
-class Listed(Kind):
+class TakesList(Kind):
     """Several values of one kind."""
 
     kind: Kind
@@ -239,7 +239,7 @@ class Listed(Kind):
         return found
 
 
-class Function(Kind):
+class TakesFunction(Kind):
     """What can be called."""
 
     wanted = "a function"
@@ -250,23 +250,23 @@ class Function(Kind):
         return given
 
 
-COUNT = Whole(1)
-AMOUNT = Number("a number from 0 on", 0)
-SECONDS = Number("seconds, more than 0", 0, is_above=True)
-SHARE, FLAG, TEXT = Share(), Flag(), Text()
-SEED = Whole(None, None)
+COUNT = TakesWhole(1)
+AMOUNT = TakesNumber("a number from 0 on", 0)
+SECONDS = TakesNumber("seconds, more than 0", 0, is_above=True)
+SHARE, FLAG, TEXT = TakesShare(), TakesFlag(), TakesText()
+SEED = TakesWhole(None, None)
 
-FILE = Path("a path")
-MODEL = Path("the path or the name of a model")
-SETTINGS = Settings()
+FILE = TakesPath("a path")
+MODEL = TakesPath("the path or the name of a model")
+SETTINGS = TakesSettings()
 # What the other keywords of `run_specs` take.
 RUN: dict[str, Kind] = {
-    "models": Listed(MODEL),
+    "models": TakesList(MODEL),
     "settings": SETTINGS,
-    "seeds": Listed(SEED, 1),
-    "store": Path("True, False or a folder", (True, False)),
-    "handlers": Listed(Function()),
-    "control": Path("the path of a spec", (None,)),
+    "seeds": TakesList(SEED, 1),
+    "store": TakesPath("True, False or a folder", (True, False)),
+    "handlers": TakesList(TakesFunction()),
+    "control": TakesPath("the path of a spec", (None,)),
     "verify": FLAG,
 }
 
@@ -278,15 +278,15 @@ OPTIONS: dict[str, Kind] = {
     "calls": COUNT,
     "until_bug": FLAG,
     "max_crashes": COUNT,
-    "mode": Choice(*get_args(Mode)),
-    "search": Choice(*get_args(Search)),
-    "inputs": Choice(*get_args(Inputs)),
+    "mode": TakesWord(*get_args(Mode)),
+    "search": TakesWord(*get_args(Search)),
+    "inputs": TakesWord(*get_args(Inputs)),
     "batch": COUNT,
-    "confirm": Confirm(1),
+    "confirm": TakesConfirm(1),
     "resume": FLAG,
     "accept": FLAG,
-    "jobs": Whole(1, 10_000),
-    "engine": Choice(*get_args(WorkerPool)),
+    "jobs": TakesWhole(1, 10_000),
+    "engine": TakesWord(*get_args(WorkerPool)),
     "isolate": FLAG,
     "call_timeout_s": SECONDS,
     "memory_limit_mb": COUNT,
@@ -296,10 +296,10 @@ OPTIONS: dict[str, Kind] = {
     "groups": FLAG,
     "shrink": FLAG,
     "recheck": FLAG,
-    "device": Choice(
+    "device": TakesWord(
         "cpu", "cuda", "mps", "auto", pattern=r"cuda:\d{1,4}", more="cuda:N"
     ),
-    "dtype": Choice(*get_args(Precision)),
+    "dtype": TakesWord(*get_args(Precision)),
     "accept_unstable": SHARE,
 }
 

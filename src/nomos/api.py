@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nomos.accepted import FILE, RUN, Listed, accepted, meant
+from nomos.accepted import FILE, RUN, TakesList, accepted, meant
 from nomos.errors import NomosError, StoreError
 
 if TYPE_CHECKING:  # help and mistakes do not wait for numpy
@@ -41,7 +41,7 @@ def find_specs(named: str | Path | Sequence[str | Path], **options: Any) -> Disc
     from nomos.runner.project.discovery import discover_specs
 
     every = [named] if isinstance(named, str | Path) else named
-    every = accepted("specs", Listed(FILE), every)
+    every = accepted("specs", TakesList(FILE), every)
     return discover_specs([str(one) for one in every], **options)
 
 
@@ -313,7 +313,7 @@ def assert_holds(
     if "seed" in options:
         options["seeds"] = [options.pop("seed")]
     accepts = options.get("accept_unstable", 0.0)
-    gate = make_gate(max_rate, baseline, accepted=accepts, min_cases=min_cases)
+    gate = make_gate(max_rate, baseline, accept_unstable=accepts, min_cases=min_cases)
     results = run_specs(path, **options)
     for failure in results.failures:
         raise failure.error

@@ -26,6 +26,7 @@ from nomos.lang.reading.parse import parse_spec
 from nomos.report.notebook import ShownResult
 from nomos.runner.events import Handler
 from nomos.runner.jobs import Job
+from nomos.runner.options import Options
 from nomos.runner.project.specs import LoadedSpec, read_libraries, read_source
 
 
@@ -106,12 +107,7 @@ def run(  # noqa: PLR0913 - keywords, each with a default
     if isinstance(inputs, str) and not (isinstance(spec, SpecText) or _is_text(spec)):
         limits["inputs"], inputs = inputs, None  # the spec's file has a domain
     seed = accepted("seed", SEED, seed)
-    settings = {
-        **accepted("settings", SETTINGS, settings),
-        **accepted("params", SETTINGS, params),
-    }
-    if model is not None:
-        settings["model"] = str(accepted("model", MODEL, model))
+    settings = _texts_of(settings, params, model)
     wide: dict[str, int] = {}
     domain = _given_domain(domain, inputs, labels, functions, wide)
     if domain is None:
@@ -122,14 +118,7 @@ def run(  # noqa: PLR0913 - keywords, each with a default
             api.run_specs(spec, settings=settings, seeds=[seed], **more)
         )
     options = api.campaign_options(**limits)
-    if not options.is_inline:
-        raise NomosError(
-            "functions at hand run in this process only: leave out `jobs`, `isolate`,"
-            " `engine` and limits of workers, or write a domain file, which other"
-            " processes can load"
-        )
-    if options.resume:
-        raise NomosError("`resume` needs a store, which functions at hand have not")
+    _refuse_workers(options)
     job = _job(*_read(spec), domain, settings)
     run = api.drive([job], [seed], root=Path(), options=options, handlers=handlers)
     if run.stopped:
@@ -138,6 +127,29 @@ def run(  # noqa: PLR0913 - keywords, each with a default
     if wide and result.counts.crashed and not result.counts.judged:
         raise NomosError(_too_wide(*next(iter(wide.items()))))
     return result
+
+
+def _texts_of(settings: Any, params: Any, model: Any) -> dict[str, str]:
+    """Return the settings of a job, params and the model among them."""
+    found: dict[str, str] = {
+        **accepted("settings", SETTINGS, settings),
+        **accepted("params", SETTINGS, params),
+    }
+    if model is not None:
+        found["model"] = str(accepted("model", MODEL, model))
+    return found
+
+
+def _refuse_workers(options: Options) -> None:
+    """Raise NomosError for what functions at hand cannot do."""
+    if not options.is_inline:
+        raise NomosError(
+            "functions at hand run in this process only: leave out `jobs`, `isolate`,"
+            " `engine` and limits of workers, or write a domain file, which other"
+            " processes can load"
+        )
+    if options.resume:
+        raise NomosError("`resume` needs a store, which functions at hand have not")
 
 
 def _too_wide(name: str, width: int) -> str:

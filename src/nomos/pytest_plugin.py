@@ -28,55 +28,38 @@ def _taking(kind: str) -> Callable[[str], Any]:
     return read
 
 
+_OPTIONS = {
+    "budget": (_taking("COUNT"), "N", "cases for each property"),
+    "seed": (_taking("SEED"), "N", "same seed, same cases"),
+    "min-cases": (_taking("COUNT"), "N", "a sample of fewer cases is red"),
+    "max-rate": (
+        *(_taking("SHARE"), "SHARE"),
+        "pass where at most this share of cases (2%%) is violated",
+    ),
+    "baseline": (
+        *(Path, "FILE"),
+        "pass where no rate is worse than in FILE, written by `nomos run --json`",
+    ),
+}
+_FLAGS = {
+    "verify": "where no violation is found, try a proof for all inputs of the schema",
+    "trust": "load model files that can run code, such as pickles",
+}
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options of the plugin."""
     group = parser.getgroup("nomos", "properties of models (.nom files)")
+    for name, (kind, metavar, about) in _OPTIONS.items():
+        group.addoption(f"--nomos-{name}", type=kind, metavar=metavar, help=about)
+    for name, about in _FLAGS.items():
+        group.addoption(f"--nomos-{name}", action="store_true", help=about)
     group.addoption(
         "--nomos-model",
         action="append",
         default=[],
         metavar="MODEL",
         help="the model under test; may be given several times",
-    )
-    group.addoption(
-        "--nomos-budget",
-        type=_taking("COUNT"),
-        metavar="N",
-        help="cases for each property",
-    )
-    group.addoption(
-        "--nomos-seed",
-        type=_taking("SEED"),
-        metavar="N",
-        help="same seed, same cases",
-    )
-    group.addoption(
-        "--nomos-max-rate",
-        type=_taking("SHARE"),
-        metavar="SHARE",
-        help="pass where at most this share of cases (2%%) is violated",
-    )
-    group.addoption(
-        "--nomos-baseline",
-        type=Path,
-        metavar="FILE",
-        help="pass where no rate is worse than in FILE, written by `nomos run --json`",
-    )
-    group.addoption(
-        "--nomos-min-cases",
-        type=_taking("COUNT"),
-        metavar="N",
-        help="a sample of fewer cases is red",
-    )
-    group.addoption(
-        "--nomos-verify",
-        action="store_true",
-        help="where no violation is found, try a proof for all inputs of the schema",
-    )
-    group.addoption(
-        "--nomos-trust",
-        action="store_true",
-        help="load model files that can run code, such as pickles",
     )
 
 

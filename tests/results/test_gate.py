@@ -233,7 +233,7 @@ def test_seeds_count_together_and_say_what_was_compared() -> None:
 def test_what_did_not_come_back_and_is_accepted_counts_as_violated() -> None:
     moved = sample(100, counts={"unstable": 40})
     assert status(moved, max_rate=0.05) == 3
-    (ruling,) = rulings([moved], Gate(max_rate=0.05, accepted=0.1))
+    (ruling,) = rulings([moved], Gate(max_rate=0.05, accept_unstable=0.1))
     assert ruling.status == 0
     assert "140 of 5040" in ruling.said
 

@@ -23,7 +23,7 @@ FAIL_ON = ("any", "new", "open")
 KINDS: dict[str, Kind] = {
     "fail_on": TEXT,
     "max_rate": SHARE,
-    "accepted": SHARE,
+    "accept_unstable": SHARE,
     "min_cases": COUNT,
 }
 LEVEL = 0.01  # a rate is worse than the baseline's below this chance
@@ -38,7 +38,7 @@ class Gate:
             `ensures` that it names, as NAME or PROPERTY.NAME.
         max_rate: The greatest share of violated cases.
         baseline: Earlier results, than which the rates may not be worse.
-        accepted: The share of cases that may not come back when they are run again.
+        accept_unstable: The share of cases that may not come back when they are run again.
         min_cases: How many cases a sample needs to be green; None: `DEFAULT_MIN_CASES`,
             or the budget where that is less, but never fewer than `FEWEST_CASES`.
     """
@@ -46,7 +46,7 @@ class Gate:
     fail_on: str = "any"
     max_rate: float | None = None
     baseline: tuple[Result, ...] | None = None
-    accepted: float = 0.0
+    accept_unstable: float = 0.0
     min_cases: int | None = None
 
     def __post_init__(self) -> None:
@@ -189,7 +189,7 @@ def _ruling(results: tuple[Result, ...], gate: Gate) -> Ruling:
         return Ruling(results, status, said if is_asked else "")
     if any(r.proof is not None and r.proof.verdict == "violated" for r in results):
         return Ruling(results, 1, "a proof found a case, which belongs to no rate")
-    if any(is_unstable(result.counts, gate.accepted) for result in results):
+    if any(is_unstable(result.counts, gate.accept_unstable) for result in results):
         return Ruling(results, 3, "violations did not come back: the rate is not known")
     if any(r.recorded.still and not r.counts.violations for r in results):
         # Either these are rare, or no case of a batch is answered like one alone.
@@ -218,7 +218,7 @@ def _plain_status(result: Result, gate: Gate) -> int:
         is_red = gate.fail_on != "new" or result.has_new_bugs
     if is_red:
         return 1
-    return 3 if is_unstable(counts, gate.accepted) else 0
+    return 3 if is_unstable(counts, gate.accept_unstable) else 0
 
 
 def is_named(result: Result, name: str, asked: str) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nomos.accepted import Number
+from nomos.accepted import TakesNumber
 from nomos.cli.options import (
     AMOUNT,
     COUNT,
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 @option(
     "--times",
     "By how much the rate of violations is to fall.",
-    Taking(Number("a number from 1 on", 1)),
+    Taking(TakesNumber("a number from 1 on", 1)),
     default=10.0,
 )
 @option("--points", "How many points of accuracy may be lost.", AMOUNT, default=1.0)

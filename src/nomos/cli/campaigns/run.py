@@ -250,7 +250,7 @@ def _gate(config: Config, options: dict[str, Any]) -> Gate:
     return config.gate(
         *(options["max_rate"], options["baseline"], options["min_cases"]),
         fail_on=options["fail_on"],
-        accepted=options["accept_unstable"] or 0.0,
+        accept_unstable=options["accept_unstable"] or 0.0,
     )
 
 
@@ -325,7 +325,9 @@ def _status(
     for spec in gone:
         click.echo(f"error: {spec} is in the baseline and was not run", err=True)
     statuses |= {ruling.status for ruling in ruled}
-    statuses.add(3 if output.has_failed or gone or not run.results else 0)
+    statuses.add(
+        3 if output.has_failed or gone or not (run.results or run.failures) else 0
+    )
     return EXIT_STATUS.get(run.stopped) or max(statuses)
 
 

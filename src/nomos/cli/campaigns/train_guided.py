@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nomos.accepted import Number, Whole
+from nomos.accepted import TakesNumber, TakesWhole
 from nomos.cli.options import (
     AMOUNT,
     COUNT,
@@ -67,7 +67,7 @@ _BUDGET = ("steps", "cases", "games", "lose")
 @option(
     "--share",
     "The share of the steps that start from bugs.",
-    Taking(Number("a share from 0 to 1", 0, 1)),
+    Taking(TakesNumber("a share from 0 to 1", 0, 1)),
     default=0.5,
 )
 @click.option("--steps", default=294_912, show_default=True, type=COUNT)
@@ -78,7 +78,10 @@ _BUDGET = ("steps", "cases", "games", "lose")
     default=3000,
 )
 @option(
-    "--games", "Games that its reward is the mean of.", Taking(Whole(2)), default=100
+    "--games",
+    "Games that its reward is the mean of.",
+    Taking(TakesWhole(2)),
+    default=100,
 )
 @option("--lose", "The mean reward that may be lost.", AMOUNT, default=10.0)
 @option("--seed", "Same seed, same training.", SEED, default=0)

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from nomos import api
-from nomos.accepted import Whole
+from nomos.accepted import TakesWhole
 from nomos.cli.options import FILE, Taking, flag, format_option, option
 from nomos.cli.output import show
 from nomos.diagnostics import Code, Severity
@@ -33,7 +33,7 @@ from nomos.report.texts import count
 @option(
     "--max-warnings",
     "Exit with 2 for more than N warnings.",
-    Taking(Whole(0)),
+    Taking(TakesWhole(0)),
     metavar="N",
 )
 @flag(

@@ -62,7 +62,8 @@ def discover_specs(
         not_run |= {p: NotRun(f"left out: {w}") for p, w in why.items() if p in kept}
     if not found:
         lines = [f"{path}: {error}" for path, error in not_run.items()]
-        raise NomosError("\n".join(["there is no spec to run", *lines]))
+        error = NotRun if not_run else NomosError
+        raise error("\n".join(["there is no spec to run", *lines]))
     return Discovery(tuple(found), not_run)
 
 
@@ -88,7 +89,7 @@ def _specs_below(folder: Path) -> tuple[list[Path], dict[Path, str]]:
         for path in (Path(root, name) for name in names if _looks_like_spec(name)):
             if path.suffix != ".nom":
                 why[path] = "the ending of a spec is .nom, in small letters"
-            elif not path.is_file():
+            elif path.exists() and not path.is_file():
                 why[path] = "it is no regular file"
             else:
                 specs.append(path)
