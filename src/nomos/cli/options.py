@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from nomos import accepted, api
-from nomos.cli.output import show
+from nomos.cli.output import print_diagnostics
 from nomos.diagnostics import Code
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def flag(names: str, help: str) -> _Decorator:
     return click.option(*names.split(), help=help, is_flag=True)
 
 
-def together(*options: _Decorator) -> _Decorator:
+def combine_options(*options: _Decorator) -> _Decorator:
     """Return what adds options to a command, in their order."""
 
     def add(command: _Command) -> _Command:
@@ -91,7 +91,7 @@ format_option = option(
 )
 store_option = option("--store", "The store.  [default: the nearest .nomos]", FOLDER)
 # For commands that run campaigns.
-keeping_options = together(
+keeping_options = combine_options(
     option(
         "--store",
         "Where campaigns and bugs are kept.  [default: .nomos at the project's root]",
@@ -107,7 +107,7 @@ settings_option = option(
     metavar="NAME=VALUE",
 )
 # Of commands that run what a store names; `trusted_settings` reads them.
-trusting_options = together(
+trusting_options = combine_options(
     option(
         "--model",
         "A recorded model to load, where the project does not name it.",
@@ -121,7 +121,7 @@ trusting_options = together(
     ),
 )
 # Which cases are run, and how.
-campaign_options = together(
+campaign_options = combine_options(
     settings_option,
     option(
         "--budget",
@@ -159,7 +159,7 @@ campaign_options = together(
     quiet_option,
 )
 # What is told of the bugs together.
-explaining_options = together(
+explaining_options = combine_options(
     option(
         "--groups/--no-groups",
         "Put bugs into groups, with rules that say where they are.",
@@ -172,7 +172,7 @@ explaining_options = together(
     ),
 )
 # Where cases run.
-worker_options = together(
+worker_options = combine_options(
     option(
         "--device",
         "Where networks run, and where functions of tensors have their tensors."
@@ -284,7 +284,9 @@ def load_specs(paths: Sequence[Path]) -> dict[Path, LoadedSpec]:
     for one in loaded.values():
         found = one.checked.diagnostics
         unsaid = [d for d in found if d.code is not Code.DOMAIN_UNAVAILABLE]
-        show(one.checked.source, unsaid, err=True)  # a run says the others itself
+        print_diagnostics(
+            one.checked.source, unsaid, err=True
+        )  # a run says the others itself
     bad = [one for one in loaded.values() if one.checked.spec is None]
     if any(one.checked.diagnostics for one in bad):
         sys.exit(2)

@@ -89,6 +89,12 @@ class Nearest:
     row: int
     changed: tuple[str, ...]
 
+    @property
+    def text(self) -> str:
+        """The row, and what is not as there."""
+        differ = f", but for {', '.join(self.changed)}" if self.changed else ""
+        return f"row {self.row} of the data{differ}"
+
 
 @dataclass(frozen=True, slots=True)
 class Bug:
@@ -170,6 +176,14 @@ class Proof:
     compared_rows: int = 0
     seconds: float = 0.0
     rows: tuple[Certificate, ...] = ()  # of the scope `around`: one for each input
+
+    def __post_init__(self) -> None:
+        """Refuse bounds that contradict each other or the verdict."""
+        if self.violating is not None:
+            low, high = self.violating
+            most = high if self.cases is None else self.cases
+            if not 0 <= low <= high <= most or (self.verdict == "holds" and high):
+                raise ValueError(f"at least {low} and at most {high} of {most} cases")
 
     @property
     def is_exact(self) -> bool:

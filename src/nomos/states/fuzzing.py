@@ -235,7 +235,7 @@ def grow(
         pool.add_if_new(environment.snapshot(), observation)
     while len(pool) < size and pool.fruitless_count < pool.settings.patience:
         pool.trial_count += 1
-        view = _wander(pool, environment, actions, policy)
+        view = _wander_from_start(pool, environment, actions, policy)
         found = view is not None and pool.add_if_new(environment.snapshot(), view)
         pool.fruitless_count = 0 if found else pool.fruitless_count + 1
         if progress is not None and pool.trial_count % 1000 == 0:
@@ -245,7 +245,7 @@ def grow(
     return pool
 
 
-def _wander(
+def _wander_from_start(
     pool: StatePool, environment: Restorable, actions: int, policy: Policy | None
 ) -> Observation | None:
     """Go some steps from a start; give where they lead, or None if the game ended."""

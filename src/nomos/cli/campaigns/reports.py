@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nomos.cli.options import option, together
+from nomos.cli.options import combine_options, option
 from nomos.cli.output import STDOUT, Output, ReportPath
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 FILE = ReportPath()
 # `write_reports` writes them.
-report_options = together(
+report_options = combine_options(
     option("--json json_file", "Write the results to a file.", FILE),
     option("--html html_file", "Write a page to read and send.", FILE),
     option("--junit junit_file", "Write JUnit XML for CI.", FILE),
@@ -72,20 +72,20 @@ def write_reports(
             "runs": [to_data(result) for result in results],
             "failures": [{"spec": path, "error": why} for path, why in failures],
         }
-        output.write(options["json_file"], json.dumps(document, indent=1) + "\n")
+        output.write_file(options["json_file"], json.dumps(document, indent=1) + "\n")
     if options["junit_file"] is not None:
         from nomos.report.formats.junit import junit
 
-        output.write(options["junit_file"], junit(rulings, failures))
+        output.write_file(options["junit_file"], junit(rulings, failures))
     if options["sarif_file"] is not None:
         from nomos.report.formats.sarif import sarif
 
         document = sarif(rulings, failures)
-        output.write(options["sarif_file"], json.dumps(document, indent=1) + "\n")
+        output.write_file(options["sarif_file"], json.dumps(document, indent=1) + "\n")
     if options["html_file"] is not None:
         from nomos.report.html.page import html
 
-        output.write(options["html_file"], html(results, failures))
+        output.write_file(options["html_file"], html(results, failures))
 
 
 def relative_failures(run: Run) -> list[tuple[str, str]]:

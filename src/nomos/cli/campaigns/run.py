@@ -39,6 +39,7 @@ from nomos.cli.options import (
 )
 from nomos.cli.output import Output, own_stdout
 from nomos.errors import DomainError, NomosError, exit_status
+from nomos.terminal import echo
 
 if TYPE_CHECKING:
     from nomos.report.console import RunConsole
@@ -168,8 +169,8 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     found = api.find_specs(specs, exclude=options["exclude"])
     projects = _load_projects(found, options)
     if options["sanity"]:
-        sys.exit(_sanity(projects))
-    sys.exit(_campaigns(projects, api.left_out(found), options | {"specs": specs}))
+        sys.exit(_run_sanity(projects))
+    sys.exit(_run_campaigns(projects, api.left_out(found), options | {"specs": specs}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,10 +196,10 @@ def _load_projects(found: Discovery, options: dict[str, Any]) -> list[_Project]:
     return [
         _Project(
             root,
-            _jobs(paths, loaded, root, config, options),
+            _build_jobs(paths, loaded, root, config, options),
             config.seed if options["seed"] is None else options["seed"],
             run_options(options, config.budget),
-            _gate(config, options),
+            _build_gate(config, options),
         )
         for root, paths in group_by_project(found.specs).items()
         for config in [load_config(root)]
@@ -241,7 +242,7 @@ def _check_ensures(fail_on: str, loaded: Iterable[LoadedSpec]) -> None:
         )
 
 
-def _gate(config: Config, options: dict[str, Any]) -> Gate:
+def _build_gate(config: Config, options: dict[str, Any]) -> Gate:
     """Return what campaigns must pass, from the options and [tool.nomos]."""
     baseline, written = options["baseline"] or config.baseline, options["json_file"]
     files = [file.resolve() for file in (baseline, written) if isinstance(file, Path)]
@@ -254,7 +255,7 @@ def _gate(config: Config, options: dict[str, Any]) -> Gate:
     )
 
 
-def _campaigns(
+def _run_campaigns(
     projects: Sequence[_Project], whole: Run, options: dict[str, Any]
 ) -> int:
     """Run campaigns and show them; return the exit status."""
@@ -272,7 +273,7 @@ def _campaigns(
             running.enter_context(console)
             handlers = [console.handle, *event_handlers(options, output, running)]
             for project in projects:
-                run = _drive(project, handlers, console, signals, options)
+                run = _run_project(project, handlers, console, signals, options)
                 ruled += rulings(run.results, project.gate)
                 gone += missing(
                     run.results, project.gate, project.root, options["specs"]
@@ -287,11 +288,11 @@ def _campaigns(
         if not console.quiet:
             lines = [ruling.line for ruling in ruled]
             for line in [*filter(None, dict.fromkeys(lines)), *console.spaces]:
-                click.echo(line)
-    return _status(whole, ruled, gone, output)
+                echo(line)
+    return _exit_status_of(whole, ruled, gone, output)
 
 
-def _drive(
+def _run_project(
     project: _Project,
     handlers: Sequence[Handler],
     console: RunConsole,
@@ -313,17 +314,17 @@ def _drive(
     )
 
 
-def _status(
+def _exit_status_of(
     run: Run, ruled: Sequence[Ruling], gone: Sequence[str], output: Output
 ) -> int:
     """Say what could not be run, and return the exit status of the command."""
     from nomos.runner.stopping import EXIT_STATUS
 
     for failure in run.failures:
-        click.echo(f"error: {failure}", err=True)
+        echo(f"error: {failure}", err=True)
     statuses = {exit_status(failure.error) for failure in run.failures}
     for spec in gone:
-        click.echo(f"error: {spec} is in the baseline and was not run", err=True)
+        echo(f"error: {spec} is in the baseline and was not run", err=True)
     statuses |= {ruling.status for ruling in ruled}
     statuses.add(
         3 if output.has_failed or gone or not (run.results or run.failures) else 0
@@ -331,12 +332,12 @@ def _status(
     return EXIT_STATUS.get(run.stopped) or max(statuses)
 
 
-def _sanity(projects: Sequence[_Project]) -> int:
+def _run_sanity(projects: Sequence[_Project]) -> int:
     """Say what specs notice; 0 if each notices something, 3 if one could not be tried."""
-    return max(_sanity_of(project) for project in projects)
+    return max(_run_project_sanity(project) for project in projects)
 
 
-def _sanity_of(project: _Project) -> int:
+def _run_project_sanity(project: _Project) -> int:
     from nomos.runner.executors.worker import Setting, Worker
     from nomos.sanity import check_sanity
 
@@ -346,17 +347,17 @@ def _sanity_of(project: _Project) -> int:
         try:
             found = check_sanity(worker.prepared(job), project.seed, how)
         except NomosError as error:
-            click.echo(f"error: {error}", err=True)
+            echo(f"error: {error}", err=True)
             status = 3
             continue
         for line in found.lines:
-            click.echo(line)
+            echo(line)
         if not any(fault.is_noticed for fault in found.faults):
             status = max(status, 1)
     return status
 
 
-def _jobs(
+def _build_jobs(
     paths: list[Path],
     loaded: dict[Path, LoadedSpec],
     root: Path,

@@ -8,7 +8,7 @@ from typing import cast
 from lark import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
 from nomos.diagnostics import Code, Diagnostic, Span
-from nomos.diagnostics.diagnostic import nearest
+from nomos.diagnostics.diagnostic import suggest_nearest
 from nomos.lang.reading.grammar import LONGEST_SHOWN, invalid_number, token_span
 from nomos.lang.reading.syntax import KEYWORDS
 
@@ -26,19 +26,14 @@ _SIGNS_ELSEWHERE = {
 _CHARACTERS_ELSEWHERE = {
     **dict.fromkeys("\u201c\u201d\u201e\u00ab\u00bb", 'write straight quotes: `"`'),
     **dict.fromkeys("\u2018\u2019\u201a", "write straight quotes: `'`"),
-    "\u2264": "write `<=`",
-    "\u2265": "write `>=`",
-    "\u2260": "write `!=`",
-    "\u2212": "write `-`",
-    "\u2013": "write `-`",
-    "\u00d7": "write `*`",
-    "\u00f7": "write `/`",
-    "\u2227": "write `&&`",
-    "\u2228": "write `||`",
-    "\u00ac": "write `!`",
-    "\u21d2": "write `==>`",
-    "\u2192": "write `==>`",
-    "\u2208": "write `in`",
+    **{
+        character: f"write `{sign}`"
+        for character, sign in zip(
+            "\u2264\u2265\u2260\u2212\u2013\u00d7\u00f7\u2227\u2228\u00ac\u21d2\u2192\u2208",
+            ["<=", ">=", "!=", "-", "-", "*", "/", "&&", "||", "!", "==>", "==>", "in"],
+            strict=True,
+        )
+    },
     "?": "write `if c then a else b`",
     "^": _SIGNS_ELSEWHERE["**"],
     "\u00a0": "write a plain space",
@@ -87,7 +82,7 @@ def _syntax_error_at(
 
 def _explain_start(text: str, at: Span) -> Diagnostic:
     word = text[at.start : at.end]
-    help = nearest(word, KEYWORDS)
+    help = suggest_nearest(word, KEYWORDS)
     python = _FROM_IMPORT.match(text, at.start)
     if python is not None:
         help = f"write `import {python[1]};`"

@@ -12,6 +12,7 @@ from nomos.report.texts import clipped
 from nomos.report.view import Failure, view
 from nomos.results.gate import Ruling
 from nomos.results.result import Bug, Ensures, Result, Subject
+from nomos.terminal import printable
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _MOST_BUGS = 20  # of one property; the rest is in the count
@@ -136,4 +137,4 @@ def _brief(value: Any) -> Any:
         return {_brief(name): _brief(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
         return [_brief(inner) for inner in value]
-    return clipped(value, _LONGEST_TEXT) if isinstance(value, str) else value
+    return printable(clipped(value, _LONGEST_TEXT)) if isinstance(value, str) else value

@@ -152,7 +152,7 @@ class Worker:
 
     def material(self, job: Job, is_guided: bool = True) -> Material:
         """Return what a search has to know of a job."""
-        return self._made_for(self.prepared(job)).material(is_guided)
+        return self._made_for(self.prepared(job)).build_material(is_guided)
 
     def _made_for(self, prepared: Prepared) -> Making:
         key = id(prepared)
@@ -186,7 +186,7 @@ class Worker:
         """Judge cases that a search has made, and tell how near they come."""
         assert asked.made is not None
         making = self._made_for(prepared)
-        made = making.inputs(asked.made)
+        made = making.build_inputs(asked.made)
         stop = asked.count if asked.stop is None else asked.stop
         count = stop - asked.start
         cases = MadeCases(stream, asked.first, made, asked.start, count)
@@ -201,7 +201,7 @@ class Worker:
         )
         # Of a whole generation at once: scores may depend on the batch.
         if asked.signals and count == asked.count:
-            signals = making.signals(cases)
+            signals = making.measure_signals(cases)
             judged.signals = None if signals is None else signals[:, : len(judged)]
         return judged
 
@@ -213,7 +213,7 @@ class Worker:
             watch.mark(WHOLE_CHUNK)  # the time of a call counts from here
             outcome = self._run_alone(prepared, case)
             if case.records and outcome.verdict is Verdict.VIOLATED:
-                near = self._made_for(prepared).nearest(case.records)
+                near = self._made_for(prepared).find_nearest(case.records)
                 outcome = replace(outcome, nearest=near)
             outcomes.append(outcome)
         return outcomes

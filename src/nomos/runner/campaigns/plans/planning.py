@@ -9,7 +9,7 @@ from nomos.runner.campaigns.plans.generations import Generations
 from nomos.runner.campaigns.plans.ranges import LARGEST, ON_DEVICE, Plan
 from nomos.runner.executors.worker import About
 from nomos.runner.options import Options
-from nomos.search.guided import Strategy, strategy
+from nomos.search.guided import Strategy, strategy_by_name
 from nomos.search.strategy import Material
 
 
@@ -49,14 +49,14 @@ def _strategy(
     """Return how inputs are made; say so where nothing guides a guided search."""
     if options.search != "guided":
         made = "diverse" if options.search == "diverse" else "mutated"
-        return strategy(made, material)
+        return strategy_by_name(made, material)
     if material.unguided:
         how = "mutated at random" if material.cuts is None else "made between cuts"
         warn(
             f"{spec}: nothing tells how near a case comes to a violation"
             f" ({material.unguided}), so inputs are {how}"
         )
-    return strategy("guided", material)
+    return strategy_by_name("guided", material)
 
 
 def _listable(options: Options, k: int | None) -> int:
