@@ -16,7 +16,7 @@ from nomos.domain.records import Column
 from nomos.engine.alone import Alone, Case, Outcome, Verdict
 from nomos.engine.answers import Answers
 from nomos.engine.cases import Cases, ListedCases, MadeCases, Records
-from nomos.engine.choices import CaseDraws, EndlessRange, ReplayedCase
+from nomos.engine.choices import CaseDraws, EndlessRange, replay_draws
 from nomos.engine.coroutines.hub import no_collection
 from nomos.engine.coroutines.lanes import Lanes
 from nomos.engine.judged import (
@@ -150,7 +150,7 @@ class Engine:
     def replay(self, choices: tuple[int, ...], records: Records = ()) -> Outcome:
         """Run the case of these choices alone, with its own records where it has some."""
         if not records:
-            return self.alone.run(ReplayedCase(choices))
+            return self.alone.run(replay_draws(choices))
         program = self.program
         try:
             made = recorded_rows(
@@ -160,7 +160,7 @@ class Engine:
             return self.alone.run(CaseDraws(partial(_refuse_draws, error)))
         later = choices[len(made) :]
         other = self.with_inputs(made)
-        outcome = other.alone.run(ReplayedCase((*range(len(made)), *later)))
+        outcome = other.alone.run(replay_draws((*range(len(made)), *later)))
         drawn = (*choices[: len(made)], *outcome.choices[len(made) :])
         return replace(outcome, choices=drawn)
 

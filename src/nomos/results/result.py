@@ -89,6 +89,12 @@ class Nearest:
     row: int
     changed: tuple[str, ...]
 
+    @property
+    def text(self) -> str:
+        """The row, and what is not as there."""
+        differ = f", but for {', '.join(self.changed)}" if self.changed else ""
+        return f"row {self.row} of the data{differ}"
+
 
 @dataclass(frozen=True, slots=True)
 class Bug:

@@ -33,7 +33,7 @@ _LINE = 11  # characters of a name and the end of its line
 _KEPT = ("case", "choices", "failed", "inputs", "outputs")  # of a bug
 
 
-class KnownCases:
+class KnownNames:
     """The names of a spec's known cases, sorted: a million are read in no time."""
 
     def __init__(self, names: Array) -> None:
@@ -47,7 +47,7 @@ class KnownCases:
         at = int(np.searchsorted(self._names, np.bytes_(wanted)))
         return at < len(self) and bool(self._names[at] == wanted)
 
-    def with_names(self, names: Iterable[str]) -> KnownCases:
+    def with_names(self, names: Iterable[str]) -> KnownNames:
         """Return the names with others among them."""
         new = sorted({name.encode() for name in names if name not in self})
         if not new:
@@ -55,14 +55,14 @@ class KnownCases:
         added = np.array(new)
         dtype = np.promote_types(self._names.dtype, added.dtype)
         known = self._names.astype(dtype)
-        return KnownCases(np.insert(known, np.searchsorted(known, added), added))
+        return KnownNames(np.insert(known, np.searchsorted(known, added), added))
 
     def lines(self) -> bytes:
         """Return the file that holds the names."""
         return b"\n".join([*self._names.tolist(), b""])
 
 
-def load_known(folder: Path, spec: str) -> KnownCases:
+def load_known(folder: Path, spec: str) -> KnownNames:
     """Return the names of a spec's known cases."""
     path = _path(folder, spec, ".known")
     with explained(path):
@@ -75,8 +75,8 @@ def load_known(folder: Path, spec: str) -> KnownCases:
     if data and len(data) % _LINE == 0:
         names = np.frombuffer(data, f"S{_LINE}")
         if _are_lines(names):
-            return KnownCases(names.astype(f"S{_LINE - 1}"))
-    return KnownCases(np.array(sorted(set(data.split())), dtype=bytes))
+            return KnownNames(names.astype(f"S{_LINE - 1}"))
+    return KnownNames(np.array(sorted(set(data.split())), dtype=bytes))
 
 
 def _are_lines(names: Array) -> bool:
