@@ -92,14 +92,14 @@ class ModelKind:
 @cache
 def all_kinds() -> tuple[ModelKind, ...]:
     """Return all kinds: those that packages register, then those of the table."""
-    found = [_registered(point) for point in entry_points(group=GROUP)]
+    found = [_load_registered(point) for point in entry_points(group=GROUP)]
     for row in _BUILT_IN:
         module, _, name = row.partition(":")
         found.append(getattr(import_module(f"nomos.models.formats.{module}"), name))
     return tuple(found)
 
 
-def _registered(point: EntryPoint) -> ModelKind:
+def _load_registered(point: EntryPoint) -> ModelKind:
     try:
         kind = point.load()
     except Exception as error:  # whatever the package raises

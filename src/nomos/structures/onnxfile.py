@@ -41,8 +41,8 @@ def read_graph(path: Path) -> Graph:
     """Read the graph of a file."""
     try:
         (graph,) = _Message(path.read_bytes()).messages(7)
-        nodes = [_node(message) for message in graph.messages(1)]
-        constants = dict(_tensor(message) for message in graph.messages(5))
+        nodes = [_read_node(message) for message in graph.messages(1)]
+        constants = dict(_read_tensor(message) for message in graph.messages(5))
         inputs = [message.text(1) for message in graph.messages(11)]
     except (ValueError, IndexError, TypeError) as error:
         raise NotProvable(f"the graph in {path.name} cannot be read: {error}") from None
@@ -63,16 +63,16 @@ class _Message:
         self.fields: dict[int, list[int | bytes]] = {}
         at = 0
         while at < len(data):
-            key, at = _varint(data, at)
+            key, at = _read_varint(data, at)
             value: int | bytes
             if key & 7 == 0:
-                value, at = _varint(data, at)
+                value, at = _read_varint(data, at)
             else:
                 size = {1: 8, 5: 4}.get(key & 7)
                 if size is None:
                     if key & 7 != 2:
                         raise ValueError("it is damaged")
-                    size, at = _varint(data, at)
+                    size, at = _read_varint(data, at)
                 if at + size > len(data):
                     raise ValueError("it is cut short")
                 value, at = data[at : at + size], at + size
@@ -109,12 +109,12 @@ class _Message:
                 continue
             at = 0
             while at < len(value):
-                one, at = _varint(value, at)
+                one, at = _read_varint(value, at)
                 found.append(one)
         return [one - 2**64 if one >= 2**63 else one for one in found]
 
 
-def _varint(data: bytes, at: int) -> tuple[int, int]:
+def _read_varint(data: bytes, at: int) -> tuple[int, int]:
     result = shift = 0
     while True:
         byte = data[at]
@@ -125,20 +125,20 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
             return result, at
 
 
-def _node(given: _Message) -> OnnxNode:
-    attributes = dict(_attribute(message) for message in given.messages(5))
+def _read_node(given: _Message) -> OnnxNode:
+    attributes = dict(_read_attribute(message) for message in given.messages(5))
     inputs, outputs = given.texts(1), given.texts(2)
     return OnnxNode(given.text(4), tuple(inputs), tuple(outputs), attributes)
 
 
-def _attribute(given: _Message) -> tuple[str, Any]:
-    tensors = [_tensor(message)[1] for message in given.messages(5)]
+def _read_attribute(given: _Message) -> tuple[str, Any]:
+    tensors = [_read_tensor(message)[1] for message in given.messages(5)]
     one = [*given.reals(2), *given.integers(3), *given.texts(4), *tensors]
     many: list[Any] = given.reals(7) or given.integers(8) or given.texts(9)
     return given.text(1), many or (one[-1] if one else None)
 
 
-def _tensor(given: _Message) -> tuple[str, Array]:
+def _read_tensor(given: _Message) -> tuple[str, Array]:
     if 13 in given.fields:
         raise ValueError("its constants are in another file")
     name, kind = given.text(8), _TYPES.get((given.integers(2) or [0])[-1])

@@ -19,7 +19,7 @@ def load_pickle(path: Path, *, trust: bool) -> Any:
     if not trust:
         raise distrust(path, "is a pickle, which runs code when it is loaded")
     with told_as(f"{path} cannot be unpickled"):
-        model = _unpickle(path)
+        model = _load_object_in(path)
     if hasattr(model, "predict") or callable(model):
         return load_object(model, str(path))
     raise ModelError(
@@ -28,7 +28,7 @@ def load_pickle(path: Path, *, trust: bool) -> Any:
     )
 
 
-def _unpickle(path: Path) -> Any:
+def _load_object_in(path: Path) -> Any:
     if importlib.util.find_spec("joblib") is not None:
         # It reads plain pickles too.
         return need("joblib", extra="sklearn", what="joblib files").load(path)
