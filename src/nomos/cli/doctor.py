@@ -55,7 +55,9 @@ def _extras() -> dict[str, str]:
     """Say which libraries are installed, by the extra that installs each."""
     from nomos.models.kinds import all_kinds
 
-    kinds = {kind.extra or kind.name: kind.package for kind in all_kinds()}
+    kinds = {
+        kind.extra or kind.name: kind.package or kind.extra for kind in all_kinds()
+    }
     return {
         extra: _version(package) or _version(f"{package}-cpu") or "not installed"
         for extra, package in (kinds | _OTHER_EXTRAS).items()

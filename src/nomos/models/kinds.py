@@ -53,7 +53,7 @@ class ModelKind:
         name: What messages call a file of it.
         shown: What you have and what you give, for the docs.
         extra: The extra of Nomos that installs its library; "" where it needs none.
-        package: The distribution of that library.
+        package: The distribution of that library, where it is not called as the extra.
         needs: What it needs, for the docs, where that is not the extra alone.
         endings: Endings of files that promise this kind; of a folder, what is inside.
         is_mine: Whether a file or folder is of this kind, by its content.

@@ -24,7 +24,7 @@ _FLOAT = 1  # the number of float32 among ONNX's types
 def read_onnx(path: Path, width: int) -> Trees | Layers:
     """Return what an ONNX file is made of."""
     graph = read_graph(path)
-    models = [n for n in graph.nodes if n.operator.startswith(_MODELS)]
+    models = [n for n in graph.nodes if n.kind.startswith(_MODELS)]
     chain = _Chain(graph, width)
     match models:
         case []:
@@ -32,10 +32,8 @@ def read_onnx(path: Path, width: int) -> Trees | Layers:
         case [one]:
             chain.prepare()
             if chain.name != one.inputs[0]:
-                raise NotProvable(
-                    f"what comes before the {one.operator} in the ONNX file"
-                )
-            is_linear = one.operator.startswith("Linear")
+                raise NotProvable(f"what comes before the {one.kind} in the ONNX file")
+            is_linear = one.kind.startswith("Linear")
             return (_read_linear if is_linear else _read_ensemble)(one, chain.columns())
         case _:
             raise NotProvable("the ONNX file holds several models")
@@ -59,14 +57,14 @@ class _Chain:
     def prepare(self) -> None:
         """Follow scalers and casts, which treat each column by itself."""
         while (node := self.next()) is not None:
-            match node.operator:
+            match node.kind:
                 case sign if sign in _STEPS and self.name == node.inputs[0]:
                     self.steps.append((sign, self._find_constant(node.inputs[1])))
                 case "Scaler":
                     for sign, name in (("Sub", "offset"), ("Mul", "scale")):
-                        values = np.asarray(node.attributes[name], np.float32)
+                        values = np.asarray(node.options[name], np.float32)
                         self.steps.append((sign, np.atleast_1d(values)))
-                case "Cast" if node.attributes.get("to") == _FLOAT:
+                case "Cast" if node.options.get("to") == _FLOAT:
                     pass
                 case "Flatten" | "Identity":
                     pass
@@ -107,7 +105,7 @@ class _Chain:
         rectified = True  # whether the next sum sees what a layer may see
         link = 0.0
         while (node := self.next()) is not None:
-            match node.operator:
+            match node.kind:
                 case "Gemm" | "MatMul" if rectified:
                     weight, bias = self._read_sums(node)
                     weights.append(weight)
@@ -144,7 +142,7 @@ class _Chain:
             raise NotProvable("a layer of the ONNX file multiplies from the other side")
         weight, given = (
             self._find_constant(node.inputs[1]).astype(float),
-            node.attributes,
+            node.options,
         )
         if given.get("transA", 0):
             raise NotProvable("a layer of the ONNX file is transposed")
@@ -158,8 +156,8 @@ class _Chain:
 
 def _read_linear(node: OnnxNode, columns: ModelColumns) -> Layers:
     """Read a linear model, which decides by its sums, before it transforms them."""
-    given = node.attributes
-    is_value = node.operator == "LinearRegressor"
+    given = node.options
+    is_value = node.kind == "LinearRegressor"
     if is_value and given.get("post_transform", "NONE") != "NONE":
         raise NotProvable("the ONNX file transforms what its linear model gives")
     width = len(columns.origins)
@@ -181,15 +179,15 @@ def _read_linear(node: OnnxNode, columns: ModelColumns) -> Layers:
 
 
 def _read_ensemble(node: OnnxNode, columns: ModelColumns) -> Trees:
-    given = node.attributes
-    if "nodes_values" not in given or node.operator == "TreeEnsemble":
+    given = node.options
+    if "nodes_values" not in given or node.kind == "TreeEnsemble":
         raise NotProvable("the ONNX file's trees are not in single precision")
     modes = set(given["nodes_modes"]) - {"LEAF"}
     if len(modes) > 1 or not modes <= {"BRANCH_LEQ", "BRANCH_LT"}:
         raise NotProvable(
             f"the ONNX file's trees compare by {', '.join(sorted(modes))}"
         )
-    is_value = node.operator == "TreeEnsembleRegressor"
+    is_value = node.kind == "TreeEnsembleRegressor"
     if is_value and given.get("aggregate_function", "SUM") != "SUM":
         raise NotProvable("the ONNX file's trees are not summed")
     if is_value and given.get("n_targets", 1) != 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from nomos.structures.model import (
 )
 from nomos.structures.trees import Tree, Trees, placed
 
+Reader = TypeVar("Reader")
 _SEARCHES = tuple(
     f"sklearn.model_selection:{name}"
     for name in ("GridSearchCV", "RandomizedSearchCV", "HalvingGridSearchCV",
@@ -287,75 +288,39 @@ def _trace_column_transformer(transformer: Any, origins: Origins) -> Origins:
     return found
 
 
-def _class_names(module: str, names: str) -> list[str]:
-    return [f"sklearn.{module}:{name}" for name in names.split()]
+def _by_class(*rows: tuple[Reader, str, str]) -> dict[str, Reader]:
+    """Return a table of functions by `module:Class`, from rows of many classes."""
+    return {
+        f"sklearn.{module}:{name}": read
+        for read, module, names in rows
+        for name in names.split()
+    }
 
 
-_TRANSFORMERS: dict[str, Callable[[Any, Origins], Origins]] = {
-    "sklearn.pipeline:Pipeline": _trace_pipeline,
-    "sklearn.compose:ColumnTransformer": _trace_column_transformer,
-    **dict.fromkeys(
-        _class_names(
-            "preprocessing", "StandardScaler MinMaxScaler MaxAbsScaler RobustScaler"
-        ),
-        _trace_scaler,
-    ),
-    "sklearn.preprocessing:OneHotEncoder": _trace_one_hot,
-    "sklearn.preprocessing:OrdinalEncoder": _trace_encoding,
-    "sklearn.preprocessing:Binarizer": _trace_steps,
-    "sklearn.preprocessing:KBinsDiscretizer": _trace_bins,
-    "sklearn.preprocessing:QuantileTransformer": _trace_encoding,
-    "sklearn.preprocessing:PowerTransformer": _trace_encoding,
-    **dict.fromkeys(
-        _class_names(
-            "feature_selection",
-            "VarianceThreshold SelectKBest SelectPercentile SelectFromModel RFE",
-        ),
-        _trace_selection,
-    ),
-    "sklearn.impute:SimpleImputer": _trace_imputer,
-    "sklearn.preprocessing:FunctionTransformer": _trace_function,
-}
-
-READERS: Mapping[str, Callable[[Any, ModelColumns, str], Structure]] = {
-    **dict.fromkeys(
-        _class_names(
-            "linear_model",
-            "LogisticRegression LogisticRegressionCV LinearRegression Ridge RidgeCV Lasso "
-            "LassoCV ElasticNet ElasticNetCV SGDClassifier SGDRegressor RidgeClassifier "
-            "Perceptron",
-        )
-        + _class_names("svm", "LinearSVC LinearSVR"),
-        _read_linear,
-    ),
-    **dict.fromkeys(
-        _class_names("neural_network", "MLPClassifier MLPRegressor"),
-        _read_network,
-    ),
-    **dict.fromkeys(
-        _class_names(
-            "tree",
-            "DecisionTreeClassifier ExtraTreeClassifier DecisionTreeRegressor "
-            "ExtraTreeRegressor",
-        )
-        + _class_names(
-            "ensemble",
-            "RandomForestClassifier ExtraTreesClassifier RandomForestRegressor "
-            "ExtraTreesRegressor",
-        ),
-        _read_forest,
-    ),
-    **dict.fromkeys(
-        _class_names(
-            "ensemble", "GradientBoostingClassifier GradientBoostingRegressor"
-        ),
-        _read_boosting,
-    ),
-    **dict.fromkeys(
-        _class_names(
-            "ensemble",
-            "HistGradientBoostingClassifier HistGradientBoostingRegressor",
-        ),
-        _read_histograms,
-    ),
-}
+_TRANSFORMERS: dict[str, Callable[[Any, Origins], Origins]] = _by_class(
+    (_trace_pipeline, "pipeline", "Pipeline"),
+    (_trace_column_transformer, "compose", "ColumnTransformer"),
+    (_trace_scaler, "preprocessing", "StandardScaler MinMaxScaler MaxAbsScaler RobustScaler"),
+    (_trace_one_hot, "preprocessing", "OneHotEncoder"),
+    (_trace_encoding, "preprocessing", "OrdinalEncoder QuantileTransformer PowerTransformer"),
+    (_trace_steps, "preprocessing", "Binarizer"),
+    (_trace_bins, "preprocessing", "KBinsDiscretizer"),
+    (_trace_function, "preprocessing", "FunctionTransformer"),
+    (_trace_imputer, "impute", "SimpleImputer"),
+    (_trace_selection, "feature_selection",
+     "VarianceThreshold SelectKBest SelectPercentile SelectFromModel RFE"),
+)  # fmt: skip
+READERS: Mapping[str, Callable[[Any, ModelColumns, str], Structure]] = _by_class(
+    (_read_linear, "linear_model",
+     "LogisticRegression LogisticRegressionCV LinearRegression Ridge RidgeCV Lasso LassoCV "
+     "ElasticNet ElasticNetCV SGDClassifier SGDRegressor RidgeClassifier Perceptron"),
+    (_read_linear, "svm", "LinearSVC LinearSVR"),
+    (_read_network, "neural_network", "MLPClassifier MLPRegressor"),
+    (_read_forest, "tree", "DecisionTreeClassifier DecisionTreeRegressor "
+     "ExtraTreeClassifier ExtraTreeRegressor"),
+    (_read_forest, "ensemble", "RandomForestClassifier RandomForestRegressor "
+     "ExtraTreesClassifier ExtraTreesRegressor"),
+    (_read_boosting, "ensemble", "GradientBoostingClassifier GradientBoostingRegressor"),
+    (_read_histograms, "ensemble",
+     "HistGradientBoostingClassifier HistGradientBoostingRegressor"),
+)  # fmt: skip

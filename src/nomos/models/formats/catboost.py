@@ -165,7 +165,6 @@ KIND = ModelKind(
     name="CatBoost model",
     shown=("CatBoost", "`model.cbm`"),
     extra="catboost",
-    package="catboost",
     endings=(".cbm",),
     is_mine=lambda file: file.head.startswith(b"CBM1"),
     load=load_catboost,

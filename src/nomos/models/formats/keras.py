@@ -104,7 +104,6 @@ KIND = ModelKind(
     name="Keras model",
     shown=("Keras 3", "`model.keras`"),
     extra="keras",
-    package="keras",
     endings=(".keras",),
     is_mine=_is_keras,
     load=load_keras,

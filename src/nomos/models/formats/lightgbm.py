@@ -206,7 +206,6 @@ KIND = ModelKind(
     name="LightGBM model",
     shown=("LightGBM", "`model.txt`"),
     extra="lightgbm",
-    package="lightgbm",
     is_mine=lambda file: file.head.startswith(_MARKS),
     load=load_lightgbm,
     flavour=("lightgbm", "data", "model.lgb"),

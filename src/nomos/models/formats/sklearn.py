@@ -30,10 +30,7 @@ _OPTIMIZERS = {
     f"sklearn.neural_network._stochastic_optimizers.{name}Optimizer"
     for name in ("Adam", "SGD")
 }
-_HISTOGRAMS = (
-    "sklearn.ensemble:HistGradientBoostingClassifier",
-    "sklearn.ensemble:HistGradientBoostingRegressor",
-)
+_HISTOGRAMS = [name for name in READERS if "Hist" in name]
 _TRIED = 8  # rows on which names of columns are tried
 
 
@@ -187,20 +184,9 @@ def _to_train(model: Any) -> tuple[Any, Callable[[Any], bytes]]:
     return model.estimator, dumps
 
 
-_TREES = (
-    *("DecisionTreeClassifier", "DecisionTreeRegressor"),
-    *("ExtraTreeClassifier", "ExtraTreeRegressor"),
-)
-_ENSEMBLES = tuple(
-    f"{kind}{target}"
-    for kind in (
-        "RandomForest",
-        "ExtraTrees",
-        "HistGradientBoosting",
-        "GradientBoosting",
-    )
-    for target in ("Classifier", "Regressor")
-)
+_CONSTRAINED = [
+    n for n in READERS if any(k in n for k in ("Tree", "Forest", "Boosting"))
+]
 KIND = ModelKind(
     name="skops file",
     shown=("scikit-learn, saved by skops", "`model.skops`"),
@@ -212,12 +198,6 @@ KIND = ModelKind(
     types=tuple(READERS),
     read=read_estimator,
     # Of plain gradient boosting its histogram variant is trained, which has constraints.
-    constraints=dict.fromkeys(
-        [
-            *(f"sklearn.tree:{name}" for name in _TREES),
-            *(f"sklearn.ensemble:{name}" for name in _ENSEMBLES),
-        ],
-        "monotonic_cst",
-    ),
+    constraints=dict.fromkeys(_CONSTRAINED, "monotonic_cst"),
     to_train=_to_train,
 )

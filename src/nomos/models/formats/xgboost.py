@@ -215,7 +215,6 @@ KIND = ModelKind(
     name="XGBoost model",
     shown=("XGBoost", "`model.json`, `model.ubj`"),
     extra="xgboost",
-    package="xgboost",
     endings=(".ubj",),
     is_mine=lambda file: file.head.startswith(b"{") and b"learner" in file.head,
     load=load_xgboost,

@@ -16,8 +16,9 @@ from nomos.errors import ModelError
 from nomos.models.extras import need, reason
 from nomos.models.formats.onnx import OnnxModel
 from nomos.models.formats.torch import need_torch
+from nomos.structures.onnxfile import OnnxNode
 from nomos.train.repairing.trainers.fine_tune import FineTuner
-from nomos.train.repairing.trainers.onnx_operators import OPERATORS, Step
+from nomos.train.repairing.trainers.onnx_operators import OPERATORS
 
 _WHAT = "repairs of ONNX models"
 _LAYERS = ("Gemm", "MatMul", "Conv")
@@ -59,8 +60,8 @@ class OnnxNetwork:
         self.constants: dict[str, Any] = {
             one.name: onnx.numpy_helper.to_array(one) for one in graph.initializer
         }
-        steps = [Step(node, onnx) for node in graph.node]
-        self.constants |= {s.output: s.value for s in steps if s.kind == "Constant"}
+        steps = [OnnxNode(node, onnx) for node in graph.node]
+        self.constants |= {s.outputs[0]: s.value for s in steps if s.kind == "Constant"}
         inputs = [one.name for one in graph.input if one.name not in self.constants]
         self.output = _find_scores(graph, steps)
         self.steps = _list_needed(steps, self.output)
@@ -95,7 +96,7 @@ class OnnxNetwork:
         values = {**values, self.input: rows}
         for step in self.steps:
             given = [values[name] if name else None for name in step.inputs]
-            values[step.output] = OPERATORS[step.kind](given, step)
+            values[step.outputs[0]] = OPERATORS[step.kind](given, step)
         return values[self.output]
 
     def to_bytes(self, weights: dict[str, Any]) -> bytes:
@@ -115,7 +116,7 @@ class OnnxNetwork:
         return content
 
 
-def _find_scores(graph: Any, steps: list[Step]) -> str:
+def _find_scores(graph: Any, steps: list[OnnxNode]) -> str:
     """Return what is trained: the output of reals, else what the labels are made of."""
     for one in graph.output:
         if one.type.tensor_type.elem_type in _REALS:
@@ -126,7 +127,7 @@ def _find_scores(graph: Any, steps: list[Step]) -> str:
     return str(graph.output[0].name)
 
 
-def _list_needed(steps: list[Step], output: str) -> list[Step]:
+def _list_needed(steps: list[OnnxNode], output: str) -> list[OnnxNode]:
     """Return the nodes that an output is made of, in their order."""
     wanted, found = {output}, []
     for step in reversed(steps):
