@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nomos.errors import NomosError, StoreError
+from nomos.terminal import printable
 
 if TYPE_CHECKING:  # help and mistakes do not wait for numpy
     from nomos.report.notebook import ShownResult
@@ -360,4 +361,4 @@ def replay(
 
 
 def _warn(message: str) -> None:
-    warnings.warn(message, RuntimeWarning, stacklevel=3)
+    warnings.warn(printable(message), RuntimeWarning, stacklevel=3)

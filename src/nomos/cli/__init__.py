@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from nomos import __version__
+from nomos.terminal import echo, printable
 
 # In the order of use. By the module of each: the first line of its help, so that `--help`
 # loads none of them.
@@ -55,7 +56,7 @@ _LOADING = {"init", "report", "run", "verify", "compare", "show", "replay"}
 _LOADING |= {"repair", "fuzz-states"}
 
 
-def _trust(ctx: click.Context, _: click.Parameter, given: bool) -> None:
+def _trust_models(ctx: click.Context, _: click.Parameter, given: bool) -> None:
     if given:
         from nomos.models import trusting
 
@@ -67,7 +68,7 @@ _TRUST = click.Option(
     ["--trust"],
     is_flag=True,
     expose_value=False,
-    callback=_trust,
+    callback=_trust_models,
     help="Load model files that can run code, such as pickles: you know who made them.",
 )
 
@@ -90,8 +91,12 @@ class _Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
+        except click.ClickException as error:  # it names what was typed, or found
+            said = printable(error.format_message())
+            setattr(error, "format_message", lambda: said)  # noqa: B010 - for mypy
+            raise
         except KeyboardInterrupt:
-            click.echo("interrupted", err=True)
+            echo("interrupted", err=True)
             sys.exit(130)
 
     def format_commands(
@@ -141,15 +146,15 @@ def main() -> None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # whoever read has gone
             sys.exit(3)
         if isinstance(error, NomosError | OSError):
-            click.echo(f"error: {error}", err=True)
+            echo(f"error: {error}", err=True)
             sys.exit(exit_status(error))
         if os.environ.get("NOMOS_DEBUG"):
             raise
-        click.echo(f"error: {_internal(error)}", err=True)
+        echo(f"error: {_internal_error(error)}", err=True)
         sys.exit(3)
 
 
-def _internal(error: Exception) -> str:
+def _internal_error(error: Exception) -> str:
     """Say where a fault of ours is; nothing was judged then."""
     import traceback
 

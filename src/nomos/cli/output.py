@@ -12,14 +12,15 @@ from typing import Any
 import click
 
 from nomos.diagnostics import Diagnostic, Source
-from nomos.diagnostics.render import render
+from nomos.diagnostics.render import render_diagnostic
 from nomos.errors import NomosError
 from nomos.files import write_whole
+from nomos.terminal import echo
 
 STDOUT = Path("-")
 
 
-def show(
+def print_diagnostics(
     source: Source, diagnostics: Iterable[Diagnostic], *, err: bool = False
 ) -> None:
     """Print diagnostics, each followed by an empty line."""
@@ -27,7 +28,7 @@ def show(
     # https://no-color.org: any value but the empty one means no.
     colour = stream.isatty() and not os.environ.get("NO_COLOR")
     for diagnostic in diagnostics:
-        picture = render(diagnostic, source, colour=colour)
+        picture = render_diagnostic(diagnostic, source, colour=colour)
         click.echo(picture + "\n", color=colour, err=err)
 
 
@@ -56,7 +57,7 @@ class Output:
         self.has_failed = False
         self.stdout = sys.stdout
 
-    def write(self, path: Path, text: str) -> None:
+    def write_file(self, path: Path, text: str) -> None:
         """Write a file whole or not at all; `-` is standard output."""
         try:
             if path == STDOUT:
@@ -67,7 +68,7 @@ class Output:
         except (OSError, NomosError) as error:
             self.has_failed = True
             name = "standard output" if path == STDOUT else path
-            click.echo(f"error: {name} was not written: {error}", err=True)
+            echo(f"error: {name} was not written: {error}", err=True)
 
 
 @contextmanager

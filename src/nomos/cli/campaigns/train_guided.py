@@ -21,6 +21,7 @@ from nomos.cli.options import (
     settings_option,
 )
 from nomos.errors import ModelError, NomosError
+from nomos.terminal import echo
 
 if TYPE_CHECKING:
     from nomos.train import PolicyTest
@@ -98,14 +99,14 @@ def command(spec: Path, **options: Any) -> None:
     load_specs([spec, *filter(None, [options["control"]])])
     quiet = options["quiet"]
     tuned = fine_tune(
-        _load(options["policy"], options["algorithm"], trust=options["trust"]),
+        _load_policy(options["policy"], options["algorithm"], trust=options["trust"]),
         GuidedTraining(
             spec,
             settings=parse_settings(options["settings"]),
             starts=options["starts"] or None,
             share=options["share"],
             seed=options["seed"],
-            on_test=None if quiet else _tell,
+            on_test=None if quiet else _print_test,
         ),
         budget=TuningBudget(**{name: options[name] for name in _BUDGET}),
         held_out=parse_settings(options["held_out"]) or None,
@@ -116,19 +117,19 @@ def command(spec: Path, **options: Any) -> None:
     if written:
         tuned.model.save(options["out"])
     if not quiet:
-        click.echo(tuned)
+        echo(tuned)
         what = f"{options['out']} is written" if written else "nothing is written"
-        click.echo(f"{verdict}; {what}")
+        echo(f"{verdict}; {what}")
     sys.exit(0 if verdict == "safer" else 1)
 
 
-def _tell(test: PolicyTest, _: object) -> None:
+def _print_test(test: PolicyTest, _: object) -> None:
     share = f"{100 * test.guided_steps:.0f} % of the steps from bugs"
     told = f"{test.steps:>9} steps: {test.bugs} bugs in {test.tests} cases, {share}"
-    click.echo(told, err=True)
+    echo(told, err=True)
 
 
-def _load(path: Path, algorithm: str, *, trust: bool) -> Any:
+def _load_policy(path: Path, algorithm: str, *, trust: bool) -> Any:
     if not trust:
         raise ModelError(
             f"{path} holds pickles, which can run code; if you know who made it,"

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from nomos.cli.options import FOLDER, PRESENT, option
+from nomos.terminal import echo
 
 
 @click.command("init")
@@ -30,7 +31,7 @@ def command(
     """
     from nomos.errors import NomosError
     from nomos.files import write_whole
-    from nomos.scaffold import example, scaffold
+    from nomos.scaffold import example_project, scaffold_table
     from nomos.scaffold.images import are_images, scaffold_images
 
     if (model is None) != (data is None):
@@ -38,11 +39,11 @@ def command(
     if label is not None and (data is None or are_images(data)):
         raise click.UsageError("--label is a column of a CSV file, given by --data")
     if model is None or data is None:
-        project = example()
+        project = example_project()
     elif are_images(data):
         project = scaffold_images(model, data, folder)
     else:
-        project = scaffold(model, data, folder, label)
+        project = scaffold_table(model, data, folder, label)
     taken = [name for name in project.files if (folder / name).exists()]
     if taken:
         raise NomosError(f"{', '.join(taken)} exists already, and is left as it is")
@@ -50,8 +51,8 @@ def command(
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, text.encode())
-        click.echo(f"wrote {path}")
+        echo(f"wrote {path}")
     for note in project.notes:
-        click.echo(f"note: {note}")
+        echo(f"note: {note}")
     trust = " --trust" if click.get_current_context().meta.get("trust") else ""
-    click.echo(f"\nNext: nomos run {folder / 'specs'}{trust}")
+    echo(f"\nNext: nomos run {folder / 'specs'}{trust}")

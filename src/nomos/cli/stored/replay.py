@@ -31,15 +31,14 @@ def command(
 
     Exit status: 1 it is still there, 0 it is gone, 3 it crashed.
     """
-    from rich.console import Console
-
     from nomos.engine.alone import Verdict
     from nomos.report.bug import card_text
     from nomos.report.cards import recorded_card
+    from nomos.report.screen import Screen
     from nomos.results.describe import described
     from nomos.results.result import Bug
 
-    console = Console(highlight=False)
+    console = Screen()
     with api.open_store(store) as opened:
         record = opened.bug(bug)
         trusted = trusted_settings(model, settings)
@@ -52,12 +51,12 @@ def command(
             opened.mark(record.bug.id, "fixed" if gone else "open")
     head = f"{record.subject.property} bug {record.bug.id}"
     if gone:
-        console.print(f"{head}: gone ({outcome.verdict.name.lower()})", markup=False)
+        console.print(f"{head}: gone ({outcome.verdict.name.lower()})")
         return
     if outcome.verdict is Verdict.CRASHED:
-        console.print(f"{head}: crashed\n{outcome.traceback}", markup=False, end="")
+        console.print(f"{head}: crashed\n{outcome.traceback}", end="")
         sys.exit(3)
-    console.print(f"{head}: still there, `{outcome.why}` does not hold", markup=False)
+    console.print(f"{head}: still there, `{outcome.why}` does not hold")
     outputs, schema = live.prepared.subject.outputs, live.domain.schema
     inputs, answers = described(outcome.values, outputs, schema)
     seen = Bug("", 0, (), outcome.why, inputs=inputs, outputs=answers)

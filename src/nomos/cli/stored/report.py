@@ -13,6 +13,7 @@ import click
 from nomos import api
 from nomos.cli.options import option, store_option, trusted_settings, trusting_options
 from nomos.cli.output import Output, ReportPath
+from nomos.terminal import echo
 
 if TYPE_CHECKING:
     from nomos.results.result import Result
@@ -51,12 +52,12 @@ def command(
                 f"{opened.path} holds no campaign\nhelp: `nomos run` makes some"
             )
     written = Output()
-    written.write(output, html(results))
+    written.write_file(output, html(results))
     if written.has_failed:
         sys.exit(3)
     bugs = sum(result.counts.unique_bugs for result in results)
     said = f"{count(len(results), 'property', 'properties')}, {count(bugs, 'bug')}"
-    click.echo(f"wrote {os.path.relpath(output)}: {said}")
+    echo(f"wrote {os.path.relpath(output)}: {said}")
 
 
 def _with_live(result: Result, folder: Path, trusted: dict[str, str]) -> Result:
@@ -68,6 +69,6 @@ def _with_live(result: Result, folder: Path, trusted: dict[str, str]) -> Result:
         assert live.prepared is not None  # it is loaded here, or told why not
     except NomosError as error:
         spec = result.subject.spec
-        click.echo(f"warning: {spec} is shown as recorded: {error}", err=True)
+        echo(f"warning: {spec} is shown as recorded: {error}", err=True)
         return result
     return replace(result, live=live)

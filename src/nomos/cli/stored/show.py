@@ -16,6 +16,7 @@ from nomos.cli.options import (
     trusting_options,
 )
 from nomos.errors import NomosError
+from nomos.terminal import echo
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -50,13 +51,12 @@ def command(
     The case is run again to show it; where that cannot be done, what was recorded of
     it is shown.
     """
-    from rich.console import Console
-
     from nomos.report.bug import card_text, heading, write_files
     from nomos.report.cards import recorded_card
+    from nomos.report.screen import Screen
     from nomos.results.describe import distances
 
-    console = Console(highlight=False)
+    console = Screen()
     with api.open_store(store) as opened:
         record, folder = opened.bug(bug), opened.path.parent
     console.print(heading(record), soft_wrap=True, end="")
@@ -71,18 +71,18 @@ def command(
     else:
         values, why = outcome.values, "the case does not break the property any more"
     if not values:
-        click.echo(f"warning: shown as recorded: {why}", err=True)
+        echo(f"warning: shown as recorded: {why}", err=True)
         shown = card_text(recorded_card(record.bug), everything=True)
         console.print(shown, soft_wrap=True, end="")
         if output is not None:
-            click.echo("warning: no files were written: it could not be run", err=True)
+            echo("warning: no files were written: it could not be run", err=True)
         return
-    _draw(console, live, outcome, record.bug.choices)
+    _print_case(console, live, outcome, record.bug.choices)
     _draw_shrunk(console, live, record.bug)
     if output is not None:
         case = values, live.prepared.subject.outputs, live.domain
         for path in write_files(*case, output, record.bug.choices):
-            click.echo(f"wrote {path}")
+            echo(f"wrote {path}")
 
 
 def _draw_shrunk(console: Console, live: Reopened, bug: Bug) -> None:
@@ -94,16 +94,16 @@ def _draw_shrunk(console: Console, live: Reopened, bug: Bug) -> None:
     try:
         small = live.prepared.replay(bug, shrunk=True)
     except NomosError as error:
-        click.echo(f"warning: {error}", err=True)
+        echo(f"warning: {error}", err=True)
         return
     if small.values:
-        console.print(f"made smaller: {shrunk_words(bug.shrunk)}", markup=False)
-        _draw(console, live, small)
+        console.print(f"made smaller: {shrunk_words(bug.shrunk)}")
+        _print_case(console, live, small)
     else:
-        click.echo("warning: its smaller case does not break it any more", err=True)
+        echo("warning: its smaller case does not break it any more", err=True)
 
 
-def _draw(
+def _print_case(
     console: Console, live: Reopened, case: Outcome, choices: tuple[int, ...] = ()
 ) -> None:
     """Show the values of a case as its domain does."""
