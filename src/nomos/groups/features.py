@@ -50,8 +50,7 @@ class CaseFeature:
         if isinstance(value, str):
             assert self.levels is not None
             value = self.levels.index(value)
-        met: Array = _RELATIONS[condition.relation](self.values, value)
-        return met
+        return np.asarray(_RELATIONS[condition.relation](self.values, value))
 
 
 def raw_features(
@@ -245,8 +244,7 @@ def _confidence_of(program: Program, function: str, rows: Array) -> Array | None
     if given.ndim != 2 or given.shape[1] < 2 or not np.isfinite(given).all():
         return None
     ends = np.sort(shares_of(given), axis=1)
-    ahead: Array = np.round(ends[:, -1] - ends[:, -2], 2)
-    return ahead
+    return np.asarray(np.round(ends[:, -1] - ends[:, -2], 2))
 
 
 def asker_of(
@@ -280,5 +278,4 @@ def shares_of(scores: Array) -> Array:
     if scores.min() >= 0 and scores.max() <= 1 and np.allclose(sums, 1, atol=1e-3):
         return scores
     grown = np.exp(scores - scores.max(axis=1, keepdims=True))
-    shares: Array = grown / grown.sum(axis=1, keepdims=True)
-    return shares
+    return np.asarray(grown / grown.sum(axis=1, keepdims=True))

@@ -208,8 +208,7 @@ def _network(layers: list[Layer]) -> Actions:
                 values = values @ weight + bias
             else:
                 values = layer(values)
-        best: Array = values.argmax(axis=1)
-        return best
+        return np.asarray(values.argmax(axis=1))
 
     return act
 
