@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nomos.cli.options import combine_options, option
+from nomos.cli import options as cli
 from nomos.cli.output import STDOUT, Output, ReportPath
 
 if TYPE_CHECKING:
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 FILE = ReportPath()
 # `write_reports` writes them.
-report_options = combine_options(
-    option("--json json_file", "Write the results to a file.", FILE),
-    option("--html html_file", "Write a page to read and send.", FILE),
-    option("--junit junit_file", "Write JUnit XML for CI.", FILE),
-    option("--sarif sarif_file", "Write SARIF for code hosts.", FILE),
+report_options = cli.combine_options(
+    cli.option("--json json_file", "Write the results to a file.", FILE),
+    cli.option("--html html_file", "Write a page to read and send.", FILE),
+    cli.option("--junit junit_file", "Write JUnit XML for CI.", FILE),
+    cli.option("--sarif sarif_file", "Write SARIF for code hosts.", FILE),
 )
 REPORTS = ("json_file", "html_file", "junit_file", "sarif_file", "events_file")
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from nomos import accepted, api
+from nomos.cli import options as cli
 from nomos.cli.campaigns.reports import (
     FILE,
     REPORTS,
@@ -21,21 +22,6 @@ from nomos.cli.campaigns.reports import (
     relative_failures,
     report_options,
     write_reports,
-)
-from nomos.cli.options import (
-    COUNT,
-    PRESENT_FILE,
-    SHARE,
-    campaign_options,
-    explaining_options,
-    flag,
-    keeping_options,
-    keeping_store,
-    load_specs,
-    option,
-    parse_settings,
-    run_options,
-    worker_options,
 )
 from nomos.cli.output import Output, own_stdout
 from nomos.errors import DomainError, NomosError, exit_status
@@ -64,42 +50,42 @@ def _inputs_or_file(words: str) -> str | Path:
     hint = accepted.meant(words, get_args(accepted.Inputs))
     if hint and not Path(words).exists():
         raise click.BadParameter(f"there is no file {words!r}{hint}")
-    file: Path = PRESENT_FILE.convert(words, None, None)
+    file: Path = cli.PRESENT_FILE.convert(words, None, None)
     return file
 
 
 @click.command("run")
 @click.argument("specs", nargs=-1, required=True)
-@option(
+@cli.option(
     "--model models",
     "The model under test: what the domain's `model` setting takes. May be given several times.",
     multiple=True,
     metavar="MODEL",
 )
-@campaign_options
-@explaining_options
-@worker_options
-@flag("--until-bug", "Stop at the first bug.")
-@option(
+@cli.campaign_options
+@cli.explaining_options
+@cli.worker_options
+@cli.flag("--until-bug", "Stop at the first bug.")
+@cli.option(
     "--seeds",
     "Run so many seeds, from --seed on; gives mean and spread.",
-    COUNT,
+    cli.COUNT,
     default=1,
 )
-@option(
+@cli.option(
     "--inputs",
     "data: inputs are those of the domain. generated: made from them, within the"
     " schema. FILE: drawn from a file, the domain's setting `inputs` or `pool`.",
     _inputs_or_file,
     metavar="data|generated|FILE",
 )
-@option(
+@cli.option(
     "--control",
     "A spec where chance alone can differ: run too, and shown beside the others.",
-    PRESENT_FILE,
+    cli.PRESENT_FILE,
     metavar="SPEC",
 )
-@option(
+@cli.option(
     "--fail-on",
     "new: exit 1 only for bugs that .nomos/cases does not list as known."
     " open: also where --verify neither proves nor refutes. NAME: only for violations of"
@@ -107,45 +93,45 @@ def _inputs_or_file(words: str) -> str | Path:
     default="any",
     metavar="any|new|open|NAME",
 )
-@option(
+@cli.option(
     "--min-cases",
     "A sample of fewer cases is not green: the status is 3.  [default: 100, or the"
     " budget where that is less, but at least 10]",
-    COUNT,
+    cli.COUNT,
 )
-@option(
+@cli.option(
     "--exclude",
     "Leave out specs and folders of this name or pattern. May be given several times.",
     multiple=True,
     metavar="NAME",
 )
-@option(
+@cli.option(
     "--max-rate",
     "Pass where at most this share of cases (2%) is violated: the exact rate where"
     " every case was tried, else the upper bound (95 %, one-sided) that the sample gives."
     " Where the sample is too small to tell, the status is 3.",
-    SHARE,
+    cli.SHARE,
 )
-@option(
+@cli.option(
     "--baseline",
     "Pass where no rate is worse than in FILE, which an earlier run wrote with"
     " --json: by Fisher's exact test, one-sided, at the level 0.01; and red where a"
     " property that held is violated. What cannot be compared has status 3.",
-    PRESENT_FILE,
+    cli.PRESENT_FILE,
     metavar="FILE",
 )
-@flag(
+@cli.flag(
     "--sanity",
     "Plant faults in the model's answers, and say which of them each spec notices.",
 )
-@keeping_options
-@flag("--resume", "Go on where the same campaign was killed or interrupted.")
-@flag(
+@cli.keeping_options
+@cli.flag("--resume", "Go on where the same campaign was killed or interrupted.")
+@cli.flag(
     "--verify",
     "Where no violation is found, try a proof for all inputs of the schema.",
 )
 @report_options
-@option(
+@cli.option(
     "--events events_file",
     "Write each event as a line of JSON, as it happens.",
     FILE,
@@ -191,14 +177,14 @@ def _load_projects(found: Discovery, options: dict[str, Any]) -> list[_Project]:
 
     control = options["control"]
     _refuse_contradictions(options)
-    loaded = load_specs([*found.specs, *([] if control is None else [control])])
+    loaded = cli.load_specs([*found.specs, *([] if control is None else [control])])
     _check_ensures(options["fail_on"], loaded.values())
     return [
         _Project(
             root,
             _build_jobs(paths, loaded, root, config, options),
             config.seed if options["seed"] is None else options["seed"],
-            run_options(options, config.budget),
+            cli.run_options(options, config.budget),
             _build_gate(config, options),
         )
         for root, paths in group_by_project(found.specs).items()
@@ -217,7 +203,7 @@ def _refuse_contradictions(options: dict[str, Any]) -> None:
     if options["no_store"] and (options["store"] or options["resume"]):
         other = "--store" if options["store"] else "--resume"
         raise click.UsageError(f"--no-store and {other} contradict each other")
-    if options["models"] and "model" in parse_settings(options["settings"]):
+    if options["models"] and "model" in cli.parse_settings(options["settings"]):
         raise click.UsageError("--model and --set model= contradict each other")
 
 
@@ -305,7 +291,7 @@ def _run_project(
         range(project.seed, project.seed + options["seeds"]),
         root=project.root,
         options=project.how,
-        store=keeping_store(project.root, options, console.warn),
+        store=cli.keeping_store(project.root, options, console.warn),
         handlers=handlers,
         warn=console.warn,
         control=options["control"],
@@ -367,7 +353,7 @@ def _build_jobs(
     from nomos.runner.jobs import Job
     from nomos.runner.project.params import each_setting
 
-    settings = parse_settings(options["settings"])
+    settings = cli.parse_settings(options["settings"])
     given = options["inputs"]
     file = given if isinstance(given, Path) else None
     return [
