@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from nomos.report.formats.sarif import sarif
+from nomos.report.formats.sarif import sarif_document
 from nomos.results.gate import Gate
 
 
 def run_of(*results, **how):
-    (run,) = sarif(results, **how)["runs"]
+    (run,) = sarif_document(results, **how)["runs"]
     return run
 
 
@@ -68,4 +68,4 @@ def test_new_bugs_come_first_and_known_ones_are_notes(bug, result):
 
 def test_long_texts_are_cut(bug, result):
     one = bug(inputs={"x": "y" * 10**6, "list": ["z" * 5000]})
-    assert len(str(sarif([result(one)]))) < 10_000
+    assert len(str(sarif_document([result(one)]))) < 10_000

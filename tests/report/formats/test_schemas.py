@@ -16,8 +16,8 @@ import pytest
 import xmlschema
 
 from casestudies.datasets import Carrier, DataFile, DataMissingError, find
-from nomos.report.formats.junit import junit
-from nomos.report.formats.sarif import sarif
+from nomos.report.formats.junit import junit_document
+from nomos.report.formats.sarif import sarif_document
 from nomos.results.gate import Gate
 from nomos.results.result import Crash, Result
 
@@ -85,8 +85,8 @@ def written(check_sarif: Any, check_junit: Any) -> Callable[..., Any]:
     """Return both documents of results, which are valid."""
 
     def written(*results: Result, failures: Any = (), **how: bool) -> tuple[Any, Any]:
-        text = json.dumps(sarif(results, failures, **how))
-        return check_sarif(text), check_junit(junit(results, failures, **how))
+        text = json.dumps(sarif_document(results, failures, **how))
+        return check_sarif(text), check_junit(junit_document(results, failures, **how))
 
     return written
 

@@ -80,9 +80,9 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
                 root=root,
                 # What a model is only compared with becomes nobody's known bug.
                 options=replace(run_options(options, config.budget), **_ALONE),
-                store=keeping_store(root, options, console.warn),
+                store=keeping_store(root, options, console.print_warning),
                 handlers=[console.handle],
-                warn=console.warn,
+                warn=console.print_warning,
                 signals=signals,
             )
         compared = _compare_models(run.results)

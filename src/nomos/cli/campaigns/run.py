@@ -198,15 +198,15 @@ def _run_campaigns(
                 range(seed, seed + options["seeds"]),
                 root=root,
                 options=how,
-                store=keeping_store(root, options, console.warn),
+                store=keeping_store(root, options, console.print_warning),
                 handlers=[console.handle, *_event_file(options, output, running)],
-                warn=console.warn,
+                warn=console.print_warning,
                 control=options["control"],
                 signals=signals,
                 verify=options["verify"],
             )
         write_reports(run, root, options, output)
-        console.finish(run.results, stored=not options["no_store"])
+        console.print_summary(run.results, stored=not options["no_store"])
         if not console.quiet:
             lines = [ruling.line for ruling in rulings(run.results, options["gate"])]
             for line in [*filter(None, dict.fromkeys(lines)), *console.spaces]:
@@ -322,16 +322,16 @@ def write_reports(
         }
         output.write_file(options["json_file"], json.dumps(document, indent=1) + "\n")
     if options["junit_file"] is not None:
-        from nomos.report.formats.junit import junit
+        from nomos.report.formats.junit import junit_document
 
-        text = junit(results, failures, gate)
+        text = junit_document(results, failures, gate)
         output.write_file(options["junit_file"], text)
     if options["sarif_file"] is not None:
-        from nomos.report.formats.sarif import sarif
+        from nomos.report.formats.sarif import sarif_document
 
-        document = sarif(results, failures, gate)
+        document = sarif_document(results, failures, gate)
         output.write_file(options["sarif_file"], json.dumps(document, indent=1) + "\n")
     if options["html_file"] is not None:
-        from nomos.report.html.page import html
+        from nomos.report.html.page import html_page
 
-        output.write_file(options["html_file"], html(results, failures))
+        output.write_file(options["html_file"], html_page(results, failures))
