@@ -26,7 +26,8 @@ from nomos.domain.schema import Schema
 from nomos.engine.alone import Verdict
 from nomos.engine.cases import RandomCases
 from nomos.engine.choices import Stream
-from nomos.engine.engine import Engine, Limits
+from nomos.engine.engine import Engine
+from nomos.engine.judged import Limits
 from nomos.groups.features import features_of
 from nomos.groups.grouping import Sampled, key_of, meets_rule
 from nomos.results.analysis import BugGroup, Rule

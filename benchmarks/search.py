@@ -42,7 +42,7 @@ from nomos import api
 from nomos.engine.alone import Verdict
 from nomos.engine.cases import MadeCases
 from nomos.engine.choices import Stream
-from nomos.engine.engine import Limits
+from nomos.engine.judged import Limits
 from nomos.results.result import Result
 from nomos.runner.campaigns.plans.generations import Generations
 from nomos.runner.driver import Driver

@@ -252,7 +252,7 @@ def test_a_package_adds_a_kind_that_is_loaded_read_repaired_and_listed(
     trainer = make_trainer(toy / "model.toy", trust=False)
     assert trainer.first is not None
     assert trainer.how == "training again"
-    monkeypatch.setattr(doctor, "_devices", dict)  # it imports torch
+    monkeypatch.setattr(doctor, "_find_devices", dict)  # it imports torch
     told = json.loads(CliRunner().invoke(doctor.command, ["--format", "json"]).output)
     assert told["extras"]["toy model"] == "1.2"
     (toy / "other.toy").write_bytes(b"\x00no toy")

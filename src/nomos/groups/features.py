@@ -11,11 +11,13 @@ import numpy as np
 from nomos.device import Array
 from nomos.domain.domain import Domain
 from nomos.domain.functions import BoundBatched
+from nomos.domain.meter import asking
 from nomos.domain.records import Column
 from nomos.domain.schema import Flag, Schema
 from nomos.engine.program import Program
 from nomos.errors import OF_THE_CASE
 from nomos.lang import core
+from nomos.models.adapter import Adapter
 from nomos.results.analysis import RuleCondition
 
 Raw = dict[str, Array]  # a name, and its value in each case: floats, or objects
@@ -48,8 +50,7 @@ class CaseFeature:
         if isinstance(value, str):
             assert self.levels is not None
             value = self.levels.index(value)
-        met: Array = _RELATIONS[condition.relation](self.values, value)
-        return met
+        return np.asarray(_RELATIONS[condition.relation](self.values, value))
 
 
 def raw_features(
@@ -243,8 +244,7 @@ def _confidence_of(program: Program, function: str, rows: Array) -> Array | None
     if given.ndim != 2 or given.shape[1] < 2 or not np.isfinite(given).all():
         return None
     ends = np.sort(shares_of(given), axis=1)
-    ahead: Array = np.round(ends[:, -1] - ends[:, -2], 2)
-    return ahead
+    return np.asarray(np.round(ends[:, -1] - ends[:, -2], 2))
 
 
 def asker_of(
@@ -255,11 +255,21 @@ def asker_of(
     if isinstance(own, BoundBatched):
         return own.many, None
     if callable(own):
-        return own, None
+        return _metered(own), None
     model = getattr(domain, domain.verifies.get(function, ""), None)
     if model is None or not callable(getattr(model, "scores", None)):
         return None, None
-    return model.scores, lambda: getattr(model, "classes", None)
+    # Models that were loaded count for themselves: they may keep scores.
+    ask = model.scores if isinstance(model, Adapter) else _metered(model.scores)
+    return ask, lambda: getattr(model, "classes", None)
+
+
+def _metered(ask: Callable[[Array], Any]) -> Callable[[Array], Any]:
+    def ask_metered(rows: Array) -> Any:
+        with asking(len(rows)):
+            return ask(rows)
+
+    return ask_metered
 
 
 def shares_of(scores: Array) -> Array:
@@ -268,5 +278,4 @@ def shares_of(scores: Array) -> Array:
     if scores.min() >= 0 and scores.max() <= 1 and np.allclose(sums, 1, atol=1e-3):
         return scores
     grown = np.exp(scores - scores.max(axis=1, keepdims=True))
-    shares: Array = grown / grown.sum(axis=1, keepdims=True)
-    return shares
+    return np.asarray(grown / grown.sum(axis=1, keepdims=True))

@@ -190,8 +190,7 @@ def meets_rule(rule: Rule, features: Sequence[CaseFeature]) -> Array:
     """Return which cases meet a rule's conditions."""
     by_name = {feature.name: feature for feature in features}
     each = [by_name[c.feature].meets(c) for c in rule.conditions]
-    met: Array = np.all(each, axis=0)
-    return met
+    return np.asarray(np.all(each, axis=0))
 
 
 def _distances_from_usual(

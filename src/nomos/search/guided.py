@@ -117,8 +117,7 @@ class Genetic:
         own = np.repeat(
             cases.origins >= 0, self.material.features // self.material.inputs, axis=1
         )
-        distance: Array = np.where(own, cases.values != real, True).sum(axis=1)
-        return distance
+        return np.asarray(np.where(own, cases.values != real, True).sum(axis=1))
 
     def state(self) -> Any:
         """Return what was learned, as data that JSON can hold."""

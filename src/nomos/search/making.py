@@ -9,6 +9,7 @@ import numpy as np
 
 from nomos.device import Array
 from nomos.domain.domain import Domain
+from nomos.domain.meter import CallsSpent
 from nomos.domain.schema import Category, Feature, OneHot, Real, Schema
 from nomos.engine.cases import MadeCases, MadeInputs, Records
 from nomos.engine.program import Program
@@ -36,13 +37,10 @@ class Encoding:
         self.data = self.encode(rows)  # one row of numbers for each row
         ranges = [self._range_of(number) for number in range(len(schema.features))]
         self.low, self.high = (np.array(side) for side in zip(*ranges, strict=True))
-        self.whole = np.array([self._is_whole(n) for n in range(len(ranges))])
-
-    def _is_whole(self, number: int) -> bool:
-        feature = self.schema.features[number]
-        if type(feature) is Feature:  # of which only the data tell
-            return bool((np.rint(self.data[:, number]) == self.data[:, number]).all())
-        return not isinstance(feature, Real)
+        self.whole = (np.rint(self.data) == self.data).all(axis=0)
+        for number, feature in enumerate(schema.features):
+            if type(feature) is not Feature:  # of a plain one, only the data tell
+                self.whole[number] = not isinstance(feature, Real)
 
     def _range_of(self, number: int) -> tuple[float, float]:
         """Return the smallest and the largest value; where the schema has none, the data's."""
@@ -109,6 +107,8 @@ class Making:
             return Margins(self._program)
         except Unscored as error:
             return str(error)
+        except CallsSpent:
+            return "the calls do not suffice to ask the model for scores"
 
     def keep_scores(self) -> None:
         """Let models keep the scores that come with answers: `signals` asks for them."""
@@ -143,7 +143,7 @@ class Making:
             return None
         try:
             return self._margins.measure_cases(cases)
-        except (NomosError, *OF_THE_CASE):
+        except (NomosError, CallsSpent, *OF_THE_CASE):
             return None  # the verdicts say what is wrong
 
     def find_nearest(self, records: Records) -> tuple[Nearest, ...]:

@@ -55,8 +55,7 @@ class Scores:
             return self.sureness
         if self.classes.dtype.kind not in "biuf":
             return None
-        mean: Array = self.shares @ self.classes.astype(np.float64)
-        return mean
+        return np.asarray(self.shares @ self.classes.astype(np.float64))
 
 
 Scorer = Callable[[Array], Scores]

@@ -139,8 +139,7 @@ def draw_uniform(material: Material, rng: np.random.Generator, count: int) -> Ar
     share = rng.random(shape)
     size = material.high - material.low
     counted = np.floor(share * (size + 1)).clip(0, size)
-    values: Array = material.low + np.where(material.whole, counted, share * size)
-    return values
+    return np.asarray(material.low + np.where(material.whole, counted, share * size))
 
 
 def change_features(

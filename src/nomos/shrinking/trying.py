@@ -14,7 +14,8 @@ from nomos.domain.values import plain
 from nomos.engine.alone import Outcome, Verdict
 from nomos.engine.cases import ListedCases
 from nomos.engine.choices import CaseDraws, Kind, from_pattern, known_choice, pattern
-from nomos.engine.engine import Engine, Limits
+from nomos.engine.engine import Engine
+from nomos.engine.judged import Limits
 from nomos.engine.program import Program
 from nomos.engine.vectorized.chunk import padded
 from nomos.engine.vectorized.rows import recorded_rows

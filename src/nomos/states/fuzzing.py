@@ -118,9 +118,8 @@ class StatePool:
         self.rng = np.random.default_rng(seed)
         self.trial_count = 0
         self.fruitless_count = 0
-        self._states = _Rows()
-        self._observations = _Rows()
-        self._squares = _Rows()
+        self._states = _GrowingRows()
+        self._observations = _GrowingRows()
 
     def __len__(self) -> int:
         return self._states.count
@@ -145,13 +144,12 @@ class StatePool:
             return False
         self._states.append(np.asarray(state, dtype=np.float64))
         self._observations.append(view)
-        self._squares.append(np.array([square]))
         return True
 
     def _has_near(self, view: NDArray[np.float64], square: float) -> bool:
         # One matrix product finds the candidates, and only those are measured exactly:
         # the product's last bits are not the same on every machine, and would decide.
-        squares = self._squares.view()[:, 0]
+        squares = np.square(self.observations).sum(axis=1)
         limit = self.settings.threshold**2
         estimates = squares - 2.0 * (self.observations @ view)
         slack = 1e-9 * (limit + square + float(squares.max()))
@@ -193,7 +191,6 @@ def load_pool(path: Path) -> StatePool:
         setattr(pool, name, about[name])
     pool._states.extend(states)
     pool._observations.extend(observations)
-    pool._squares.extend(np.square(observations).sum(axis=1, keepdims=True))
     return pool
 
 
@@ -273,7 +270,7 @@ def _draw_seed(rng: np.random.Generator) -> int:
     return int(rng.integers(2**32))
 
 
-class _Rows:
+class _GrowingRows:
     """A matrix that rows can be added to cheaply."""
 
     def __init__(self) -> None:

@@ -31,7 +31,7 @@ def comparison_html(compared: Sequence[ModelComparison], outputs: Outputs) -> st
             _comparison_facts(one),
             plot_curve([one.new], old=one.old),
             some,
-            _bug_counts(one),
+            one.counts_text,
             _comparison_notes(one, some.left_out),
         )
         for key, new, one, some in zip(
@@ -57,13 +57,9 @@ def _outputs_of_both(
 
 def _bugs_by_status(one: ModelComparison) -> Iterator[FoundBug]:
     """Yield new bugs, then kept ones, then those that only the old model has."""
-    for status, bugs, result in (
-        ("new", one.added, one.new),
-        ("kept", one.kept, one.new),
-        ("fixed", one.fixed, one.old),
-    ):
-        for bug in bugs:
-            yield FoundBug(bug, result, bug.seen, status)
+    for status, bugs in one.by_status.items():
+        result = one.old if status == "fixed" else one.new
+        yield from (FoundBug(bug, result, bug.seen, status) for bug in bugs)
 
 
 def _comparison_notes(one: ModelComparison, left_out: int) -> list[str]:
@@ -75,10 +71,6 @@ def _comparison_notes(one: ModelComparison, left_out: int) -> list[str]:
     if left_out:
         notes.append(f"{count_of(left_out, 'more bug')} not on this page.")
     return notes
-
-
-def _bug_counts(one: ModelComparison) -> str:
-    return f"{len(one.added):,} new, {len(one.kept):,} kept, {len(one.fixed):,} fixed"
 
 
 def _comparison_headline(compared: Sequence[ModelComparison]) -> str:
@@ -100,14 +92,12 @@ def _comparison_totals(compared: Sequence[ModelComparison]) -> str:
 
 
 def _comparison_columns(compared: Sequence[ModelComparison]) -> list[Column]:
-    def bug_column(head: str, bugs: Sequence[Sequence[Bug]]) -> Column:
-        numbers = [len(some) for some in bugs]
+    def bug_column(head: str) -> Column:
+        numbers = [len(one.by_status[head]) for one in compared]
         return Column(head, f"number {head}-cell", [f"{n:,}" for n in numbers], numbers)
 
     return [
-        bug_column("new", [one.added for one in compared]),
-        bug_column("kept", [one.kept for one in compared]),
-        bug_column("fixed", [one.fixed for one in compared]),
+        *map(bug_column, ("new", "kept", "fixed")),
         Column("old model", "extra", [rate_text([one.old]) for one in compared]),
         Column("new model", "extra", [rate_text([one.new]) for one in compared]),
         Column(
@@ -121,7 +111,7 @@ def _comparison_columns(compared: Sequence[ModelComparison]) -> list[Column]:
 
 def _comparison_facts(one: ModelComparison) -> list[tuple[str, str]]:
     return [
-        ("bugs", _bug_counts(one)),
+        ("bugs", one.counts_text),
         ("violations of the old model", rate_text([one.old])),
         ("violations of the new model", rate_text([one.new])),
         ("change of the rate, in % points", change_words(one)),

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from nomos.device import Array
+from nomos.domain.meter import CallsSpent
 from nomos.domain.records import items
 from nomos.engine.alone import Verdict
 from nomos.engine.cases import Cases, ListedCases, RandomCases
 from nomos.engine.choices import Stream
-from nomos.engine.engine import Engine, Limits
+from nomos.engine.engine import Engine
+from nomos.engine.judged import Limits
 from nomos.engine.vectorized.chunk import padded
 from nomos.groups.features import Raw, ask_answers, join_features, raw_features
 from nomos.groups.grouping import Key, Sampled, key_of
@@ -72,6 +74,8 @@ def listed_part(
         rows = np.arange(len(chosen))
         return SampledPart(cases, rows, failed), 0
     judged = engine.run(cases, Limits(2**62, 2**62), repeat=False)
+    if judged.is_spent:
+        raise CallsSpent
     failed[judged.violations.rows] = judged.violations.failed
     rows = np.flatnonzero((judged.verdicts == Verdict.PASSED) | (failed > 0))
     return SampledPart(cases, rows, failed[rows]), int(judged.calls.sum())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from nomos.domain.meter import Meter
 from nomos.runner.campaigns.plans.generations import Generations
 from nomos.runner.campaigns.plans.ranges import LARGEST, ON_DEVICE, Plan
 from nomos.runner.executors.worker import About
@@ -63,4 +64,5 @@ def _listable(options: Options, k: int | None) -> int:
     """Return up to how many cases all are tried, where nobody says what to do."""
     if options.calls is None:
         return options.every
-    return min(options.every, max(options.cases, options.calls // max(1, k or 1)))
+    calls = options.calls - Meter(options.calls).reserve
+    return min(options.every, max(options.cases, calls // max(1, k or 1)))
