@@ -191,10 +191,10 @@ class ToyModel(Adapter):
     def __init__(self, path):
         super().__init__(str(path))
         self.limit = float(path.read_text()[4:])
-    def _scores(self, rows):
+    def _answer_scores(self, rows):
         over = rows.sum(axis=1) - self.limit
         return np.column_stack([-over, over])
-    def _labels(self, rows):
+    def _answer_labels(self, rows):
         return (rows.sum(axis=1) > self.limit).astype(int)
     def read_structure(self, width):
         return Layers(columns=as_they_are(width), roundoff=DOUBLE, classes=self.classes,

@@ -13,7 +13,8 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any, Protocol
 
-from nomos.device import Placement, Precision, during, placed, placement
+from nomos.accepted import Precision
+from nomos.device import Placement, during, placed, placement
 from nomos.domain.schema import Category, Schema
 from nomos.errors import ModelError
 from nomos.models.adapter import Adapter, plain_name
@@ -177,10 +178,10 @@ class FunctionModel(Adapter):
         super().__init__(name or getattr(function, "__name__", "the function"))
         self.function = function
 
-    def _rows(self, rows: Any) -> Any:
+    def _prepare_rows(self, rows: Any) -> Any:
         return rows
 
-    def _labels(self, rows: Any) -> Any:
+    def _answer_labels(self, rows: Any) -> Any:
         return self.function(rows)
 
 
