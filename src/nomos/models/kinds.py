@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from nomos.errors import ModelError, NotProvable
 from nomos.structures.inherited import check_inherited, find_class
 from nomos.structures.model import ModelColumns, Structure, as_they_are
+from nomos.structures.parameters import check_parameters
 from nomos.structures.sklearn import last_step
 
 if TYPE_CHECKING:
@@ -137,6 +138,7 @@ def read_object(model: Any, columns: ModelColumns) -> Structure:
     model, columns = last_step(model, columns)
     for kind in all_kinds():
         if kind.read is not None and find_class(model, kind.types):
+            check_parameters(model)
             return kind.read(model, columns)
     raise NotProvable(
         f"a {type(model).__name__} of {type(model).__module__} is neither trees nor "

@@ -82,6 +82,10 @@ def _read_model(model: Any, classes: Array | None, columns: ModelColumns) -> Tre
         path = Path(folder) / "model.json"
         model.save_model(str(path), format="json")
         written = json.loads(path.read_text(encoding="utf-8"))
+    if classes is not None and len(classes) == 2:
+        threshold = model.get_probability_threshold()
+        if threshold != 0.5:
+            raise NotProvable(f"a CatBoost model with the threshold {threshold:g}")
     if "oblivious_trees" not in written:
         raise NotProvable("a CatBoost model whose trees are not symmetric")
     floats = written["features_info"].get("float_features", [])

@@ -137,6 +137,8 @@ def _read_booster(booster: Any, classes: Array | None, columns: ModelColumns) ->
     if objective not in known:
         raise NotProvable(f"an XGBoost model with the objective {objective}")
     parameters = learner["learner_model_param"]
+    if int(parameters.get("num_target", 1)) > 1:
+        raise NotProvable("an XGBoost model of several outputs")
     count = max(1, int(parameters["num_class"]))
     model = boosting["model"]
     parallel = int(model["gbtree_model_param"].get("num_parallel_tree", 1))
