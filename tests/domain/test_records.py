@@ -1,7 +1,7 @@
 """Features of every kind of record, for one record and for a column of them."""
 
-from dataclasses import dataclass
 import math
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np

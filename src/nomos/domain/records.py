@@ -44,8 +44,10 @@ def set_feature(record: Any, key: Any, value: Any, schema: Schema | None) -> Any
             feature, columns = schema.place(key)
             changed[columns] = written(np.asarray(feature.write(value)), record.dtype)
         else:
-            old = np.asarray(record[key])  # of a structured array, a field
-            changed[key] = _part(value, old.ndim, key, old.dtype)
+            old, dtype = record[key], record.dtype
+            if dtype.names is not None:
+                dtype = np.asarray(old).dtype  # a field's own
+            changed[key] = _part(value, np.ndim(old), key, dtype)
         changed.flags.writeable = False
         return changed
     if isinstance(record, Mapping):
@@ -69,7 +71,14 @@ def _part(value: Any, most: int, key: Any, dtype: np.dtype[Any]) -> Any:
     """Return what an array holds at a key, where it has `most` dimensions."""
     if np.ndim(value) > most:
         raise TypeError(f"feature {key!r} takes a number, not {value!r}")
-    return value if dtype.kind in "OV" else written(np.asarray(value), dtype)
+    if dtype.kind == "V" and np.array(value, dtype).tolist() != value:
+        raise OverflowError(f"{value!r} does not fit records of {dtype}")
+    if dtype.kind in "OV":
+        return value
+    given = np.asarray(value)
+    if isinstance(value, str | bytes) and given.tolist() != value:  # zeros at its end
+        raise OverflowError(f"{value!r} does not fit rows of {dtype}")
+    return written(given, dtype)
 
 
 def _name_in(record: Mapping[Any, Any], key: Any) -> Any:

@@ -33,6 +33,7 @@ _LONGEST_FIELD = 2**31 - 1  # the most that csv takes on every system
 MISSING = {"", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "<NA>"}
 MOST_LEVELS = 40  # a column of more different texts is a name or a remark, no category
 _COMMA = re.compile(r"[+-]?\d+,\d+")
+_WHOLE = re.compile(r"[+-]?[0-9]+")
 _FLAGS = {"0", "1", "0.0", "1.0"}
 _JOINTS = ("=", "_", " ", ":")  # between the name of a one-hot group and its level
 
@@ -103,6 +104,14 @@ def number(text: str) -> float | None:
         return (datetime.fromisoformat(text) - datetime(1970, 1, 1)) / timedelta(days=1)
     except (ValueError, TypeError):  # no date, or one with a zone
         return None
+
+
+def _is_rounded(cell: str, value: float | None) -> bool:
+    """Tell whether a whole number in a cell is another one as a float."""
+    is_large = value is not None and 2**53 <= abs(value) < math.inf
+    return (
+        is_large and _WHOLE.fullmatch(cell.strip()) is not None and int(cell) != value
+    )
 
 
 def infer_features(
@@ -176,7 +185,8 @@ def _held(path: Path, feature: Feature, part: Array, dtype: Any) -> Array:
     least, most = whole_limits(kind)
     lost = whole[(whole < max(least, -(2**53))) | (whole > min(most, 2**53))]
     if kind.kind == "f":  # some are held all the same
-        lost = lost[(lost.astype(kind) != lost) | (np.abs(lost) > 2**53)]
+        with np.errstate(over="ignore"):
+            lost = lost[(lost.astype(kind) != lost) | (np.abs(lost) > 2**53)]
     try:
         if not lost.size:
             return written(part, kind)
@@ -250,6 +260,10 @@ def _part(path: Path, feature: Feature, columns: Columns, groups: Any) -> Array:
     else:
         numbers = [number(cell) for cell in cells]
         fits, problem = [value is not None for value in numbers], "is no number:"
+        if all(fits):
+            pairs = zip(cells, numbers, strict=True)
+            fits = [not _is_rounded(cell, value) for cell, value in pairs]
+            problem = "does not fit a float of 64 bits:"
     if not all(fits):
         row = fits.index(False)
         shown = repr(cells[row][:80]) + "…"[: len(cells[row]) > 80]
