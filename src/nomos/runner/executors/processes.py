@@ -27,6 +27,7 @@ from nomos.runner.executors.worker import Setting, Worker
 from nomos.runner.options import Options
 
 _SIGN = struct.Struct("dq")  # since when something runs (0: nothing), and for which row
+_GRACE_S = 5.0  # for a process to end once its pipe is closed
 _LOOK_S = 0.05  # how often limits are looked at while waiting
 _ERRORS = {e.__name__: e for e in (DomainError, ModelError, StoreError, NomosError)}
 _CHILD = "from nomos.runner.executors.processes import serve; serve()"
@@ -79,8 +80,26 @@ class _Process:
             return Answer(ticket, error=_ERRORS.get(kind, RuntimeError)(words))
         return Answer(ticket, value)
 
+    @property
+    def is_silent(self) -> bool:
+        """Whether it has died, and nothing of it is left to read.
+
+        A process that a model has begun may keep the pipe open, so no end of it is read.
+        """
+        return self.process.poll() is not None and not self.answers.poll()
+
+    def death(self) -> Answer:
+        """Say what became of its task, and how it died."""
+        assert self.ticket is not None
+        ticket, self.ticket = self.ticket, None
+        return Answer(ticket, died=self._death())
+
     def _death(self) -> Died:
-        status = self.process.wait()
+        try:
+            status = self.process.wait(_GRACE_S)
+        except subprocess.TimeoutExpired:  # a model may have closed the pipe
+            self.kill("it closed the pipe to its driver")
+            status = self.process.wait()
         row = _SIGN.unpack(self._sign)[1]
         reason = self.killed_for or _in_words(status)
         return Died(reason, None if row == WHOLE_CHUNK else row)
@@ -141,6 +160,8 @@ class ProcessCrew(Crew):
             busy = {w.answers: w for w in self._crew if w.ticket is not None}
             ready = wait(list(busy), timeout=_LOOK_S)
             answers = [busy[connection].answer() for connection in ready]  # type: ignore[index]  # ours
+            silent = [] if answers else [w for w in busy.values() if w.is_silent]
+            answers += [worker.death() for worker in silent]
             if answers:
                 self._give_out()
                 return answers
@@ -181,6 +202,16 @@ def _memory_mb(pid: int) -> float:
     return pages * mmap.PAGESIZE / 2**20
 
 
+def _check_pipe(file: int, inode: int) -> None:
+    """End where a model has closed the pipe: the case that is marked is at fault."""
+    try:
+        is_ours = os.fstat(file).st_ino == inode
+    except OSError:
+        is_ours = False
+    if not is_ours:
+        os._exit(1)
+
+
 def serve() -> None:
     """Do tasks until there are no more: what a worker process runs."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the driver ends its workers
@@ -189,7 +220,10 @@ def serve() -> None:
     answers = Connection(writing, readable=False)
     shared = mmap.mmap(sign, _SIGN.size)
 
+    pipe = os.fstat(writing).st_ino
+
     def mark(row: int) -> None:
+        _check_pipe(writing, pipe)
         shared[:] = _SIGN.pack(time.monotonic(), row)
 
     watch.mark = mark
@@ -208,5 +242,6 @@ def serve() -> None:
             kinds = [kind.__name__ for kind in type(error).__mro__]
             known = next((kind for kind in kinds if kind in _ERRORS), kinds[0])
             message = None, (known, str(error))
+        _check_pipe(writing, pipe)
         shared[:] = _SIGN.pack(0.0, WHOLE_CHUNK)
         answers.send_bytes(pickle.dumps(message, protocol=5))
