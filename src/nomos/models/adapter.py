@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from nomos.device import Array, is_out_of_memory, is_tensor
+from nomos.domain.meter import asking
 from nomos.domain.schema import Schema
 from nomos.errors import ModelError
 from nomos.models.extras import reason
@@ -178,7 +179,7 @@ class Adapter:
         """Ask for all rows and check the number of answers."""
         kind = getattr(rows, "shape", (0, type(rows)))[1:], getattr(rows, "dtype", 0)
         try:
-            answer = ask(rows) if self.batch is None else self._by_batches(ask, rows)
+            answer = self._ask_whole(ask, rows)
         except ModelError:
             raise
         except Exception as error:
@@ -198,6 +199,12 @@ class Adapter:
         self._answered.add(kind)
         return answer
 
+    def _ask_whole(self, ask: Callable[[Any], Any], rows: Any) -> Any:
+        if self.batch is not None:
+            return self._by_batches(ask, rows)
+        with asking(len(rows)):
+            return ask(rows)
+
     def _remedy(self, rows: Any) -> str:
         """Say that whole numbers stay whole, where the model does not tell its type."""
         is_whole = isinstance(rows, np.ndarray) and rows.dtype.kind in "biu"
@@ -210,10 +217,11 @@ class Adapter:
         assert self.batch is not None
         missing = -len(rows) % self.batch
         filled = np.concatenate([rows, np.repeat(rows[-1:], missing, axis=0)])
-        parts = [
-            np.asarray(ask(filled[start : start + self.batch]))
-            for start in range(0, len(filled), self.batch)
-        ]
+        with asking(len(filled)):
+            parts = [
+                np.asarray(ask(filled[start : start + self.batch]))
+                for start in range(0, len(filled), self.batch)
+            ]
         return np.concatenate(parts)[: len(rows)]
 
 
@@ -285,7 +293,8 @@ def _answers_any(ask: Callable[[Any], Any], rows: Any) -> bool:
     """Say whether one of the first rows can be answered alone."""
     for place in range(min(_PROBED, len(rows))):
         try:
-            ask(rows[place : place + 1])
+            with asking(1):
+                ask(rows[place : place + 1])
         except Exception:  # whatever it is, the row is not answered
             continue
         return True

@@ -75,7 +75,7 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     with Signals() as signals, own_stdout(piped) as output:
         with RunConsole(quiet=True) as console:
             run = api.drive(
-                _jobs(paths, loaded, options),
+                _comparison_jobs(paths, loaded, options),
                 [seed],
                 root=root,
                 # What a model is only compared with becomes nobody's known bug.
@@ -85,10 +85,10 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
                 warn=console.warn,
                 signals=signals,
             )
-        compared = _compared(run.results)
+        compared = _compare_models(run.results)
         _write_files(compared, options, output)
         if not options["quiet"] and not piped:
-            _tell(compared, console.console, stored=not options["no_store"])
+            _print_comparison(compared, console.console, stored=not options["no_store"])
     for failure in run.failures:
         echo(f"error: {failure}", err=True)
     unjudged = any(r.verdict == "failed" or r.problem for r in run.results)
@@ -97,7 +97,7 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     sys.exit(EXIT_STATUS.get(run.stopped) or (3 if failed else added))
 
 
-def _jobs(
+def _comparison_jobs(
     paths: Sequence[Path], loaded: dict[Path, LoadedSpec], options: dict[str, Any]
 ) -> list[Job]:
     from nomos.runner.jobs import Job
@@ -110,7 +110,7 @@ def _jobs(
     ]
 
 
-def _compared(results: Sequence[Result]) -> list[ModelComparison]:
+def _compare_models(results: Sequence[Result]) -> list[ModelComparison]:
     """Pair the results of each spec; a spec that failed on a model has no pair."""
     from nomos.results.comparison import compare_results
 
@@ -127,20 +127,22 @@ def _write_files(
 
     if options["json_file"] is not None:
         document = {"schema": 3, "comparisons": [comparison_data(c) for c in compared]}
-        output.write(options["json_file"], json.dumps(document, indent=1) + "\n")
+        output.write_file(options["json_file"], json.dumps(document, indent=1) + "\n")
     if options["html_file"] is not None:
         from nomos.report.html.compare import comparison_html
 
-        page = comparison_html(compared, _outputs)
-        output.write(options["html_file"], page)
+        page = comparison_html(compared, _outputs_of)
+        output.write_file(options["html_file"], page)
 
 
-def _outputs(result: Result, bug: Bug) -> Mapping[str, Any]:
+def _outputs_of(result: Result, bug: Bug) -> Mapping[str, Any]:
     """Return what the model of a result says in a bug's case."""
     return {} if result.live is None else result.live.outputs(bug)
 
 
-def _tell(compared: Sequence[ModelComparison], console: Any, *, stored: bool) -> None:
+def _print_comparison(
+    compared: Sequence[ModelComparison], console: Any, *, stored: bool
+) -> None:
     from nomos.report.comparison import comparison_table, next_steps
 
     console.print(comparison_table(compared))

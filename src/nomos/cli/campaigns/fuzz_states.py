@@ -64,7 +64,7 @@ def command(spec: Path, output: Path, *, quiet: bool, **options: Any) -> None:
     settings = parse_settings(options["settings"])
     if options["model"] is not None:
         settings["model"] = options["model"]
-    game = _fuzzable(spec, settings)
+    game = _load_game(spec, settings)
     try:
         pool = open_pool(
             output,
@@ -74,21 +74,21 @@ def command(spec: Path, output: Path, *, quiet: bool, **options: Any) -> None:
         )
     except (OSError, ValueError) as error:
         raise NomosError(str(error)) from error
-    _grow(pool, game, options["states"], output, quiet=quiet)
+    _grow_pool(pool, game, options["states"], output, quiet=quiet)
     if not quiet:
         few = len(pool) < options["states"]
         why = f"; no new one in {pool.fruitless_count} trials" if few else ""
         echo(f"{output}: {len(pool)} states{why}")
 
 
-def _grow(
+def _grow_pool(
     pool: StatePool, game: Fuzzable, size: int, output: Path, *, quiet: bool
 ) -> None:
     from nomos.states.fuzzing import grow
 
-    with _asked_to_stop() as stop:
+    with _catch_first_interrupt() as stop:
 
-        def progress(pool: StatePool) -> None:
+        def save_progress(pool: StatePool) -> None:
             pool.save(output)
             if not quiet:
                 told = f"{pool.trial_count:>8} trials: {len(pool)} states"
@@ -103,14 +103,14 @@ def _grow(
                 actions=game.actions,
                 size=size,
                 policy=game.policy,
-                progress=progress,
+                progress=save_progress,
             )
         except KeyboardInterrupt:
             echo(f"interrupted; {output} can be continued", err=True)
             sys.exit(130)
 
 
-def _fuzzable(spec: Path, settings: dict[str, str]) -> Fuzzable:
+def _load_game(spec: Path, settings: dict[str, str]) -> Fuzzable:
     from nomos.domain.find import build
     from nomos.states.fuzzing import Fuzzable
 
@@ -129,14 +129,14 @@ def _fuzzable(spec: Path, settings: dict[str, str]) -> Fuzzable:
 
 
 @contextmanager
-def _asked_to_stop() -> Iterator[list[int]]:
+def _catch_first_interrupt() -> Iterator[list[int]]:
     """Note the first Ctrl-C, so that growing ends between two trials.
 
     A pool saved there goes on to the same pool as one that was never interrupted.
     """
     noted: list[int] = []
 
-    def note(number: int, _: object) -> None:
+    def note_signal(number: int, _: object) -> None:
         if noted:
             raise KeyboardInterrupt
         noted.append(number)
@@ -144,7 +144,7 @@ def _asked_to_stop() -> Iterator[list[int]]:
     if threading.current_thread() is not threading.main_thread():
         yield noted
         return
-    before = signal.signal(signal.SIGINT, note)
+    before = signal.signal(signal.SIGINT, note_signal)
     try:
         yield noted
     finally:

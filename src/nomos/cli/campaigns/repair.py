@@ -92,7 +92,7 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     screen = _Screen(quiet=options["quiet"] or str(options["json_file"]) == "-")
     try:
         with screen as listener:
-            result = _repair(specs, options, listener)
+            result = _run_repair(specs, options, listener)
     except KeyboardInterrupt:
         echo("interrupted; the same command with --resume goes on", err=True)
         sys.exit(130)
@@ -101,13 +101,13 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
         from nomos.train.repairing.report import repair_data
 
         document = {"schema": 1, "repair": repair_data(result)}
-        output.write(options["json_file"], json.dumps(document, indent=1) + "\n")
-    screen.finish(result)
+        output.write_file(options["json_file"], json.dumps(document, indent=1) + "\n")
+    screen.show_result(result)
     done = result.verdict in ("clean", "repaired")
     sys.exit(3 if output.has_failed else 0 if done else 1)
 
 
-def _repair(
+def _run_repair(
     specs: tuple[str, ...], options: dict[str, Any], listener: RepairListener
 ) -> Repair:
     from nomos.models.load import is_trusting
@@ -147,29 +147,31 @@ class _Screen:
         from nomos.train.repairing.repair import RepairListener
 
         self._bar.start()
-        return RepairListener(begun=self._begun, step=self._step, round=self._round)
+        return RepairListener(
+            begun=self._show_begin, step=self._show_step, round=self._show_round
+        )
 
     def __exit__(self, *_: object) -> None:
         self._bar.stop()
 
-    def _say(self, line: str) -> None:
+    def _print_line(self, line: str) -> None:
         if not self.quiet:
             self.console.print(line, soft_wrap=True)
 
-    def _begun(self, repairing: Any) -> None:
-        self._say(f"{repairing.trainer.how}: {repairing.parts.origin}")
+    def _show_begin(self, repairing: Any) -> None:
+        self._print_line(f"{repairing.trainer.how}: {repairing.parts.origin}")
 
-    def _step(self, number: int, part: float) -> None:
+    def _show_step(self, number: int, part: float) -> None:
         title = f"round {number}"
         self._bar.update(self._task, description=title, total=1.0, completed=part)
 
-    def _round(self, done: Any) -> None:
+    def _show_round(self, done: Any) -> None:
         from nomos.train.repairing.report import round_line
 
-        self._say(round_line(done))
+        self._print_line(round_line(done))
         self._bar.update(self._task, description="judging the model", total=None)
 
-    def finish(self, result: Repair) -> None:
+    def show_result(self, result: Repair) -> None:
         """Show what came of it."""
         from nomos.train.repairing.report import proof_lines, trade_off
 
@@ -178,9 +180,9 @@ class _Screen:
         if result.verdict != "clean":
             self.console.print(trade_off(result))
         for name, note in result.notes.items():
-            self._say(f"note: {name}: {note}")
+            self._print_line(f"note: {name}: {note}")
         for line in proof_lines(result):
-            self._say(line)
-        self._say(f"{result.verdict}: {result.statement}")
+            self._print_line(line)
+        self._print_line(f"{result.verdict}: {result.statement}")
         if result.path is not None:
-            self._say(f"written: {result.path}")
+            self._print_line(f"written: {result.path}")

@@ -16,6 +16,7 @@ from nomos.cli.options import (
     COUNT,
     PRESENT_FILE,
     campaign_options,
+    combine_options,
     explaining_options,
     flag,
     keeping_options,
@@ -23,9 +24,8 @@ from nomos.cli.options import (
     load_specs,
     option,
     parse_settings,
+    parse_share_option,
     run_options,
-    share,
-    together,
     worker_options,
 )
 from nomos.cli.output import STDOUT, Output, ReportPath, own_stdout
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 _FILE = ReportPath()
 # `write_reports` writes them.
-report_options = together(
+report_options = combine_options(
     option("--json json_file", "Write the results to a file.", _FILE),
     option("--html html_file", "Write a page to read and send.", _FILE),
     option("--junit junit_file", "Write JUnit XML for CI.", _FILE),
@@ -104,7 +104,7 @@ def _inputs_or_file(words: str) -> str | Path:
     "Pass where at most this share of cases (2%) is violated: the exact rate where"
     " every case was tried, else the upper bound (95 %, one-sided) that the sample gives."
     " Where the sample is too small to tell, the status is 3.",
-    share,
+    parse_share_option,
     metavar="SHARE",
 )
 @option(
@@ -155,16 +155,16 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     loaded = load_specs(paths if control is None else [*paths, control])
     root = project_root(paths[0])
     config = load_config(root)
-    jobs = _jobs(paths, loaded, root, config, options)
+    jobs = _build_jobs(paths, loaded, root, config, options)
     seed = config.seed if options["seed"] is None else options["seed"]
     how = run_options(options, config.budget)
     if options["sanity"]:
-        sys.exit(_sanity(jobs, root, seed, how))
-    options |= {"gate": _gate(config, options), "specs": specs}
-    sys.exit(_campaigns(jobs, seed, root, how, options))
+        sys.exit(_run_sanity(jobs, root, seed, how))
+    options |= {"gate": _build_gate(config, options), "specs": specs}
+    sys.exit(_run_campaigns(jobs, seed, root, how, options))
 
 
-def _gate(config: Config, options: dict[str, Any]) -> Gate:
+def _build_gate(config: Config, options: dict[str, Any]) -> Gate:
     """Return what campaigns must pass, from the options and [tool.nomos]."""
     baseline, written = options["baseline"] or config.baseline, options["json_file"]
     files = [file.resolve() for file in (baseline, written) if isinstance(file, Path)]
@@ -177,7 +177,7 @@ def _gate(config: Config, options: dict[str, Any]) -> Gate:
     )
 
 
-def _campaigns(
+def _run_campaigns(
     jobs: list[Job], seed: int, root: Path, how: Options, options: dict[str, Any]
 ) -> int:
     """Run campaigns and show them; return the exit status."""
@@ -211,10 +211,12 @@ def _campaigns(
             lines = [ruling.line for ruling in rulings(run.results, options["gate"])]
             for line in [*filter(None, dict.fromkeys(lines)), *console.spaces]:
                 echo(line)
-    return _status(run, root, options, output)
+    return _exit_status_of(run, root, options, output)
 
 
-def _status(run: Run, root: Path, options: dict[str, Any], output: Output) -> int:
+def _exit_status_of(
+    run: Run, root: Path, options: dict[str, Any], output: Output
+) -> int:
     """Say what could not be run, and return the exit status of the command."""
     from nomos.results.gate import missing, rulings
     from nomos.runner.stopping import EXIT_STATUS
@@ -230,7 +232,7 @@ def _status(run: Run, root: Path, options: dict[str, Any], output: Output) -> in
     return EXIT_STATUS.get(run.stopped) or max(statuses)
 
 
-def _sanity(jobs: list[Job], root: Path, seed: int, options: Options) -> int:
+def _run_sanity(jobs: list[Job], root: Path, seed: int, options: Options) -> int:
     """Say what specs notice; 0 if each notices something, 3 if one could not be tried."""
     from nomos.runner.executors.worker import Setting, Worker
     from nomos.sanity import check_sanity
@@ -251,7 +253,7 @@ def _sanity(jobs: list[Job], root: Path, seed: int, options: Options) -> int:
     return status
 
 
-def _jobs(
+def _build_jobs(
     paths: list[Path],
     loaded: dict[Path, LoadedSpec],
     root: Path,
@@ -318,18 +320,18 @@ def write_reports(
             "runs": [to_data(result) for result in results],
             "failures": [{"spec": path, "error": why} for path, why in failures],
         }
-        output.write(options["json_file"], json.dumps(document, indent=1) + "\n")
+        output.write_file(options["json_file"], json.dumps(document, indent=1) + "\n")
     if options["junit_file"] is not None:
         from nomos.report.formats.junit import junit
 
         text = junit(results, failures, gate)
-        output.write(options["junit_file"], text)
+        output.write_file(options["junit_file"], text)
     if options["sarif_file"] is not None:
         from nomos.report.formats.sarif import sarif
 
         document = sarif(results, failures, gate)
-        output.write(options["sarif_file"], json.dumps(document, indent=1) + "\n")
+        output.write_file(options["sarif_file"], json.dumps(document, indent=1) + "\n")
     if options["html_file"] is not None:
         from nomos.report.html.page import html
 
-        output.write(options["html_file"], html(results, failures))
+        output.write_file(options["html_file"], html(results, failures))

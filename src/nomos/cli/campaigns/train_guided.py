@@ -99,14 +99,14 @@ def command(spec: Path, **options: Any) -> None:
     load_specs([spec, *filter(None, [options["control"]])])
     quiet = options["quiet"]
     tuned = fine_tune(
-        _load(options["policy"], options["algorithm"], trust=options["trust"]),
+        _load_policy(options["policy"], options["algorithm"], trust=options["trust"]),
         GuidedTraining(
             spec,
             settings=parse_settings(options["settings"]),
             starts=options["starts"] or None,
             share=options["share"],
             seed=options["seed"],
-            on_test=None if quiet else _tell,
+            on_test=None if quiet else _print_test,
         ),
         budget=TuningBudget(**{name: options[name] for name in _BUDGET}),
         held_out=parse_settings(options["held_out"]) or None,
@@ -123,13 +123,13 @@ def command(spec: Path, **options: Any) -> None:
     sys.exit(0 if verdict == "safer" else 1)
 
 
-def _tell(test: PolicyTest, _: object) -> None:
+def _print_test(test: PolicyTest, _: object) -> None:
     share = f"{100 * test.guided_steps:.0f} % of the steps from bugs"
     told = f"{test.steps:>9} steps: {test.bugs} bugs in {test.tests} cases, {share}"
     echo(told, err=True)
 
 
-def _load(path: Path, algorithm: str, *, trust: bool) -> Any:
+def _load_policy(path: Path, algorithm: str, *, trust: bool) -> Any:
     if not trust:
         raise ModelError(
             f"{path} holds pickles, which can run code; if you know who made it,"

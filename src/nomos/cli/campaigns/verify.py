@@ -104,12 +104,12 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     root = project_root(paths[0])
     jobs = dict(zip(paths, api.live_jobs(loaded.values(), settings, root), strict=True))
     if options["export"] is not None:
-        _export(jobs, options)
+        _export_all(jobs, options)
     with own_stdout(STDOUT in options.values()) as output:
-        store = keeping_store(root, options, _warn)
-        proofs = api.proofs(_limits(options), store, _warn)
+        store = keeping_store(root, options, _print_warning)
+        proofs = api.proofs(_proof_options(options), store, _print_warning)
         try:
-            run = _prove(jobs, proofs, options)
+            run = _prove_all(jobs, proofs, options)
         finally:
             if store is not None:
                 store.close()
@@ -121,7 +121,9 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     sys.exit(max(failed, default=found))
 
 
-def _prove(jobs: dict[Path, Reopened], proofs: Proofs, options: dict[str, Any]) -> Run:
+def _prove_all(
+    jobs: dict[Path, Reopened], proofs: Proofs, options: dict[str, Any]
+) -> Run:
     """Prove each property, and say what came of it; one that cannot begin is left."""
     from nomos.runner.driver import Failure, Run
     from nomos.runner.jobs import Job
@@ -129,18 +131,18 @@ def _prove(jobs: dict[Path, Reopened], proofs: Proofs, options: dict[str, Any]) 
     run = Run()
     for path, live in jobs.items():
         try:
-            with _told(f"proving {path.stem}"):
+            with _show_status(f"proving {path.stem}"):
                 run.results.append(proofs.alone(live))
         except NomosError as error:
             run.failures.append(Failure(Job(path), error))
             echo(f"error: {path}: {error}", err=True)
             continue
         if STDOUT not in options.values():
-            echo(_text(run.results[-1]))
+            echo(_result_text(run.results[-1]))
     return run
 
 
-def _told(what: str) -> AbstractContextManager[Any]:
+def _show_status(what: str) -> AbstractContextManager[Any]:
     """Say on a terminal what is done meanwhile."""
     from nomos.report.screen import Screen
 
@@ -148,11 +150,11 @@ def _told(what: str) -> AbstractContextManager[Any]:
     return console.status(what) if console.is_terminal else nullcontext()
 
 
-def _export(jobs: dict[Path, Reopened], options: dict[str, Any]) -> None:
+def _export_all(jobs: dict[Path, Reopened], options: dict[str, Any]) -> None:
     """Write properties for other verifiers; the status is 3 where one cannot be."""
     if options["around"]:
         raise click.UsageError("--export goes with the whole schema or --within")
-    proofs = api.proofs(_limits(options), None, _warn)
+    proofs = api.proofs(_proof_options(options), None, _print_warning)
     failed = False
     for spec, live in jobs.items():
         try:
@@ -171,7 +173,7 @@ def status_of(result: Result, fail_on: str) -> int:
     return 0 if result.verdict == "holds" else 1
 
 
-def _text(result: Result) -> str:
+def _result_text(result: Result) -> str:
     """Return a result as lines: of a violation also which inputs it is like."""
     from nomos.report.notebook import shown
     from nomos.results.verdict import nearest_text
@@ -183,11 +185,11 @@ def _text(result: Result) -> str:
     return f"{shown(result)}\n  {near}; `nomos show {proof.witness.id}` has it in full"
 
 
-def _warn(message: str) -> None:
+def _print_warning(message: str) -> None:
     echo(f"warning: {message}", err=True)
 
 
-def _limits(options: dict[str, Any]) -> Any:
+def _proof_options(options: dict[str, Any]) -> Any:
     """Return how far proofs go."""
     from nomos.verify import ProofOptions
 
@@ -195,13 +197,13 @@ def _limits(options: dict[str, Any]) -> Any:
         raise click.UsageError("--radius goes with --around inputs")
     return ProofOptions(
         within=options["within"],
-        radius=_radius(options["radius"]) if options["around"] else None,
+        radius=_parse_radius(options["radius"]) if options["around"] else None,
         rows=options["rows"],
         seconds=options["seconds"],
     )
 
 
-def _radius(text: str) -> dict[str, float]:
+def _parse_radius(text: str) -> dict[str, float]:
     """Return the distances of --radius; `all` is the whole range, `*` every feature."""
     found = {}
     for part in text.split(",") if text else []:

@@ -17,8 +17,10 @@ import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
+from typing import Any
 
 from nomos.engine.watch import WHOLE_CHUNK, watch
 from nomos.errors import DomainError, ModelError, NomosError, StoreError
@@ -28,6 +30,8 @@ from nomos.runner.options import Options
 
 _SIGN = struct.Struct("dq")  # since when something runs (0: nothing), and for which row
 _GRACE_S = 5.0  # for a process to end once its pipe is closed
+_CALLS = struct.Struct("q")  # behind it: how many calls of the model the task has made
+_SIZE = _SIGN.size + _CALLS.size
 _LOOK_S = 0.05  # how often limits are looked at while waiting
 _ERRORS = {e.__name__: e for e in (DomainError, ModelError, StoreError, NomosError)}
 _CHILD = "from nomos.runner.executors.processes import serve; serve()"
@@ -40,9 +44,9 @@ class _Process:
         self.ticket: int | None = None  # of the task that it does
         self.killed_for = ""
         self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the worker
-        self._file.write(bytes(_SIGN.size))
+        self._file.write(bytes(_SIZE))
         self._file.flush()
-        self._sign = mmap.mmap(self._file.fileno(), _SIGN.size)
+        self._sign = mmap.mmap(self._file.fileno(), _SIZE)
         ours, theirs = os.pipe(), os.pipe()  # each: read, write
         fds = [theirs[0], ours[1], self._file.fileno()]
         self.process = subprocess.Popen(
@@ -61,10 +65,10 @@ class _Process:
         with suppress(OSError):  # where it has died, reading will tell
             self._tasks.send_bytes(pickle.dumps(message, protocol=5))
 
-    def give(self, ticket: int, *task: object) -> None:
+    def give(self, ticket: int, task: tuple[Any, ...]) -> None:
         """Let it do a task."""
-        self.ticket = ticket
-        self._sign[:] = _SIGN.pack(0.0, WHOLE_CHUNK)
+        self.ticket, self._phase = ticket, task[1]
+        self._sign[:] = _SIGN.pack(0.0, WHOLE_CHUNK) + _CALLS.pack(0)
         self._send(task)
 
     def answer(self) -> Answer:
@@ -72,13 +76,14 @@ class _Process:
         assert self.ticket is not None
         ticket, self.ticket = self.ticket, None
         try:
-            value, error = pickle.loads(self.answers.recv_bytes())
+            value, error, asked = pickle.loads(self.answers.recv_bytes())
         except (EOFError, OSError):
-            return Answer(ticket, died=self._death())
+            return self.death(ticket)
         if error is not None:
             kind, words = error
-            return Answer(ticket, error=_ERRORS.get(kind, RuntimeError)(words))
-        return Answer(ticket, value)
+            raised = _ERRORS.get(kind, RuntimeError)(words)
+            return Answer(ticket, error=raised, asked=asked)
+        return Answer(ticket, value, asked=asked)
 
     @property
     def is_silent(self) -> bool:
@@ -88,11 +93,12 @@ class _Process:
         """
         return self.process.poll() is not None and not self.answers.poll()
 
-    def death(self) -> Answer:
-        """Say what became of its task, and how it died."""
-        assert self.ticket is not None
-        ticket, self.ticket = self.ticket, None
-        return Answer(ticket, died=self._death())
+    def death(self, ticket: int) -> Answer:
+        """Say what became of a task, and how the process died."""
+        self.ticket = None
+        died = self._death()
+        calls = _CALLS.unpack_from(self._sign, _SIGN.size)[0]
+        return Answer(ticket, died=died, asked={self._phase: calls})
 
     def _death(self) -> Died:
         try:
@@ -100,13 +106,13 @@ class _Process:
         except subprocess.TimeoutExpired:  # a model may have closed the pipe
             self.kill("it closed the pipe to its driver")
             status = self.process.wait()
-        row = _SIGN.unpack(self._sign)[1]
+        row = _SIGN.unpack_from(self._sign)[1]
         reason = self.killed_for or _in_words(status)
         return Died(reason, None if row == WHOLE_CHUNK else row)
 
     def look(self, limits: Options) -> None:
         """End it where it takes too long or too much."""
-        since = _SIGN.unpack(self._sign)[0]
+        since = _SIGN.unpack_from(self._sign)[0]
         timeout = limits.call_timeout_s
         if timeout is not None and since and time.monotonic() - since > timeout:
             self.kill(f"a call took longer than {timeout:g} s (--call-timeout)")
@@ -161,7 +167,7 @@ class ProcessCrew(Crew):
             ready = wait(list(busy), timeout=_LOOK_S)
             answers = [busy[connection].answer() for connection in ready]  # type: ignore[index]  # ours
             silent = [] if answers else [w for w in busy.values() if w.is_silent]
-            answers += [worker.death() for worker in silent]
+            answers += [w.death(w.ticket) for w in silent if w.ticket is not None]
             if answers:
                 self._give_out()
                 return answers
@@ -218,30 +224,32 @@ def serve() -> None:
     reading, writing, sign = map(int, sys.argv[1:4])
     tasks = Connection(reading, writable=False)
     answers = Connection(writing, readable=False)
-    shared = mmap.mmap(sign, _SIGN.size)
+    shared = mmap.mmap(sign, _SIZE)
 
     pipe = os.fstat(writing).st_ino
 
     def mark(row: int) -> None:
         _check_pipe(writing, pipe)
-        shared[:] = _SIGN.pack(time.monotonic(), row)
+        _SIGN.pack_into(shared, 0, time.monotonic(), row)
 
     watch.mark = mark
     setting, path = pickle.loads(tasks.recv_bytes())
     sys.path[:] = path
     worker = Worker(setting)
+    worker.report_calls = partial(_CALLS.pack_into, shared, _SIGN.size)
     while True:
         try:
-            method, arguments = pickle.loads(tasks.recv_bytes())
+            task = pickle.loads(tasks.recv_bytes())
         except EOFError:
             return
-        message: tuple[object, tuple[str, str] | None]
+        message: tuple[object, tuple[str, str] | None, object]
         try:
-            message = getattr(worker, method)(*arguments), None
+            done = worker.run_task(*task)
+            message = done.value, None, done.asked
         except Exception as error:
             kinds = [kind.__name__ for kind in type(error).__mro__]
             known = next((kind for kind in kinds if kind in _ERRORS), kinds[0])
-            message = None, (known, str(error))
+            message = None, (known, str(error)), dict(worker.lease.asked)
         _check_pipe(writing, pipe)
-        shared[:] = _SIGN.pack(0.0, WHOLE_CHUNK)
+        _SIGN.pack_into(shared, 0, 0.0, WHOLE_CHUNK)
         answers.send_bytes(pickle.dumps(message, protocol=5))

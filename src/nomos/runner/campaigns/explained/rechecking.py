@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from nomos.domain.meter import CallsSpent, current_lease
 from nomos.domain.records import items
 from nomos.engine.alone import Outcome, Verdict
 from nomos.engine.cases import RandomCases
@@ -34,10 +35,15 @@ def recheck(engine: Engine, result: Result, compares: bool) -> tuple[Analysis, s
     """Return what never varies in some cases, and what is wrong if they `compare` badly."""
     schema, counts = engine.program.schema, result.counts
     wanted = max(_ALONE, min(_MOST_TOGETHER, counts.tests // _SHARE))
+    left = current_lease().left
+    if left is not None:  # each case together with others, and alone
+        wanted = min(wanted, left // (3 * max(1, counts.k)))
     drawn = min(_MOST_DRAWN, wanted * (counts.tests + counts.discarded) // counts.tests)
     cases = RandomCases(Stream(result.seed, result.name), 0, drawn)
     rows, _, columns = engine.values(cases, with_outputs=True)
     if not len(rows):
+        if left is not None and not wanted:
+            raise CallsSpent
         return Analysis(), ""
     values = {
         name: [describe(value, schema) for value in items(column)]
