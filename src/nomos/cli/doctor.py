@@ -56,7 +56,9 @@ def _extras() -> dict[str, str]:
     """Say which libraries are installed, by the extra that installs each."""
     from nomos.models.kinds import all_kinds
 
-    kinds = {kind.extra or kind.name: kind.package for kind in all_kinds()}
+    kinds = {
+        kind.extra or kind.name: kind.package or kind.extra for kind in all_kinds()
+    }
     return {
         extra: _package_version(package)
         or _package_version(f"{package}-cpu")
