@@ -12,16 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nomos import api
-from nomos.cli.options import (
-    campaign_options,
-    keeping_options,
-    keeping_store,
-    load_specs,
-    option,
-    parse_settings,
-    run_options,
-    worker_options,
-)
+from nomos.cli import options as cli
 from nomos.cli.output import STDOUT, Output, ReportPath, own_stdout
 from nomos.terminal import echo
 
@@ -37,18 +28,18 @@ _ALONE: dict[str, Any] = {"accept": False, "groups": False, "shrink": False}
 
 @click.command("compare")
 @click.argument("specs", nargs=-1, required=True)
-@option(
+@cli.option(
     "--model models",
     "Give it twice: the old model, then the new one.",
     multiple=True,
     required=True,
     metavar="MODEL",
 )
-@campaign_options
-@worker_options
-@keeping_options
-@option("--json json_file", "Write the comparison to a file.", _FILE)
-@option("--html html_file", "Write a page to read and send.", _FILE)
+@cli.campaign_options
+@cli.worker_options
+@cli.keeping_options
+@cli.option("--json json_file", "Write the comparison to a file.", _FILE)
+@cli.option("--html html_file", "Write a page to read and send.", _FILE)
 def command(specs: tuple[str, ...], **options: Any) -> None:
     """Run the same cases on two models: bugs fixed, kept and new.
 
@@ -67,7 +58,7 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     if len(options["models"]) != 2:
         raise click.UsageError("give --model twice: the old model, then the new one")
     paths = api.find_specs(specs)
-    loaded = load_specs(paths)
+    loaded = cli.load_specs(paths)
     root = project_root(paths[0])
     config = load_config(root)
     seed = config.seed if options["seed"] is None else options["seed"]
@@ -79,8 +70,8 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
                 [seed],
                 root=root,
                 # What a model is only compared with becomes nobody's known bug.
-                options=replace(run_options(options, config.budget), **_ALONE),
-                store=keeping_store(root, options, console.warn),
+                options=replace(cli.run_options(options, config.budget), **_ALONE),
+                store=cli.keeping_store(root, options, console.warn),
                 handlers=[console.handle],
                 warn=console.warn,
                 signals=signals,
@@ -102,7 +93,7 @@ def _comparison_jobs(
 ) -> list[Job]:
     from nomos.runner.jobs import Job
 
-    settings = parse_settings(options["settings"])
+    settings = cli.parse_settings(options["settings"])
     return [
         Job(path, settings | {"model": model}, loaded[path])
         for path in paths

@@ -13,16 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nomos import api
-from nomos.cli.options import (
-    AMOUNT,
-    COUNT,
-    FILE,
-    PRESENT_FILE,
-    option,
-    parse_settings,
-    quiet_option,
-    settings_option,
-)
+from nomos.cli import options as cli
 from nomos.errors import DomainError, NomosError
 from nomos.terminal import echo
 
@@ -31,24 +22,24 @@ if TYPE_CHECKING:
 
 
 @click.command("fuzz-states")
-@click.argument("spec", type=PRESENT_FILE)
-@option("--model", "The policy that some actions come from.", metavar="MODEL")
-@settings_option
-@option("--states", "How many states to reach.", COUNT, default=2000)
-@option(
+@click.argument("spec", type=cli.PRESENT_FILE)
+@cli.option("--model", "The policy that some actions come from.", metavar="MODEL")
+@cli.settings_option
+@cli.option("--states", "How many states to reach.", cli.COUNT, default=2000)
+@cli.option(
     "--threshold",
     "How far a state's observation must be from all others to be kept.",
-    AMOUNT,
+    cli.AMOUNT,
     default=0.4,
 )
-@option("--seed", "Same seed, same pool.", default=0)
-@option(
+@cli.option("--seed", "Same seed, same pool.", default=0)
+@cli.option(
     "-o --output",
     "The pool: made, or continued where there is one.",
-    FILE,
+    cli.FILE,
     required=True,
 )
-@quiet_option
+@cli.quiet_option
 def command(spec: Path, output: Path, *, quiet: bool, **options: Any) -> None:
     """Grow a pool of unlike states for the domain of SPEC.
 
@@ -61,7 +52,7 @@ def command(spec: Path, output: Path, *, quiet: bool, **options: Any) -> None:
     """
     from nomos.states.fuzzing import FuzzSettings, open_pool
 
-    settings = parse_settings(options["settings"])
+    settings = cli.parse_settings(options["settings"])
     if options["model"] is not None:
         settings["model"] = options["model"]
     game = _load_game(spec, settings)

@@ -9,18 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nomos.cli.options import (
-    AMOUNT,
-    COUNT,
-    FILE,
-    PRESENT_FILE,
-    flag,
-    load_specs,
-    option,
-    parse_settings,
-    quiet_option,
-    settings_option,
-)
+from nomos.cli import options as cli
 from nomos.cli.output import ReportPath
 from nomos.terminal import echo
 
@@ -30,45 +19,49 @@ if TYPE_CHECKING:
 
 @click.command("repair")
 @click.argument("specs", nargs=-1, required=True)
-@option(
+@cli.option(
     "--model",
     "The model to repair: what the domain's `model` setting takes.",
     required=True,
     metavar="MODEL",
 )
-@option(
+@cli.option(
     "--data",
     "A CSV file to train on.  [default: the domain's `training()`, else part of its inputs]",
-    PRESENT_FILE,
+    cli.PRESENT_FILE,
     metavar="FILE",
 )
-@option("--label", "The column of --data to be predicted.", metavar="COLUMN")
-@option(
-    "--out", "The file to write.  [default: beside the model, as NAME.repaired]", FILE
+@cli.option("--label", "The column of --data to be predicted.", metavar="COLUMN")
+@cli.option(
+    "--out",
+    "The file to write.  [default: beside the model, as NAME.repaired]",
+    cli.FILE,
 )
-@settings_option
-@option(
+@cli.settings_option
+@cli.option(
     "--times",
     "By how much the rate of violations is to fall.",
     click.FloatRange(1),
     default=10.0,
 )
-@option("--points", "How many points of accuracy may be lost.", AMOUNT, default=1.0)
-@option("--rounds", "The most rounds of training.", COUNT, default=12)
-@option(
+@cli.option(
+    "--points", "How many points of accuracy may be lost.", cli.AMOUNT, default=1.0
+)
+@cli.option("--rounds", "The most rounds of training.", cli.COUNT, default=12)
+@cli.option(
     "--budget",
     "Cases of each spec that the model is judged by, before and after.",
-    COUNT,
+    cli.COUNT,
     default=5000,
 )
-@option("--seed", "Same seed, same repair.", default=0)
-@flag("--resume", "Go on where the same repair was killed.")
-@flag(
+@cli.option("--seed", "Same seed, same repair.", default=0)
+@cli.flag("--resume", "Go on where the same repair was killed.")
+@cli.flag(
     "--allow-overlap",
     "Go on, with a warning, where inputs seem to be records to train on.",
 )
-@option("--json json_file", "Write what came of it to a file.", ReportPath())
-@quiet_option
+@cli.option("--json json_file", "Write what came of it to a file.", ReportPath())
+@cli.quiet_option
 def command(specs: tuple[str, ...], **options: Any) -> None:
     """Train a model further, on cases in which it breaks SPECS and on its data.
 
@@ -86,7 +79,7 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     from nomos import api
     from nomos.cli.output import Output
 
-    load_specs(api.find_specs(specs))
+    cli.load_specs(api.find_specs(specs))
     if (options["data"] is None) != (options["label"] is None):
         raise click.UsageError("--data and --label go together")
     screen = _Screen(quiet=options["quiet"] or str(options["json_file"]) == "-")
@@ -119,7 +112,7 @@ def _run_repair(
         specs,
         options["model"],
         data=options["data"] and (options["data"], options["label"]),
-        settings=parse_settings(options["settings"]),
+        settings=cli.parse_settings(options["settings"]),
         listener=listener,
         **{name: options[name] for name in names},
     )

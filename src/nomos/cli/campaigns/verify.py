@@ -10,18 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nomos import api
+from nomos.cli import options as cli
 from nomos.cli.campaigns.run import report_options, write_reports
-from nomos.cli.options import (
-    COUNT,
-    FOLDER,
-    SECONDS,
-    keeping_options,
-    keeping_store,
-    load_specs,
-    option,
-    parse_settings,
-    settings_option,
-)
 from nomos.cli.output import STDOUT, own_stdout
 from nomos.errors import NomosError, exit_status
 from nomos.terminal import echo
@@ -35,48 +25,50 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("specs", nargs=-1, required=True, metavar="SPEC...")
-@option("--model", "The model: a file, or what the domain takes for one.")
-@settings_option
-@option(
+@cli.option("--model", "The model: a file, or what the domain takes for one.")
+@cli.settings_option
+@cli.option(
     "--within",
     "Only this part of the schema, such as age=18..70,priors=..20,sex=Female|Male.",
     default="",
     metavar="RANGES",
 )
-@option(
+@cli.option(
     "--around",
     "Prove around each row of the data, instead of the whole schema.",
     click.Choice(["inputs"]),
 )
-@option(
+@cli.option(
     "--radius",
     "With --around: how far features may be from the row, such as age=3,sex=all; "
     "the others are as in the row. A number alone is for every feature.",
     default="",
     metavar="DISTANCES",
 )
-@option("--rows", "With --around: so many rows, evenly chosen.  [default: all]", COUNT)
-@option(
+@cli.option(
+    "--rows", "With --around: so many rows, evenly chosen.  [default: all]", cli.COUNT
+)
+@cli.option(
     "--time seconds",
     "Give up after so many seconds, for each property or each row.",
-    SECONDS,
+    cli.SECONDS,
     default=60.0,
     metavar="S",
 )
-@option(
+@cli.option(
     "--fail-on",
     "open: exit status 1 also where a property is neither proved nor violated.",
     click.Choice(["violated", "open"]),
     default="violated",
 )
-@option(
+@cli.option(
     "--export",
     "Prove nothing: write each property for other verifiers, as a network of all "
     "calls (ONNX) and what breaks it (VNN-LIB 2).",
-    FOLDER,
+    cli.FOLDER,
     metavar="FOLDER",
 )
-@keeping_options
+@cli.keeping_options
 @report_options
 def command(specs: tuple[str, ...], **options: Any) -> None:
     """Prove properties for every input that the schema allows.
@@ -97,8 +89,8 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     from nomos.runner.project.naming import project_root
 
     paths = api.find_specs(specs)
-    loaded = load_specs(paths)
-    settings = parse_settings(options["settings"])
+    loaded = cli.load_specs(paths)
+    settings = cli.parse_settings(options["settings"])
     if options["model"] is not None:
         settings["model"] = options["model"]
     root = project_root(paths[0])
@@ -106,7 +98,7 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     if options["export"] is not None:
         _export_all(jobs, options)
     with own_stdout(STDOUT in options.values()) as output:
-        store = keeping_store(root, options, _print_warning)
+        store = cli.keeping_store(root, options, _print_warning)
         proofs = api.proofs(_proof_options(options), store, _print_warning)
         try:
             run = _prove_all(jobs, proofs, options)
