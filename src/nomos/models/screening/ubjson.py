@@ -1,6 +1,6 @@
 """Find out whether UBJSON is whole, and how deep JSON nests.
 
-The reader of XGBoost runs past the end of a file that is cut short, and calls itself for
+The reader of a library runs past the end of a file that is cut short, and calls itself for
 each level: the process dies.
 """
 
