@@ -11,7 +11,8 @@ from typing import Any
 import click
 
 from nomos import api
-from nomos.cli.options import FILE, flag, format_option, option
+from nomos.accepted import TakesWhole
+from nomos.cli.options import FILE, Taking, flag, format_option, option
 from nomos.cli.output import print_diagnostics
 from nomos.diagnostics import Code, Severity
 from nomos.diagnostics.render import to_json
@@ -33,7 +34,7 @@ from nomos.terminal import echo
 @option(
     "--max-warnings",
     "Exit with 2 for more than N warnings.",
-    click.IntRange(min=0),
+    Taking(TakesWhole(0)),
     metavar="N",
 )
 @flag(
@@ -109,7 +110,9 @@ def _check_all(
             found[path or Path("stdin.nom")] = sys.stdin.buffer.read()
             continue
         try:
-            found |= dict.fromkeys(api.find_specs([spec], libraries=True))
+            these = api.find_specs([spec], libraries=True)
+            found |= dict.fromkeys(these.specs)
+            unreadable += [f"{path}: {why}" for path, why in these.not_run.items()]
         except NomosError as error:
             unreadable.append(str(error))
     checked: list[Checked] = []

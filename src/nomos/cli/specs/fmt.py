@@ -40,7 +40,10 @@ def command(specs: tuple[str, ...], check: bool, diff: bool) -> None:
     read.
     """
     changed = unreadable = 0
-    paths = api.find_specs(specs, libraries=True)
+    found = api.find_specs(specs, libraries=True)
+    paths = found.specs
+    for other, why in found.not_run.items():
+        echo(f"error: {other}: {why}", err=True)
     for path in paths:
         source, text = _format_file(path)
         if text is None:
@@ -53,7 +56,7 @@ def command(specs: tuple[str, ...], check: bool, diff: bool) -> None:
                 write_whole(path.resolve(), text.encode())
             echo(f"{'would format' if check or diff else 'formatted'} {path}")
     echo(_format_summary(len(paths), changed, unreadable, check or diff))
-    sys.exit(2 if unreadable else 1 if check and changed else 0)
+    sys.exit(2 if unreadable or found.not_run else 1 if check and changed else 0)
 
 
 def _format_file(path: Path) -> tuple[Source, str | None]:

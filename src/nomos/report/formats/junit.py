@@ -10,29 +10,27 @@ from xml.etree import ElementTree
 from nomos.report.summary import example, remark_lines
 from nomos.report.texts import clipped
 from nomos.report.view import Failure, view
-from nomos.results.gate import Gate, Ruling, rulings
+from nomos.results.gate import Ruling
 from nomos.results.result import Result
 from nomos.terminal import printable
 
 # What XML 1.0 cannot hold, however it is escaped.
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_ANY = Gate()
 _LONGEST_TEXT = 20_000  # characters; readers of these files give up on much longer ones
 
 
 def junit(
-    results: Sequence[Result],
+    rulings: Sequence[Ruling],
     failures: Sequence[Failure] = (),
-    gate: Gate = _ANY,
 ) -> str:
     """Return the document: violated is a failure, what has no verdict is an error.
 
     A property that is violated and that the gate lets pass is skipped.
     """
     groups: dict[str, list[ElementTree.Element]] = {}
-    for ruling in rulings(results, gate):
+    for ruling in rulings:
         for result in ruling.results:
-            case = _case(result, ruling, gate)
+            case = _case(result, ruling)
             groups.setdefault(_folder(result.subject.spec), []).append(case)
     for path, why in failures:
         groups.setdefault(_folder(path), []).append(_failed_case(path, why))
@@ -66,16 +64,17 @@ def _add_totals(
     element.set("time", f"{seconds:.3f}")
 
 
-def _case(result: Result, ruling: Ruling, gate: Gate) -> ElementTree.Element:
-    subject, counts = result.subject, result.counts
+def _case(result: Result, ruling: Ruling) -> ElementTree.Element:
+    subject, counts, gate = result.subject, result.counts, ruling.gate
     name = result.name + (f"[{subject.model}]" if subject.model else "")
     case = _empty_case(subject.spec, f"{name} seed {result.seed}", counts.seconds)
     told = view([result])
     bugs = f"{counts.unique_bugs} unique bugs; {told.rate}"
-    weighed = [ruling.line] if gate.weighs_rates and ruling.said else []
+    is_plain = gate.fail_on == "new" and not gate.weighs_rates and not ruling.is_small
+    weighed = [ruling.line] if ruling.said and not is_plain else []
     said = "; ".join([*weighed, bugs, *(remark.text for remark in told.remarks)])
     is_known = gate.fail_on == "new" and not result.has_new_bugs
-    excuses = gate.weighs_rates or is_known
+    excuses = ruling.status == 0 or gate.weighs_rates or is_known
     if result.verdict == "violated" and (ruling.status == 1 or not excuses):
         shown = example([result])
         ids = "\n".join(f"nomos replay {bug.id}" for bug in result.cases_shown[:10])

@@ -10,26 +10,30 @@ from urllib.parse import quote
 from nomos import __version__
 from nomos.report.texts import clipped
 from nomos.report.view import Failure, view
-from nomos.results.gate import Gate, Ruling, rulings
+from nomos.results.gate import Ruling
 from nomos.results.result import Bug, Ensures, Result, Subject
 from nomos.terminal import printable
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-_ANY = Gate()
 _MOST_BUGS = 20  # of one property; the rest is in the count
 _LONGEST_TEXT = 1000  # characters of a value; code hosts refuse large files
 
 
 def sarif(
-    results: Sequence[Result],
+    rulings: Sequence[Ruling],
     failures: Sequence[Failure] = (),
-    gate: Gate = _ANY,
 ) -> dict[str, Any]:
     """Return the document; bugs that the gate lets pass are notes instead of errors."""
+    results = [result for ruling in rulings for result in ruling.results]
     rules = {id: rule for result in results for id, rule in _rules(result)}
     names = list(rules)
     failed = [n for result in results for n in _notifications(result)]
     failed += [_notification(path, why) for path, why in failures]
+    failed += [
+        _notification(ruling.results[0].subject.spec, ruling.line)
+        for ruling in rulings
+        if ruling.is_small
+    ]
     run = {
         "tool": {
             "driver": {
@@ -40,9 +44,9 @@ def sarif(
         },
         "results": [
             item
-            for ruling in rulings(results, gate)
+            for ruling in rulings
             for result in ruling.results
-            for item in _results(result, names, ruling, gate)
+            for item in _results(result, names, ruling)
         ],
         "invocations": [
             {
@@ -74,10 +78,8 @@ def _broken(subject: Subject, bug: Bug) -> Ensures:
     return next(same, Ensures("", bug.failed, 1))
 
 
-def _results(
-    result: Result, rules: list[str], ruling: Ruling, gate: Gate
-) -> list[dict[str, Any]]:
-    counts, subject = result.counts, result.subject
+def _results(result: Result, rules: list[str], ruling: Ruling) -> list[dict[str, Any]]:
+    counts, subject, gate = result.counts, result.subject, ruling.gate
     only_new = gate.fail_on == "new" and not gate.weighs_rates
     passes = ruling.status == 0
     found = f"{counts.unique_bugs} unique bugs, {view([result]).rate}"

@@ -145,7 +145,7 @@ def repair(
 def load_properties(specs: Sequence[str]) -> list[Property]:
     """Load specs that are repaired together: of one domain, each of its own name."""
     found = []
-    for path in api.find_specs(specs):
+    for path in api.find_specs(specs).all_specs():
         spec, imported = api.load_spec(path).runnable()
         found.append(Property(spec, imported, str(path)))
     domains = {one.imported.domain for one in found}
