@@ -18,7 +18,7 @@ from nomos.models.adapter import NoScores
 from nomos.models.extras import need, told_as
 from nomos.models.formats.boosters import Booster
 from nomos.models.kinds import ModelKind
-from nomos.models.screening.ubjson import check_ubjson
+from nomos.models.screening.ubjson import check_json_depth, check_ubjson
 from nomos.structures.categories import CategorySplits
 from nomos.structures.model import SINGLE, ModelColumns, as_they_are
 from nomos.structures.parameters import Parameters
@@ -127,6 +127,8 @@ def load_xgboost(path: Path, *, trust: bool = False) -> XgboostModel:
         data = path.read_bytes()
         if data[1:2] == b"L":
             check_ubjson(data)
+        else:
+            check_json_depth(data)
         # From memory: for a path, XGBoost goes by the ending.
         return XgboostModel(xgboost.Booster(model_file=bytearray(data)), str(path))
 
