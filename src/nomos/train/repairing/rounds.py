@@ -20,7 +20,8 @@ import numpy as np
 
 from nomos.errors import StoreError
 from nomos.files import write_whole
-from nomos.results.reading import read
+from nomos.models.recognise import open_archive
+from nomos.results.reading import read, read_json
 from nomos.train.repairing.cases.drawn import (
     RoundData,
     TrainingCases,
@@ -298,19 +299,21 @@ class Checkpoint:
     def load(self) -> RoundProgress:
         """Return where the repair had come to: at its beginning, where nothing is kept."""
         try:
-            with zipfile.ZipFile(self.path) as archive:
-                document = json.loads(archive.read("rounds.json"))
+            if not self.path.exists():
+                return RoundProgress()
+            with open_archive(self.path) as archive:
+                document = read_json(archive.read("rounds.json"))
                 now, best = archive.read("now"), archive.read("best")
             if document["version"] != _VERSION:
                 return RoundProgress()
             rounds = [read(Round, data) for data in document["rounds"]]
-        except FileNotFoundError:
-            return RoundProgress()
+            best_round = read(int, document["best"])
+            stop = read(str, document["stop"])
         except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
             raise StoreError(
                 f"{self.path} holds no repair to go on with: {error}; delete it"
             ) from None
-        return RoundProgress(rounds, document["best"], now, best, document["stop"])
+        return RoundProgress(rounds, best_round, now, best, stop)
 
     def clear(self) -> None:
         """Forget the repair."""
