@@ -272,7 +272,7 @@ def _run_campaigns(
                     break
         write_reports(whole, ruled, relative_failures(whole), options, output)
         for project in projects if not whole.stopped else ():
-            store = cli.keeping_store(project.root, options, console.warn)
+            store = cli.keeping_store(project.root, options, console.print_warning)
             mark_reported(store, whole.results)
         console.print_summary(whole.results, stored=not options["no_store"])
         if not console.quiet:
