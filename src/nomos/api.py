@@ -71,11 +71,11 @@ class Results(Sequence["ShownResult"]):
 
     def save(self, path: str | Path) -> Path:
         """Write one page with all results and what could not be run."""
-        from nomos.report.html.page import html
+        from nomos.report.html.page import html_page
 
         failures = [(str(f.job.path), str(f.error)) for f in self.failures]
         path = Path(path)
-        path.write_text(html(self.results, failures), encoding="utf-8")
+        path.write_text(html_page(self.results, failures), encoding="utf-8")
         return path
 
 
@@ -272,9 +272,9 @@ def campaign_options(**given: Any) -> Options:
 
 def shown_results(run: Run) -> Results:
     """Return results that show themselves."""
-    from nomos.report.notebook import shown
+    from nomos.report.notebook import showable_result
 
-    results = tuple(shown(result) for result in run.results)
+    results = tuple(showable_result(result) for result in run.results)
     return Results(results, tuple(run.failures))
 
 

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from nomos.report.formats.junit import junit
+from nomos.report.formats.junit import junit_document
 from nomos.results.gate import Gate, rulings
 from nomos.results.result import Counts, Recorded, Result, Subject
 
@@ -62,6 +62,6 @@ def test_exit_status_and_junit_say_the_same(name: str) -> None:
     for fail_on, status in (("any", any_status), ("new", new_status)):
         (ruling,) = rulings([result], Gate(fail_on))
         assert ruling.status == status
-        suites = ElementTree.fromstring(junit([ruling]))
+        suites = ElementTree.fromstring(junit_document([ruling]))
         red = int(suites.get("failures", 0)) + int(suites.get("errors", 0))
         assert red == (status > 0)

@@ -11,8 +11,8 @@ from xml.etree import ElementTree
 import pytest
 
 from nomos.errors import NomosError
-from nomos.report.formats.junit import junit
-from nomos.report.formats.sarif import sarif
+from nomos.report.formats.junit import junit_document
+from nomos.report.formats.sarif import sarif_document
 from nomos.results.gate import (
     CONFIDENCE,
     Gate,
@@ -53,10 +53,10 @@ def status(result: Result, **gate: Any) -> int:
     """Return the status of one result; JUnit and SARIF must say the same."""
     asked = Gate(**gate)
     (ruling,) = rulings([result], asked)
-    suites = ElementTree.fromstring(junit([ruling]))
+    suites = ElementTree.fromstring(junit_document([ruling]))
     red = int(suites.get("failures", 0)) + int(suites.get("errors", 0))
     assert red == (ruling.status > 0)
-    levels = {item["level"] for item in sarif([ruling])["runs"][0]["results"]}
+    levels = {item["level"] for item in sarif_document([ruling])["runs"][0]["results"]}
     assert ("error" in levels) <= (ruling.status > 0)
     return ruling.status
 

@@ -16,8 +16,8 @@ import pytest
 import xmlschema
 
 from casestudies.datasets import Carrier, DataFile, DataMissingError, find
-from nomos.report.formats.junit import junit
-from nomos.report.formats.sarif import sarif
+from nomos.report.formats.junit import junit_document
+from nomos.report.formats.sarif import sarif_document
 from nomos.results.gate import Gate, rulings
 from nomos.results.result import Crash, Result
 
@@ -90,8 +90,8 @@ def written(check_sarif: Any, check_junit: Any) -> Callable[..., Any]:
         *results: Result, failures: Any = (), gate: Gate = ANY
     ) -> tuple[Any, Any]:
         ruled = rulings(results, gate)
-        text = json.dumps(sarif(ruled, failures))
-        return check_sarif(text), check_junit(junit(ruled, failures))
+        text = json.dumps(sarif_document(ruled, failures))
+        return check_sarif(text), check_junit(junit_document(ruled, failures))
 
     return written
 

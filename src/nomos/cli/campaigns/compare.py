@@ -112,9 +112,9 @@ def _run_project(
         root=root,
         # What a model is only compared with becomes nobody's known bug.
         options=replace(cli.run_options(options, config.budget), **_ALONE),
-        store=cli.keeping_store(root, options, console.warn),
+        store=cli.keeping_store(root, options, console.print_warning),
         handlers=[console.handle],
-        warn=console.warn,
+        warn=console.print_warning,
         signals=signals,
     )
 

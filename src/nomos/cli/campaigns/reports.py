@@ -74,25 +74,22 @@ def write_reports(
         }
         output.write_file(options["json_file"], json.dumps(document, indent=1) + "\n")
     if options["junit_file"] is not None:
-        from nomos.report.formats.junit import junit
+        from nomos.report.formats.junit import junit_document
 
-        output.write_file(options["junit_file"], junit(rulings, failures))
+        output.write_file(options["junit_file"], junit_document(rulings, failures))
     if options["sarif_file"] is not None:
-        from nomos.report.formats.sarif import sarif
+        from nomos.report.formats.sarif import sarif_document
 
-        document = sarif(rulings, failures)
+        document = sarif_document(rulings, failures)
         output.write_file(options["sarif_file"], json.dumps(document, indent=1) + "\n")
     if options["html_file"] is not None:
-        from nomos.report.html.page import html
+        from nomos.report.html.page import html_page
 
-        output.write_file(options["html_file"], html(results, failures))
+        output.write_file(options["html_file"], html_page(results, failures))
 
 
 def relative_failures(run: Run) -> list[tuple[str, str]]:
     """Return what could not be run, by paths from the root of each project."""
-    from nomos.runner.project.naming import project_root, relative
+    from nomos.runner.project.naming import place_in_project
 
-    return [
-        (relative(str(f.job.path), project_root(f.job.path)), str(f.error))
-        for f in run.failures
-    ]
+    return [(place_in_project(f.job.path)[0], str(f.error)) for f in run.failures]

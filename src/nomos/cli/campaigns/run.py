@@ -270,7 +270,7 @@ def _run_campaigns(
                 if run.stopped:
                     break
         write_reports(whole, ruled, relative_failures(whole), options, output)
-        console.finish(whole.results, stored=not options["no_store"])
+        console.print_summary(whole.results, stored=not options["no_store"])
         if not console.quiet:
             lines = [ruling.line for ruling in ruled]
             for line in [*filter(None, dict.fromkeys(lines)), *console.spaces]:
@@ -291,9 +291,9 @@ def _run_project(
         range(project.seed, project.seed + options["seeds"]),
         root=project.root,
         options=project.how,
-        store=cli.keeping_store(project.root, options, console.warn),
+        store=cli.keeping_store(project.root, options, console.print_warning),
         handlers=handlers,
-        warn=console.warn,
+        warn=console.print_warning,
         control=options["control"],
         signals=signals,
         verify=options["verify"],

@@ -182,14 +182,14 @@ def status_of(result: Result, fail_on: str) -> int:
 
 def _result_text(result: Result) -> str:
     """Return a result as lines: of a violation also which inputs it is like."""
-    from nomos.report.notebook import shown
+    from nomos.report.notebook import showable_result
     from nomos.results.verdict import nearest_text
 
     proof = result.proof
     if proof is None or proof.witness is None:
-        return str(shown(result))
+        return str(showable_result(result))
     near = nearest_text(proof)
-    return f"{shown(result)}\n  {near}; `nomos show {proof.witness.id}` has it in full"
+    return f"{showable_result(result)}\n  {near}; `nomos show {proof.witness.id}` has it in full"
 
 
 def _print_warning(message: str) -> None:

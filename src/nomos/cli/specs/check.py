@@ -19,7 +19,7 @@ from nomos.diagnostics.render import to_json
 from nomos.errors import NomosError
 from nomos.lang.checking.check import Checked
 from nomos.lang.python.flow import safety_kind
-from nomos.report.texts import count
+from nomos.report.texts import count_of
 from nomos.terminal import echo
 
 
@@ -136,14 +136,14 @@ def _print_introduction(checked: Checked) -> None:
 def _check_summary(
     checked: Sequence[Checked], unreadable: Sequence[str], errors: int, warnings: int
 ) -> str:
-    found = [count(errors, "error")] if errors else []
-    found += [count(warnings, "warning")] if warnings else []
+    found = [count_of(errors, "error")] if errors else []
+    found += [count_of(warnings, "warning")] if warnings else []
     found += [f"{len(unreadable)} cannot be read"] if unreadable else []
     unknown = sum(
         d.code is Code.DOMAIN_UNAVAILABLE for one in checked for d in one.diagnostics
     )
     skipped = f"; {unknown} not checked against the domain" if unknown else ""
-    return f"{count(len(checked), 'spec')}, {' and '.join(found) or 'no mistakes'}{skipped}"
+    return f"{count_of(len(checked), 'spec')}, {' and '.join(found) or 'no mistakes'}{skipped}"
 
 
 def _json_entry(checked: Checked) -> dict[str, Any]:

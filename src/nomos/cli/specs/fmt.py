@@ -15,7 +15,7 @@ from nomos.diagnostics import Code, Source, Span
 from nomos.errors import SpecError
 from nomos.files import write_whole
 from nomos.lang.writing.format import format_spec
-from nomos.report.texts import count
+from nomos.report.texts import count_of
 from nomos.runner.project.specs import read_source
 from nomos.terminal import echo
 
@@ -88,4 +88,4 @@ def _format_summary(specs: int, changed: int, unreadable: int, dry: bool) -> str
         "unchanged": specs - changed - unreadable,
     }
     parts = [f"{number} {what}" for what, number in numbers.items() if number]
-    return f"{count(specs, 'spec')}: {', '.join(parts)}"
+    return f"{count_of(specs, 'spec')}: {', '.join(parts)}"
