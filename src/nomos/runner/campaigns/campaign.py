@@ -37,6 +37,7 @@ from nomos.runner.campaigns.health import (
     idle,
     starvation,
     starves_at,
+    too_few_calls,
 )
 from nomos.runner.campaigns.plans.ranges import Plan, Range
 from nomos.runner.campaigns.violations import MOST_TOLD_APART, ViolationTable
@@ -366,11 +367,7 @@ class Campaign:
         if self.problem:
             return self.problem
         if self.stop == _CALLS_SPENT and not counts.tests:
-            return (
-                f"{self.meter.limit} calls do not suffice for a case: it makes"
-                f" {self.calls_of_case}, as many again where it is violated, and a share"
-                " is kept for isolated re-runs (--calls)"
-            )
+            return too_few_calls(self.meter.limit, self.calls_of_case)
         if not counts.tests and counts.discarded:
             return starvation(self.reasons, 0, counts.discarded)
         if counts.passed and not self.reached:

@@ -57,6 +57,14 @@ def count_reasons(judged: Judged, end: int) -> Counter[str]:
     return counted
 
 
+def too_few_calls(limit: int | None, calls: int) -> str:
+    """Say that the calls do not suffice for one case."""
+    return (
+        f"{limit} calls do not suffice for a case: it makes {calls}, as many again where"
+        " it is violated, and a share is kept for isolated re-runs (--calls)"
+    )
+
+
 def with_exceptions(result: Result, raised: Mapping[str, int]) -> Result:
     """Return a result that shows what the model raised, though its case did not crash.
 
