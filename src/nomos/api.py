@@ -110,13 +110,9 @@ def run_specs(  # noqa: PLR0913 - keywords
     how = campaign_options(**options)
     if how.resume and store is False:
         raise NomosError("`resume` needs a store, and `store` is False")
-    given: dict[str, Any] = {
-        "models": models,
-        "settings": settings,
-        "seeds": seeds,
-        "store": store,
-    }
-    given |= {"handlers": handlers, "control": control, "verify": verify}
+    given: dict[str, Any] = {"models": models, "settings": settings, "seeds": seeds}
+    given |= {"store": store, "handlers": handlers}
+    given |= {"control": control, "verify": verify}
     taken = {name: accepted(name, RUN[name], value) for name, value in given.items()}
     found = find_specs(specs)
     loaded = {path: load_spec(path) for path in found.specs}
