@@ -23,8 +23,8 @@ def test_a_smaller_case_is_stored_shown_and_replayed(project: Project) -> None:
     assert bug["shrunk"]["inputs"]["x2"]["income"] == 60
     shown = nomos("show", bug["id"])
     assert shown.exit_code == 0, shown.output
-    assert "made smaller: its records are inputs that were given" in shown.output
-    assert shown.output.count("* income") == 2  # as it was found, and made smaller
+    assert "shrunk: its records are inputs that were given" in shown.output
+    assert shown.output.count("* income") == 2  # as it was found, and shrunk
     replayed = nomos("replay", bug["id"], "--shrunk")
     assert replayed.exit_code == 1, replayed.output
     assert "60" in replayed.output

@@ -83,7 +83,7 @@ class FoundBug:
         if self.bug.gap:
             said.append(f"misses by {Written([self.bug.gap]).text_of(self.bug.gap)}")
         if self.bug.confirmed == "batch":
-            said.append("came back in a batch of other cases, not run alone")
+            said.append("failed again in a batch of other cases, not in isolation")
         return tuple(said)
 
 

@@ -4,6 +4,17 @@
 total, and left out only if every answer that it may give leads to a case that passes. So
 each case has the verdict that it has alone, every case counts, and shares are those of
 all cases.
+
+For each answer that is known, the combinations of the other answers are tried on the
+`ensures`: columns with every class that the model can give, for whole groups of cases with
+equal values. A case in which all of them pass needs no further call. It costs one
+evaluation of plain comparisons for each combination (at most `_MOST`), and saves a row of
+a model's batch for each case that is decided.
+
+The limits: the model must have classes that are known and few, the `ensures` nothing but
+constants, names, comparisons and logic, in which no value can raise; and a call that is
+left out is not checked, so crashes and flaky answers of it are not seen either. Nothing is
+left out of a case that could be violated.
 """
 
 from __future__ import annotations
