@@ -175,7 +175,7 @@ def _job(
     path = Path(source.name)
     loaded = LoadedSpec(path, checked, Imported(domain, {}, {}))
     loaded.runnable()
-    return Job(path, settings, loaded)
+    return Job(path, settings, loaded, is_at_hand=True)
 
 
 def _is_text(spec: Any) -> bool:

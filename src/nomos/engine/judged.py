@@ -118,7 +118,8 @@ class Judged:
     many calls of the model each makes when run by itself. `why` numbers the reason of
     each discarded case among `reasons`, -1 for the others. `signals` tell a search of
     each case how near it came to a violation: (kinds, cases). `reached` has a bit for
-    each `ensures` that was more than an implication whose premise no case has.
+    each `ensures` that was more than an implication whose premise no case has. `inputs`
+    is the checksum of the inputs that the cases were drawn from, where it is known.
     """
 
     verdicts: Array
@@ -133,14 +134,16 @@ class Judged:
     seconds: float = 0.0
     signals: Array | None = None
     reached: int = -1  # all
+    inputs: str = ""
 
     def __len__(self) -> int:
         return len(self.verdicts)
 
 
 def is_test(outcome: Outcome) -> bool:
-    """Tell whether a case spends budget."""
-    return outcome.accepted and outcome.verdict is not Verdict.DISCARDED
+    """Tell whether a case spends budget: it got past `requires`, or crashed on the way."""
+    crashed = outcome.verdict is Verdict.CRASHED
+    return crashed or (outcome.accepted and outcome.verdict is not Verdict.DISCARDED)
 
 
 def unjudged(count: int) -> Judged:

@@ -91,6 +91,19 @@ class BugGroup:
 
 
 @dataclass(frozen=True, slots=True)
+class Flakiness:
+    """Cases that were run again in isolation and in other batches; the flaky ones differed.
+
+    `is_fresh` says that an instance of the model did it that had answered nothing yet.
+    """
+
+    cases: int
+    flaky: int = 0
+    is_fresh: bool = False
+    is_every_case: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Analysis:
     """Groups of the bugs that were run alone, and what it took to find them.
 
@@ -105,6 +118,7 @@ class Analysis:
     tried: int = 0
     model_calls: int = 0
     unvaried: tuple[str, ...] = ()  # such as `d1 = 0`
+    flakiness: Flakiness | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,6 +67,7 @@ class Campaign:
         self.next_case = 0
         self.next_first = plan.next_first  # the first of the next range to merge
         self.can_resume = True  # whether a campaign can go on from `next_first`
+        self._inputs = ""  # their checksum, as the first worker has them
         self.stop = ""  # why it ended
         self.problem = ""
         self.seconds_before = 0.0
@@ -145,6 +146,7 @@ class Campaign:
         is_whole = asked.stop is None
         ends = is_whole and self.plan.total == asked.first + asked.count
         for judged in parts:
+            self._check_inputs(judged)
             if not self.stop:
                 events += self._take(judged, confirm)
         self.plan.took(sum(p.seconds for p in parts), sum(len(p) for p in parts))
@@ -163,6 +165,13 @@ class Campaign:
         counts = self.counts()
         events.append(Progress(self.subject, self.seed, counts, self.next_case))
         return events
+
+    def _check_inputs(self, judged: Judged) -> None:
+        """End a campaign whose workers draw from other inputs: cases are then no cases."""
+        self._inputs = self._inputs or judged.inputs
+        if judged.inputs not in ("", self._inputs):
+            self.stop = "the inputs differ"
+            self.problem = "inputs() gives other inputs in another process"
 
     def _take(self, judged: Judged, confirm: Confirm) -> list[Event]:
         end, why = self._end(judged)
