@@ -28,6 +28,7 @@ import numpy as np
 from casestudies.census import exact
 from casestudies.census.rivals import Aequitas, ExpGA
 from nomos import api
+from nomos.models.kinds import read_structure
 from nomos.results.result import Result
 from nomos.results.statistics import clopper_pearson
 from nomos.runner.campaigns.plans.generations import Generations
@@ -39,7 +40,6 @@ from nomos.search.diverse import Diverse
 from nomos.search.guided import Guided
 from nomos.search.making import Making
 from nomos.search.strategy import Mutated, Told, Uniform, generator
-from nomos.structures.read import read_structure
 from nomos.structures.trees import Trees
 
 HERE = Path(__file__).parent

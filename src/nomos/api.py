@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nomos.errors import NomosError, StoreError
+from nomos.terminal import printable
 
 if TYPE_CHECKING:  # help and mistakes do not wait for numpy
     from nomos.report.notebook import ShownResult
@@ -321,17 +322,18 @@ def open_store(folder: Path | None) -> Store:
     return Store.open(folder, create=False)
 
 
-def live_of(subject: Subject, store: Path) -> Reopened:
+def live_of(
+    subject: Subject, store: Path, settings: Mapping[str, str] | None = None
+) -> Reopened:
     """Return the running program behind a recorded subject.
 
-    A store is data that may come from anywhere. What it names is run only if it is a
-    spec of this project, below its root and outside the store, and a model that is a
-    file below the root or that the project itself names.
+    A store is data that may come from anywhere: `runner/project/reopening.py` says what
+    of it is run. `settings` are those, `model` among them, that the caller trusts.
     """
     from nomos.runner.live import Reopened
     from nomos.runner.project.reopening import reopened_job
 
-    root, job = reopened_job(subject, store)
+    root, job = reopened_job(subject, store, settings)
     return Reopened(_worker(root), job)
 
 
@@ -344,15 +346,19 @@ def _worker(root: Path) -> Worker:
 
 
 def replay(
-    record: BugRecord, store: Path, *, shrunk: bool = False
+    record: BugRecord,
+    store: Path,
+    *,
+    shrunk: bool = False,
+    settings: Mapping[str, str] | None = None,
 ) -> tuple[Reopened, Any]:
     """Run a recorded bug again, alone; return the program and the case's outcome.
 
-    With `shrunk` it is the bug's smaller case that is run.
+    With `shrunk` it is the bug's smaller case that is run. `settings` are trusted ones.
     """
-    live = live_of(record.subject, store)
+    live = live_of(record.subject, store, settings)
     return live, live.prepared.replay(record.bug, shrunk=shrunk)
 
 
 def _warn(message: str) -> None:
-    warnings.warn(message, RuntimeWarning, stacklevel=3)
+    warnings.warn(printable(message), RuntimeWarning, stacklevel=3)

@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 from nomos.diagnostics.render import render
 from nomos.errors import NomosError, SpecError
 from nomos.inline import run, spec
+from nomos.terminal import echo
 
 
 class _Options(argparse.ArgumentParser):
@@ -48,10 +49,10 @@ def nomos_magic(line: str, cell: str, shell: Any) -> Any:
         result = _run(given, cell, shell)
     except SpecError as error:
         text = [render(d, error.source, colour=False) for d in error.diagnostics]
-        print("\n\n".join(text))
+        echo("\n\n".join(text))
         return None
     except NomosError as error:
-        print(f"error: {error}")
+        echo(f"error: {error}")
         return None
     if given.into:
         shell.user_ns[given.into] = result

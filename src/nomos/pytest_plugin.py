@@ -122,12 +122,13 @@ class SpecItem(pytest.Item):
         from nomos.api import PropertyViolated
         from nomos.diagnostics.render import render
         from nomos.errors import NomosError, SpecError
+        from nomos.terminal import printable
 
         error = excinfo.value
         if isinstance(error, SpecError):
             return "\n".join(render(d, error.source) for d in error.diagnostics)
         if isinstance(error, PropertyViolated | NomosError):
-            return str(error)
+            return printable(str(error))
         return super().repr_failure(excinfo, *args)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:

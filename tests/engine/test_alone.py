@@ -9,7 +9,7 @@ import pytest
 from nomos import Discard, Domain, ModelError, batched
 from nomos.engine.alone import Alone, Outcome, Verdict
 from nomos.engine.cases import RandomCases
-from nomos.engine.choices import ReplayedCase, Stream
+from nomos.engine.choices import Stream, replay_draws
 
 
 class Numbers(Domain):
@@ -32,7 +32,7 @@ class Numbers(Domain):
 
 
 def run(make: Callable[..., Any], text: str, *choices: int) -> Outcome:
-    return Alone(make(text, Numbers)).run(ReplayedCase(choices))
+    return Alone(make(text, Numbers)).run(replay_draws(choices))
 
 
 SPEC = """\

@@ -12,11 +12,11 @@ from nomos.engine.choices import (
     EndlessRange,
     NoSuchNumber,
     Odometer,
-    ReplayedCase,
     Stream,
     bounded,
     bounded_many,
     choice_of,
+    replay_draws,
 )
 
 WORDS = st.integers(0, 2**64 - 1)
@@ -93,7 +93,7 @@ def test_no_words_are_no_numbers() -> None:
     assert bounded_many(nothing.astype(np.uint64), nothing, nothing).tolist() == []
 
 
-@pytest.mark.parametrize("case", [random_case(3), Odometer(), ReplayedCase((1,))])
+@pytest.mark.parametrize("case", [random_case(3), Odometer(), replay_draws((1,))])
 def test_an_empty_range_has_no_number(case: CaseDraws) -> None:
     with pytest.raises(NoSuchNumber, match=r"randInt\(3, 2\)"):
         case.integer(3, 2)
@@ -124,7 +124,7 @@ def test_a_range_is_of_64_bit_integers() -> None:
 def test_a_case_is_drawn_again_from_its_choices() -> None:
     case = random_case(17)
     made = [case.integer(0, 9), generator(case.seed()).random(), case.integer(-5, 5)]
-    again = ReplayedCase(tuple(case.choices))
+    again = replay_draws(tuple(case.choices))
     assert [
         again.integer(0, 9),
         generator(again.seed()).random(),
@@ -135,9 +135,9 @@ def test_a_case_is_drawn_again_from_its_choices() -> None:
 
 def test_a_changed_spec_is_noticed_when_a_case_is_drawn_again() -> None:
     with pytest.raises(LookupError, match="made fewer draws: the spec has changed"):
-        ReplayedCase(()).integer(0, 1)
+        replay_draws(()).integer(0, 1)
     with pytest.raises(LookupError, match=r"the recorded 7 is not in 0\.\.5 any more"):
-        ReplayedCase((7,)).integer(0, 5)
+        replay_draws((7,)).integer(0, 5)
 
 
 @given(WORDS)

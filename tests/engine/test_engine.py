@@ -11,7 +11,7 @@ from nomos.domain import Integer, total
 from nomos.engine import part_size
 from nomos.engine.alone import Verdict
 from nomos.engine.cases import ListedCases, RandomCases
-from nomos.engine.choices import ReplayedCase, Stream
+from nomos.engine.choices import Stream, replay_draws
 from nomos.engine.engine import Engine, Limits, Mode
 from nomos.engine.program import Program
 from nomos.engine.watch import WHOLE_CHUNK, watch
@@ -346,7 +346,7 @@ def test_a_violation_comes_back_alone(make: Callable[..., Any]) -> None:
     judged = engine.run(RandomCases(Stream(0, "spec"), 0, 2000), Limits(MUCH, 1))
     assert violated(judged)
     for choices in violated(judged).values():
-        outcome = engine.alone.run(ReplayedCase(choices))
+        outcome = engine.alone.run(replay_draws(choices))
         assert outcome.verdict is Verdict.VIOLATED
         assert outcome.values["x"][0] == choices[0]
 

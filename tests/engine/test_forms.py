@@ -10,7 +10,7 @@ import pytest
 from nomos import Domain, batched
 from nomos.engine.alone import Alone, Verdict
 from nomos.engine.cases import ListedCases, RandomCases
-from nomos.engine.choices import EndlessRange, ReplayedCase, Stream
+from nomos.engine.choices import EndlessRange, Stream, replay_draws
 from nomos.engine.engine import Engine, Limits
 from nomos.engine.space import listed_cases
 from nomos.lang.checking.check import bind_params
@@ -145,11 +145,11 @@ def test_a_real_draw_is_recorded_by_its_bits_and_replayed_exactly(make) -> None:
     told = outcome(program)
     (value,) = struct.unpack("<d", struct.pack("<q", told.choices[-1]))
     assert value == told.values["v"]
-    again = Alone(program).run(ReplayedCase(told.choices))
+    again = Alone(program).run(replay_draws(told.choices))
     assert again == told
     other = bytes(struct.pack("<d", 1.5))
     changed = (*told.choices[:-1], struct.unpack("<q", other)[0])
-    crashed = Alone(program).run(ReplayedCase(changed))
+    crashed = Alone(program).run(replay_draws(changed))
     assert crashed.verdict is Verdict.CRASHED
     assert "the recorded 1.5 is not from 0.0 to 1.0 any more" in crashed.why
 

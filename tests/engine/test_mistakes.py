@@ -11,7 +11,7 @@ from nomos import Domain, Schema, batched
 from nomos.domain import Integer, OneHot
 from nomos.engine.alone import Alone, Outcome, Verdict
 from nomos.engine.cases import RandomCases
-from nomos.engine.choices import ReplayedCase, Stream
+from nomos.engine.choices import Stream, replay_draws
 from nomos.engine.engine import Engine, Limits
 from nomos.errors import ModelError
 from tests.engine.judging import violated
@@ -50,7 +50,7 @@ def values(make: Callable[..., Any], middle: str, choices: tuple[int, ...]) -> A
         f"import people;\ninput x1;\n{middle}\noutput d;\n"
         "{\n  d = predict(x1)\n}\nensures d == -1;\n"
     )
-    outcome = Alone(make(text, People())).run(ReplayedCase(choices))
+    outcome = Alone(make(text, People())).run(replay_draws(choices))
     assert outcome.verdict is Verdict.VIOLATED, outcome
     return outcome.values
 
@@ -202,7 +202,7 @@ def test_labels_of_large_records_that_look_alike_are_their_own(
     program = make(text, Large())
     alone = Alone(program)
     for place in (0, 1):
-        assert alone.run(ReplayedCase((place,))).verdict is Verdict.PASSED
+        assert alone.run(replay_draws((place,))).verdict is Verdict.PASSED
 
 
 def test_no_error_is_swallowed(make: Callable[..., Any]) -> None:

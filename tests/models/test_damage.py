@@ -117,5 +117,5 @@ def test_a_name_that_no_file_can_have_is_told(tmp_path: Path, name: str) -> None
 def test_a_folder_in_the_place_of_a_file_is_told(tmp_path: Path) -> None:
     for name in ("m.onnx", "m.skops", "m.pt", "m.pkl", "m.cbm"):
         (tmp_path / name).mkdir()
-        with pytest.raises(ModelError, match=f"the folder .*{name} holds no model"):
+        with pytest.raises(ModelError, match=f"the folder .*{name} is no model"):
             load_model(tmp_path / name, trust=True)

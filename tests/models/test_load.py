@@ -208,7 +208,9 @@ def test_missing_file_is_named(tmp_path: Path) -> None:
 
 
 def test_folder_without_a_model_says_what_is_missing(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r"neither an MLmodel file .* nor a config"):
+    with pytest.raises(
+        ModelError, match=r"known are.* folder .MLmodel.* folder .config"
+    ):
         load_model(tmp_path)
 
 

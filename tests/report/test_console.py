@@ -5,25 +5,23 @@ from __future__ import annotations
 import io
 import re
 
-from rich.console import Console
-
 from nomos.report.console import RunConsole
+from nomos.report.screen import Screen
 from nomos.runner.driver import Driver
 from nomos.runner.jobs import Job
 from nomos.runner.options import Options
 
 
 def screen(*, terminal: bool, width: int = 100, height: int = 40):
-    return Console(
+    return Screen(
         file=io.StringIO(),
         force_terminal=terminal,
         width=width,
         height=height,
-        highlight=False,
     )
 
 
-def written(console: Console) -> str:
+def written(console: Screen) -> str:
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", console.file.getvalue())
 
 

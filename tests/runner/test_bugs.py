@@ -17,10 +17,10 @@ from nomos.runner.campaigns import bugs as module
 from nomos.runner.campaigns import violations
 from nomos.runner.campaigns.bugs import Bugs, RunAlone
 from nomos.runner.campaigns.violations import How, ViolationTable
-from nomos.store.files import KnownCases, case_name
+from nomos.store.files import KnownNames, case_name
 
 SUBJECT = Subject("a.nom", "a", ensures=(Ensures("1", "a", 1), Ensures("2", "b", 2)))
-NONE = KnownCases(np.array([], dtype=bytes))
+NONE = KnownNames(np.array([], dtype=bytes))
 
 
 def made(
@@ -94,7 +94,7 @@ def test_one_at_least_runs_alone_and_none_beyond_the_limit(confirm: int) -> None
 @pytest.mark.parametrize("is_stored", [False, True])
 @pytest.mark.parametrize("known", [None, NONE])
 def test_each_violation_is_counted_as_what_it_is(
-    is_stored: bool, known: KnownCases | None
+    is_stored: bool, known: KnownNames | None
 ) -> None:
     bugs = made()
     bugs.is_stored, bugs.known = is_stored, known

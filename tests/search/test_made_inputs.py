@@ -86,7 +86,7 @@ def test_a_made_bug_is_stored_with_its_records_and_run_again(
     ran = CliRunner().invoke(cli, ["replay", record.bug.id])
     assert ran.exit_code == 1, ran.output
     shown = CliRunner().invoke(cli, ["show", record.bug.id])
-    assert f"nearest row {record.bug.nearest[0].row}" in shown.output
+    assert f"row {record.bug.nearest[0].row} of the data" in shown.output
     assert "warning" not in shown.output
     with Store.open(tmp_path / ".nomos") as store:
         again, _, _ = drive([loans], search="random", cases=10, store=store)

@@ -129,9 +129,9 @@ def test_a_function_for_one_observation_can_be_the_policy_too(spec):
 
 def test_the_states_of_a_bug_are_its_inputs_and_what_is_like_them(spec):
     tests = policy_tests(spec)
-    bug = tests.run(always_left, seed=0).bugs[0]
+    _, values = tests.run(always_left, seed=0).bugs[0]
     assert tests.state_names == ["s1", "s2", "far"]
-    assert tests.states_in(bug) == ["s1", "s2"]
+    assert tests.states_in(values) == ["s1", "s2"]
 
 
 def test_a_start_that_the_spec_does_not_name_is_said(spec):

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from nomos import __version__
+from nomos.terminal import echo, printable
 
 # In the order of use. By the module of each: the first line of its help, so that `--help`
 # loads none of them.
@@ -90,8 +91,12 @@ class _Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
+        except click.ClickException as error:  # it names what was typed, or found
+            said = printable(error.format_message())
+            setattr(error, "format_message", lambda: said)  # noqa: B010 - for mypy
+            raise
         except KeyboardInterrupt:
-            click.echo("interrupted", err=True)
+            echo("interrupted", err=True)
             sys.exit(130)
 
     def format_commands(
@@ -141,11 +146,11 @@ def main() -> None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # whoever read has gone
             sys.exit(3)
         if isinstance(error, NomosError | OSError):
-            click.echo(f"error: {error}", err=True)
+            echo(f"error: {error}", err=True)
             sys.exit(exit_status(error))
         if os.environ.get("NOMOS_DEBUG"):
             raise
-        click.echo(f"error: {_internal(error)}", err=True)
+        echo(f"error: {_internal(error)}", err=True)
         sys.exit(3)
 
 

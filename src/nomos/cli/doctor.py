@@ -14,22 +14,9 @@ import click
 
 from nomos import __version__
 from nomos.cli.options import format_option
+from nomos.terminal import echo
 
-# What each extra is known by; the package is what is installed under that name.
-_EXTRAS = {
-    "onnx": "onnxruntime",
-    "sklearn": "scikit-learn",
-    "torch": "torch",
-    "keras": "keras",
-    "xgboost": "xgboost",
-    "lightgbm": "lightgbm",
-    "catboost": "catboost",
-    "huggingface": "transformers",
-    "mlflow": "mlflow-skinny",
-    "sb3": "stable-baselines3",
-    "ray": "ray",
-    "lsp": "pygls",
-}
+_OTHER_EXTRAS = {"ray": "ray", "lsp": "pygls"}
 _NEEDED = ("click", "greenlet", "jinja2", "lark", "numpy", "rich")
 
 
@@ -52,20 +39,29 @@ def command(form: str) -> None:
             "cores": os.cpu_count() or 0,
         },
         "needed": {name: _version(name) or "missing" for name in _NEEDED},
-        "extras": {
-            extra: _version(package) or _version(f"{package}-cpu") or "not installed"
-            for extra, package in _EXTRAS.items()
-        },
+        "extras": _extras(),
         "devices": _devices(),
         "project": _project(),
     }
     if form == "json":
-        click.echo(json.dumps(found, indent=1))
+        echo(json.dumps(found, indent=1))
         return
     for title, values in found.items():
-        click.echo(f"{title}")
+        echo(f"{title}")
         for name, value in values.items():
-            click.echo(f"  {name:<16} {value}")
+            echo(f"  {name:<16} {value}")
+
+
+def _extras() -> dict[str, str]:
+    """Say which libraries are installed, by the extra that installs each."""
+    from nomos.models.kinds import all_kinds
+
+    kinds = {kind.extra or kind.name: kind.package for kind in all_kinds()}
+    return {
+        extra: _version(package) or _version(f"{package}-cpu") or "not installed"
+        for extra, package in (kinds | _OTHER_EXTRAS).items()
+        if package
+    }
 
 
 def _version(package: str) -> str | None:

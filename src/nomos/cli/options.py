@@ -93,6 +93,20 @@ settings_option = option(
     multiple=True,
     metavar="NAME=VALUE",
 )
+# Of commands that run what a store names; `trusted_settings` reads them.
+trusting_options = together(
+    option(
+        "--model",
+        "A recorded model to load, where the project does not name it.",
+        metavar="MODEL",
+    ),
+    option(
+        "--set settings",
+        "A recorded setting to use, where the project does not name it.",
+        multiple=True,
+        metavar="NAME=VALUE",
+    ),
+)
 # Which cases are run, and how.
 campaign_options = together(
     settings_option,
@@ -238,6 +252,11 @@ def parse_settings(pairs: Sequence[str]) -> dict[str, str]:
             raise click.BadParameter(f"{pair!r} is not NAME=VALUE", param_hint="--set")
         settings[name] = value
     return settings
+
+
+def trusted_settings(model: str | None, pairs: Sequence[str]) -> dict[str, str]:
+    """Return the settings that a store may name because the command line does."""
+    return parse_settings(pairs) | ({} if model is None else {"model": model})
 
 
 def load_specs(paths: Sequence[Path]) -> dict[Path, LoadedSpec]:

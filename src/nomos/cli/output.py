@@ -15,6 +15,7 @@ from nomos.diagnostics import Diagnostic, Source
 from nomos.diagnostics.render import render
 from nomos.errors import NomosError
 from nomos.files import write_whole
+from nomos.terminal import echo
 
 STDOUT = Path("-")
 
@@ -67,7 +68,7 @@ class Output:
         except (OSError, NomosError) as error:
             self.has_failed = True
             name = "standard output" if path == STDOUT else path
-            click.echo(f"error: {name} was not written: {error}", err=True)
+            echo(f"error: {name} was not written: {error}", err=True)
 
 
 @contextmanager

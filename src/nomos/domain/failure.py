@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import traceback
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -15,26 +18,13 @@ _NOMOS = str(Path(__file__).parents[1])
 # What a module is installed by, where that is not its own name.
 _PACKAGES = {
     "PIL": "pillow",
-    "catboost": "'nomos-ml[catboost]'",
     "cv2": "opencv-python",
-    "gymnasium": "gymnasium",
-    "pandas": "pandas",
-    "polars": "polars",
-    "scipy": "scipy",
-    "keras": "'nomos-ml[keras]'",
-    "lightgbm": "'nomos-ml[lightgbm]'",
-    "mlflow": "'nomos-ml[mlflow]'",
-    "onnxruntime": "'nomos-ml[onnx]'",
     "skimage": "scikit-image",
-    "sklearn": "'nomos-ml[sklearn]'",
-    "skops": "'nomos-ml[sklearn]'",
-    "soundfile": "'nomos-ml[audio]'",
-    "stable_baselines3": "'nomos-ml[sb3]'",
-    "torch": "'nomos-ml[torch]'",
-    "transformers": "'nomos-ml[huggingface]'",
-    "xgboost": "'nomos-ml[xgboost]'",
+    "sklearn": "scikit-learn",
     "yaml": "pyyaml",
 }
+# Of extras too, but who misses one of these wants it alone.
+_ALONE = {"gymnasium", "pandas", "pillow", "polars", "scipy"}
 
 
 @contextmanager
@@ -55,12 +45,31 @@ def describe(error: BaseException) -> str:
     top = (getattr(error, "name", None) or "").partition(".")[0]
     if not isinstance(error, ModuleNotFoundError) or not top or find_spec(top):
         return said
-    if top in _PACKAGES:
-        return f"{said}; pip install {_PACKAGES[top]}"
+    package = _PACKAGES.get(top, top.replace("_", "-"))
+    if package not in _ALONE and (extra := _find_extra(package)):
+        return f"{said}; pip install 'nomos-ml[{extra}]'"
+    if top in _PACKAGES or package in _ALONE:
+        return f"{said}; pip install {package}"
     return (
         f"{said}; if it is a package: pip install {top}; "
         "if it is a file of yours, put it beside the domain"
     )
+
+
+def _find_extra(package: str) -> str:
+    """Return the extra of Nomos that a package is for: that with the fewest others."""
+    wanted = re.compile(
+        rf"{re.escape(package)}(-cpu|-skinny)?\b(?!-).*extra == ['\"]([\w-]+)['\"]"
+    )
+    try:
+        requirements = metadata.requires("nomos-ml") or []
+    except metadata.PackageNotFoundError:
+        return ""
+    extras = [m[2] for line in requirements if (m := wanted.match(line))]
+    sizes = Counter(
+        line.rpartition("extra == ")[2].strip("'\"") for line in requirements
+    )
+    return min(extras, key=lambda extra: (sizes[extra], extra), default="")
 
 
 def _said(error: BaseException) -> str:

@@ -167,14 +167,8 @@ def _kind(parameter: inspect.Parameter) -> type:
     return type(default) if isinstance(default, bool | int | float | Path) else str
 
 
-_TRUTHS = {
-    "true": True,
-    "yes": True,
-    "1": True,
-    "false": False,
-    "no": False,
-    "0": False,
-}
+_TRUTHS = dict.fromkeys(("true", "yes", "1"), True)
+_TRUTHS |= dict.fromkeys(("false", "no", "0"), False)
 
 
 def _convert(name: str, text: str, wanted: Any) -> Any:

@@ -122,11 +122,19 @@ def written(values: Array, dtype: np.dtype[Any]) -> Array:
     return values.astype(dtype)
 
 
+def whole_limits(dtype: np.dtype[Any]) -> tuple[int, int]:
+    """Return from where to where rows of a type hold every whole number as it is."""
+    if dtype.kind == "b":
+        return 0, 1
+    if dtype.kind == "f":
+        largest = 2 ** (int(np.finfo(dtype).nmant) + 1)
+        return -largest, largest
+    return int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+
+
 def _check_fits(values: Array, dtype: np.dtype[Any]) -> None:
     """Refuse what integers of a type cannot hold: numpy would wrap or cut it."""
-    low, high = 0, 1
-    if dtype.kind != "b":
-        low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    low, high = whole_limits(dtype)
     whole = values.dtype.kind in "iub" and values.size
     if whole and low <= int(values.min()) and int(values.max()) <= high:
         return

@@ -75,7 +75,7 @@ class Outcome:
 class Case(Running):
     """The `case` that the emitted statements talk to."""
 
-    accepted = False
+    accepted = ends_at_block = False
     values: Mapping[str, Any] = {}  # where an `ensures` does not hold
     made: Mapping[str, Any] = {}  # the outputs
 
@@ -86,6 +86,8 @@ class Case(Running):
 
     def accept(self) -> None:
         """Note that the case got past `requires`: it spends budget."""
+        if self.ends_at_block:
+            raise _Accepted
         self.accepted = True
         listen(self)  # k counts the calls of the block
 
@@ -275,7 +277,9 @@ class Alone:
 
     def draw(self, draws: CaseDraws) -> None:
         """Run a case up to its block, for its draws; what it raises is told by `run`."""
-        error = self._run(_DrawnCase(self.program, draws))
+        case = Case(self.program, draws)
+        case.ends_at_block = True
+        error = self._run(case)
         if isinstance(error, EndlessRange):
             raise error
 
@@ -294,8 +298,3 @@ class Alone:
 
 class _Accepted(Exception):
     """A case that came to its block while cases are only listed."""
-
-
-class _DrawnCase(Case):
-    def accept(self) -> None:
-        raise _Accepted

@@ -196,11 +196,9 @@ class CaseDraws:
         return choice
 
 
-class ReplayedCase(CaseDraws):
-    """The draws of a case whose choices are known."""
-
-    def __init__(self, choices: Sequence[int]) -> None:
-        super().__init__(partial(known_choice, choices))
+def replay_draws(choices: Sequence[int]) -> CaseDraws:
+    """Return the draws of a case whose choices are known."""
+    return CaseDraws(partial(known_choice, choices))
 
 
 class Odometer(CaseDraws):

@@ -16,7 +16,7 @@ from nomos.domain.records import Column
 from nomos.engine.alone import Alone, Case, Outcome, Verdict
 from nomos.engine.answers import Answers
 from nomos.engine.cases import Cases, ListedCases, MadeCases, Records
-from nomos.engine.choices import EndlessRange, ReplayedCase
+from nomos.engine.choices import CaseDraws, EndlessRange, replay_draws
 from nomos.engine.coroutines.hub import no_collection
 from nomos.engine.coroutines.lanes import Lanes
 from nomos.engine.judged import (
@@ -35,6 +35,7 @@ from nomos.engine.space import input_count, listed_by_running, listed_cases
 from nomos.engine.vectorized.chunk import Chunk, Fate
 from nomos.engine.vectorized.columns import Columns
 from nomos.engine.vectorized.distinct import Remembered, keys_of
+from nomos.engine.vectorized.rows import recorded_rows
 from nomos.engine.watch import WHOLE_CHUNK, watch
 from nomos.errors import NomosError
 
@@ -149,11 +150,17 @@ class Engine:
     def replay(self, choices: tuple[int, ...], records: Records = ()) -> Outcome:
         """Run the case of these choices alone, with its own records where it has some."""
         if not records:
-            return self.alone.run(ReplayedCase(choices))
-        made = np.array(records, dtype=self.program.source.dtype)
+            return self.alone.run(replay_draws(choices))
+        program = self.program
+        try:
+            made = recorded_rows(
+                records, program.source, program.schema, len(program.spec.inputs)
+            )
+        except LookupError as error:  # as where the choices cannot be drawn any more
+            return self.alone.run(CaseDraws(partial(_refuse_draws, error)))
         later = choices[len(made) :]
         other = self.with_inputs(made)
-        outcome = other.alone.run(ReplayedCase((*range(len(made)), *later)))
+        outcome = other.alone.run(replay_draws((*range(len(made)), *later)))
         drawn = (*choices[: len(made)], *outcome.choices[len(made) :])
         return replace(outcome, choices=drawn)
 
@@ -349,6 +356,10 @@ class Engine:
                 if len(crashed) >= limits.crashes:
                     end = min(end, sorted(crashed)[limits.crashes - 1] + 1)
         return end
+
+
+def _refuse_draws(error: LookupError, *_: object) -> int:
+    raise error
 
 
 def _cut(chunk: Chunk, resolved: dict[int, Outcome], end: int, tests: int) -> int:

@@ -32,6 +32,11 @@ class NoScores(ModelError):
 class Adapter:
     """A model that is asked for labels, and for scores where it has them.
 
+    One that is made of trees or layers says so by a method `read_structure(width)`, which
+    returns what gives its answers to rows of so many columns (`nomos.structures`). Proofs
+    and guided searches trust that for answers of this very class: a class that changes
+    how rows are answered has to have its own.
+
     Attributes:
         classes: The labels in the order of the columns of the scores, where known.
         width: How many numbers a row has, where known.
@@ -40,6 +45,7 @@ class Adapter:
         batch: The only number of rows that the model takes at once, where there is one.
         schema: What the rows hold, where `load_model` was told.
         columns: The names of the columns that it was trained on, where known.
+        forgotten: What a file of its kind does not say of how it was trained.
     """
 
     classes: Array | None = None
@@ -49,6 +55,7 @@ class Adapter:
     batch: int | None = None
     schema: Schema | None = None
     columns: list[str] | None = None
+    forgotten: str = ""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -250,7 +257,7 @@ class OutputModel(Adapter, ABC):
 
 
 def plain_name(name: object) -> str:
-    """Return a column's name without what libraries change in it: LightGBM has no blanks."""
+    """Return a column's name without what libraries change in it, such as blanks."""
     return re.sub(r"[\W_]+", "_", str(name)).lower()
 
 

@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from importlib import import_module
 from pathlib import Path
+from types import FunctionType
 from typing import Any, Protocol
 
 from nomos.device import Placement, Precision, during, placed, placement
@@ -17,7 +18,9 @@ from nomos.domain.schema import Category, Schema
 from nomos.errors import ModelError
 from nomos.models.adapter import Adapter, plain_name
 from nomos.models.extras import reason, told_as
+from nomos.models.kinds import all_kinds
 from nomos.models.recognise import recognise
+from nomos.structures.inherited import is_instance
 
 _NAMED = re.compile(r"([A-Za-z_][\w.]*):([A-Za-z_][\w.]*)", re.ASCII)
 _URL = re.compile(r"https?://", re.IGNORECASE)
@@ -143,24 +146,21 @@ def _is_same(one: str, other: str) -> bool:
 def load_file(path: Path, *, trust: bool) -> Any:
     """Load a model's file or folder by its content."""
     with told_as(f"{path} cannot be loaded"):
-        module, _, function = recognise(path).value[1].partition(":")
-        if placement().is_rounded and module != "torch":
+        kind = recognise(path)
+        if placement().is_rounded and not kind.takes_precision:
             raise ModelError(
                 f"{path} runs at the precision of its file: --dtype is for torch alone"
             )
-        load: Callable[..., Any] = getattr(
-            import_module(f"nomos.models.formats.{module}"), function
-        )
-        return load(path, trust=trust)
+        return kind.load(path, trust=trust)
 
 
 def load_object(source: Any, name: str) -> Any:
-    """Return the adapter of a module of torch, a function, or an object with `predict`."""
-    torch: Any = sys.modules.get("torch")
-    if torch is not None and isinstance(source, torch.nn.Module):
-        from nomos.models.formats.torch import TorchModel
-
-        return TorchModel(source.eval(), name)
+    """Return the adapter of an object that a kind adapts, a function, or a `predict`."""
+    if isinstance(source, FunctionType):  # the most frequent: it needs no table
+        return FunctionModel(source, name=name)
+    for kind in all_kinds():
+        if kind.adapt is not None and is_instance(source, kind.types):
+            return kind.adapt(source, name)
     if callable(source) and not hasattr(source, "predict"):
         return FunctionModel(source, name=name)
     if hasattr(source, "predict") and not isinstance(source, type):

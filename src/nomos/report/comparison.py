@@ -27,7 +27,7 @@ def comparison_table(compared: Sequence[ModelComparison]) -> Table:
             Text(one.new.name),
             str(len(one.fixed)),
             str(len(one.kept)),
-            f"[red]{len(one.added)}[/]" if one.added else "0",
+            Text(str(len(one.added)), style="red" if one.added else ""),
             f"{old.violations} → {new.violations} of {new.tests}",
             change_words(one, " %"),
         )

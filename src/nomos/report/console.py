@@ -12,6 +12,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.table import Table
 
 from nomos.report import summary
+from nomos.report.screen import Screen
 from nomos.report.view import next_bug_words
 from nomos.results.result import Counts, Result, Subject, count_words
 from nomos.runner import events
@@ -24,10 +25,8 @@ _NARROW = 80  # columns, in which a bar leaves no room for the rest
 
 def make_console() -> Console:
     """Return a console; a pipe has a width of its own."""
-    console = Console(highlight=False)
-    return (
-        console if console.is_terminal else Console(highlight=False, width=_PIPE_WIDTH)
-    )
+    console = Screen()
+    return console if console.is_terminal else Screen(width=_PIPE_WIDTH)
 
 
 class RunConsole:
@@ -68,7 +67,7 @@ class RunConsole:
             self.spaces[_space(event.subject, event.about_space)] = None
         match event:
             case events.Finished(result=result) if not self.live:
-                self.console.print(_line(result), markup=False, soft_wrap=True)
+                self.console.print(_line(result), soft_wrap=True)
             case _ if not self.live:
                 return
             case events.Started(budget=budget, space=space):
@@ -112,7 +111,7 @@ class RunConsole:
 
     def warn(self, message: str) -> None:
         """Show something that went wrong beside the campaigns."""
-        Console(stderr=True, highlight=False).print(f"warning: {message}", markup=False)
+        Screen(stderr=True).print(f"warning: {message}")
 
     def finish(self, results: Sequence[Result], stored: bool = True) -> None:
         """Show what the campaigns came to, and what to type next where it is stored."""
@@ -130,9 +129,9 @@ class RunConsole:
         if example is not None:
             out.print(example, soft_wrap=soft)
         if len(results) == 1 and (chance := next_bug_words(results[0])):
-            out.print(chance, markup=False, soft_wrap=soft)
+            out.print(chance, soft_wrap=soft)
         for step in summary.next_steps(results) if stored else []:
-            out.print(step, markup=False)
+            out.print(step)
 
 
 def _line(result: Result) -> str:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import difflib
-import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import groupby, pairwise, takewhile
 from typing import Any, Literal
 
 from nomos.lang.python.block import find_block_end
 from nomos.lang.reading.tree import find_block
+from nomos.results import statistics
 
+# Of shares that nothing is compared with.
+percent = partial(statistics.percent, least=0)
 _LONGEST_DIFF = 40_000  # words of one text times words of the other
 _WORD = re.compile(r"\s*\S+|\s+$")
 
@@ -29,17 +31,6 @@ class Piece:
 def count(number: int, noun: str, plural: str | None = None) -> str:
     """Return a number with its noun: 1 bug, 2,000 bugs."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
-
-
-def percent(share: float) -> str:
-    """Return a share in per cent; two digits say how far it is from none and from all."""
-    value = 100 * share
-    nearest = min(value, 100 - value)
-    if nearest <= 0:
-        return "0 %" if value <= 0 else "100 %"
-    decimals = max(0, 1 - math.floor(math.log10(nearest)))
-    written = f"{value:.{decimals}f}"
-    return (written.rstrip("0").rstrip(".") if "." in written else written) + " %"
 
 
 def brief(text: str, longest: int) -> str:

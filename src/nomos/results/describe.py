@@ -57,18 +57,12 @@ def described(
 
 def distances(bug: Bug) -> list[str]:
     """Say of each input that a search has made how far it is from the data."""
-    said = []
-    for number, near in enumerate(bug.nearest, 1):
-        which = f"input {number}" if len(bug.nearest) > 1 else "the input"
-        if near.changed:
-            differ = f"differs from its nearest row {near.row} in"
-            said.append(
-                f"{which} was made: it {differ} {len(near.changed)} features"
-                f" ({', '.join(near.changed)})"
-            )
-        else:
-            said.append(f"{which} was made, and is row {near.row} of the data")
-    return said
+    several = len(bug.nearest) > 1
+    return [
+        f"input {number if several else ''}".strip()
+        + f" was generated: it is {near.text}"
+        for number, near in enumerate(bug.nearest, 1)
+    ]
 
 
 def _array(value: np.ndarray[Any, Any], schema: Schema | None) -> Any:

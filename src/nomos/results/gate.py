@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from nomos.errors import NomosError
+from nomos.results.reading import read_json
 from nomos.results.result import Result, from_data
 from nomos.results.statistics import clopper_pearson, fisher, percent
 from nomos.results.verdict import is_unstable
@@ -105,7 +105,7 @@ def by_subject(results: Sequence[Result]) -> list[tuple[Result, ...]]:
 def read_baseline(path: Path) -> tuple[Result, ...]:
     """Read the results that an earlier run wrote with --json."""
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = read_json(path.read_bytes())
         found = tuple(from_data({**run, "bugs": ()}) for run in document["runs"])
         if document["failures"] or not found:
             raise NomosError(

@@ -89,6 +89,12 @@ class Nearest:
     row: int
     changed: tuple[str, ...]
 
+    @property
+    def text(self) -> str:
+        """The row, and what is not as there."""
+        differ = f", but for {', '.join(self.changed)}" if self.changed else ""
+        return f"row {self.row} of the data{differ}"
+
 
 @dataclass(frozen=True, slots=True)
 class Bug:
@@ -170,6 +176,14 @@ class Proof:
     compared_rows: int = 0
     seconds: float = 0.0
     rows: tuple[Certificate, ...] = ()  # of the scope `around`: one for each input
+
+    def __post_init__(self) -> None:
+        """Refuse bounds that contradict each other or the verdict."""
+        if self.violating is not None:
+            low, high = self.violating
+            most = high if self.cases is None else self.cases
+            if not 0 <= low <= high <= most or (self.verdict == "holds" and high):
+                raise ValueError(f"at least {low} and at most {high} of {most} cases")
 
     @property
     def is_exact(self) -> bool:
@@ -314,12 +328,14 @@ def to_data(result: Result) -> dict[str, Any]:
 
 
 def from_data(data: Mapping[str, Any]) -> Result:
-    """Return the result that `to_data` wrote; raises KeyError or TypeError if it is none."""
+    """Return the result that `to_data` wrote; raises KeyError, TypeError or ValueError."""
+    if not isinstance(data, Mapping):
+        raise TypeError(f"a result is an object, not {type(data).__name__}")
     names = {*Counts.__slots__, *Result.__slots__} - _NOT_IN_ALL
     if missing := names - data.keys():
         raise KeyError(*missing)
     subject = {**data, "k": data["text_k"], "ensures": data["properties"]}
-    whole = {**data, "subject": subject, "counts": data, "control": None}
+    whole = {**data, "subject": subject, "counts": data, "control": None, "live": None}
     result: Result = read(Result, whole)
     control = data["control"]
     return replace(result, control=None if control is None else from_data(control))

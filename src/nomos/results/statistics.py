@@ -143,14 +143,23 @@ def describe_rate(successes: int, trials: int, *, confidence: float = 0.95) -> s
 
 
 def percent(
-    rate: float, *, resolution: float = 1.0, rounded: Callable[[float], int] = round
+    rate: float,
+    *,
+    resolution: float = 1.0,
+    rounded: Callable[[float], int] = round,
+    least: int = 2,
 ) -> str:
-    """Write a rate with two significant digits of what is smallest about it."""
+    """Write a rate with two significant digits of what is smallest about it.
+
+    That says how far it is from none and from all. There are `least` decimals or more,
+    before zeros at the end are left out.
+    """
     smallest = 100 * max(1e-12, min(rate, 1 - rate, resolution))
-    decimals = max(2, 1 - math.floor(math.log10(smallest)))
+    decimals = max(least, 1 - math.floor(math.log10(smallest)))
     # The inner rounding keeps floating-point dust from pushing a bound up or down.
     value = rounded(round(100 * rate * 10**decimals, 6)) / 10**decimals
-    return f"{value:.{decimals}f}".rstrip("0").rstrip(".") + " %"
+    written = f"{value:.{decimals}f}"
+    return (written.rstrip("0").rstrip(".") if decimals else written) + " %"
 
 
 def _logistic(logit: float) -> float:

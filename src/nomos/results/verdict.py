@@ -158,11 +158,7 @@ def proof_text(proof: Proof) -> str:
 
 def nearest_text(proof: Proof) -> str:
     """Say which inputs a proof's case is like; "" where there is none."""
-    said = []
-    for name, near in proof.nearest.items():
-        differ = f", but for {', '.join(near.changed)}" if near.changed else ""
-        said.append(f"{name} is row {near.row} of the data{differ}")
-    return "; ".join(said)
+    return "; ".join(f"{name} is {near.text}" for name, near in proof.nearest.items())
 
 
 def rate_text(results: Sequence[Result]) -> str:

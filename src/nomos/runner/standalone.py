@@ -30,6 +30,7 @@ from nomos.runner.jobs import Job, Prepared, subject_of
 from nomos.runner.options import DEFAULT_CASES, Options
 from nomos.runner.project.naming import model_name, project_root, relative
 from nomos.runner.stopping import EXIT_STATUS, no_sudden_exit
+from nomos.terminal import echo
 
 
 class Harness:
@@ -112,11 +113,11 @@ def _print_bug(event: Event) -> None:
     if isinstance(event, BugFound):
         bug = event.bug
         choices = list(bug.choices)
-        print(f"bug {bug.id} case={bug.case} choices={choices}: {bug.failed}")
+        echo(f"bug {bug.id} case={bug.case} choices={choices}: {bug.failed}")
 
 
 def _print_error(message: str) -> None:
-    print(f"error: {message}", file=sys.stderr)
+    echo(f"error: {message}", err=True)
 
 
 def _refuse(error: NomosError) -> NoReturn:
@@ -128,8 +129,8 @@ def _refuse(error: NomosError) -> NoReturn:
 def _report(result: Result) -> int:
     """Print the counts; return the exit status."""
     for crash in result.crashes:
-        print(crash.traceback, file=sys.stderr, end="")
-    print(f"{result.name} seed={result.seed} {count_words(result.counts)}")
+        echo(crash.traceback, err=True, nl=False)
+    echo(f"{result.name} seed={result.seed} {count_words(result.counts)}")
     if result.problem:
         _print_error(result.problem)
     return rulings([result], Gate())[0].status

@@ -164,7 +164,7 @@ def _mixed(feature: Feature, columns: Columns) -> str:
 
 def _numbered(model: Any) -> list[str]:
     """Say which number a model gets for a name, where it knows no names itself."""
-    takes_names = type(model).__name__ == "CatboostModel"
+    takes_names = getattr(model, "knows_names", False)
     kept = getattr(model, "categories", {}).items()
     known = [place for place, names in kept if takes_names or len(names)]
     named = [] if hasattr(model, "estimator") else model.schema.features

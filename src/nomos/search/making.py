@@ -13,12 +13,12 @@ from nomos.domain.schema import Category, Feature, OneHot, Real, Schema
 from nomos.engine.cases import MadeCases, MadeInputs, Records
 from nomos.engine.program import Program
 from nomos.errors import OF_THE_CASE, NomosError, NotProvable
+from nomos.models.kinds import read_structure
 from nomos.results.real_rows import RealRows
 from nomos.results.result import Nearest
 from nomos.search.margins import Margins, Unscored
 from nomos.search.strategy import Material, Proposal
 from nomos.shrinking.trying import uses_labels
-from nomos.structures.read import read_structure
 from nomos.structures.trees import TreeKeys, Trees
 from nomos.verify.question.space import feature_range, whole
 

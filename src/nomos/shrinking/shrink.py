@@ -10,6 +10,7 @@ import numpy as np
 
 from nomos.engine.alone import Outcome
 from nomos.engine.engine import Engine
+from nomos.errors import NomosError
 from nomos.results.analysis import Shrunk
 from nomos.results.describe import described
 from nomos.results.real_rows import RealRows
@@ -123,7 +124,11 @@ class Shrinker:
 
 def replay_shrunk(engine: Engine, shrunk: Shrunk) -> Outcome:
     """Run a shrunk case alone."""
-    case = rebuilt(engine.program, shrunk.records, shrunk.draws)
+    try:
+        case = rebuilt(engine.program, shrunk.records, shrunk.draws)
+    except (LookupError, TypeError, ValueError, OverflowError) as error:
+        why = f"{type(error).__name__}: {error}"
+        raise NomosError(f"the smaller case cannot be made any more: {why}") from None
     choices = (*range(len(case.records)), *shrunk.draws)
     return on_records(engine, [case]).replay(choices)
 

@@ -17,6 +17,7 @@ from nomos.engine.choices import CaseDraws, Kind, from_pattern, known_choice, pa
 from nomos.engine.engine import Engine, Limits
 from nomos.engine.program import Program
 from nomos.engine.vectorized.chunk import padded
+from nomos.engine.vectorized.rows import recorded_rows
 from nomos.engine.watch import WHOLE_CHUNK, watch
 from nomos.lang import core
 from nomos.results.analysis import ShrunkRecord
@@ -269,12 +270,26 @@ def with_field(record: Any, key: str, value: Any, schema: Schema | None) -> Any:
 def rebuilt(
     program: Program, records: Sequence[ShrunkRecord], draws: tuple[int, ...]
 ) -> OwnCase:
-    """Return the case that records by rows and changes stand for."""
+    """Return the case that records by rows and changes stand for.
+
+    Raises LookupError, TypeError, ValueError or OverflowError where they stand for none.
+    """
     made = []
+    if len(records) != len(program.spec.inputs):
+        raise LookupError(f"the spec has not {len(records)} inputs")
     for shrunk in records:
+        if not 0 <= shrunk.row < len(program.source):
+            raise LookupError(f"there is no row {shrunk.row}")
         record = program.item(shrunk.row)
         for key, value in shrunk.changes.items():
+            old = record if key == "" else get_feature(record, key, program.schema)
+            if isinstance(value, str) != isinstance(old, str) or not isinstance(
+                value, str | int | float
+            ):
+                raise TypeError(f"{key!r} takes no {value!r}"[:200])
             record = with_field(record, key, value, program.schema)
+        if program.schema is not None:
+            recorded_rows([record], program.source, program.schema, 1)
         made.append(record)
     return OwnCase(tuple(made), tuple(record.row for record in records), draws)
 

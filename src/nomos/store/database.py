@@ -1,7 +1,6 @@
 """The SQLite file under the store: opening, migrations, transactions, what can fail."""
 
 import errno
-import json
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
@@ -93,8 +92,6 @@ _REMEDIES = {
 _WORLD = (
     OSError,
     sqlite3.Error,
-    json.JSONDecodeError,
-    UnicodeError,
     OverflowError,
     KeyError,
     TypeError,
@@ -107,6 +104,7 @@ def open_database(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT_S, isolation_level=None)
     try:
         connection.row_factory = sqlite3.Row
+        _check_objects(connection, path)
         _log_ahead(connection)
         # Safe against a killed process; a power cut may cost the last commits.
         connection.execute("PRAGMA synchronous = NORMAL")
@@ -116,6 +114,15 @@ def open_database(path: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _check_objects(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse a database in which reading or writing would do more than that."""
+    connection.execute("PRAGMA trusted_schema = OFF")
+    query = "SELECT name FROM sqlite_schema WHERE type NOT IN ('table', 'index')"
+    found = connection.execute(query + " OR sql LIKE '%VIRTUAL%' LIMIT 1").fetchone()
+    if found is not None:
+        raise StoreError(f"{path} holds {found[0]!r}, which is no table of a store")
 
 
 def _log_ahead(connection: sqlite3.Connection) -> None:

@@ -9,9 +9,8 @@ file.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -23,6 +22,7 @@ from nomos.device import Array
 from nomos.errors import StoreError
 from nomos.files import write_whole
 from nomos.results.identity import bug_id, canonical_json
+from nomos.results.reading import read, read_json
 from nomos.results.result import Bug, Subject
 from nomos.store.database import explained
 
@@ -33,7 +33,7 @@ _LINE = 11  # characters of a name and the end of its line
 _KEPT = ("case", "choices", "failed", "inputs", "outputs")  # of a bug
 
 
-class KnownCases:
+class KnownNames:
     """The names of a spec's known cases, sorted: a million are read in no time."""
 
     def __init__(self, names: Array) -> None:
@@ -47,7 +47,7 @@ class KnownCases:
         at = int(np.searchsorted(self._names, np.bytes_(wanted)))
         return at < len(self) and bool(self._names[at] == wanted)
 
-    def with_names(self, names: Iterable[str]) -> KnownCases:
+    def with_names(self, names: Iterable[str]) -> KnownNames:
         """Return the names with others among them."""
         new = sorted({name.encode() for name in names if name not in self})
         if not new:
@@ -55,17 +55,18 @@ class KnownCases:
         added = np.array(new)
         dtype = np.promote_types(self._names.dtype, added.dtype)
         known = self._names.astype(dtype)
-        return KnownCases(np.insert(known, np.searchsorted(known, added), added))
+        return KnownNames(np.insert(known, np.searchsorted(known, added), added))
 
     def lines(self) -> bytes:
         """Return the file that holds the names."""
         return b"\n".join([*self._names.tolist(), b""])
 
 
-def load_known(folder: Path, spec: str) -> KnownCases:
+def load_known(folder: Path, spec: str) -> KnownNames:
     """Return the names of a spec's known cases."""
     path = _path(folder, spec, ".known")
     with explained(path):
+        _check_inside(path, folder)
         try:
             data = path.read_bytes()
         except FileNotFoundError:
@@ -74,8 +75,8 @@ def load_known(folder: Path, spec: str) -> KnownCases:
     if data and len(data) % _LINE == 0:
         names = np.frombuffer(data, f"S{_LINE}")
         if _are_lines(names):
-            return KnownCases(names.astype(f"S{_LINE - 1}"))
-    return KnownCases(np.array(sorted(set(data.split())), dtype=bytes))
+            return KnownNames(names.astype(f"S{_LINE - 1}"))
+    return KnownNames(np.array(sorted(set(data.split())), dtype=bytes))
 
 
 def _are_lines(names: Array) -> bool:
@@ -126,12 +127,13 @@ def load_cases(folder: Path, spec: str) -> list[dict[str, Any]]:
     """Return the cases of a spec; none where nothing was saved."""
     path = _path(folder, spec, ".json")
     with explained(path):
+        _check_inside(path, folder)
         try:
             text = path.read_bytes()
         except FileNotFoundError:
             return []
     try:
-        document = json.loads(text)
+        document = read_json(text)
         if document["schema"] != SCHEMA:
             raise StoreError(
                 f"{path} has schema {document['schema']}, this Nomos knows {SCHEMA}\n"
@@ -139,9 +141,9 @@ def load_cases(folder: Path, spec: str) -> list[dict[str, Any]]:
             )
         cases: list[dict[str, Any]] = document["cases"]
         for case in cases:
-            if not all(type(choice) is int for choice in case["choices"]):
-                raise TypeError(f"choices are integers, not {case['choices']}")
-            _group(case)
+            read(tuple[int, ...], case["choices"])
+            read(Mapping[str, str], case["settings"])
+            canonical_json(case).encode()
         return cases
     except (ValueError, KeyError, TypeError) as error:
         raise StoreError(
@@ -169,6 +171,12 @@ def _path(folder: Path, spec: str, ending: str) -> Path:
     inside = [part for part in parts if part not in ("..", "/", "%2F")]
     name = inside[-1].removesuffix(".nom") + ending
     return folder.joinpath("cases", *inside[:-1], name)
+
+
+def _check_inside(path: Path, folder: Path) -> None:
+    """Refuse a file that a link in the store leads away from."""
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise StoreError(f"{path} is a link to a place outside the store")
 
 
 def _save(path: Path, data: bytes) -> None:

@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from nomos.results.analysis import Shrunk
 from nomos.results.identity import canonical_json
-from nomos.results.reading import read
+from nomos.results.reading import read, read_json
 from nomos.results.result import Bug, Nearest, Subject, failures_of
 
 Status = Literal["open", "fixed"]
 CAME_BACK = 2  # violations whose `how` is below this are bugs
+_MOST_BITS = 64  # of a choice
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """What is kept of the inputs that a search has made."""
+
+    records: tuple[tuple[float, ...], ...] = ()
+    nearest: tuple[Nearest, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,35 +78,43 @@ def decoded(row: sqlite3.Row) -> Row:
 
 
 def record_of(row: sqlite3.Row) -> BugRecord:
-    """Return a bug, and what it is a bug of, from its columns."""
-    made = json.loads(row["made"])
+    """Return a bug, and what it is a bug of, from its columns; raises ValueError, TypeError."""
+    made = read(_Made, read_json(row["made"]))
     bug = Bug(
-        id=row["id"],
+        id=_text(row["id"]),
         case=int(row["number"]),
         choices=_choices(row["choices"]),
-        failed=row["failed"],
+        failed=_text(row["failed"]),
         failures=failures_of(int(row["mask"])),
-        gap=row["gap"],
+        gap=read(float | None, row["gap"]),
         seen=int(row["seen"]),
         confirmed="batch" if row["how"] else "alone",
         is_new=bool(row["is_new"]),
-        inputs=dict(json.loads(row["inputs"])),
-        outputs=dict(json.loads(row["outputs"])),
-        shrunk=read(Shrunk | None, json.loads(row["shrunk"] or "null")),
-        records=tuple(map(tuple, made.get("records", ()))),
-        nearest=read(tuple[Nearest, ...], made.get("nearest", ())),
+        inputs=read(Mapping[str, Any], read_json(row["inputs"])),
+        outputs=read(Mapping[str, Any], read_json(row["outputs"])),
+        shrunk=read(Shrunk | None, read_json(row["shrunk"] or "null")),
+        records=made.records,
+        nearest=made.nearest,
     )
     subject = Subject(
-        spec=row["spec"],
-        property=row["property"],
-        model=row["model"],
-        settings=dict(json.loads(row["settings"])),
+        spec=_text(row["spec"]),
+        property=_text(row["property"]),
+        model=_text(row["model"]),
+        settings=read(Mapping[str, str], read_json(row["settings"])),
     )
-    return BugRecord(bug, subject, int(row["seed"]), row["status"], row["campaign"])
+    status: Status = read(Status, row["status"])
+    return BugRecord(bug, subject, int(row["seed"]), status, row["campaign"])
+
+
+def _text(cell: object) -> str:
+    text: str = read(str, cell)
+    return text
 
 
 def _choices(text: str) -> tuple[int, ...]:
-    choices = tuple(json.loads(text))
-    if not all(type(choice) is int for choice in choices):
-        raise TypeError(f"choices are integers, not {text}")
-    return choices
+    choices = read_json(text)
+    if not isinstance(choices, list) or any(type(one) is not int for one in choices):
+        raise TypeError(f"choices are integers, not {text[:60]}")
+    if any(one.bit_length() > _MOST_BITS for one in choices):
+        raise ValueError(f"choices have at most {_MOST_BITS} bits, not {text[:60]}")
+    return tuple(choices)

@@ -19,6 +19,7 @@ from typing import Any, Self, TypeVar
 
 from nomos.errors import StoreError
 from nomos.results.identity import canonical_json
+from nomos.results.reading import read, read_json
 from nomos.results.result import Bug, Result, Subject, from_data, to_data
 from nomos.results.verdict import with_proof
 from nomos.store.database import explained, open_database, transaction
@@ -34,6 +35,7 @@ from nomos.store.rows import (
 
 FOLDER = ".nomos"
 DATABASE = "nomos.db"
+_BESIDE = ("-wal", "-shm", "-journal")  # files that SQLite writes beside it
 # The database is one machine's memory; the cases beside it are for the repository.
 IGNORED = f"/{DATABASE}*\n/cases/**/*.tmp\n"
 
@@ -67,11 +69,14 @@ class Store:
         """Open the store in a folder, made if needed, and bring it up to date."""
         path = folder / DATABASE
         with explained(path):
+            for name in (path, *(Path(f"{path}{end}") for end in _BESIDE)):
+                if name.is_symlink():
+                    raise StoreError(f"{name} is a link: a store is in its own folder")
             if not create and not path.exists():
                 raise StoreError(f"no store at {folder}\nhelp: `nomos run` makes one")
             folder.mkdir(parents=True, exist_ok=True)
             ignore = folder / ".gitignore"
-            if not ignore.exists():
+            if not ignore.exists() and not ignore.is_symlink():
                 ignore.write_text(IGNORED, encoding="utf-8")
             return cls(path, open_database(path))
 
@@ -181,7 +186,7 @@ class Store:
         proved: dict[tuple[str, str, str], tuple[int, Result]] = {}
         with explained(self.path):
             for row in self._connection.execute(query).fetchall():
-                result = from_data(json.loads(row["result"]))
+                result = from_data(read_json(row["result"]))
                 subject = result.subject
                 key = subject.spec, subject.model, canonical_json(subject.settings)
                 (proved if result.search == "proof" else found)[key] = row["id"], result
@@ -227,8 +232,10 @@ class Store:
             ).fetchone()
             if row is None:
                 return None
-            result = from_data(json.loads(row["result"]))
-            return Unfinished(row["id"], result, json.loads(row["state"]))
+            result = from_data(read_json(row["result"]))
+            return Unfinished(
+                row["id"], result, read(Mapping[str, Any], read_json(row["state"]))
+            )
 
     def rows(self, campaign: int) -> list[Row]:
         """Return all violations of a campaign, in the order they were found."""

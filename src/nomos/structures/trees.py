@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from nomos.device import Array
+from nomos.domain.records import whole_limits
 from nomos.errors import NotProvable
 from nomos.structures.model import DOUBLE, Structure
 
@@ -148,12 +149,14 @@ class TreeKeys:
         places = self.places(feature)
         if not places or not self.rises(feature):
             return np.empty(0, np.int64)
-        exact = 2**24 if self.dtype == np.float32 else 2**52
+        # Beyond what rows hold, numbers wrap around and rise no more.
+        least, most = whole_limits(self.dtype)
+        least, most = max(least, -(2**53)), min(most, 2**53)
         found = []
         for column, place in enumerate(places, start=1):
             wanted = np.arange(1, len(self.thresholds[place]) + 1)
-            low = np.full(len(wanted), -exact)  # below every threshold, or never met
-            high = np.full(len(wanted), exact)
+            low = np.full(len(wanted), least)  # below every threshold, or never met
+            high = np.full(len(wanted), most)
             while (low < high).any():
                 middle = (low + high) >> 1
                 there = self.of(feature, middle)[:, column] >= wanted

@@ -17,11 +17,11 @@ from nomos.engine.engine import Engine
 from nomos.engine.program import Program
 from nomos.errors import NomosError, NotProvable
 from nomos.lang import core
+from nomos.models.kinds import read_structure
 from nomos.results.describe import described
 from nomos.results.real_rows import RealRows
 from nomos.results.result import Bug, Certificate, Nearest, Proof, Scope
 from nomos.structures.model import SINGLE, Layers, Structure
-from nomos.structures.read import read_structure
 from nomos.structures.trees import Trees
 from nomos.verify.engines.search import Deadline, Findings
 from nomos.verify.engines.settle import proved_parts, settle
@@ -36,7 +36,7 @@ from nomos.verify.question.cases import (
 from nomos.verify.question.space import EVERY_FEATURE, around, whole, within
 from nomos.verify.question.splitting import split
 from nomos.verify.question.symbolic import question
-from nomos.verify.real import asker, check_exact, compare, data_rows
+from nomos.verify.real import asker, compare, data_rows, fit_space
 
 _SAMPLES = 10_000
 _FEW_SAMPLES = 256  # around a row
@@ -103,7 +103,7 @@ class Prover:
         asked = question(program.spec, self.domain.schema, self.domain.verifies)
         model = self._model(asked.function)
         space = within(self.space, part) if part else self.space
-        check_exact(space, self.data.dtype)
+        space = fit_space(space, self.data.dtype)
         return AskedCases(asked, space, self.data.dtype, model.ask), model
 
     def _model(self, function: str) -> ComparedModel:
@@ -160,7 +160,7 @@ class _Attempt:
         sampled = self._sampled(cases, limits)
         total = self._settled(cases, limits)
         total.example = sampled or total.example
-        return self._concluded(cases, total)
+        return self._concluded(cases, total.checked())
 
     def _concluded(self, cases: AskedCases, total: Findings) -> Proof:
         """Return what was found as a proof."""
@@ -184,7 +184,15 @@ class _Attempt:
             )
         if total.example is not None:
             witness, near = self._witness(cases, total.example)
-            return replace(proof, verdict="violated", witness=witness, nearest=near)
+            return replace(
+                proof,
+                verdict="violated",
+                witness=witness,
+                nearest=near,
+                reason=total.contradiction,
+            )
+        if total.contradiction:
+            return replace(proof, reason=total.contradiction)
         if total.good == total.total:
             return replace(proof, verdict="holds")
         return replace(proof, reason="the time is up; `--time` gives more")
@@ -210,7 +218,7 @@ class _Attempt:
         count = len(self.data) if self.options.rows is None else self.options.rows
         chosen = np.unique(np.linspace(0, len(self.data) - 1, count).astype(int))
         spaces = {
-            int(row): around(space, self.data[row], radius)
+            int(row): fit_space(around(space, self.data[row], radius), cases.dtype)
             for row in chosen[cases.space.inside(self.data)[chosen]]
         }
         model, seconds = self.model.structure, self.options.seconds
@@ -219,7 +227,7 @@ class _Attempt:
         for row, own in spaces.items():
             part = replace(cases, space=own)
             if row in proved:
-                found[row] = self._concluded(part, proved[row])
+                found[row] = self._concluded(part, proved[row].checked())
             else:
                 found[row] = self.verify(part)
         far = {name: "all" if np.isinf(r) else f"{r:g}" for name, r in radius.items()}

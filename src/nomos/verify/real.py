@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,9 @@ import numpy as np
 from nomos.device import Array
 from nomos.domain.domain import Domain
 from nomos.domain.functions import BoundBatched
-from nomos.domain.records import items
+from nomos.domain.records import items, whole_limits
 from nomos.domain.same_answers import changed_answers
+from nomos.domain.schema import Named
 from nomos.errors import OF_THE_CASE, NomosError, NotProvable
 from nomos.models.extras import reason
 from nomos.structures.model import Structure
@@ -63,14 +65,36 @@ def data_rows(domain: Domain) -> Array:
     return rows
 
 
-def check_exact(space: Space, dtype: np.dtype[Any]) -> None:
-    """Refuse ranges of whole numbers that rows of a type round."""
+def fit_space(space: Space, dtype: np.dtype[Any]) -> Space:
+    """Return a space whose real ranges end with numbers that rows of a type hold.
+
+    Refuses whole numbers that such rows round or do not hold: they would be others.
+    """
+    ends = {}
+    least, most = whole_limits(dtype)
+    least, most = max(least, -(2**53)), min(most, 2**53)
     for name, one in space.ranges.items():
-        if one.names is None and not one.is_real:
-            ends = np.array([one.low, one.high])
-            exact = 2 ** (np.finfo(dtype).nmant + 1) if dtype.kind == "f" else 2**53
-            if (np.abs(ends) > exact).any():
-                raise NotProvable(f"`{name}` has numbers that rows of {dtype} round")
+        if one.is_real:
+            if dtype.kind != "f":
+                raise NotProvable(f"`{name}` is real, and rows of {dtype} are not")
+            one.check_held(one.low, one.high, dtype)
+            low, high = dtype.type(one.low), dtype.type(one.high)
+            inside = low if low >= one.low else np.nextafter(low, dtype.type(np.inf))
+            last = high if high <= one.high else np.nextafter(high, dtype.type(-np.inf))
+            if inside > last:
+                raise NotProvable(f"`{name}` has no value that rows of {dtype} hold")
+            ends[name] = replace(one, low=float(inside), high=float(last))
+            continue
+        low, high = one.low, one.high
+        if isinstance(one.feature, Named):
+            low, high = 0, 1 if one.feature.width > 1 else len(one.feature.levels) - 1
+        if (
+            low < least
+            or high > most
+            or any(float(dtype.type(end)) != end for end in (low, high))
+        ):
+            raise NotProvable(f"`{name}` has numbers that rows of {dtype} round")
+    return space.restricted(ends)
 
 
 def compare(

@@ -23,6 +23,7 @@ from nomos.cli.options import (
     worker_options,
 )
 from nomos.cli.output import STDOUT, Output, ReportPath, own_stdout
+from nomos.terminal import echo
 
 if TYPE_CHECKING:
     from nomos.results.comparison import ModelComparison
@@ -89,7 +90,7 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
         if not options["quiet"] and not piped:
             _tell(compared, console.console, stored=not options["no_store"])
     for failure in run.failures:
-        click.echo(f"error: {failure}", err=True)
+        echo(f"error: {failure}", err=True)
     unjudged = any(r.verdict == "failed" or r.problem for r in run.results)
     failed = run.failures or unjudged or output.has_failed or not compared
     added = int(any(c.added for c in compared))
@@ -144,4 +145,4 @@ def _tell(compared: Sequence[ModelComparison], console: Any, *, stored: bool) ->
 
     console.print(comparison_table(compared))
     for step in next_steps(compared) if stored else []:
-        console.print(step, markup=False)
+        console.print(step)

@@ -24,6 +24,7 @@ from nomos.cli.options import (
     settings_option,
 )
 from nomos.errors import DomainError, NomosError
+from nomos.terminal import echo
 
 if TYPE_CHECKING:
     from nomos.states.fuzzing import Fuzzable, StatePool
@@ -77,7 +78,7 @@ def command(spec: Path, output: Path, *, quiet: bool, **options: Any) -> None:
     if not quiet:
         few = len(pool) < options["states"]
         why = f"; no new one in {pool.fruitless_count} trials" if few else ""
-        click.echo(f"{output}: {len(pool)} states{why}")
+        echo(f"{output}: {len(pool)} states{why}")
 
 
 def _grow(
@@ -91,7 +92,7 @@ def _grow(
             pool.save(output)
             if not quiet:
                 told = f"{pool.trial_count:>8} trials: {len(pool)} states"
-                click.echo(told, err=True)
+                echo(told, err=True)
             if stop:
                 raise KeyboardInterrupt
 
@@ -105,7 +106,7 @@ def _grow(
                 progress=progress,
             )
         except KeyboardInterrupt:
-            click.echo(f"interrupted; {output} can be continued", err=True)
+            echo(f"interrupted; {output} can be continued", err=True)
             sys.exit(130)
 
 

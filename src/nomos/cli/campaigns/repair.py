@@ -22,6 +22,7 @@ from nomos.cli.options import (
     settings_option,
 )
 from nomos.cli.output import ReportPath
+from nomos.terminal import echo
 
 if TYPE_CHECKING:
     from nomos.train.repairing.repair import Repair, RepairListener
@@ -93,7 +94,7 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
         with screen as listener:
             result = _repair(specs, options, listener)
     except KeyboardInterrupt:
-        click.echo("interrupted; the same command with --resume goes on", err=True)
+        echo("interrupted; the same command with --resume goes on", err=True)
         sys.exit(130)
     output = Output()
     if options["json_file"] is not None:
@@ -153,7 +154,7 @@ class _Screen:
 
     def _say(self, line: str) -> None:
         if not self.quiet:
-            self.console.print(line, soft_wrap=True, markup=False)
+            self.console.print(line, soft_wrap=True)
 
     def _begun(self, repairing: Any) -> None:
         self._say(f"{repairing.trainer.how}: {repairing.parts.origin}")

@@ -30,6 +30,7 @@ from nomos.cli.options import (
 )
 from nomos.cli.output import STDOUT, Output, ReportPath, own_stdout
 from nomos.errors import DomainError, NomosError, exit_status
+from nomos.terminal import echo
 
 if TYPE_CHECKING:
     from nomos.results.gate import Gate
@@ -209,7 +210,7 @@ def _campaigns(
         if not console.quiet:
             lines = [ruling.line for ruling in rulings(run.results, options["gate"])]
             for line in [*filter(None, dict.fromkeys(lines)), *console.spaces]:
-                click.echo(line)
+                echo(line)
     return _status(run, root, options, output)
 
 
@@ -219,11 +220,11 @@ def _status(run: Run, root: Path, options: dict[str, Any], output: Output) -> in
     from nomos.runner.stopping import EXIT_STATUS
 
     for failure in run.failures:
-        click.echo(f"error: {failure}", err=True)
+        echo(f"error: {failure}", err=True)
     statuses = {exit_status(failure.error) for failure in run.failures}
     gone = missing(run.results, options["gate"], root, options["specs"])
     for spec in gone:
-        click.echo(f"error: {spec} is in the baseline and was not run", err=True)
+        echo(f"error: {spec} is in the baseline and was not run", err=True)
     statuses |= {ruling.status for ruling in rulings(run.results, options["gate"])}
     statuses.add(3 if output.has_failed or gone or not run.results else 0)
     return EXIT_STATUS.get(run.stopped) or max(statuses)
@@ -240,11 +241,11 @@ def _sanity(jobs: list[Job], root: Path, seed: int, options: Options) -> int:
         try:
             found = check_sanity(worker.prepared(job), seed, options)
         except NomosError as error:
-            click.echo(f"error: {error}", err=True)
+            echo(f"error: {error}", err=True)
             status = 3
             continue
         for line in found.lines:
-            click.echo(line)
+            echo(line)
         if not any(fault.is_noticed for fault in found.faults):
             status = max(status, 1)
     return status

@@ -21,6 +21,7 @@ from nomos.cli.options import (
     settings_option,
 )
 from nomos.errors import ModelError, NomosError
+from nomos.terminal import echo
 
 if TYPE_CHECKING:
     from nomos.train import PolicyTest
@@ -116,16 +117,16 @@ def command(spec: Path, **options: Any) -> None:
     if written:
         tuned.model.save(options["out"])
     if not quiet:
-        click.echo(tuned)
+        echo(tuned)
         what = f"{options['out']} is written" if written else "nothing is written"
-        click.echo(f"{verdict}; {what}")
+        echo(f"{verdict}; {what}")
     sys.exit(0 if verdict == "safer" else 1)
 
 
 def _tell(test: PolicyTest, _: object) -> None:
     share = f"{100 * test.guided_steps:.0f} % of the steps from bugs"
     told = f"{test.steps:>9} steps: {test.bugs} bugs in {test.tests} cases, {share}"
-    click.echo(told, err=True)
+    echo(told, err=True)
 
 
 def _load(path: Path, algorithm: str, *, trust: bool) -> Any:

@@ -24,6 +24,7 @@ from nomos.cli.options import (
 )
 from nomos.cli.output import STDOUT, own_stdout
 from nomos.errors import NomosError, exit_status
+from nomos.terminal import echo
 
 if TYPE_CHECKING:
     from nomos.results.result import Result
@@ -132,18 +133,18 @@ def _prove(jobs: dict[Path, Reopened], proofs: Proofs, options: dict[str, Any]) 
                 run.results.append(proofs.alone(live))
         except NomosError as error:
             run.failures.append(Failure(Job(path), error))
-            click.echo(f"error: {path}: {error}", err=True)
+            echo(f"error: {path}: {error}", err=True)
             continue
         if STDOUT not in options.values():
-            click.echo(_text(run.results[-1]))
+            echo(_text(run.results[-1]))
     return run
 
 
 def _told(what: str) -> AbstractContextManager[Any]:
     """Say on a terminal what is done meanwhile."""
-    from rich.console import Console
+    from nomos.report.screen import Screen
 
-    console = Console(stderr=True)
+    console = Screen(stderr=True)
     return console.status(what) if console.is_terminal else nullcontext()
 
 
@@ -156,10 +157,10 @@ def _export(jobs: dict[Path, Reopened], options: dict[str, Any]) -> None:
     for spec, live in jobs.items():
         try:
             for path in proofs.export(live, options["export"]):
-                click.echo(f"wrote {path}")
+                echo(f"wrote {path}")
         except NomosError as error:
             failed = True
-            click.echo(f"{spec.name}: not exported: {error}", err=True)
+            echo(f"{spec.name}: not exported: {error}", err=True)
     sys.exit(3 if failed else 0)
 
 
@@ -183,7 +184,7 @@ def _text(result: Result) -> str:
 
 
 def _warn(message: str) -> None:
-    click.echo(f"warning: {message}", err=True)
+    echo(f"warning: {message}", err=True)
 
 
 def _limits(options: dict[str, Any]) -> Any:

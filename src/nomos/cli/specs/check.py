@@ -19,6 +19,7 @@ from nomos.errors import NomosError
 from nomos.lang.checking.check import Checked
 from nomos.lang.python.flow import safety_kind
 from nomos.report.texts import count
+from nomos.terminal import echo
 
 
 @click.command()
@@ -81,15 +82,15 @@ def command(
             "errors": errors,
             "warnings": warned,
         }
-        click.echo(json.dumps(document, indent=2))
+        echo(json.dumps(document, indent=2))
     else:
         for one in checked:
             if verbose and one.spec is not None:
                 _introduce(one)
             show(one.source, one.diagnostics)
         for reason in unreadable:
-            click.echo(f"error: {reason}\n")
-        click.echo(_summary(checked, unreadable, errors, warned))
+            echo(f"error: {reason}\n")
+        echo(_summary(checked, unreadable, errors, warned))
     most = 0 if warnings["strict"] else warnings["max_warnings"]
     too_many = most is not None and warned > most
     sys.exit(2 if errors or unreadable or too_many else 0)
@@ -124,9 +125,9 @@ def _check_all(
 def _introduce(checked: Checked) -> None:
     spec = checked.spec
     assert spec is not None
-    click.echo(f"{spec.name}: {safety_kind(spec.k)}")
+    echo(f"{spec.name}: {safety_kind(spec.k)}")
     if spec.description:
-        click.echo(click.wrap_text(spec.description, 88, "  ", "  "))
+        echo(click.wrap_text(spec.description, 88, "  ", "  "))
 
 
 def _summary(

@@ -9,6 +9,7 @@ import click
 
 from nomos import api
 from nomos.cli.options import FILE, PRESENT_FILE, option
+from nomos.terminal import echo
 
 
 @click.command("compile")
@@ -31,7 +32,7 @@ def command(spec: Path, output: Path | None) -> None:
     path = Path(os.path.relpath(spec, folder)).as_posix()
     program = compile_harness(checked, path, imported.offer.functions)
     if output is None:
-        click.echo(program, nl=False)
+        echo(program, nl=False)
     else:
         output.write_text(program, encoding="utf-8")
-        click.echo(f"wrote {output}")
+        echo(f"wrote {output}")

@@ -9,6 +9,7 @@ import click
 from nomos.cli.options import flag
 from nomos.diagnostics import Code
 from nomos.diagnostics.pages import all_pages, page, title
+from nomos.terminal import echo
 
 
 @click.command()
@@ -24,14 +25,14 @@ def command(code: str | None, everything: bool) -> None:
     nomos explain
     """
     if everything:
-        click.echo(all_pages(), nl=False)
+        echo(all_pages(), nl=False)
         return
     codes = {known.slug: known for known in Code}
     if code is None:
         width = max(map(len, codes))
         for name, known in codes.items():
-            click.echo(f"{name:<{width}}  {title(known)}")
-        click.echo("\n`nomos explain CODE` tells more.")
+            echo(f"{name:<{width}}  {title(known)}")
+        echo("\n`nomos explain CODE` tells more.")
         return
     # Taken from a message as it stands: error[unknown-feature].
     wanted = code.partition("[")[2].rstrip("]:") if "[" in code else code
@@ -41,4 +42,4 @@ def command(code: str | None, everything: bool) -> None:
             f"did you mean `{nearest[0]}`?" if nearest else "`nomos explain` lists all"
         )
         raise click.UsageError(f"there is no code `{wanted}`; {hint}")
-    click.echo(page(codes[wanted]), nl=False)
+    echo(page(codes[wanted]), nl=False)

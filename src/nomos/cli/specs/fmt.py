@@ -17,6 +17,7 @@ from nomos.files import write_whole
 from nomos.lang.writing.format import format_spec
 from nomos.report.texts import count
 from nomos.runner.project.specs import read_source
+from nomos.terminal import echo
 
 
 @click.command()
@@ -47,11 +48,11 @@ def command(specs: tuple[str, ...], check: bool, diff: bool) -> None:
         elif text.encode() != path.read_bytes():
             changed += 1
             if diff:
-                click.echo(_difference(source, text), nl=False)
+                echo(_difference(source, text), nl=False)
             if not (check or diff):
                 write_whole(path.resolve(), text.encode())
-            click.echo(f"{'would format' if check or diff else 'formatted'} {path}")
-    click.echo(_summary(len(paths), changed, unreadable, check or diff))
+            echo(f"{'would format' if check or diff else 'formatted'} {path}")
+    echo(_summary(len(paths), changed, unreadable, check or diff))
     sys.exit(2 if unreadable else 1 if check and changed else 0)
 
 

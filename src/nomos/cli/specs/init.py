@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from nomos.cli.options import FOLDER, PRESENT, option
+from nomos.terminal import echo
 
 
 @click.command("init")
@@ -50,8 +51,8 @@ def command(
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, text.encode())
-        click.echo(f"wrote {path}")
+        echo(f"wrote {path}")
     for note in project.notes:
-        click.echo(f"note: {note}")
+        echo(f"note: {note}")
     trust = " --trust" if click.get_current_context().meta.get("trust") else ""
-    click.echo(f"\nNext: nomos run {folder / 'specs'}{trust}")
+    echo(f"\nNext: nomos run {folder / 'specs'}{trust}")

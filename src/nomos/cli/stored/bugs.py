@@ -12,6 +12,7 @@ import click
 from nomos import api
 from nomos.cli.options import COUNT, format_option, option, store_option
 from nomos.errors import StoreError
+from nomos.terminal import echo
 
 if TYPE_CHECKING:
     from nomos.store.rows import BugRecord
@@ -42,17 +43,17 @@ def command(
         names = ", ".join(sorted(known)) or "none"
         raise StoreError(f"no campaign of `{property}`\nhelp: there are: {names}")
     if form == "json":
-        click.echo(json.dumps([_data(record) for record in records], indent=1))
+        echo(json.dumps([_data(record) for record in records], indent=1))
         return
     for record in records:
         bug, subject = record.bug, record.subject
         model = PurePath(subject.model).name or "-"
         about = f"{record.status:<5}  {subject.property}  {model}  {bug.failed}"
-        click.echo(f"{bug.id}  {about}")
+        echo(f"{bug.id}  {about}")
     if count > limit:
-        click.echo(f"({count - limit} more; --limit shows them)")
+        echo(f"({count - limit} more; --limit shows them)")
     if not records:
-        click.echo("no bugs")
+        echo("no bugs")
 
 
 def _data(record: BugRecord) -> dict[str, Any]:

@@ -8,14 +8,21 @@ from pathlib import Path
 import click
 
 from nomos import api
-from nomos.cli.options import flag, store_option
+from nomos.cli.options import flag, store_option, trusted_settings, trusting_options
 
 
 @click.command("replay")
 @click.argument("bug")
 @flag("--shrunk", "Run its smaller case instead.")
+@trusting_options
 @store_option
-def command(bug: str, shrunk: bool, store: Path | None) -> None:
+def command(
+    bug: str,
+    shrunk: bool,
+    model: str | None,
+    settings: tuple[str, ...],
+    store: Path | None,
+) -> None:
     """Run BUG again, alone, with its model as it is now.
 
     \b
@@ -24,30 +31,32 @@ def command(bug: str, shrunk: bool, store: Path | None) -> None:
 
     Exit status: 1 it is still there, 0 it is gone, 3 it crashed.
     """
-    from rich.console import Console
-
     from nomos.engine.alone import Verdict
     from nomos.report.bug import card_text
     from nomos.report.cards import recorded_card
+    from nomos.report.screen import Screen
     from nomos.results.describe import described
     from nomos.results.result import Bug
 
-    console = Console(highlight=False)
+    console = Screen()
     with api.open_store(store) as opened:
         record = opened.bug(bug)
-        live, outcome = api.replay(record, opened.path.parent, shrunk=shrunk)
+        trusted = trusted_settings(model, settings)
+        live, outcome = api.replay(
+            record, opened.path.parent, shrunk=shrunk, settings=trusted
+        )
         gone = outcome.verdict in (Verdict.PASSED, Verdict.DISCARDED)
         # What is stored is the bug itself.
         if not shrunk and not record.bug.is_of_a_proof:
             opened.mark(record.bug.id, "fixed" if gone else "open")
     head = f"{record.subject.property} bug {record.bug.id}"
     if gone:
-        console.print(f"{head}: gone ({outcome.verdict.name.lower()})", markup=False)
+        console.print(f"{head}: gone ({outcome.verdict.name.lower()})")
         return
     if outcome.verdict is Verdict.CRASHED:
-        console.print(f"{head}: crashed\n{outcome.traceback}", markup=False, end="")
+        console.print(f"{head}: crashed\n{outcome.traceback}", end="")
         sys.exit(3)
-    console.print(f"{head}: still there, `{outcome.why}` does not hold", markup=False)
+    console.print(f"{head}: still there, `{outcome.why}` does not hold")
     outputs, schema = live.prepared.subject.outputs, live.domain.schema
     inputs, answers = described(outcome.values, outputs, schema)
     seen = Bug("", 0, (), outcome.why, inputs=inputs, outputs=answers)

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import click
 
 from nomos import api
-from nomos.cli.options import option, store_option
+from nomos.cli.options import option, store_option, trusted_settings, trusting_options
 from nomos.cli.output import Output, ReportPath
+from nomos.terminal import echo
 
 if TYPE_CHECKING:
     from nomos.results.result import Result
@@ -22,8 +23,11 @@ if TYPE_CHECKING:
 @option(
     "-o --output", "The file to write.", ReportPath(), default=Path("nomos-report.html")
 )
+@trusting_options
 @store_option
-def command(output: Path, store: Path | None) -> None:
+def command(
+    output: Path, model: str | None, settings: tuple[str, ...], store: Path | None
+) -> None:
     """Write an HTML page of the newest campaign of each property and model.
 
     \b
@@ -38,7 +42,11 @@ def command(output: Path, store: Path | None) -> None:
     from nomos.report.texts import count
 
     with api.open_store(store) as opened:
-        results = [_with_live(result, opened.path.parent) for result in opened.newest()]
+        trusted = trusted_settings(model, settings)
+        results = [
+            _with_live(result, opened.path.parent, trusted)
+            for result in opened.newest()
+        ]
         if not results:
             raise StoreError(
                 f"{opened.path} holds no campaign\nhelp: `nomos run` makes some"
@@ -49,18 +57,18 @@ def command(output: Path, store: Path | None) -> None:
         sys.exit(3)
     bugs = sum(result.counts.unique_bugs for result in results)
     said = f"{count(len(results), 'property', 'properties')}, {count(bugs, 'bug')}"
-    click.echo(f"wrote {os.path.relpath(output)}: {said}")
+    echo(f"wrote {os.path.relpath(output)}: {said}")
 
 
-def _with_live(result: Result, folder: Path) -> Result:
+def _with_live(result: Result, folder: Path, trusted: dict[str, str]) -> Result:
     """Let the bugs of a result be run again to draw them, where they can be."""
     from nomos.errors import NomosError
 
     try:
-        live = api.live_of(result.subject, folder)
+        live = api.live_of(result.subject, folder, trusted)
         assert live.prepared is not None  # it is loaded here, or told why not
     except NomosError as error:
         spec = result.subject.spec
-        click.echo(f"warning: {spec} is shown as recorded: {error}", err=True)
+        echo(f"warning: {spec} is shown as recorded: {error}", err=True)
         return result
     return replace(result, live=live)

@@ -8,13 +8,21 @@ from typing import TYPE_CHECKING
 import click
 
 from nomos import api
-from nomos.cli.options import FOLDER, option, store_option
+from nomos.cli.options import (
+    FOLDER,
+    option,
+    store_option,
+    trusted_settings,
+    trusting_options,
+)
 from nomos.errors import NomosError
+from nomos.terminal import echo
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from nomos.engine.alone import Outcome
+    from nomos.results.result import Bug
     from nomos.runner.live import Reopened
 
 
@@ -25,8 +33,15 @@ if TYPE_CHECKING:
     "Write the records to files in this folder: PNG, SVG, WAV, TXT.",
     FOLDER,
 )
+@trusting_options
 @store_option
-def command(bug: str, output: Path | None, store: Path | None) -> None:
+def command(
+    bug: str,
+    output: Path | None,
+    model: str | None,
+    settings: tuple[str, ...],
+    store: Path | None,
+) -> None:
     """Show BUG, given by its id or the beginning of it: records, vars and outputs.
 
     \b
@@ -36,45 +51,56 @@ def command(bug: str, output: Path | None, store: Path | None) -> None:
     The case is run again to show it; where that cannot be done, what was recorded of
     it is shown.
     """
-    from rich.console import Console
-
     from nomos.report.bug import card_text, heading, write_files
     from nomos.report.cards import recorded_card
-    from nomos.report.groups import shrunk_words
+    from nomos.report.screen import Screen
     from nomos.results.describe import distances
 
-    console = Console(highlight=False)
+    console = Screen()
     with api.open_store(store) as opened:
         record, folder = opened.bug(bug), opened.path.parent
     console.print(heading(record), soft_wrap=True, end="")
     for made in distances(record.bug):
         console.print(made, soft_wrap=True, style="dim")
     try:
-        live, outcome = api.replay(record, folder)
+        live, outcome = api.replay(
+            record, folder, settings=trusted_settings(model, settings)
+        )
     except NomosError as error:
         values, why = {}, str(error)
     else:
         values, why = outcome.values, "the case does not break the property any more"
     if not values:
-        click.echo(f"warning: shown as recorded: {why}", err=True)
+        echo(f"warning: shown as recorded: {why}", err=True)
         shown = card_text(recorded_card(record.bug), everything=True)
         console.print(shown, soft_wrap=True, end="")
         if output is not None:
-            click.echo("warning: no files were written: it could not be run", err=True)
+            echo("warning: no files were written: it could not be run", err=True)
         return
     _draw(console, live, outcome, record.bug.choices)
-    if record.bug.shrunk is not None:
-        small = live.prepared.replay(record.bug, shrunk=True)
-        if small.values:
-            said = shrunk_words(record.bug.shrunk)
-            console.print(f"made smaller: {said}", markup=False)
-            _draw(console, live, small)
-        else:
-            click.echo("warning: its smaller case does not break it any more", err=True)
+    _draw_shrunk(console, live, record.bug)
     if output is not None:
         case = values, live.prepared.subject.outputs, live.domain
         for path in write_files(*case, output, record.bug.choices):
-            click.echo(f"wrote {path}")
+            echo(f"wrote {path}")
+
+
+def _draw_shrunk(console: Console, live: Reopened, bug: Bug) -> None:
+    """Show the shrunk case of a bug, where one was found."""
+    from nomos.report.groups import shrunk_words
+
+    if bug.shrunk is None:
+        return
+    try:
+        small = live.prepared.replay(bug, shrunk=True)
+    except NomosError as error:
+        echo(f"warning: {error}", err=True)
+        return
+    if small.values:
+        console.print(f"made smaller: {shrunk_words(bug.shrunk)}")
+        _draw(console, live, small)
+    else:
+        echo("warning: its smaller case does not break it any more", err=True)
 
 
 def _draw(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
+from typing import Any, assert_never
 
 import numpy as np
 
@@ -249,6 +249,7 @@ def padded(cases: Sequence[Sequence[int]]) -> tuple[Array, Array]:
 def roots(expr: core.Expr, scope: Scope) -> frozenset[str] | None:
     """Return the inputs that determine an expression; None where draws do too."""
     found: frozenset[str] = frozenset()
+    node: core.Expr
     for node in core.walk(expr):
         match node:
             case core.Label(input=name, index=None):
@@ -259,8 +260,14 @@ def roots(expr: core.Expr, scope: Scope) -> frozenset[str] | None:
                 inner = None
             case core.Quantifier() | core.Apply() | core.Index() | core.Label():
                 inner = None
-            case _:
+            case core.Constant() | core.GetFeature() | core.SetFeature() | core.Call():
                 continue
+            case core.Arithmetic() | core.Negate() | core.Compare():
+                continue
+            case core.Logic() | core.Not() | core.Conditional():
+                continue
+            case _:
+                assert_never(node)
         if inner is None:
             return None
         found |= inner

@@ -7,6 +7,7 @@ remembered. So a column of drawn rows is the places where they were drawn.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -135,3 +136,30 @@ def own_column(
     if isinstance(value, list):
         return value[chosen]
     return to_column([value] * count)
+
+
+def recorded_rows(
+    records: Sequence[Sequence[float]], source: Any, schema: Schema | None, count: int
+) -> Array:
+    """Return recorded rows as those of a source; raises LookupError for what are none.
+
+    Each feature has a value that the schema allows, or one that a row of the source has.
+    """
+    if schema is None or not isinstance(source, np.ndarray) or source.ndim != 2:
+        raise LookupError("the recorded case has rows, and the inputs are none")
+    shape = count, source.shape[1]
+    if (len(records), *{len(record) for record in records}) != shape:
+        raise LookupError(f"the recorded rows have not the shape {shape} any more")
+    wanted = np.array(records, dtype=np.float64)
+    with np.errstate(all="ignore"):
+        rows = wanted.astype(source.dtype)
+    if not np.array_equal(rows.astype(np.float64), wanted, equal_nan=True):
+        raise LookupError(f"the recorded rows do not fit into {source.dtype}")
+    for feature in schema.features:
+        at = schema.place(feature.name)[1]
+        for row in rows[:, at]:
+            problem = next(feature.problems(row[None]), "")
+            same = np.isclose(source[:, at], row, rtol=0, atol=0, equal_nan=True)
+            if problem and not same.all(axis=1).any():
+                raise LookupError(f"the recorded rows are not of the schema: {problem}")
+    return rows

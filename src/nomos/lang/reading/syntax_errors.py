@@ -26,19 +26,14 @@ _SIGNS_ELSEWHERE = {
 _CHARACTERS_ELSEWHERE = {
     **dict.fromkeys("\u201c\u201d\u201e\u00ab\u00bb", 'write straight quotes: `"`'),
     **dict.fromkeys("\u2018\u2019\u201a", "write straight quotes: `'`"),
-    "\u2264": "write `<=`",
-    "\u2265": "write `>=`",
-    "\u2260": "write `!=`",
-    "\u2212": "write `-`",
-    "\u2013": "write `-`",
-    "\u00d7": "write `*`",
-    "\u00f7": "write `/`",
-    "\u2227": "write `&&`",
-    "\u2228": "write `||`",
-    "\u00ac": "write `!`",
-    "\u21d2": "write `==>`",
-    "\u2192": "write `==>`",
-    "\u2208": "write `in`",
+    **{
+        character: f"write `{sign}`"
+        for character, sign in zip(
+            "\u2264\u2265\u2260\u2212\u2013\u00d7\u00f7\u2227\u2228\u00ac\u21d2\u2192\u2208",
+            ["<=", ">=", "!=", "-", "-", "*", "/", "&&", "||", "!", "==>", "==>", "in"],
+            strict=True,
+        )
+    },
     "?": "write `if c then a else b`",
     "^": _SIGNS_ELSEWHERE["**"],
     "\u00a0": "write a plain space",

@@ -77,8 +77,12 @@ def _precedence_of(expr: syntax.Expr) -> int:
             return _COMPARE
         case syntax.Conditional() | syntax.Quantifier():
             return _WHOLE
-        case _:
+        case syntax.Number() | syntax.String() | syntax.Constant() | syntax.Name():
             return _POSTFIX
+        case syntax.Call() | syntax.Feature() | syntax.Update() | syntax.Index():
+            return _POSTFIX
+        case _:
+            assert_never(expr)
 
 
 def _operand_doc(expr: syntax.Expr, least: int) -> Doc:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import assert_never
 
 from lsprotocol import types
 
@@ -90,8 +91,10 @@ def _title(
         case syntax.Ensures(condition=condition, name=name):
             told = format_expr(condition) if name is None else name.name
             return f"ensures {told}", Kind.Property, span
-        case _:
+        case syntax.Block():
             return "the block", Kind.Method, Span(span.start, span.start + 1)
+        case _:
+            assert_never(statement)
 
 
 def tokens(document: Document, places: Places) -> list[int]:

@@ -16,6 +16,7 @@ from nomos.device import Array, placement
 from nomos.errors import ModelError
 from nomos.models.adapter import Adapter
 from nomos.models.extras import distrust, need, told_as
+from nomos.models.kinds import ModelKind
 
 # Pipelines: how the names of their architectures end, and the part that prepares inputs.
 _TASKS = {
@@ -143,3 +144,15 @@ def _image(item: Any) -> Any:
     if item.dtype.kind == "f":
         item = (item * 255).round()
     return pillow.fromarray(np.clip(item, 0, 255).astype(np.uint8)).convert("RGB")
+
+
+KIND = ModelKind(
+    name="Hugging Face folder",
+    shown=("a Hugging Face classifier of text, images or sound", "its folder"),
+    extra="huggingface",
+    package="transformers",
+    endings=("config.json",),
+    is_mine=lambda file: file.is_folder and "config.json" in file.members,
+    load=load_pipeline,
+    flavour=("transformers", "model_binary", "model"),
+)

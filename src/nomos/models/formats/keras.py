@@ -18,7 +18,8 @@ from nomos.device import Array
 from nomos.errors import ModelError
 from nomos.models.adapter import OutputModel
 from nomos.models.extras import distrust, need
-from nomos.models.recognise import json_objects, open_archive
+from nomos.models.kinds import ModelKind
+from nomos.models.recognise import ModelFile, json_objects, open_archive
 
 _BACKENDS = ("tensorflow", "jax", "torch")
 _OWN_PACKAGES = ("keras", "builtins")
@@ -89,3 +90,23 @@ def _choose_backend() -> None:
             os.environ["KERAS_BACKEND"] = backend
             return
     need("torch", extra="keras", what="Keras models")  # or another, but this is there
+
+
+def _is_keras(file: ModelFile) -> bool:
+    if file.head.startswith(b"\x89HDF"):
+        raise ModelError(
+            f"{file.path} is an HDF5 file; save the Keras model as .keras instead"
+        )
+    return file.is_archive and {"config.json", "metadata.json"} <= file.members
+
+
+KIND = ModelKind(
+    name="Keras model",
+    shown=("Keras 3", "`model.keras`"),
+    extra="keras",
+    package="keras",
+    endings=(".keras",),
+    is_mine=_is_keras,
+    load=load_keras,
+    flavour=("keras", "data", "data"),
+)

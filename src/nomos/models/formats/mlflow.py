@@ -15,19 +15,10 @@ import numpy as np
 
 from nomos.models.adapter import Adapter, flat
 from nomos.models.extras import distrust, need, told_as
-from nomos.models.recognise import Format, recognise
+from nomos.models.formats.pickled import KIND as PICKLE
+from nomos.models.kinds import ModelKind, all_kinds
+from nomos.models.recognise import recognise
 
-# Flavours, the key that names their file, and where it is if the key is absent.
-_DIRECT = {
-    "onnx": ("data", "model.onnx"),
-    "xgboost": ("data", "model.xgb"),
-    "lightgbm": ("data", "model.lgb"),
-    "catboost": ("data", "model.cb"),
-    "keras": ("data", "data"),
-    "sklearn": ("pickled_model", "model.pkl"),
-    "pytorch": ("model_data", "data"),
-    "transformers": ("model_binary", "model"),
-}
 _WITHIN = (
     "",
     "model.keras",
@@ -80,10 +71,10 @@ class PyfuncModel(Adapter):
 def load_mlflow(path: Path, *, trust: bool) -> Any:
     """Load a folder by its safe flavour; with trust, by MLflow where there is none."""
     flavours = _flavours(path)
-    for flavour, (key, usual) in _DIRECT.items():
+    for flavour, key, usual in filter(None, (one.flavour for one in all_kinds())):
         if flavour in flavours and not flavours[flavour].get("code"):
             file = _file(path, str(flavours[flavour].get(key) or usual))
-            if file is not None and (trust or recognise(file) is not Format.PICKLE):
+            if file is not None and (trust or recognise(file) is not PICKLE):
                 from nomos.models.load import load_file
 
                 return load_file(file, trust=trust)
@@ -112,3 +103,15 @@ def _file(path: Path, name: str) -> Path | None:
         if is_model and file.is_relative_to(root):
             return file
     return None
+
+
+KIND = ModelKind(
+    name="MLflow folder",
+    shown=("MLflow", "its folder"),
+    extra="mlflow",
+    package="mlflow-skinny",
+    needs="`nomos-ml[mlflow]`, and what the model inside needs",
+    endings=("MLmodel",),
+    is_mine=lambda file: file.is_folder and "MLmodel" in file.members,
+    load=load_mlflow,
+)

@@ -12,6 +12,10 @@ from nomos.device import Array, placement
 from nomos.errors import ModelError
 from nomos.models.adapter import NoScores, OutputModel, flat
 from nomos.models.extras import need, told_as
+from nomos.models.kinds import ModelKind
+from nomos.models.recognise import ModelFile
+from nomos.structures.model import Structure
+from nomos.structures.onnx import read_onnx
 
 _INPUTS = {
     "tensor(float)": np.float32,
@@ -92,6 +96,10 @@ class OnnxModel(OutputModel):
         self._input, self.dtype = only.name, _INPUTS[only.type]
         self.shape = self._take_shape(only.shape)
 
+    def read_structure(self, width: int) -> Structure:
+        """Return what the file is made of."""
+        return read_onnx(self.path, width)
+
     def _labels(self, rows: Any) -> Array:
         if self._label is None:
             return super()._labels(rows)
@@ -118,3 +126,25 @@ class OnnxModel(OutputModel):
                 self.classes = np.array(list(answer[0]))
                 answers[number] = np.array([list(row.values()) for row in answer])
         return answers
+
+
+_ENDINGS = (".onnx", ".ort")
+
+
+def _is_onnx(file: ModelFile) -> bool:
+    # The first field of an ONNX file is the version, a small number.
+    begins_so = file.head[:1] == b"\x08" or file.ending in _ENDINGS
+    return begins_so and not (file.is_text or file.is_archive or file.is_folder)
+
+
+KIND = ModelKind(
+    name="ONNX model",
+    shown=("ONNX", "`model.onnx`"),
+    extra="onnx",
+    package="onnxruntime",
+    endings=_ENDINGS,
+    is_mine=_is_onnx,
+    load=load_onnx,
+    flavour=("onnx", "data", "model.onnx"),
+    trainer="nomos.train.repairing.trainers.onnx_network:make_onnx_trainer",
+)

@@ -9,7 +9,9 @@ from typing import Any
 
 from nomos.errors import ModelError
 from nomos.models.extras import distrust, need, told_as
+from nomos.models.kinds import ModelKind
 from nomos.models.load import load_object
+from nomos.models.recognise import ModelFile
 
 
 def load_pickle(path: Path, *, trust: bool) -> Any:
@@ -32,3 +34,26 @@ def _unpickle(path: Path) -> Any:
         return need("joblib", extra="sklearn", what="joblib files").load(path)
     with path.open("rb") as file:
         return pickle.load(file)
+
+
+_ENDINGS = {".pkl", ".pickle", ".joblib", ".sav", ".dill", ".cloudpickle"}
+_COMPRESSED = {".gz", ".z", ".bz2", ".xz", ".lzma"}
+
+
+def _is_pickle(file: ModelFile) -> bool:
+    if file.is_folder or file.is_archive:
+        return False
+    begins_so = len(file.head) > 1 and file.head[0] == 0x80 and 2 <= file.head[1] <= 5
+    return begins_so or file.ending in _ENDINGS | _COMPRESSED
+
+
+KIND = ModelKind(
+    name="pickle",
+    shown=("scikit-learn, saved by joblib or pickle", "`model.joblib`, with trust"),
+    extra="sklearn",
+    package="scikit-learn",
+    is_mine=_is_pickle,
+    load=load_pickle,
+    flavour=("sklearn", "pickled_model", "model.pkl"),
+    to_train=lambda model: (getattr(model, "estimator", model), pickle.dumps),
+)

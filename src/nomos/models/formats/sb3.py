@@ -21,6 +21,7 @@ from nomos.device import Array, placement, to_host
 from nomos.models.adapter import Adapter, NoScores
 from nomos.models.extras import distrust, need, told_as
 from nomos.models.formats.torch import TorchModel, need_torch, sequential
+from nomos.models.kinds import ModelKind
 from nomos.models.recognise import read_members
 
 _ACTIVATIONS = {
@@ -149,3 +150,14 @@ class SavedPolicy(Adapter):
             raise NoScores(f"{self.name} gives actions without scores")
         answer: Array = to_host(values)
         return answer
+
+
+KIND = ModelKind(
+    name="Stable-Baselines3 policy",
+    shown=("Stable-Baselines3", "`policy.zip`"),
+    extra="sb3",
+    package="stable-baselines3",
+    needs="`nomos-ml[torch]`, or `nomos-ml[sb3]` with trust",
+    is_mine=lambda file: file.is_archive and {"data", "policy.pth"} <= file.members,
+    load=load_policy,
+)

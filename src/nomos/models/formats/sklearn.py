@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,14 +18,22 @@ from nomos.domain.schema import Category
 from nomos.errors import ModelError
 from nomos.models.adapter import Adapter, NoScores
 from nomos.models.extras import distrust, need, told_as
+from nomos.models.kinds import ModelKind, read_object
 from nomos.models.recognise import json_objects, open_archive
 from nomos.models.screening.sklearn_trees import TREES, trees_are_sound
+from nomos.structures.inherited import is_instance
+from nomos.structures.model import Structure, as_they_are
+from nomos.structures.sklearn import READERS, read_estimator
 
 # What trained a network: numbers, and arithmetic on them.
 _OPTIMIZERS = {
     f"sklearn.neural_network._stochastic_optimizers.{name}Optimizer"
     for name in ("Adam", "SGD")
 }
+_HISTOGRAMS = (
+    "sklearn.ensemble:HistGradientBoostingClassifier",
+    "sklearn.ensemble:HistGradientBoostingRegressor",
+)
 _TRIED = 8  # rows on which names of columns are tried
 
 
@@ -47,12 +55,16 @@ class EstimatorModel(Adapter):
         width = getattr(estimator, "n_features_in_", None)
         self.width = int(width) or None if isinstance(width, int | np.integer) else None
         names = getattr(estimator, "feature_names_in_", None)
-        if names is None:  # CatBoost calls columns without names by their numbers
+        if names is None:  # some call columns without names by their numbers
             own = getattr(estimator, "feature_names_", None) or ["0"]
             names = None if "0" in own else own
         self.columns = None if names is None else list(names)
         self._by_place: bool | None = None  # not yet known
         self._takes_texts: bool | None = None
+
+    def read_structure(self, width: int) -> Structure:
+        """Return what the estimator is made of."""
+        return read_object(self.estimator, as_they_are(width, self._rows))
 
     def _rows(self, rows: Any) -> Any:
         if hasattr(rows, "columns") and hasattr(rows, "shape"):
@@ -86,7 +98,7 @@ class EstimatorModel(Adapter):
         frame = to_frame(array, self.schema)[self.columns]
         if self._takes_texts is None and len(array):
             # Trained on categories, these answer for texts, but are not trained on them.
-            of_kinds = type(self.estimator).__name__.startswith("HistGradientBoosting")
+            of_kinds = is_instance(self.estimator, _HISTOGRAMS)
             self._takes_texts = not of_kinds and self._takes(frame[:_TRIED])
         if self._takes_texts is not False:
             return frame
@@ -168,3 +180,44 @@ def _dtypes_are_read_as_such(path: Path) -> bool:
         schema = json.loads(archive.read("schema.json"))
     types = (o for o in json_objects(schema) if o.get("__class__") == "dtype")
     return all(kind.get("__loader__") == "DTypeNode" for kind in types)
+
+
+def _to_train(model: Any) -> tuple[Any, Callable[[Any], bytes]]:
+    dumps = need("skops.io", extra="sklearn", what="skops files").dumps
+    return model.estimator, dumps
+
+
+_TREES = (
+    *("DecisionTreeClassifier", "DecisionTreeRegressor"),
+    *("ExtraTreeClassifier", "ExtraTreeRegressor"),
+)
+_ENSEMBLES = tuple(
+    f"{kind}{target}"
+    for kind in (
+        "RandomForest",
+        "ExtraTrees",
+        "HistGradientBoosting",
+        "GradientBoosting",
+    )
+    for target in ("Classifier", "Regressor")
+)
+KIND = ModelKind(
+    name="skops file",
+    shown=("scikit-learn, saved by skops", "`model.skops`"),
+    extra="sklearn",
+    package="scikit-learn",
+    endings=(".skops",),
+    is_mine=lambda file: file.is_archive and "schema.json" in file.members,
+    load=load_skops,
+    types=tuple(READERS),
+    read=read_estimator,
+    # Of plain gradient boosting its histogram variant is trained, which has constraints.
+    constraints=dict.fromkeys(
+        [
+            *(f"sklearn.tree:{name}" for name in _TREES),
+            *(f"sklearn.ensemble:{name}" for name in _ENSEMBLES),
+        ],
+        "monotonic_cst",
+    ),
+    to_train=_to_train,
+)

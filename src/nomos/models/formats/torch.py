@@ -8,6 +8,7 @@ import logging
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,12 @@ from nomos.device import is_judging, is_tensor, placement, to_host
 from nomos.errors import ModelError
 from nomos.models.adapter import OutputModel
 from nomos.models.extras import distrust, need, told_as
-from nomos.models.recognise import Format, recognise
+from nomos.models.kinds import ModelKind
+from nomos.models.recognise import ModelFile, recognise
 from nomos.models.screening.torch_archive import screened_export
 from nomos.models.screening.torchscript import screened_script
+from nomos.structures.model import Layers
+from nomos.structures.torch import read_layers
 
 _LARGE_BATCH = 2**15  # rows; a larger batch is asked as it is
 
@@ -47,6 +51,10 @@ class TorchModel(OutputModel):
         weights: Any = getattr(module, "parameters", list)()
         reals = (w.dtype for w in weights if w.dtype.is_floating_point)
         self._real = next(reals, torch.float32)
+
+    def read_structure(self, width: int) -> Layers:
+        """Return the module's layers."""
+        return read_layers(self.module, width, self.classes)
 
     def _rows(self, rows: Any) -> Any:
         if not is_tensor(rows):
@@ -171,7 +179,7 @@ def load_saved(path: Path, *, trust: bool) -> TorchModel:
 
 def load_weights(path: Path, factory: Callable[[], Any], *, trust: bool) -> TorchModel:
     """Build a module and give it the weights of a file."""
-    if recognise(path) is not Format.TORCH_PICKLE:
+    if recognise(path) is not SAVED:
         raise ModelError(f"{path} holds no weights that torch.save wrote")
     torch = need_torch()
     weights = _weights(path)
@@ -234,3 +242,80 @@ def _reading(what: str) -> Iterator[None]:
             yield
     finally:
         logging.disable(before)
+
+
+def _write(what: Any, save: str = "save") -> bytes:
+    """Return what a function of torch writes."""
+    written = io.BytesIO()
+    attrgetter(save)(need_torch())(what, written)
+    return written.getvalue()
+
+
+def write_weights(module: Any) -> bytes:
+    """Return a file of a module's weights."""
+    return _write(module.state_dict())
+
+
+def _write_exported(module: Any) -> bytes:
+    """Export a program again, for the same shapes as it was first exported for."""
+    torch = need_torch()
+    inputs = [node for node in module.graph.nodes if node.op == "placeholder"]
+    example = inputs[0].meta["val"]
+    count, *shape = example.shape
+    free = not isinstance(count, int)
+    rows = torch.zeros([2 if free else count, *shape], dtype=example.dtype)
+    dynamic = ({0: torch.export.Dim("rows")},) if free else None
+    program = torch.export.export(module, (rows,), dynamic_shapes=dynamic)
+    return _write(program, "export.save")
+
+
+# What a module that torch.save wrote before it wrote zip archives begins with.
+_BEFORE_ZIP = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19."
+
+
+def _is_exported(file: ModelFile) -> bool:
+    has_program = "serialized_exported_program.json" in file.members
+    return file.is_archive and ("archive_format" in file.inner or has_program)
+
+
+def _is_saved(file: ModelFile) -> bool:
+    return file.head.startswith(_BEFORE_ZIP) or "data.pkl" in file.inner
+
+
+EXPORTED = ModelKind(
+    name="torch.export file",
+    shown=("torch, saved by `torch.export.save`", "`model.pt2`"),
+    extra="torch",
+    package="torch",
+    endings=(".pt2",),
+    is_mine=_is_exported,
+    load=load_exported,
+    takes_precision=True,
+    to_train=lambda model: (model.module, _write_exported),
+)
+SCRIPTED = ModelKind(
+    name="TorchScript file",
+    shown=("torch, saved by `torch.jit.save`", "`model.pt`"),
+    extra="torch",
+    package="torch",
+    is_mine=lambda file: "constants.pkl" in file.inner,
+    load=load_script,
+    takes_precision=True,
+    to_train=lambda model: (model.module, lambda module: _write(module, "jit.save")),
+)
+SAVED = ModelKind(
+    name="file of torch.save",
+    shown=(
+        "torch, saved by `torch.save`",
+        "`weights.pt@module:factory`, or a whole module with trust",
+    ),
+    extra="torch",
+    package="torch",
+    is_mine=_is_saved,
+    load=load_saved,
+    takes_precision=True,
+    flavour=("pytorch", "model_data", "data"),
+    types=("torch.nn:Module",),
+    adapt=lambda module, name: TorchModel(module.eval(), name),
+    to_train=lambda model: (model.module, _write),
+)

@@ -1,6 +1,6 @@
 """Walk through UBJSON and find out whether it is whole.
 
-XGBoost's own reader runs past the end of a file that is cut short, and the process dies.
+The reader of its library runs past the end of a file that is cut short, and the process dies.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ _SIZES = {
     b"T": 0, b"F": 0, b"Z": 0, b"N": 0,
 }  # fmt: skip
 _WHOLE = {b"i", b"U", b"I", b"l", b"L"}
-_DEEPEST = 64  # XGBoost's models nest about ten deep
+_DEEPEST = 64  # models nest about ten deep
 
 
 class _Walk:

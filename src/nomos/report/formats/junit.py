@@ -12,6 +12,7 @@ from nomos.report.texts import clipped
 from nomos.report.view import Failure, view
 from nomos.results.gate import Gate, Ruling, rulings
 from nomos.results.result import Result
+from nomos.terminal import printable
 
 # What XML 1.0 cannot hold, however it is escaped.
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -114,4 +115,4 @@ def _add_outcome(
 
 
 def _clean(text: str) -> str:
-    return _FORBIDDEN.sub("�", clipped(text, _LONGEST_TEXT))
+    return _FORBIDDEN.sub("�", printable(clipped(text, _LONGEST_TEXT)))

@@ -12,6 +12,7 @@ from nomos.report.texts import clipped
 from nomos.report.view import Failure, view
 from nomos.results.gate import Gate, Ruling, rulings
 from nomos.results.result import Bug, Ensures, Result, Subject
+from nomos.terminal import printable
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _ANY = Gate()
@@ -134,4 +135,4 @@ def _brief(value: Any) -> Any:
         return {_brief(name): _brief(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
         return [_brief(inner) for inner in value]
-    return clipped(value, _LONGEST_TEXT) if isinstance(value, str) else value
+    return printable(clipped(value, _LONGEST_TEXT)) if isinstance(value, str) else value

@@ -12,13 +12,9 @@ from typing import Any
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from nomos.terminal import ODD
+
 _LONGEST_TEXT = 20_000  # characters of any one text
-# What would be invisible, turn the text around it, or is no character: controls,
-# marks of direction, joiners of lines, halves of pairs.
-_ODD = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e"
-    "\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
-)
 
 
 def template_text(name: str) -> str:
@@ -50,17 +46,17 @@ def _visible(value: Any) -> Any:
     if not isinstance(value, str) or isinstance(value, Markup):
         return value
     left = len(value) - _LONGEST_TEXT
-    if left <= 0 and not _ODD.search(value):
+    if left <= 0 and not ODD.search(value):
         return value
     shown = escape(value[:_LONGEST_TEXT])
-    marked = _ODD.sub(lambda odd: f'<span class="odd">{_code(odd)}</span>', shown)
+    marked = ODD.sub(lambda odd: f'<span class="odd">{_code(odd)}</span>', shown)
     more = f'<span class="cut"> … {left:,} more</span>' if left > 0 else ""
     return Markup(marked + more)  # escaped above; what is added is ours
 
 
 def attribute(value: object) -> str:
     """Return a value as what stands between the quotes of an attribute."""
-    return _ODD.sub(_code, str(value)[:2000])
+    return ODD.sub(_code, str(value)[:2000])
 
 
 def breakable(value: str) -> Markup:

@@ -23,7 +23,7 @@ from nomos.results.bug_list import BugList
 from nomos.results.identity import BugNames
 from nomos.results.result import Bug, Counts, Nearest, Subject, failures_of
 from nomos.runner.campaigns.violations import How, ViolationTable
-from nomos.store.files import KnownCases
+from nomos.store.files import KnownNames
 from nomos.store.rows import Row
 
 MOST_BUGS_KEPT = (
@@ -79,7 +79,7 @@ class Bugs:
         self.table = table
         self.most_alone = confirm
         self.until_bug = until_bug
-        self.known: KnownCases | None = None  # names of the cases that are known bugs
+        self.known: KnownNames | None = None  # names of the cases that are known bugs
         self.totals = totals or no_totals()
         self._kept: dict[int, Bug] = {}  # by their places in the table
         self._unnamed: list[tuple[Array, Violations]] = []  # with their places

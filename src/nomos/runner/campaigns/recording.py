@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -104,7 +105,14 @@ class Recording:
         campaign.bugs.is_stored = True
         self._id = found.id
         self._retries = retry and not found.state  # it had not come to them
-        restore(campaign, found, self.store.rows(found.id))
+        rows = self.store.rows(found.id)
+        try:
+            restore(campaign, found, rows)
+        except (ArithmeticError, LookupError, TypeError, ValueError, zlib.error) as why:
+            raise NomosError(
+                f"{campaign.subject.spec} cannot be resumed: what is stored of it is"
+                f" damaged ({type(why).__name__}: {why})\nhelp: run it anew, without --resume"
+            ) from None
         return True
 
     def _retry(self, id: int, confirm: Confirm) -> Recorded:

@@ -39,7 +39,7 @@ def model_name(domain: type[Domain], settings: Mapping[str, str], root: Path) ->
         if not isinstance(default, str | Path):
             return ""
         given = str(default)
-    return relative(given, root)
+    return relative(given, root) if given else ""  # an empty path is the folder
 
 
 def short_names(paths: Sequence[str]) -> list[str]:

@@ -17,7 +17,7 @@ from nomos.engine.cases import ListedCases
 from nomos.engine.engine import Limits
 from nomos.engine.vectorized.chunk import padded
 from nomos.errors import DomainError, NomosError
-from nomos.results.result import Result
+from nomos.results.result import Bug, Result
 from nomos.runner.driver import run_prepared
 from nomos.runner.executors.worker import Setting, Worker
 from nomos.runner.jobs import Job, Prepared
@@ -46,20 +46,11 @@ class PolicyTest:
 
 
 @dataclass(frozen=True, slots=True)
-class TestedBug:
-    """A case that broke the spec, with the values of its inputs and variables."""
-
-    id: str
-    choices: Choices  # enough to play the same case again
-    values: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
 class Tested:
-    """What one test of a policy found."""
+    """What one test of a policy found: bugs, each with the values of its names."""
 
     tests: int
-    bugs: Sequence[TestedBug]
+    bugs: Sequence[tuple[Bug, Mapping[str, Any]]]
 
 
 class PolicyTests:
@@ -129,9 +120,8 @@ class PolicyTests:
                 f" it has {', '.join(self.state_names)}"
             )
 
-    def states_in(self, bug: TestedBug) -> list[str]:
+    def states_in(self, values: Mapping[str, Any]) -> list[str]:
         """Return which names hold states in a bug: inputs, and what is of their types."""
-        values = bug.values
         kinds = {type(values[name]) for name in self._spec.inputs if name in values}
         return [name for name in self.state_names if type(values.get(name)) in kinds]
 
@@ -147,7 +137,7 @@ class PolicyTests:
             result = run_prepared(self.prepared, seed, self._options)
             # Run alone once more: their values are wanted as they are played.
             bugs = [
-                TestedBug(bug.id, bug.choices, values)
+                (bug, values)
                 for bug in result.bugs
                 if (values := self.prepared.replay(bug).values)
             ]

@@ -243,9 +243,9 @@ class GuidedCallback(BaseCallback):
         tests, names, new = self._tests, self.guided.starts, 0
         self.starts.begin()
         for result in results:
-            for bug in result.bugs:
-                held = names or tests.states_in(bug)
-                states = [Start(bug.id, name, bug.values[name]) for name in held]
+            for bug, values in result.bugs:
+                held = names or tests.states_in(values)
+                states = [Start(bug.id, name, values[name]) for name in held]
                 new += self.starts.add(bug.id, bug.choices, states)
         if self.can_guide:
             again = self.starts.not_found()

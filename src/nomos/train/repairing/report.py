@@ -8,6 +8,7 @@ from typing import Any
 
 from rich import box
 from rich.table import Table
+from rich.text import Text
 
 from nomos.results.verdict import proof_text
 from nomos.train.repairing.judging.evaluate import Evaluation, Share
@@ -35,8 +36,7 @@ def trade_off(result: Repair) -> Table:
     for name, rate in result.before.rates.items():
         after = result.after.rates[name]
         colour = "red" if after.value > rate.value else "green" if rate.count else "dim"
-        shown = percent(after)
-        table.add_row(name, percent(rate), f"[{colour}]{shown}[/]")
+        table.add_row(name, percent(rate), Text(percent(after), style=colour))
     table.add_section()
     table.add_row(
         "accuracy", percent(result.before.accuracy), percent(result.after.accuracy)

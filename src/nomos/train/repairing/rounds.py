@@ -15,12 +15,12 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from nomos.errors import StoreError
 from nomos.files import write_whole
+from nomos.results.reading import read
 from nomos.train.repairing.cases.drawn import (
     RoundData,
     TrainingCases,
@@ -303,7 +303,7 @@ class Checkpoint:
                 now, best = archive.read("now"), archive.read("best")
             if document["version"] != _VERSION:
                 return RoundProgress()
-            rounds = [_round(data) for data in document["rounds"]]
+            rounds = [read(Round, data) for data in document["rounds"]]
         except FileNotFoundError:
             return RoundProgress()
         except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
@@ -324,9 +324,3 @@ def repair_key(parts: Sequence[str | bytes]) -> str:
         content = part.encode() if isinstance(part, str) else part
         digest.update(len(content).to_bytes(8, "little") + content)
     return digest.hexdigest()
-
-
-def _round(data: dict[str, Any]) -> Round:
-    told = data.pop("evaluation")
-    rates = {name: Share(**rate) for name, rate in told["rates"].items()}
-    return Round(evaluation=Evaluation(Share(**told["accuracy"]), rates), **data)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from nomos.device import Array
+from nomos.domain.records import whole_limits
 from nomos.domain.schema import Real
 from nomos.errors import NotProvable
 from nomos.lang import core
@@ -141,11 +142,17 @@ def _polygon(group: AtomGroup, regions: Regions) -> Polygon:
     planes = [(-low[0], 1 - low[1], -low[2]), (high[0], high[1] - 1, high[2])]
     for guard in group.guards:
         planes += _planes(guard, pair)
+    writes = []
     for write in group.writes:
-        _line(write.value, pair)  # refuses what is not whole
+        writes.append((write, _line(write.value, pair)))  # refuses what is not whole
     ends = [low[0] * v + low[2] for v in (one.low, one.high)]
     ends += [high[0] * v + high[2] for v in (one.low, one.high)]
     box = (float(one.low), float(one.high), float(min(ends)), float(max(ends)))
+    for write, (a, b, c) in writes:
+        reached = [a * v + b * d + c for v in box[:2] for d in box[2:]]
+        least, most = whole_limits(regions.cases.dtype)
+        if min(reached) < least or max(reached) > most:
+            raise NotProvable("rows may round this or not hold it", write.value.span)
     base, by_number, by_draw = np.zeros(1), np.zeros(1), np.zeros(1)
     forms = {slot: _line(formula, pair) for slot, formula in group.slots.items()}
     for slot, (a, b, c) in forms.items():

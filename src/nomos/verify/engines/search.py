@@ -40,11 +40,23 @@ class Findings:
     bad: int = 0
     example: dict[str, Any] | None = None
     method: str = ""
+    contradiction: str = ""
 
     @classmethod
     def proved(cls, total: int, method: str) -> Findings:
         """Return that all of so many cases are good."""
         return cls(total, good=total, method=method)
+
+    def checked(self) -> Findings:
+        """Return what is found; of counts that contradict it, or each other, nothing."""
+        least = max(self.bad, int(self.example is not None))
+        if min(self.good, self.bad) >= 0 and least + self.good <= self.total:
+            return self
+        why = (
+            f"the proof contradicts itself: {self.good} of {self.total} cases are good, "
+            f"and at least {least} bad; this is a fault of Nomos"
+        )
+        return Findings(self.total, 0, 0, self.example, self.method, why)
 
     def note(self, example: dict[str, Any], limits: Deadline) -> None:
         """Keep the first violation."""

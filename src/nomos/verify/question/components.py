@@ -14,13 +14,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from nomos.device import Array
+from nomos.domain.records import whole_limits
 from nomos.domain.schema import Category, OneHot
 from nomos.engine.space import numbered
 from nomos.errors import NotProvable
 from nomos.lang import core
 from nomos.structures.trees import TreeKeys
 from nomos.verify.question.cases import AskedCases, Atoms, chosen
-from nomos.verify.question.cuts import Cuts, cut_integers, cut_reals
+from nomos.verify.question.cuts import Cuts, cut_integers, cut_reals, direction
 from nomos.verify.question.formulas import evaluate, holds
 from nomos.verify.question.space import FeatureRange
 from nomos.verify.question.symbolic import Draw, Question, Write, atoms
@@ -28,6 +29,7 @@ from nomos.verify.question.symbolic import Draw, Question, Write, atoms
 Slot = tuple[int, str]  # a call, and a feature of its record
 LARGEST_TABLE = 3_000_000
 _CHUNK = 400_000  # rows that are compressed at once
+_LAST = ""  # beside atoms: the last number for which the first of a part stands
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +144,7 @@ class _Builder:
             self._cut_feature(late)
         assert not self.guards
         for write in self.group.writes:
-            self._check_write(write)
+            self._check_write(write, self.values)
         values, counts = self._merged()
         slots = {
             slot: np.array(evaluate(formula, values, len(counts)))
@@ -192,6 +194,8 @@ class _Builder:
         low, high = self._whole(draw.low), self._whole(draw.high)
         self._keep(possible := np.flatnonzero(low <= high))
         low, high = low[possible], high[possible]
+        if (high.astype(float) - low.astype(float) > 2**53).any():
+            raise NotProvable("this draw has too many values", draw.low.span)
         lengths = high - low + 1
         if float(lengths.astype(float).sum()) <= LARGEST_TABLE:
             self._expand(draw.atom, lengths, numbered(low, lengths))
@@ -230,10 +234,19 @@ class _Builder:
             some = slice(start, start + step)
             own = chosen(before, some)
             index, values, lengths = cut_integers(low[some], high[some], own, cuts)
-            self.values = {**chosen(own, index), atom: values}
-            self.counts = counts[some][index] * lengths
+            self.values = {
+                **chosen(own, index),
+                atom: values,
+                _LAST: values + lengths - 1,
+            }
+            self.counts = _product(counts[some][index], lengths)
             self.guards = list(guards)
             self._filter()
+            lasts = self.values.pop(_LAST)
+            for write in self.group.writes:
+                if direction(write.value, atom):  # what lies between the ends fits, too
+                    self._check_write(write, self.values)
+                    self._check_write(write, {**self.values, atom: lasts})
             parts.append(self._merged())
         self.values = {
             name: np.concatenate([part[0][name] for part in parts])
@@ -264,21 +277,29 @@ class _Builder:
         np.add.at(sums, inverse.reshape(-1), exact)
         return chosen(values, first), sums
 
-    def _check_write(self, write: Write) -> None:
+    def _check_write(self, write: Write, at: Atoms) -> None:
         """Refuse a value that a row would hold otherwise, or not at all."""
-        values = evaluate(write.value, self.values, len(self.counts))
-        feature, dtype = (
-            self.cases.space.ranges[write.feature].feature,
-            self.cases.dtype,
-        )
-        problem = ""
+        values = evaluate(write.value, at, len(self.counts))
+        one, dtype = self.cases.space.ranges[write.feature], self.cases.dtype
+        feature, problem = one.feature, ""
+        least, most = whole_limits(dtype)
         if isinstance(feature, OneHot | Category):
             if values.dtype.kind != "U" or not np.isin(values, feature.levels).all():
                 problem = "gets a value that is none of its levels"
         elif values.dtype.kind not in "ifb":
             problem = "takes numbers, and gets a name"
-        elif not (values.astype(float).astype(dtype) == values).all():
+        elif (
+            (values < least).any()
+            or (values > most).any()
+            or not (values.astype(float).astype(dtype) == values).all()
+        ):
             problem = f"gets numbers that rows of {dtype} round: let `inputs()` give "
             problem += "rows of float64, such as read_rows(..., dtype=float)"
         if problem:
             raise NotProvable(f"`{write.feature}` {problem}", write.value.span)
+
+
+def _product(counts: Array, lengths: Array) -> Array:
+    """Return how many cases there are, in numbers of Python where they are very many."""
+    most = counts.astype(float).max(initial=0) * lengths.astype(float).max(initial=0)
+    return counts.astype(object) * lengths if most > 2**62 else counts * lengths

@@ -65,7 +65,7 @@ class FeatureRange:
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         """Draw values."""
         if self.is_real:
-            return rng.uniform(self.low, self.high, count)
+            return 2 * rng.uniform(self.low / 2, self.high / 2, count)  # no overflow
         if self.names is None and not isinstance(self.feature, Real):
             return rng.integers(int(self.low), int(self.high) + 1, count)
         return rng.choice(self.values(), count)
@@ -73,12 +73,23 @@ class FeatureRange:
     def write(self, values: Array, dtype: np.dtype[Any]) -> Array:
         """Return what the columns of rows hold for values, as specs would write them."""
         if not isinstance(self.feature, OneHot | Category):
+            if values.size:
+                self.check_held(values.min(), values.max(), dtype)
             return values[:, None].astype(float).astype(dtype)
         levels, order = _sorted(tuple(self.feature.levels))
         codes = order[np.searchsorted(levels, values)]
         if isinstance(self.feature, Category):
             return codes[:, None].astype(dtype)
         return np.eye(len(levels), dtype=dtype)[codes]
+
+    def check_held(self, low: float, high: float, dtype: np.dtype[Any]) -> None:
+        """Refuse numbers that rows cannot hold: numpy would wrap them around."""
+        limits: Any = np.finfo(dtype) if dtype.kind == "f" else np.iinfo(dtype)
+        least, most = float(limits.min), float(limits.max)
+        if low < least or high > most:
+            found = f"{low:g} to {high:g}"
+            name = self.feature.name
+            raise NotProvable(f"`{name}` gets {found}: rows of {dtype} do not hold it")
 
     def read(self, rows: Array) -> Array:
         """Return the values of this feature in rows."""
@@ -134,7 +145,11 @@ class Space:
     @cached_property
     def lowest(self) -> Array:
         """The row whose features all have their first value, in doubles."""
-        first = {name: one.values()[:1] for name, one in self.ranges.items()}
+        # Not of all values: they may be too many for the memory.
+        first = {
+            name: np.array([one.low] if one.names is None else one.names[:1])
+            for name, one in self.ranges.items()
+        }
         return self.rows(first, 1, np.dtype(float))
 
     def changed(self, name: str, values: Array, dtype: np.dtype[Any]) -> Array:

@@ -7,18 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nomos.errors import NomosError
+from nomos.models.kinds import ModelKind, all_kinds
+from nomos.structures.inherited import find_plain_class
 
-# The parameter that takes a direction for each column, by how a class is called.
-_CONSTRAINTS = {
-    "HistGradientBoosting": "monotonic_cst",
-    "GradientBoosting": "monotonic_cst",  # of the histogram variant, which is trained
-    "RandomForest": "monotonic_cst",
-    "ExtraTree": "monotonic_cst",
-    "DecisionTree": "monotonic_cst",
-    "XGB": "monotone_constraints",
-    "LGBM": "monotone_constraints",
-    "CatBoost": "monotone_constraints",
-}
+_PLAIN_BOOSTING = (
+    "sklearn.ensemble:GradientBoostingClassifier",
+    "sklearn.ensemble:GradientBoostingRegressor",
+)
 
 
 def last_step(estimator: Any) -> Any:
@@ -40,18 +35,23 @@ def fresh(estimator: Any) -> Any:
         from sklearn.base import clone
 
         return clone(estimator)
-    except (ImportError, TypeError, RuntimeError):  # CatBoost copies a list it is given
+    except (ImportError, TypeError, RuntimeError):  # some copy a list
         return copy.deepcopy(estimator)
 
 
-def constraint_parameter(estimator: Any) -> str | None:
+def find_constraint_parameter(estimator: Any) -> tuple[str, ModelKind] | None:
     """Return the parameter for monotonic constraints, where the library has one."""
-    name = type(last_step(estimator)).__name__
-    found = next((p for n, p in _CONSTRAINTS.items() if name.startswith(n)), None)
-    params: Any = getattr(last_step(estimator), "get_params", dict)()
-    is_histogram = name.startswith("GradientBoosting")
-    has_own = found in params or not name.startswith(("RandomForest", "Extra", "Dec"))
-    return found if is_histogram or has_own else None
+    last = last_step(estimator)
+    for kind in all_kinds():
+        if name := find_plain_class(last, kind.constraints):
+            return kind.constraints[name], kind
+    return None
+
+
+def histogram_variant(estimator: Any) -> str:
+    """Return the class of scikit-learn that is trained instead, "" where it is none."""
+    name = find_plain_class(last_step(estimator), _PLAIN_BOOSTING)
+    return f"Hist{name.partition(':')[2]}" if name else ""
 
 
 def with_directions(
@@ -65,8 +65,9 @@ def with_directions(
     Those that it had stay, where the directions say nothing of the column; `names` are
     those of the columns, by which it may have them.
     """
-    last, parameter = last_step(estimator), constraint_parameter(estimator)
-    assert parameter is not None
+    last, found = last_step(estimator), find_constraint_parameter(estimator)
+    assert found is not None
+    parameter, kind = found
     own = last.get_params().get(parameter)
     own = [0] * width if own is None else own
     if isinstance(own, Mapping) and len(names) == width and own.keys() <= {*names}:
@@ -77,24 +78,21 @@ def with_directions(
             f" give it as a list of {width} numbers, one for each column"
         )
     given: Any = [directions.get(column, int(own[column])) for column in range(width)]
-    if type(last).__name__.startswith("XGB"):
-        given = tuple(given)
-    if type(last).__name__.startswith("GradientBoosting"):
-        last = _histogram_variant(last)
-    last.set_params(**{parameter: given})
+    if name := histogram_variant(last):
+        last = _make_histogram_variant(last, name)
+    last.set_params(**{parameter: kind.directions(given)})
     if not hasattr(estimator, "steps"):
         return last
     estimator.steps[-1] = (estimator.steps[-1][0], last)
     return estimator
 
 
-def _histogram_variant(estimator: Any) -> Any:
+def _make_histogram_variant(estimator: Any, name: str) -> Any:
     """Return the variant of scikit-learn's boosted trees that takes constraints."""
     from sklearn import ensemble
 
     params = estimator.get_params()
-    kind = getattr(ensemble, f"Hist{type(estimator).__name__}")
-    return kind(
+    return getattr(ensemble, name)(
         max_iter=params["n_estimators"],
         learning_rate=params["learning_rate"],
         max_depth=params["max_depth"],

@@ -16,11 +16,22 @@ from nomos.errors import ModelError
 from nomos.models.extras import need, reason
 from nomos.models.formats.onnx import OnnxModel
 from nomos.models.formats.torch import need_torch
+from nomos.train.repairing.trainers.fine_tune import FineTuner
 from nomos.train.repairing.trainers.onnx_operators import OPERATORS, Step
 
 _WHAT = "repairs of ONNX models"
 _LAYERS = ("Gemm", "MatMul", "Conv")
 _REALS = (1, 10, 11)  # types of tensors: float, float16, double
+
+
+def make_onnx_trainer(path: Path) -> FineTuner:
+    """Return what fine-tunes the network of an ONNX file."""
+    return FineTuner(
+        load_network(path).module,
+        str(path),
+        lambda trained: trained.to_bytes(),
+        wrap=lambda trained: trained.to_model(),
+    )
 
 
 def load_network(path: Path) -> OnnxNetwork:

@@ -32,8 +32,9 @@ from nomos.train.repairing.cases.drawn import (
 )
 from nomos.train.repairing.cases.loss import satisfying
 from nomos.train.repairing.trainers.estimators import (
-    constraint_parameter,
+    find_constraint_parameter,
     fresh,
+    histogram_variant,
     last_step,
     prepared,
     with_directions,
@@ -120,12 +121,10 @@ class Retrainer:
 
     def _constraints_unknown(self) -> str:
         """Say that a file tells nothing of constraints that training again would drop."""
-        is_file = not isinstance(self.first, EstimatorModel)
-        if not is_file or not type(self.estimator).__name__.startswith("XGB"):
+        if not self.first.forgotten:
             return ""
         return (
-            "a file of XGBoost does not say which constraints it was trained with; if "
-            "it had any, name the specs that they keep, too"
+            f"{self.first.forgotten}; if it had any, name the specs that they keep, too"
         )
 
     def _why_added(self, cases: TrainingCases, denied: str) -> str:
@@ -159,7 +158,7 @@ class Retrainer:
             return found
         classes = self.first.classes
         known = classes is None or len(classes) == 2
-        if not known or not constraint_parameter(self.estimator):
+        if not known or not find_constraint_parameter(self.estimator):
             return None
         if found.label is None:
             return found if self._is_ascending() else None
@@ -187,9 +186,12 @@ class Retrainer:
         return f"{'rise' if is_up else 'fall'} with"
 
     def _other_kind(self) -> str:
-        own = type(last_step(self.estimator)).__name__
-        is_other = own.startswith("GradientBoosting")
-        return f", as a Hist{own}: a {own} has no constraints" if is_other else ""
+        other = histogram_variant(self.estimator)
+        return (
+            f", as a {other}: a {other.removeprefix('Hist')} has no constraints"
+            if other
+            else ""
+        )
 
     def _is_ascending(self) -> bool:
         """Tell whether higher answers are higher classes."""

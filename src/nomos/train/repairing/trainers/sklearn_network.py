@@ -10,16 +10,21 @@ import numpy as np
 
 from nomos.models.formats.sklearn import EstimatorModel
 from nomos.models.formats.torch import need_torch, sequential
+from nomos.structures.inherited import find_plain_class
 from nomos.train.repairing.trainers.estimators import last_step, prepared
 from nomos.train.repairing.trainers.fine_tune import FineTuner
 
+_NETWORKS = (
+    "sklearn.neural_network:MLPClassifier",
+    "sklearn.neural_network:MLPRegressor",
+)
 _ACTIVATIONS = {"relu": "ReLU", "tanh": "Tanh", "logistic": "Sigmoid"}
 
 
 def is_network(estimator: Any) -> bool:
     """Tell whether an estimator, or the last step of a pipeline, is a plain network."""
     last = last_step(estimator)
-    if type(last).__name__ not in ("MLPClassifier", "MLPRegressor"):
+    if not find_plain_class(last, _NETWORKS):
         return False
     several = getattr(last, "n_outputs_", 1) > 1
     return hasattr(last, "coefs_") and not (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from nomos.device import Array
 from nomos.errors import NotProvable
 from nomos.structures.categories import CategorySplits
+from nomos.structures.inherited import find_class
 from nomos.structures.model import (
     DOUBLE,
     SINGLE,
@@ -21,36 +22,23 @@ from nomos.structures.model import (
 )
 from nomos.structures.trees import Tree, Trees, placed
 
-_LINEAR = {
-    "LogisticRegression", "LogisticRegressionCV", "LinearRegression", "Ridge", "RidgeCV",
-    "Lasso", "LassoCV", "ElasticNet", "ElasticNetCV", "SGDClassifier", "SGDRegressor",
-    "RidgeClassifier", "LinearSVC", "LinearSVR", "Perceptron",
-}  # fmt: skip
-_NETWORKS = {"MLPClassifier", "MLPRegressor"}
-_FORESTS = {
-    "RandomForestClassifier", "ExtraTreesClassifier",
-    "RandomForestRegressor", "ExtraTreesRegressor",
-}  # fmt: skip
-_SELECTORS = (
-    "VarianceThreshold", "SelectKBest", "SelectPercentile", "SelectFromModel", "RFE",
+_SEARCHES = tuple(
+    f"sklearn.model_selection:{name}"
+    for name in ("GridSearchCV", "RandomizedSearchCV", "HalvingGridSearchCV",
+                 "HalvingRandomSearchCV")
 )  # fmt: skip
-_SINGLE_TREES = {
-    "DecisionTreeClassifier", "ExtraTreeClassifier",
-    "DecisionTreeRegressor", "ExtraTreeRegressor",
-}  # fmt: skip
 
 
 def last_step(estimator: Any, columns: ModelColumns) -> tuple[Any, ModelColumns]:
     """Return the model that searches and pipelines end with, and the columns it gets."""
     while True:
-        if type(estimator).__name__ == "Pipeline":
+        if find_class(estimator, ["sklearn.pipeline:Pipeline"]):
             steps = estimator[:-1]
             if len(steps.steps):
                 columns = _after(steps, columns)
             estimator = estimator.steps[-1][1]
         elif (
-            type(estimator).__module__.startswith("sklearn.model_selection.")
-            and hasattr(estimator, "best_estimator_")
+            find_class(estimator, _SEARCHES) and hasattr(estimator, "best_estimator_")
         ):  # fmt: skip
             estimator = estimator.best_estimator_
         else:
@@ -59,29 +47,17 @@ def last_step(estimator: Any, columns: ModelColumns) -> tuple[Any, ModelColumns]
 
 def _after(steps: Any, columns: ModelColumns) -> ModelColumns:
     """Return what steps before a model make of columns."""
-    origins = trace(steps, columns.origins)
+    origins = trace_origins(steps, columns.origins)
     return ModelColumns(lambda rows: steps.transform(columns.transform(rows)), origins)
 
 
 def read_estimator(estimator: Any, given: ModelColumns) -> Structure:
     """Return what a fitted estimator of scikit-learn is made of."""
-    name, module = type(estimator).__name__, type(estimator).__module__
-    if not module.startswith("sklearn."):
-        raise NotProvable(f"a {name} of {module} is not known to a proof")
-    if getattr(estimator, "n_outputs_", 1) != 1 and name not in _NETWORKS:
+    found = find_class(estimator, READERS)
+    name, read = found.partition(":")[2], READERS[found]
+    if getattr(estimator, "n_outputs_", 1) != 1 and read is not _network:
         raise NotProvable(f"{name} predicts several outputs")
-    columns = given.as_numbers
-    if name in _LINEAR:
-        return _linear(estimator, columns(np.float64), name)
-    if name in _NETWORKS:
-        return _network(estimator, columns(np.float64), name)
-    if name in _SINGLE_TREES | _FORESTS:
-        return _forest(estimator, columns(np.float32), name)
-    if name in ("GradientBoostingClassifier", "GradientBoostingRegressor"):
-        return _boosting(estimator, columns(np.float32), name)
-    if name in ("HistGradientBoostingClassifier", "HistGradientBoostingRegressor"):
-        return _histograms(estimator, given, name)
-    raise NotProvable(f"a {name} is neither trees nor layers that a proof knows")
+    return read(estimator, given, name)
 
 
 def _sum(
@@ -102,8 +78,9 @@ def _parts(tree: Any) -> tuple[Array, Array, Array, Array]:
     return tree.feature, tree.threshold, tree.children_left, tree.children_right
 
 
-def _forest(estimator: Any, columns: ModelColumns, name: str) -> Trees:
-    members = estimator.estimators_ if name in _FORESTS else [estimator]
+def _forest(estimator: Any, given: ModelColumns, name: str) -> Trees:
+    columns = given.as_numbers(np.float32)
+    members = getattr(estimator, "estimators_", [estimator])  # of a single tree, itself
     is_value = name.endswith("Regressor")
     if is_value and getattr(estimator, "criterion", "") == "poisson":
         raise NotProvable(f"{name} with the criterion poisson")
@@ -116,7 +93,8 @@ def _forest(estimator: Any, columns: ModelColumns, name: str) -> Trees:
     return _sum(estimator, columns, trees, base, in_order=in_order)
 
 
-def _boosting(estimator: Any, columns: ModelColumns, name: str) -> Trees:
+def _boosting(estimator: Any, given: ModelColumns, name: str) -> Trees:
+    columns = given.as_numbers(np.float32)
     if not (estimator.init is None or estimator.init == "zero"):
         raise NotProvable(f"{name} that begins with a model of its own")
     count = estimator.estimators_.shape[1]
@@ -175,7 +153,8 @@ def _categories_first(estimator: Any, columns: ModelColumns) -> ModelColumns:
     )
 
 
-def _linear(estimator: Any, columns: ModelColumns, name: str) -> Layers:
+def _linear(estimator: Any, given: ModelColumns, name: str) -> Layers:
+    columns = given.as_numbers(np.float64)
     weights = np.atleast_2d(np.asarray(estimator.coef_, float))
     biases = np.broadcast_to(np.asarray(estimator.intercept_, float), len(weights))
     classes = getattr(estimator, "classes_", None)
@@ -190,7 +169,8 @@ def _linear(estimator: Any, columns: ModelColumns, name: str) -> Layers:
     )
 
 
-def _network(estimator: Any, columns: ModelColumns, name: str) -> Layers:
+def _network(estimator: Any, given: ModelColumns, name: str) -> Layers:
+    columns = given.as_numbers(np.float64)
     layers, activation = len(estimator.coefs_), estimator.activation
     if activation != "relu" and not (activation == "identity" and layers == 1):
         raise NotProvable(f"{name} with the activation {activation}")
@@ -215,22 +195,23 @@ def _roundoff(weights: Array) -> float:
     return SINGLE if weights.dtype == np.float32 else DOUBLE
 
 
-def trace(transformer: Any, origins: Origins) -> Origins:
+def trace_origins(transformer: Any, origins: Origins) -> Origins:
     """Return the origins of the columns that a fitted transformer makes."""
     if transformer is None or transformer == "passthrough":
         return origins
-    name = type(transformer).__name__
-    if name not in _KNOWN or not type(transformer).__module__.startswith("sklearn."):
+    name = find_class(transformer, _TRANSFORMERS)
+    if not name:
+        known = ", ".join(one.partition(":")[2] for one in _TRANSFORMERS)
         raise NotProvable(
-            f"a {name} comes before the model, and what it makes of a row is not known "
-            f"to a proof; known are: {', '.join(_KNOWN)}"
+            f"a {type(transformer).__name__} comes before the model, and what it makes of "
+            f"a row is not known to a proof; known are: {known}"
         )
-    return _KNOWN[name](transformer, origins)
+    return _TRANSFORMERS[name](transformer, origins)
 
 
 def _pipeline(pipeline: Any, origins: Origins) -> Origins:
     for _, step in pipeline.steps:
-        origins = trace(step, origins)
+        origins = trace_origins(step, origins)
     return origins
 
 
@@ -296,24 +277,77 @@ def _column_transformer(transformer: Any, origins: Origins) -> Origins:
     for name, step, _ in transformer.transformers_:
         if not (isinstance(step, str) and step == "drop"):
             places = transformer._transformer_to_input_indices[name]
-            found += trace(step, tuple(origins[place] for place in places))
+            found += trace_origins(step, tuple(origins[place] for place in places))
     return found
 
 
-_KNOWN: dict[str, Callable[[Any, Origins], Origins]] = {
-    "Pipeline": _pipeline,
-    "ColumnTransformer": _column_transformer,
-    "StandardScaler": _scaler,
-    "MinMaxScaler": _scaler,
-    "MaxAbsScaler": _scaler,
-    "RobustScaler": _scaler,
-    "OneHotEncoder": _one_hot,
-    "OrdinalEncoder": _ordinal,
-    "Binarizer": _steps,
-    "KBinsDiscretizer": _bins,
-    "QuantileTransformer": _ordinal,
-    "PowerTransformer": _ordinal,
-    **dict.fromkeys(_SELECTORS, _selected),
-    "SimpleImputer": _imputer,
-    "FunctionTransformer": _function,
+def _named(module: str, names: str) -> list[str]:
+    return [f"sklearn.{module}:{name}" for name in names.split()]
+
+
+_TRANSFORMERS: dict[str, Callable[[Any, Origins], Origins]] = {
+    "sklearn.pipeline:Pipeline": _pipeline,
+    "sklearn.compose:ColumnTransformer": _column_transformer,
+    **dict.fromkeys(
+        _named(
+            "preprocessing", "StandardScaler MinMaxScaler MaxAbsScaler RobustScaler"
+        ),
+        _scaler,
+    ),
+    "sklearn.preprocessing:OneHotEncoder": _one_hot,
+    "sklearn.preprocessing:OrdinalEncoder": _ordinal,
+    "sklearn.preprocessing:Binarizer": _steps,
+    "sklearn.preprocessing:KBinsDiscretizer": _bins,
+    "sklearn.preprocessing:QuantileTransformer": _ordinal,
+    "sklearn.preprocessing:PowerTransformer": _ordinal,
+    **dict.fromkeys(
+        _named(
+            "feature_selection",
+            "VarianceThreshold SelectKBest SelectPercentile SelectFromModel RFE",
+        ),
+        _selected,
+    ),
+    "sklearn.impute:SimpleImputer": _imputer,
+    "sklearn.preprocessing:FunctionTransformer": _function,
+}
+
+READERS: Mapping[str, Callable[[Any, ModelColumns, str], Structure]] = {
+    **dict.fromkeys(
+        _named(
+            "linear_model",
+            "LogisticRegression LogisticRegressionCV LinearRegression Ridge RidgeCV Lasso "
+            "LassoCV ElasticNet ElasticNetCV SGDClassifier SGDRegressor RidgeClassifier "
+            "Perceptron",
+        )
+        + _named("svm", "LinearSVC LinearSVR"),
+        _linear,
+    ),
+    **dict.fromkeys(
+        _named("neural_network", "MLPClassifier MLPRegressor"),
+        _network,
+    ),
+    **dict.fromkeys(
+        _named(
+            "tree",
+            "DecisionTreeClassifier ExtraTreeClassifier DecisionTreeRegressor "
+            "ExtraTreeRegressor",
+        )
+        + _named(
+            "ensemble",
+            "RandomForestClassifier ExtraTreesClassifier RandomForestRegressor "
+            "ExtraTreesRegressor",
+        ),
+        _forest,
+    ),
+    **dict.fromkeys(
+        _named("ensemble", "GradientBoostingClassifier GradientBoostingRegressor"),
+        _boosting,
+    ),
+    **dict.fromkeys(
+        _named(
+            "ensemble",
+            "HistGradientBoostingClassifier HistGradientBoostingRegressor",
+        ),
+        _histograms,
+    ),
 }

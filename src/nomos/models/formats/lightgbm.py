@@ -1,0 +1,219 @@
+"""Models that LightGBM saved, or holds in memory: their answers, trees and training."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nomos.device import Array
+from nomos.errors import ModelError, NotProvable
+from nomos.models.extras import need, told_as
+from nomos.models.formats.boosters import Booster
+from nomos.models.kinds import ModelKind
+from nomos.structures.categories import CategorySplits
+from nomos.structures.model import DOUBLE, ModelColumns, as_they_are
+from nomos.structures.trees import Tree, Trees, placed
+
+_MARKS = (b"tree\nversion=", b"tree\r\nversion=")
+_END = "\nend of trees\n"
+# What a tree of LightGBM has for each of its forks.
+_FORKS = (
+    "split_feature", "threshold", "decision_type", "split_gain", "internal_value",
+    "internal_weight", "internal_count", "left_child", "right_child",
+)  # fmt: skip
+_LEAVES = ("leaf_value", "leaf_weight", "leaf_count")
+_PARAMETERS = (
+    *("learning_rate", "num_leaves", "max_depth", "lambda_l1", "lambda_l2", "seed"),
+    *("min_data_in_leaf", "feature_fraction", "bagging_fraction"),
+    "monotone_constraints",
+)
+
+
+class LightgbmModel(Booster):
+    """A booster of LightGBM."""
+
+    def __init__(
+        self, booster: Any, objective: str, name: str, kept: str = "null"
+    ) -> None:
+        super().__init__(name)
+        self.booster, self.objective = booster, objective
+        self.categories = self._names(json.loads(kept) or [])
+        self.width = booster.num_feature()
+        self.columns = booster.feature_name()
+        classes = booster.num_model_per_iteration()
+        if objective == "binary" or classes > 1:
+            self.classes = np.arange(max(classes, 2))
+
+    def _names(self, names: list[list[Any]]) -> dict[int, Sequence[Any]]:
+        """Return the names of categories by column; they are kept in the columns' order."""
+        infos = self.booster.dump_model(num_iteration=1)["feature_infos"]
+        columns = enumerate(self.booster.feature_name())
+        places = [p for p, name in columns if infos.get(name, {}).get("values")]
+        if names and len(places) != len(names):
+            raise ModelError(
+                f"{self.name} has the names of {len(names)} categories, and splits by "
+                f"{len(places)}: which they are is not known"
+            )
+        return dict(zip(places, names or [[] for _ in places], strict=True))
+
+    def _answer(self, rows: Any) -> Array:
+        answer: Array = self.booster.predict(rows, num_threads=1)
+        return answer
+
+    def read_structure(self, width: int) -> Trees:
+        """Return the model's trees."""
+        columns = as_they_are(width, self._rows)
+        return _read_booster(self.booster, self.classes, columns)
+
+
+def load_lightgbm(path: Path, *, trust: bool = False) -> LightgbmModel:
+    """Load a LightGBM file; there is nothing in it that would need trust."""
+    lightgbm = need("lightgbm", extra="lightgbm", what="LightGBM models")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except ValueError:
+        raise ModelError(f"{path} is no readable LightGBM model: no text") from None
+    with told_as(f"{path} is no readable LightGBM model"):
+        # The parameters after the trees are for training.
+        booster = lightgbm.Booster(model_str=_whole_trees(text))
+    objective = re.search(r"^objective=(\S+)", text, re.MULTILINE)
+    told = objective[1] if objective else "custom"
+    kept = re.search(r"^pandas_categorical:(.*)$", text, re.MULTILINE)
+    return LightgbmModel(booster, told, str(path), kept[1] if kept else "null")
+
+
+def _whole_trees(text: str) -> str:
+    """Return a model's text up to the end of its trees; ValueError where they are not.
+
+    LightGBM ends the process at trees that are cut short or damaged.
+    """
+    told = re.search(r"^tree_sizes=([\d ]*)$", text, re.MULTILINE)
+    sizes = [int(size) for size in told[1].split()] if told else []
+    first, last = text.find("\nTree=0\n"), text.find(_END)
+    all_trees = text[first + 1 : last + 1]
+    trees = all_trees.split("\nTree=")
+    if (
+        min(first, last) < 0
+        or "\nend of parameters\n" not in text[last:]
+        or len(trees) != len(sizes)
+        or len(all_trees.encode()) != sum(sizes)
+        or re.search(r"[^\n\r -~]", all_trees)
+        or not all(map(_is_tree, trees))
+    ):
+        raise ValueError("its trees are cut short or damaged")
+    return text[: last + len(_END)]
+
+
+def _is_tree(text: str) -> bool:
+    lines = (line.partition("=") for line in text.split("\n")[1:] if line)
+    try:
+        parts = {name: [float(v) for v in values.split()] for name, _, values in lines}
+        leaves = int(parts["num_leaves"][0])
+        forks = [parts[name] for name in _FORKS if leaves > 1]
+    except (KeyError, IndexError, ValueError):
+        return False
+    children = [child for fork in forks[-2:] for child in fork]
+    return (
+        len(parts.get("leaf_value", ())) == leaves
+        and all(len(fork) == leaves - 1 for fork in forks)
+        and all(len(parts.get(n, parts["leaf_value"])) == leaves for n in _LEAVES)
+        and all(-leaves <= child < leaves - 1 for child in children)
+    )
+
+
+def _read_booster(booster: Any, classes: Array | None, columns: ModelColumns) -> Trees:
+    """Return the trees of a LightGBM booster."""
+    model = booster.dump_model()
+    objective = str(model.get("objective", "custom")).split(" ")[0]
+    known = ("binary", "multiclass", "softmax", "regression", "regression_l1", "huber",
+             "quantile", "fair", "mape", "lambdarank", "custom")  # fmt: skip
+    if objective not in known or "sqrt" in str(model.get("objective", "")):
+        raise NotProvable(f"a LightGBM model with the objective {objective}")
+    if model.get("average_output"):
+        raise NotProvable("a LightGBM model that averages its trees")
+    count = int(model["num_tree_per_iteration"])
+    splits = CategorySplits(columns.as_numbers(np.float64))
+    trees = [
+        _read_tree(one["tree_structure"], number % count, count, splits)
+        for number, one in enumerate(model["tree_info"])
+    ]
+    return Trees(
+        columns=splits.columns(),
+        trees=tuple(trees),
+        base=np.zeros(count),
+        roundoff=DOUBLE,
+        classes=classes,
+        link=0.0 if classes is None else 64 * DOUBLE,
+        in_order=count == 1,
+    )
+
+
+def _read_tree(root: Any, place: int, count: int, splits: CategorySplits) -> Tree:
+    nodes: list[tuple[int, float, int, int, float]] = []
+    categories: dict[int, list[int]] = {}
+
+    def add(node: Any) -> int:
+        here = len(nodes)
+        if "split_feature" not in node:
+            if node.get("leaf_coeff"):
+                raise NotProvable("a LightGBM model of linear trees")
+            nodes.append((-1, 0.0, -1, -1, float(node["leaf_value"])))
+            return here
+        bound = node["threshold"]
+        if node["decision_type"] == "==":
+            categories[here] = [int(level) for level in str(bound).split("||")]
+            bound = 0.0
+        elif node.get("missing_type") == "Zero":
+            raise NotProvable("a LightGBM model that takes zero for missing")
+        nodes.append((0, 0.0, -1, -1, 0.0))
+        left, right = add(node["left_child"]), add(node["right_child"])
+        nodes[here] = (int(node["split_feature"]), float(bound), left, right, 0.0)
+        return here
+
+    add(root)
+    feature, bound, left, right, leaf = (np.array(c) for c in zip(*nodes, strict=True))
+    tree = Tree(feature, bound, left, right, placed(leaf, place, count))
+    for here, levels in categories.items():
+        splits.split(tree, here, levels, "left")
+    return tree
+
+
+def _to_train(model: Any) -> tuple[Any, Callable[[Any], bytes]]:
+    """Return an estimator with a file's parameters, as far as the file says them."""
+    import lightgbm
+
+    kind = "Regressor" if model.classes is None else "Classifier"
+    # The parameters stand after the trees, where the adapter does not read.
+    text = Path(model.name).read_text(encoding="utf-8")
+    known = lightgbm.Booster(model_str=text).params
+    names = (*_PARAMETERS, "objective")
+    estimator = getattr(lightgbm, f"LGBM{kind}")(
+        n_estimators=model.booster.current_iteration(),
+        n_jobs=1,
+        verbose=-1,
+        **{name: known[name] for name in names if name in known},
+    )
+    return estimator, lambda trained: trained.booster_.model_to_string().encode()
+
+
+_CLASSES = ("lightgbm:LGBMClassifier", "lightgbm:LGBMRegressor")
+KIND = ModelKind(
+    name="LightGBM model",
+    shown=("LightGBM", "`model.txt`"),
+    extra="lightgbm",
+    package="lightgbm",
+    is_mine=lambda file: file.head.startswith(_MARKS),
+    load=load_lightgbm,
+    flavour=("lightgbm", "data", "model.lgb"),
+    types=_CLASSES,
+    read=lambda fitted, columns: _read_booster(
+        fitted.booster_, getattr(fitted, "classes_", None), columns
+    ),
+    constraints=dict.fromkeys(_CLASSES, "monotone_constraints"),
+    to_train=_to_train,
+)

@@ -1,0 +1,223 @@
+"""Models that XGBoost saved, or holds in memory: their answers, trees and training."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nomos.device import Array
+from nomos.domain.reading.csvfile import MISSING
+from nomos.domain.schema import Category
+from nomos.errors import ModelError, NotProvable
+from nomos.models.adapter import NoScores
+from nomos.models.extras import need, told_as
+from nomos.models.formats.boosters import Booster
+from nomos.models.kinds import ModelKind
+from nomos.models.screening.ubjson import check_ubjson
+from nomos.structures.categories import CategorySplits
+from nomos.structures.model import SINGLE, ModelColumns, as_they_are
+from nomos.structures.trees import Tree, Trees, placed
+
+_LABEL_OBJECTIVES = {"binary:hinge", "multi:softmax"}
+
+
+class XgboostModel(Booster):
+    """A booster of XGBoost."""
+
+    dtype = np.float32
+    forgotten = "a file of XGBoost does not say which constraints it was trained with"
+
+    def __init__(self, booster: Any, name: str) -> None:
+        super().__init__(name)
+        self.booster = booster
+        booster.set_param({"nthread": 1})
+        self.width = booster.num_features()
+        self.columns = booster.feature_names
+        learner = json.loads(booster.save_config())["learner"]
+        self.objective = str(learner["objective"]["name"])
+        count = int(learner["learner_model_param"]["num_class"])
+        if self.objective.startswith(("binary:", "multi:")):
+            self.classes = np.arange(max(count, 2))
+        # A booster that was stopped early is used up to its best round, as in XGBoost.
+        best = booster.attr("best_iteration")
+        self._rounds = (0, 0 if best is None else int(best) + 1)
+        self.categories = _read_names(booster)
+
+    def _codes(self, column: Array, place: int, names: Sequence[Any]) -> Array:
+        own, feature = super()._codes(column, place, names), self._feature(place)
+        gaps = np.isnan(column)
+        if isinstance(feature, Category):
+            missing = np.array([level in MISSING for level in feature.levels])
+            gaps = missing[column.astype(np.int64)]
+        if (np.isnan(own) & ~gaps).any():
+            raise ModelError(
+                f"`{feature.name}` has values that {self.name} was not trained with, "
+                f"which XGBoost refuses; it knows {', '.join(map(str, names))}"
+            )
+        return own
+
+    def _labels(self, rows: Any) -> Any:
+        if self.objective in _LABEL_OBJECTIVES:
+            return self._predict_raw(rows, "value").astype(np.int64)
+        return super()._labels(rows)
+
+    def _scores(self, rows: Any) -> Array:
+        if self.objective == "binary:hinge":
+            raise NoScores(f"{self.name} is a model of {self.objective}: no scores")
+        return super()._scores(rows)
+
+    def _answer(self, rows: Any) -> Array:
+        if self.objective == "multi:softmax":
+            margins = self._predict_raw(rows, "margin")
+            raised = np.exp(margins - margins.max(axis=1, keepdims=True))
+            chances: Array = raised / raised.sum(axis=1, keepdims=True)
+            return chances
+        answer = self._predict_raw(rows, "value")
+        return (
+            1 / (1 + np.exp(-answer)) if self.objective == "binary:logitraw" else answer
+        )
+
+    def _predict_raw(self, rows: Any, kind: str) -> Array:
+        answer: Array = self.booster.inplace_predict(
+            rows,
+            iteration_range=self._rounds,
+            predict_type=kind,
+            validate_features=False,
+        )
+        return answer
+
+    def read_structure(self, width: int) -> Trees:
+        """Return the model's trees."""
+        columns = as_they_are(width, self._rows)
+        return _read_booster(self.booster, self.classes, columns)
+
+
+def _read_names(booster: Any) -> dict[int, list[Any]]:
+    """Return the names of categories by column, where the model has kept them."""
+    types = booster.feature_types or ()
+    found: dict[int, list[Any]] = {p: [] for p, kind in enumerate(types) if kind == "c"}
+    if not found:
+        return {}
+    model = json.loads(bytes(booster.save_raw("json")))["learner"]["gradient_booster"]
+    for place, kept in enumerate(model["model"].get("cats", {}).get("enc", ())):
+        values = kept["values"]
+        if (ends := kept.get("offsets")) is not None:
+            text = bytes(value % 256 for value in values)
+            values = [text[a:b].decode() for a, b in pairwise(ends)]
+        if values:
+            found[place] = values
+    return found
+
+
+def load_xgboost(path: Path, *, trust: bool = False) -> XgboostModel:
+    """Load an XGBoost file; there is nothing in it that would need trust."""
+    xgboost = need("xgboost", extra="xgboost", what="XGBoost models")
+    with told_as(f"{path} is no readable XGBoost model"):
+        data = path.read_bytes()
+        if data[1:2] == b"L":
+            check_ubjson(data)
+        # From memory: for a path, XGBoost goes by the ending.
+        return XgboostModel(xgboost.Booster(model_file=bytearray(data)), str(path))
+
+
+def _read_booster(booster: Any, classes: Array | None, columns: ModelColumns) -> Trees:
+    """Return the trees of an XGBoost booster."""
+    learner = json.loads(bytes(booster.save_raw("json")))["learner"]
+    boosting, objective = learner["gradient_booster"], learner["objective"]["name"]
+    if boosting["name"] != "gbtree":
+        raise NotProvable(f"an XGBoost model of {boosting['name']}")
+    known = ("binary:logistic", "binary:logitraw", "multi:softprob", "multi:softmax",
+             "reg:squarederror", "reg:absoluteerror", "reg:quantileerror",
+             "reg:squaredlogerror", "reg:pseudohubererror")  # fmt: skip
+    if objective not in known:
+        raise NotProvable(f"an XGBoost model with the objective {objective}")
+    parameters = learner["learner_model_param"]
+    count = max(1, int(parameters["num_class"]))
+    model = boosting["model"]
+    parallel = int(model["gbtree_model_param"].get("num_parallel_tree", 1))
+    best = booster.attr("best_iteration")
+    last = None if best is None else (int(best) + 1) * count * max(1, parallel)
+    splits = CategorySplits(columns.as_numbers(np.float32))
+    trees = [
+        _read_tree(tree, place, count, splits)
+        for tree, place in zip(model["trees"][:last], model["tree_info"], strict=False)
+    ]
+    stored = parameters["base_score"]
+    base = np.array(json.loads(stored) if stored.startswith("[") else [float(stored)])
+    if objective == "binary:logistic":
+        base = np.log(base / (1 - base))
+    return Trees(
+        columns=splits.columns(),
+        trees=tuple(trees),
+        base=np.broadcast_to(base, count).astype(float),
+        strict=True,
+        roundoff=SINGLE,
+        classes=classes,
+        link=0.0 if classes is None else 16 * SINGLE,
+        in_order=count == 1,
+    )
+
+
+def _read_tree(tree: Any, place: int, count: int, splits: CategorySplits) -> Tree:
+    if int(tree["tree_param"].get("size_leaf_vector", 1)) > 1:
+        raise NotProvable("an XGBoost model with leaves of many values")
+    left, right = np.array(tree["left_children"]), np.array(tree["right_children"])
+    bound = np.array(tree["split_conditions"], np.float32).astype(float)
+    value = placed(np.where(left < 0, bound, 0), place, count)
+    found = Tree(np.array(tree["split_indices"]), bound, left, right, value)
+    parts = (tree[f"categories_{part}"] for part in ("nodes", "segments", "sizes"))
+    for node, start, size in zip(*parts, strict=True):
+        levels = tree["categories"][start : start + size]
+        unknown = not tree["default_left"][node]
+        splits.split(found, node, levels, "right", unknown=unknown)
+    return found
+
+
+def _to_train(model: Any) -> tuple[Any, Callable[[Any], bytes]]:
+    """Return an estimator with a file's parameters, as far as the file says them."""
+    import xgboost
+
+    kind = "Regressor" if model.classes is None else "Classifier"
+    booster = model.booster
+    learner = json.loads(booster.save_config())["learner"]
+    trees = [json.loads(tree) for tree in booster.get_dump(dump_format="json")]
+    estimator = getattr(xgboost, f"XGB{kind}")(
+        n_estimators=booster.num_boosted_rounds(),
+        max_depth=max(map(_depth, trees), default=0) or None,
+        objective=learner["objective"]["name"],
+        n_jobs=1,
+        random_state=0,
+        verbosity=0,
+    )
+    form = "json" if Path(model.name).read_bytes()[1:2] != b"L" else "ubj"
+    return estimator, lambda trained: bytes(trained.get_booster().save_raw(form))
+
+
+def _depth(tree: dict[str, Any]) -> int:
+    return max((1 + _depth(child) for child in tree.get("children", ())), default=0)
+
+
+_CLASSES = ("xgboost:XGBClassifier", "xgboost:XGBRegressor")
+_FORESTS = ("xgboost:XGBRFClassifier", "xgboost:XGBRFRegressor")
+KIND = ModelKind(
+    name="XGBoost model",
+    shown=("XGBoost", "`model.json`, `model.ubj`"),
+    extra="xgboost",
+    package="xgboost",
+    endings=(".ubj",),
+    is_mine=lambda file: file.head.startswith(b"{") and b"learner" in file.head,
+    load=load_xgboost,
+    flavour=("xgboost", "data", "model.xgb"),
+    types=_CLASSES + _FORESTS,
+    read=lambda fitted, columns: _read_booster(
+        fitted.get_booster(), getattr(fitted, "classes_", None), columns
+    ),
+    constraints=dict.fromkeys(_CLASSES + _FORESTS, "monotone_constraints"),
+    directions=tuple,
+    to_train=_to_train,
+)

@@ -1,0 +1,94 @@
+"""Settings in which a proof was, or could be, false: dtypes, markers, bounds, parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nomos.domain import Integer, Schema
+from nomos.domain.records import whole_limits
+from nomos.results.result import Proof
+from nomos.verify import NotProvable, ProofOptions, prove, verify
+from nomos.verify.engines.search import Findings
+from tests.verify.triples import domain_of, spec_of
+
+tree = pytest.importorskip("sklearn.tree")
+STEP = """\
+import small;
+input x1;
+var x2 := x1[a := x1.a + {step}];
+requires x2.a <= {top};
+output d1;
+output d2;
+{{
+  d1 = predict(x1)
+  d2 = predict(x2)
+}}
+ensures d1 <= d2;
+"""
+KINDS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
+         "float16", "float32", "float64")  # fmt: skip
+
+
+def stairs(top: int, dtype: str) -> tuple[Any, Any, int]:
+    """Return a domain, its tree, and how many steps of 1 go down."""
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([rng.integers(0, top, 300), rng.integers(0, 6, 300)])
+    down = (rows[:, 0] > top // 2) & (rows[:, 1] > 2)
+    model = tree.DecisionTreeRegressor(max_depth=4).fit(rows.astype(float), ~down)
+    domain = domain_of(
+        Schema(Integer("a", 0, top), Integer("b", 0, 5)),
+        model,
+        rows.astype(dtype),
+        lambda given: model.predict(given),
+    )
+    cut = model.tree_.threshold[model.tree_.feature == 0]
+    # The tree compares float32, whose neighbours may be 128 apart.
+    below = np.unique(np.floor(cut).astype(np.int64)[:, None] + np.arange(-200, 200))
+    below = below[(below >= 0) & (below < top)]
+    falls = 0
+    for b in range(6):
+        at = np.column_stack([below, np.full(len(below), b)]).astype(float)
+        falls += int((model.predict(at) > model.predict(at + np.eye(2)[0])).sum())
+    return domain, model, falls
+
+
+@pytest.mark.parametrize("dtype", KINDS)
+def test_integers_keep_the_range_of_their_type_in_a_proof(dtype: str) -> None:
+    top = min(whole_limits(np.dtype(dtype))[1], 2**31 - 1)
+    domain, _, falls = stairs(top, dtype)
+    spec = spec_of(STEP.format(step=1, top=top), domain)
+    proof = verify(spec, domain, options=ProofOptions(seconds=60, counting=60))
+    assert (proof.verdict, proof.cases) == ("violated", 6 * top)
+    assert proof.violating == (falls, falls)
+
+
+@pytest.mark.parametrize("dtype", KINDS)
+def test_a_number_that_rows_would_change_is_no_proof(dtype: str) -> None:
+    top = min(whole_limits(np.dtype(dtype))[1], 2**53)
+    domain, _, _ = stairs(top, dtype)
+    for step, most in ((1, top + 1), (top, 2 * top)):
+        if most < 2**63:
+            with pytest.raises(NotProvable):
+                verify(spec_of(STEP.format(step=step, top=most), domain), domain)
+
+
+def test_bounds_that_contradict_a_violation_are_not_believed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    domain, _, _ = stairs(100, "float32")
+    monkeypatch.setattr(prove, "settle", lambda *_: Findings.proved(600, "a mutant"))
+    proof = verify(spec_of(STEP.format(step=1, top=100), domain), domain)
+    assert proof.verdict == "violated"
+    assert proof.violating == (1, 600)
+    assert "contradicts itself" in proof.reason
+
+
+@pytest.mark.parametrize("violating", [(1, 0), (-1, 3), (0, 9), (0, 1)])
+def test_a_proof_is_not_made_of_bounds_that_cannot_be(
+    violating: tuple[int, int],
+) -> None:
+    with pytest.raises(ValueError, match="at least"):
+        Proof("holds", cases=8, violating=violating)
