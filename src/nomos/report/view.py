@@ -234,7 +234,7 @@ def _remarks(result: Result) -> Iterable[Remark]:
     if confirmation := confirmation_text(counts):
         yield Remark(confirmation)
     check = None if result.analysis is None else result.analysis.flakiness
-    if check is not None and check.cases and not check.flaky:
+    if check is not None and check.cases and check.is_weak and not check.flaky:
         yield Remark(flakiness_text(check))
     if result.analysis is not None and (same := result.analysis.unvaried):
         yield Remark(

@@ -90,6 +90,11 @@ class BugGroup:
     bars: tuple[RegionBar, ...] = ()
 
 
+# Of so many cases, none of them flaky, it follows at the 95 % level that at most 1 %
+# of all are, or 5 %.
+ENOUGH, _FEW = 299, 59
+
+
 @dataclass(frozen=True, slots=True)
 class Flakiness:
     """Cases that were run again in isolation and in other batches; the flaky ones differed.
@@ -101,6 +106,11 @@ class Flakiness:
     flaky: int = 0
     is_fresh: bool = False
     is_every_case: bool = False
+
+    @property
+    def is_weak(self) -> bool:
+        """Whether less can be said than that at most 5 % of cases are flaky."""
+        return not self.is_every_case and self.cases < _FEW
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,7 @@ from nomos.runner.options import Options
 from nomos.runner.stopping import Signals, TimeUp, no_sudden_exit
 from nomos.store.store import Store
 
+Step = Callable[[Result], Result]
 _AHEAD = 2  # ranges for each worker, so that none waits for the driver
 _EXPLAINED_S = 10.0  # at most, or half of the time of a campaign: groups, smaller bugs
 
@@ -351,9 +352,8 @@ class Driver:
         if not one.campaign.is_stopped:
             check = partial(self._checks.checked, one.job, self._ask)
             result = self._after(result, check, "its cases are not run again")
-            result = self._after(
-                result, partial(self._explained, one), "its bugs are not grouped"
-            )
+            group = partial(self._explained, one)
+            result = self._after(result, group, "its bugs are not grouped")
         if one.recording is not None:
             one.recording.finish(result)
         live = Reopened(self._inline, one.job)
@@ -361,9 +361,7 @@ class Driver:
         self._tell(Finished(one.campaign.subject, one.campaign.seed, result))
         return result
 
-    def _after(
-        self, result: Result, step: Callable[[Result], Result], without: str
-    ) -> Result:
+    def _after(self, result: Result, step: Step, without: str) -> Result:
         """Return what a step after a campaign makes of it; the result where it fails."""
         if self.options.time is not None:  # it is for the cases; this comes after
             self._signals.set_alarm(max(_EXPLAINED_S, self.options.time / 2))
@@ -372,14 +370,12 @@ class Driver:
         except (Stop, Exception) as error:  # whatever it is, the result is worth more
             why = str(error) or "the time is over"
             self.warn(f"{result.name}: {without}: {why}")
-        return result
+            return result
 
     def _explained(self, one: _Active, result: Result) -> Result:
-        """Return a result with groups of its bugs."""
         request = request_of(result, one.campaign.sample, self.options)
-        if request is None:
-            return result
-        return explained(result, self._ask("explain", one.job, request))
+        ask = partial(self._ask, "explain", one.job, request)
+        return explained(result, ask() if request else None)
 
     def _sent(self, job: Job) -> Job:
         """Return a job as a worker gets it: one in another process loads it itself."""

@@ -19,11 +19,11 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
+from typing import Protocol
 
 from nomos.engine.watch import WHOLE_CHUNK, watch
 from nomos.errors import DomainError, ModelError, NomosError, StoreError
 from nomos.runner.executors.crew import Answer, Crew, Died
-from nomos.runner.executors.forking import ForkedProcess
 from nomos.runner.executors.worker import Setting, Worker
 from nomos.runner.options import Options
 
@@ -33,7 +33,25 @@ _ERRORS = {e.__name__: e for e in (DomainError, ModelError, StoreError, NomosErr
 _CHILD = "from nomos.runner.executors.processes import serve; serve()"
 
 
-Launch = Callable[[Sequence[int]], "subprocess.Popen[bytes] | ForkedProcess"]
+class Launched(Protocol):
+    """A process that was started or forked."""
+
+    pid: int
+
+    def poll(self) -> int | None:
+        """Return its status once that is known."""
+        ...
+
+    def wait(self) -> int:
+        """Return its status when it has ended."""
+        ...
+
+    def kill(self) -> None:
+        """End it at once."""
+        ...
+
+
+Launch = Callable[[Sequence[int]], Launched]
 
 
 def spawn_process(fds: Sequence[int]) -> subprocess.Popen[bytes]:

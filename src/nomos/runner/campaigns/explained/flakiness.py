@@ -29,13 +29,12 @@ from nomos.engine.engine import Engine
 from nomos.engine.vectorized.chunk import padded
 from nomos.engine.watch import WHOLE_CHUNK, watch
 from nomos.errors import ModelError
-from nomos.results.analysis import Analysis, Flakiness
+from nomos.results.analysis import ENOUGH, Analysis, Flakiness
 from nomos.results.describe import describe
 from nomos.results.result import Result
 from nomos.results.verdict import flaky_text
 from nomos.runner.campaigns.fingerprint import checksum_of_inputs
 
-_WANTED = 299  # cases: the fewest of which "at most 1 %" can be said at the 95 % level
 _FEWEST = 10  # however slow the model is
 _MOST_DRAWN = 10_000  # to get past `requires`
 _SIZES = (2, 3, 5, 8, 13, 21, 34, 55, 89)  # of batches
@@ -88,7 +87,7 @@ def needs_check(result: Result) -> bool:
 def sample_cases(engine: Engine, result: Result) -> FlakinessSample:
     """Run some cases of a campaign again as it did: in batches, by its own model."""
     schema, counts = engine.program.schema, result.counts
-    wanted = max(_FEWEST, _WANTED if counts.k else _FEWEST)
+    wanted = ENOUGH if counts.k else _FEWEST
     listed = _all_cases(engine, result, wanted)
     accepted = max(1, counts.tests)
     drawn = min(_MOST_DRAWN, wanted * (accepted + counts.discarded) // accepted)
