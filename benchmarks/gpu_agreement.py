@@ -25,8 +25,8 @@ from nomos.domain import Integer, Real
 from nomos.domain.domain import offer_of
 from nomos.engine.cases import RandomCases
 from nomos.engine.choices import Stream
-from nomos.engine.engine import Engine, Limits, Mode
-from nomos.engine.judged import Judged
+from nomos.engine.engine import Engine, Mode
+from nomos.engine.judged import Judged, Limits
 from nomos.engine.program import Program
 from nomos.lang.checking.check import check_spec
 

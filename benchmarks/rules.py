@@ -26,9 +26,10 @@ from nomos.domain.schema import Schema
 from nomos.engine.alone import Verdict
 from nomos.engine.cases import RandomCases
 from nomos.engine.choices import Stream
-from nomos.engine.engine import Engine, Limits
+from nomos.engine.engine import Engine
+from nomos.engine.judged import Limits
 from nomos.groups.features import features_of
-from nomos.groups.grouping import Sampled, key_of, meets
+from nomos.groups.grouping import Sampled, key_of, meets_rule
 from nomos.results.analysis import BugGroup, Rule
 from nomos.results.result import Result
 from nomos.runner.campaigns.explained.sampling import SampledPart, Sampling
@@ -200,7 +201,7 @@ def rules_of(result: Result) -> list[tuple[BugGroup, Rule]]:
 def held_precision(group: BugGroup, rule: Rule, cases: Sampled) -> float | None:
     """Return how many of the held-out cases that meet a rule are violated so."""
     features = features_of(cases.raw) + features_of(cases.answers)
-    met = meets(rule, features) & cases.held_out
+    met = meets_rule(rule, features) & cases.held_out
     if not met.any():
         return None
     texts = {key_of(0, group.outputs)[1]}

@@ -42,16 +42,16 @@ from nomos import api
 from nomos.engine.alone import Verdict
 from nomos.engine.cases import MadeCases
 from nomos.engine.choices import Stream
-from nomos.engine.engine import Limits
+from nomos.engine.judged import Limits
 from nomos.results.result import Result
 from nomos.runner.campaigns.plans.generations import Generations
 from nomos.runner.driver import Driver
 from nomos.runner.executors.worker import Setting, Worker
 from nomos.runner.jobs import Job, Prepared
 from nomos.runner.options import Options
-from nomos.search.guided import strategy
+from nomos.search.guided import strategy_by_name
 from nomos.search.making import Making
-from nomos.search.strategy import generator
+from nomos.search.strategy import generation_rng
 
 CASES = Path(__file__).parents[1] / "casestudies"
 ROWS = 20_000
@@ -79,7 +79,7 @@ def search(how: str, one: Prepared, seed: int, rows: int, *, all_of: bool) -> Re
     driver = Driver(CASES.parent, Options(search="guided", **most))
 
     def planning(options, about, seed, ask, warn):
-        chosen, name = strategy(how, ask("material")), about.subject.property
+        chosen, name = strategy_by_name(how, ask("material")), about.subject.property
         return Generations(chosen, options, seed=seed, name=name)
 
     driver.planning = planning  # type: ignore[method-assign]  # one of ours
@@ -131,10 +131,10 @@ def planted(kind: Any, share: float, seeds: range, goal: str) -> None:
 
 def made_cases(making: Making, how: str, count: int) -> tuple[np.ndarray, MadeCases]:
     """Return the features of the first input, and cases, of a strategy of seed 99."""
-    one = strategy(how, making.material())
+    one = strategy_by_name(how, making.build_material())
     one.size = count
-    cases = one.propose(generator(99, how, 0))
-    made = making.inputs(cases)
+    cases = one.propose(generation_rng(99, how, 0))
+    made = making.build_inputs(cases)
     features = cases.values[:, : making._encoding.data.shape[1]]
     return features, MadeCases(Stream(99, how), 0, made, 0, count)
 

@@ -25,7 +25,8 @@ from nomos.domain.schema import Category, Flag, Integer, OneHot, Ordinal, Schema
 from nomos.engine.alone import Verdict
 from nomos.engine.cases import ListedCases
 from nomos.engine.choices import Stream, bounded
-from nomos.engine.engine import Engine, Limits
+from nomos.engine.engine import Engine
+from nomos.engine.judged import Limits
 from nomos.runner.executors.worker import Setting, Worker
 from nomos.runner.jobs import Job
 from nomos.shrinking.passes import RealRows

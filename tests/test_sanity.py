@@ -10,12 +10,12 @@ import pytest
 from nomos import Domain, Schema, batched, relations
 from nomos.domain import Integer
 from nomos.errors import NomosError
-from nomos.inline import _job
+from nomos.inline import _build_job
 from nomos.inline import spec as inline_spec
 from nomos.runner.executors.worker import Setting, Worker
 from nomos.runner.jobs import Prepared
 from nomos.runner.options import Options
-from nomos.sanity import Answered, SanityCheck, check_sanity, marks
+from nomos.sanity import Answered, SanityCheck, check_sanity, hash_records
 
 
 class Loans(Domain):
@@ -41,7 +41,7 @@ RISE = relations.monotone("income", step=20).text
 
 
 def prepared(text: str) -> Prepared:
-    job = _job(inline_spec(text, name="rise"), Path(), Loans, {})
+    job = _build_job(inline_spec(text, name="rise"), Path(), Loans, {})
     return Worker(Setting(Path())).prepared(job)
 
 
@@ -98,13 +98,20 @@ def test_answers_that_are_no_labels_are_refused() -> None:
 
 def test_numbers_are_reversed_within_their_range() -> None:
     numbers = Answered(tuple(range(100)))
-    assert (numbers.reversed(10), numbers.other(10), numbers.other(90)) == (89, 99, 0)
+    assert (
+        numbers.opposite_answer(10),
+        numbers.other_answer(10),
+        numbers.other_answer(90),
+    ) == (89, 99, 0)
     labels = Answered(("high", "low"))
-    assert (labels.reversed("high"), labels.other("low")) == ("low", "high")
-    assert labels.reversed("never seen") == "never seen"
+    assert (labels.opposite_answer("high"), labels.other_answer("low")) == (
+        "low",
+        "high",
+    )
+    assert labels.opposite_answer("never seen") == "never seen"
 
 
 def test_marks_depend_on_the_record_alone() -> None:
     rows = np.arange(6.0).reshape(3, 2)
-    assert marks([rows])[1] == marks([rows[1:]])[0]
-    assert len(set(marks([["a", "b"], [1, 2]]).tolist())) == 2
+    assert hash_records([rows])[1] == hash_records([rows[1:]])[0]
+    assert len(set(hash_records([["a", "b"], [1, 2]]).tolist())) == 2

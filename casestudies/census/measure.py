@@ -39,7 +39,7 @@ from nomos.runner.options import Options
 from nomos.search.diverse import Diverse
 from nomos.search.guided import Guided
 from nomos.search.making import Making
-from nomos.search.strategy import Mutated, Told, Uniform, generator
+from nomos.search.strategy import Mutated, Told, Uniform, generation_rng
 from nomos.structures.trees import Trees
 
 HERE = Path(__file__).parent
@@ -109,7 +109,7 @@ def one_by_one(one: Prepared, how: Any, seed: int, calls: int) -> tuple[int, flo
     asked = number = 0
     began = time.process_time()
     while asked < calls:
-        cases = search.propose(generator(seed, feature, number))
+        cases = search.propose(generation_rng(seed, feature, number))
         number += 1
         rows = making.inputs(cases).rows
         violated = np.zeros(len(rows), dtype=bool)

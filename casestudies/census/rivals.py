@@ -22,8 +22,8 @@ from nomos.search.strategy import (
     Proposal,
     Told,
     Uniform,
-    joined,
-    words,
+    draw_words,
+    join_proposals,
 )
 
 Array = np.ndarray[Any, Any]
@@ -45,7 +45,7 @@ class Aequitas:
         material = self.material
         if self.found is None:
             self.weights = np.ones(material.features)
-            return Uniform(material).some(rng, self.size)
+            return Uniform(material).propose_cases(rng, self.size)
         count = self.size // 2
         values = self.found[rng.integers(0, len(self.found), count)].copy()
         chances = self.weights / self.weights.sum()
@@ -54,9 +54,11 @@ class Aequitas:
         stepped = values[at] + rng.choice([-1.0, 1.0], count)
         values[at] = np.clip(stepped, material.low[column], material.high[column])
         near = Proposal(
-            values, words(rng, count), np.full((count, material.inputs), -1)
+            values, draw_words(rng, count), np.full((count, material.inputs), -1)
         )
-        return joined([Uniform(material).some(rng, self.size - count), near])
+        return join_proposals(
+            [Uniform(material).propose_cases(rng, self.size - count), near]
+        )
 
     def learn(self, cases: Proposal, told: Told) -> None:
         """Keep what is discriminatory."""
@@ -90,7 +92,7 @@ class ExpGA:
         """Return the next generation."""
         material, count = self.material, self.size
         if self.kept is None:
-            return Uniform(material).some(rng, count)
+            return Uniform(material).propose_cases(rng, count)
         tried = rng.integers(0, len(self.kept), (2, count, 2))
         mother, father = (
             self.kept[pair[np.arange(count), self.near[pair].argmax(axis=1)]]
@@ -99,11 +101,11 @@ class ExpGA:
         cut = rng.integers(0, material.features, count)[:, None]
         values = np.where(np.arange(material.features) < cut, mother, father)
         column = rng.integers(0, material.features, count)
-        anything = Uniform(material).some(rng, count).values
+        anything = Uniform(material).propose_cases(rng, count).values
         at = np.arange(count), column
         values[at] = anything[at]
         origins = np.full((count, material.inputs), -1)
-        return Proposal(values, words(rng, count), origins)
+        return Proposal(values, draw_words(rng, count), origins)
 
     def learn(self, cases: Proposal, told: Told) -> None:
         """Keep the fittest, discriminatory or not."""

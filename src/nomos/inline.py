@@ -93,7 +93,7 @@ def run(  # noqa: PLR0913 - keywords, each with a default
     Raises SpecError where the spec is wrong.
     """
     limits: dict[str, Any] = {
-        "budget": None if budget is None else _whole("budget", budget, 1),
+        "budget": None if budget is None else _require_whole("budget", budget, 1),
         "time": time,
         "calls": calls,
         "until_bug": until_bug,
@@ -101,14 +101,14 @@ def run(  # noqa: PLR0913 - keywords, each with a default
         "jobs": jobs,
     }
     limits |= {n: functions.pop(n) for n in _OPTIONS if n in functions}
-    seed = _whole("seed", seed)
+    seed = _require_whole("seed", seed)
     settings = {**(settings or {}), **as_settings(params or {})}
     if model is not None:
         settings["model"] = model
     wide: dict[str, int] = {}
-    domain = _given_domain(domain, inputs, labels, functions, wide)
+    domain = _choose_domain(domain, inputs, labels, functions, wide)
     if domain is None:
-        if isinstance(spec, SpecText) or _is_text(spec):
+        if isinstance(spec, SpecText) or _is_spec_text(spec):
             raise NomosError("a spec that stands in a program needs `inputs`")
         more = {"store": store, "handlers": handlers, **limits}
         return api.only_result(
@@ -120,7 +120,7 @@ def run(  # noqa: PLR0913 - keywords, each with a default
             "functions at hand run in this process only: leave out `jobs`, or write a"
             " domain file, which other processes can load"
         )
-    job = _job(*_read(spec), domain, settings)
+    job = _build_job(*_load_spec_text(spec), domain, settings)
     run = api.drive([job], [seed], root=Path(), options=options, handlers=handlers)
     if run.stopped:
         raise KeyboardInterrupt
@@ -145,7 +145,7 @@ _OPTIONS = (
 )
 
 
-def _given_domain(
+def _choose_domain(
     domain: type[Domain] | None,
     inputs: Any,
     labels: Sequence[Any] | None,
@@ -155,7 +155,7 @@ def _given_domain(
     """Return the domain that is at hand, None where the spec imports its own."""
     if domain is None and inputs is not None:
         _check_functions(functions)
-        return _domain(inputs, labels, functions, wide)
+        return _build_domain(inputs, labels, functions, wide)
     if inputs is not None:
         raise NomosError("a domain has inputs of its own: leave out `inputs`")
     if functions:
@@ -164,7 +164,7 @@ def _given_domain(
     return domain
 
 
-def _job(
+def _build_job(
     text: SpecText, folder: Path, domain: type[Domain], settings: Mapping[str, str]
 ) -> Job:
     """Return a spec with a domain that is at hand."""
@@ -178,11 +178,11 @@ def _job(
     return Job(path, settings, loaded, is_at_hand=True)
 
 
-def _is_text(spec: Any) -> bool:
+def _is_spec_text(spec: Any) -> bool:
     return isinstance(spec, str) and ("\n" in spec or ";" in spec)
 
 
-def _whole(name: str, given: Any, least: int | None = None) -> int:
+def _require_whole(name: str, given: Any, least: int | None = None) -> int:
     """Return a whole number, or say that it is none."""
     is_number = isinstance(given, int | float | np.number)
     wrong = not is_number or isinstance(given, bool) or given != given // 1
@@ -212,14 +212,14 @@ def _check_functions(functions: dict[str, Any]) -> None:
             raise NomosError(f"{name} is a {kind}, and a function is wanted")
 
 
-def _read(spec: SpecText | str | Path) -> tuple[SpecText, Path]:
+def _load_spec_text(spec: SpecText | str | Path) -> tuple[SpecText, Path]:
     """Take a spec as it is given: text, or the path of a file.
 
     The second result is the folder that its `use` is seen from.
     """
     if isinstance(spec, SpecText):
         return spec, Path()
-    if _is_text(spec):
+    if _is_spec_text(spec):
         return SpecText(dedent(str(spec)).strip() + "\n", "property"), Path()
     if not isinstance(cast(Any, spec), str | Path):
         kind = type(spec).__name__
@@ -231,7 +231,7 @@ def _read(spec: SpecText | str | Path) -> tuple[SpecText, Path]:
     return SpecText(source.text, path.stem), path.parent
 
 
-def _domain(
+def _build_domain(
     inputs: Any,
     labels: Sequence[Any] | None,
     functions: dict[str, Callable[..., Any]],
@@ -246,7 +246,7 @@ def _domain(
     if table is not None:
         source = table.rows
     else:
-        source, found = _records(inputs)
+        source, found = _list_records(inputs)
         labels = found if labels is None else labels
     listed = None if labels is None else np.asarray(labels).tolist()
     members: dict[str, Any] = {"inputs": lambda self: source}
@@ -254,13 +254,13 @@ def _domain(
         members["schema"] = table.schema
     if listed is not None:
         members["labels"] = lambda self: listed
-    members["classes"] = {n: c for n, f in functions.items() if (c := _classes(f))}
+    members["classes"] = {n: c for n, f in functions.items() if (c := _classes_of(f))}
     for name, function in functions.items():
-        members[name] = batched(_method(name, function, table, wide))
+        members[name] = batched(_build_method(name, function, table, wide))
     return type("Inline", (Domain,), members)
 
 
-def _classes(function: Any) -> list[Any]:
+def _classes_of(function: Any) -> list[Any]:
     """Return the answers of a classifier whose own `predict` this is."""
     model = getattr(function, "__self__", None)
     if getattr(function, "__name__", "") != "predict":
@@ -271,7 +271,7 @@ def _classes(function: Any) -> list[Any]:
     return []
 
 
-def _method(
+def _build_method(
     name: str, function: Callable[..., Any], table: Table | None, wide: dict[str, int]
 ) -> Callable[..., Any]:
     """Return a function as a domain's method: rows go back to what they were.
@@ -280,14 +280,14 @@ def _method(
     """
     has_answered = False
 
-    def original(column: Any) -> Any:
+    def restore_rows(column: Any) -> Any:
         width = None if table is None else table.schema.width
         is_rows = isinstance(column, np.ndarray) and column.shape[1:] == (width,)
         return column if table is None or not is_rows else table.original(column)
 
     def method(self: Domain, *columns: Any) -> Any:
         nonlocal has_answered
-        given = tuple(original(column) for column in columns)
+        given = tuple(restore_rows(column) for column in columns)
         try:
             answer = function(*given)
         except Exception:
@@ -302,7 +302,7 @@ def _method(
     return method
 
 
-def _records(inputs: Any) -> tuple[list[Any], list[Any] | None]:
+def _list_records(inputs: Any) -> tuple[list[Any], list[Any] | None]:
     """Return the items of a sequence; those of a torch data set come with labels."""
     kind = type(inputs).__name__
     if isinstance(inputs, str | Mapping):

@@ -13,7 +13,7 @@ import argparse
 import shlex
 from typing import Any, NoReturn
 
-from nomos.diagnostics.render import render
+from nomos.diagnostics.render import render_diagnostic
 from nomos.errors import NomosError, SpecError
 from nomos.inline import run, spec
 from nomos.terminal import echo
@@ -26,7 +26,7 @@ class _Options(argparse.ArgumentParser):
         raise NomosError(f"{message}\nhelp: %%nomos FRAME predict=model.predict")
 
 
-def _options() -> _Options:
+def _build_options() -> _Options:
     options = _Options(prog="%%nomos", add_help=False)
     options.add_argument("inputs")
     options.add_argument("functions", nargs="*")
@@ -45,10 +45,12 @@ def nomos_magic(line: str, cell: str, shell: Any) -> Any:
     `name=expression`. Both are read as Python, with the names of the notebook.
     """
     try:
-        given = _options().parse_intermixed_args(shlex.split(line))
-        result = _run(given, cell, shell)
+        given = _build_options().parse_intermixed_args(shlex.split(line))
+        result = _run_cell(given, cell, shell)
     except SpecError as error:
-        text = [render(d, error.source, colour=False) for d in error.diagnostics]
+        text = [
+            render_diagnostic(d, error.source, colour=False) for d in error.diagnostics
+        ]
         echo("\n\n".join(text))
         return None
     except NomosError as error:
@@ -59,17 +61,17 @@ def nomos_magic(line: str, cell: str, shell: Any) -> Any:
     return result
 
 
-def _run(given: argparse.Namespace, cell: str, shell: Any) -> Any:
+def _run_cell(given: argparse.Namespace, cell: str, shell: Any) -> Any:
     functions = {}
     for item in given.functions:
         name, sign, expression = item.partition("=")
         if not sign or not name.isidentifier():
             raise NomosError(f"`{item}` is no function: write name=expression")
-        functions[name] = _value(expression, shell)
-    inputs = _value(given.inputs, shell)
+        functions[name] = _evaluate_expression(expression, shell)
+    inputs = _evaluate_expression(given.inputs, shell)
     if not functions and hasattr(shell.user_ns.get("model"), "predict"):
         functions["predict"] = shell.user_ns["model"].predict
-    labels = None if given.labels is None else _value(given.labels, shell)
+    labels = None if given.labels is None else _evaluate_expression(given.labels, shell)
     limits = {} if given.budget is None else {"budget": given.budget}
     text = spec(cell, name=given.name)
     return run(
@@ -77,7 +79,7 @@ def _run(given: argparse.Namespace, cell: str, shell: Any) -> Any:
     )
 
 
-def _value(expression: str, shell: Any) -> Any:
+def _evaluate_expression(expression: str, shell: Any) -> Any:
     """Return the value of an expression of the notebook."""
     try:
         return eval(expression, shell.user_global_ns, shell.user_ns)

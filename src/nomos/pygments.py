@@ -26,7 +26,9 @@ from nomos.lang.types import BUILT_IN
 _WORDS = ("if", "then", "else", "in", "forall", "exists", "count", "sum")
 
 
-def _block(_: Any, match: Any, context: LexerContext) -> Iterator[tuple[int, Any, str]]:
+def _block_tokens(
+    _: Any, match: Any, context: LexerContext
+) -> Iterator[tuple[int, Any, str]]:
     """Yield the tokens of the block, which are Python's."""
     start, text = match.start(), context.text
     end = find_block_end(text, start)
@@ -71,7 +73,7 @@ class NomosLexer(ExtendedRegexLexer):  # type: ignore[misc] # Pygments has no ty
             (r"[A-Za-z_]\w*", Name),
             (r"[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?", Number),
             (r"==>|:=|[=!<>]=|&&|\|\||\.\.|[-+*/%<>!]", Operator),
-            (r"\{", _block),
+            (r"\{", _block_tokens),
             (r"[;:,.()\[\]}]", Punctuation),
             (r".", Error),
         ]

@@ -120,13 +120,15 @@ class SpecItem(pytest.Item):
     ) -> Any:
         """Show the bug or the mistake, not our own stack."""
         from nomos.api import PropertyViolated
-        from nomos.diagnostics.render import render
+        from nomos.diagnostics.render import render_diagnostic
         from nomos.errors import NomosError, SpecError
         from nomos.terminal import printable
 
         error = excinfo.value
         if isinstance(error, SpecError):
-            return "\n".join(render(d, error.source) for d in error.diagnostics)
+            return "\n".join(
+                render_diagnostic(d, error.source) for d in error.diagnostics
+            )
         if isinstance(error, PropertyViolated | NomosError):
             return printable(str(error))
         return super().repr_failure(excinfo, *args)

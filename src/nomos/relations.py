@@ -41,12 +41,12 @@ def monotone(
     """A higher feature never gives a lower answer (`falling`: never a higher one)."""
     sign, word = (">=", "higher") if falling else ("<=", "lower")
     least = 1 if float(step).is_integer() else 0
-    higher = f"{feature_of('x1', feature)} + {_draw(least, step)}"
-    title = _title(
+    higher = f"{feature_of('x1', feature)} + {_draw_expression(least, step)}"
+    title = _build_title(
         "monotone", feature, f"A higher {feature} never gives a {word} answer."
     )
     change = with_feature("x1", feature, higher)
-    return _changed(title, change, function, when, ensures=f"d1 {sign} d2")
+    return _spec_of_change(title, change, function, when, ensures=f"d1 {sign} d2")
 
 
 def fair(
@@ -60,11 +60,13 @@ def fair(
     second = feature_of("x2", feature)
     differ = f"{feature_of('x1', feature)} != {second}"
     about = f"Another {feature}, with all else the same, gives the same answer."
-    opening = [*_inputs(2), f"var x3 := {with_feature('x1', feature, second)};"]
+    opening = [*_declare_inputs(2), f"var x3 := {with_feature('x1', feature, second)};"]
     calls = {"d1": f"{function}(x1)", "d3": f"{function}(x3)"}
-    same, where = _same("d1", "d3", tolerance), f"{differ};\nrequires {when}"
-    title = _title("fair", feature, about)
-    return _spec(title, opening, calls, same, where if when else differ, tolerance)
+    same, where = _same_answer("d1", "d3", tolerance), f"{differ};\nrequires {when}"
+    title = _build_title("fair", feature, about)
+    return _build_spec_text(
+        title, opening, calls, same, where if when else differ, tolerance
+    )
 
 
 def robust(
@@ -78,11 +80,11 @@ def robust(
     """Small changes of some features, each within a radius, do not change the answer."""
     changed = "x1"
     for feature in features:
-        noisy = f"{feature_of('x1', feature)} + {_draw(-radius, radius)}"
+        noisy = f"{feature_of('x1', feature)} + {_draw_expression(-radius, radius)}"
         changed = with_feature(changed, feature, noisy)
     named = ", ".join(features) if len(features) < 9 else f"{len(features)} features"
     about = f"Changes of at most {radius} in {named} change nothing."
-    return _changed(("robust", about), changed, function, when, tolerance)
+    return _spec_of_change(("robust", about), changed, function, when, tolerance)
 
 
 def exchangeable(
@@ -97,8 +99,8 @@ def exchangeable(
     swapped = with_feature("x1", first, feature_of("x1", second))
     change = with_feature(swapped, second, feature_of("x1", first))
     about = f"{first} and {second} may change places."
-    title = _title("exchangeable", f"{first}_{second}", about)
-    return _changed(title, change, function, when, tolerance)
+    title = _build_title("exchangeable", f"{first}_{second}", about)
+    return _spec_of_change(title, change, function, when, tolerance)
 
 
 def invariant(
@@ -116,8 +118,8 @@ def invariant(
     """
     about = f"What is {transformation.replace('_', ' ')} gets the same answer."
     change = f"{transformation}({', '.join(['x1', *amounts])})"
-    title = _title("invariant", transformation, about)
-    return _changed(title, change, function, when, tolerance)
+    title = _build_title("invariant", transformation, about)
+    return _spec_of_change(title, change, function, when, tolerance)
 
 
 def better_when_easier(
@@ -127,25 +129,29 @@ def better_when_easier(
     about = f"What is answered rightly when {harder} is so without it, too."
     change = f"{harder}({', '.join(['x1', *amounts])})"
     ensures = "d2 == label(x1) ==> d1 == label(x1)"
-    title = _title("better_unless", harder, about)
-    return _changed(title, change, function, when, ensures=ensures)
+    title = _build_title("better_unless", harder, about)
+    return _spec_of_change(title, change, function, when, ensures=ensures)
 
 
 def symmetric(
     function: str = "similarity", *, tolerance: float = 0, when: str | None = None
 ) -> SpecText:
     """The order of two arguments does not matter."""
-    title = _title("symmetric", function, f"{function}(a, b) is {function}(b, a).")
+    title = _build_title(
+        "symmetric", function, f"{function}(a, b) is {function}(b, a)."
+    )
     calls = {"d1": f"{function}(x1, x2)", "d2": f"{function}(x2, x1)"}
-    same = _same("d1", "d2", tolerance)
-    return _spec(title, _inputs(2), calls, same, when, tolerance)
+    same = _same_answer("d1", "d2", tolerance)
+    return _build_spec_text(title, _declare_inputs(2), calls, same, when, tolerance)
 
 
 def transitive(function: str = "prefers", *, when: str | None = None) -> SpecText:
     """A ranking has no circles: 3-safety."""
     about = "Who is preferred to one that is preferred to a third is preferred to it."
-    title, calls = _title("transitive", function, about), _all_pairs(function)
-    return _spec(title, _inputs(3), calls, "d12 && d23 ==> d13", when)
+    title, calls = _build_title("transitive", function, about), _all_pairs(function)
+    return _build_spec_text(
+        title, _declare_inputs(3), calls, "d12 && d23 ==> d13", when
+    )
 
 
 def triangle(
@@ -153,9 +159,9 @@ def triangle(
 ) -> SpecText:
     """A way round is never shorter: 3-safety."""
     about = "The way over a third is never shorter than the straight one."
-    title, calls = _title("triangle", function, about), _all_pairs(function)
+    title, calls = _build_title("triangle", function, about), _all_pairs(function)
     ensures = f"d13 <= d12 + d23{' + tolerance' if tolerance else ''}"
-    return _spec(title, _inputs(3), calls, ensures, when, tolerance)
+    return _build_spec_text(title, _declare_inputs(3), calls, ensures, when, tolerance)
 
 
 def additive(
@@ -167,35 +173,37 @@ def additive(
 ) -> SpecText:
     """The whole is the sum of its parts: 3-safety."""
     about = f"{function}({join}(a, b)) is {function}(a) + {function}(b)."
-    opening = [*_inputs(2), f"var x3 := {join}(x1, x2);"]
+    opening = [*_declare_inputs(2), f"var x3 := {join}(x1, x2);"]
     calls = {f"d{n}": f"{function}(x{n})" for n in (1, 2, 3)}
-    same = _same("d3", "(d1 + d2)" if tolerance else "d1 + d2", tolerance)
-    return _spec(_title("additive", join, about), opening, calls, same, when, tolerance)
+    same = _same_answer("d3", "(d1 + d2)" if tolerance else "d1 + d2", tolerance)
+    return _build_spec_text(
+        _build_title("additive", join, about), opening, calls, same, when, tolerance
+    )
 
 
-def _same(first: str, second: str, tolerance: float) -> str:
+def _same_answer(first: str, second: str, tolerance: float) -> str:
     if not tolerance:
         return f"{first} == {second}"
     return f"abs({first} - {second}) <= tolerance"
 
 
-def _draw(low: float, high: float) -> str:
+def _draw_expression(low: float, high: float) -> str:
     """Return an expression that draws a number: a whole one between whole ones."""
     whole = float(low).is_integer() and float(high).is_integer()
-    return f"{'randInt' if whole else 'randReal'}({_number(low)}, {_number(high)})"
+    return f"{'randInt' if whole else 'randReal'}({_format_number(low)}, {_format_number(high)})"
 
 
-def _number(value: float) -> str:
+def _format_number(value: float) -> str:
     """Write a number without an exponent, as people do."""
     return f"{value:.12f}".rstrip("0").rstrip(".")
 
 
-def _title(kind: str, of: str, about: str) -> tuple[str, str]:
+def _build_title(kind: str, of: str, about: str) -> tuple[str, str]:
     """Return a spec's name and its description."""
     return f"{kind}_{_NO_WORD.sub('_', of).strip('_')}", about
 
 
-def _inputs(count: int) -> list[str]:
+def _declare_inputs(count: int) -> list[str]:
     return [f"input x{n};" for n in range(1, count + 1)]
 
 
@@ -203,7 +211,7 @@ def _all_pairs(function: str) -> dict[str, str]:
     return {f"d{a}{b}": f"{function}(x{a}, x{b})" for a, b in ((1, 2), (2, 3), (1, 3))}
 
 
-def _changed(
+def _spec_of_change(
     title: tuple[str, str],
     change: str,
     function: str,
@@ -215,13 +223,13 @@ def _changed(
 
     Where it does not say how, they are the same.
     """
-    ensures = ensures or _same("d1", "d2", tolerance)
+    ensures = ensures or _same_answer("d1", "d2", tolerance)
     opening = ["input x1;", f"var x2 := {change};"]
     calls = {f"d{n}": f"{function}(x{n})" for n in (1, 2)}
-    return _spec(title, opening, calls, ensures, when, tolerance)
+    return _build_spec_text(title, opening, calls, ensures, when, tolerance)
 
 
-def _spec(
+def _build_spec_text(
     title: tuple[str, str],
     opening: Sequence[str],
     calls: Mapping[str, str],
@@ -231,7 +239,9 @@ def _spec(
 ) -> SpecText:
     name, about = title
     lines = [f"# {about}"]
-    lines += [f"param tolerance: real := {_number(tolerance)};"] if tolerance else []
+    lines += (
+        [f"param tolerance: real := {_format_number(tolerance)};"] if tolerance else []
+    )
     lines += opening
     lines += [] if when is None else [f"requires {when};"]
     lines += [f"output {output};" for output in calls]

@@ -99,56 +99,58 @@ class SanityCheck:
 def check_sanity(prepared: Prepared, seed: int, options: Options) -> SanityCheck:
     """Run a spec with the model as it is, and with each fault planted in its answers."""
     options = replace(options, confirm=1, resume=False, accept=False)
-    called = _called(prepared.engine.program)
+    called = _find_called_functions(prepared.engine.program)
     if not called:
         name = prepared.subject.property
         raise NomosError(
             f"{name}: its block calls no batched function to plant faults in"
         )
     noting = _Noting()
-    as_it_is = _run(_planted(prepared, called, noting.note), seed, options)
+    as_it_is = _run_or_raise(
+        _plant_fault(prepared, called, noting.note_answers), seed, options
+    )
     before = {bug.choices for bug in as_it_is.bugs}
     found = []
-    for name, wrong in _faults(prepared, as_it_is, noting).items():
-        result = _run(_planted(prepared, called, wrong), seed, options)
+    for name, wrong in _possible_faults(prepared, as_it_is, noting).items():
+        result = _run_or_raise(_plant_fault(prepared, called, wrong), seed, options)
         new = sum(bug.choices not in before for bug in result.bugs)
         found.append(Noticed(name, result.counts.violations, new))
     counts = as_it_is.counts
     return SanityCheck(as_it_is.name, counts.tests, counts.violations, tuple(found))
 
 
-def _run(prepared: Prepared, seed: int, options: Options) -> Result:
+def _run_or_raise(prepared: Prepared, seed: int, options: Options) -> Result:
     result = run_prepared(prepared, seed, options)
     if result.verdict == "failed":
         raise NomosError(f"{result.name}: {result.problem}")
     return result
 
 
-def _called(program: Program) -> list[str]:
+def _find_called_functions(program: Program) -> list[str]:
     """Return the batched functions that the block calls."""
     names = sorted(program.spec.code.called)
     return [name for name in names if program.batched(name) is not None]
 
 
-def _planted(prepared: Prepared, names: Sequence[str], wrong: Wrong) -> Prepared:
+def _plant_fault(prepared: Prepared, names: Sequence[str], wrong: Wrong) -> Prepared:
     """Return the same job with other answers."""
     program = copy.copy(prepared.engine.program)
     program.functions = dict(program.functions)
     for name in names:
         bound = program.batched(name)
         assert bound is not None
-        program.functions[name] = _faulty(bound, wrong)
+        program.functions[name] = _make_faulty(bound, wrong)
     return replace(prepared, engine=Engine(program, prepared.engine.mode))
 
 
-def _faulty(bound: BoundBatched, wrong: Wrong) -> BoundBatched:
+def _make_faulty(bound: BoundBatched, wrong: Wrong) -> BoundBatched:
     function = copy.copy(bound.function)
 
-    def method(_: Any, *columns: Any) -> Any:
+    def answer_wrongly(_: Any, *columns: Any) -> Any:
         asked = [column.copy() for column in columns]  # the model may change its own
         return wrong(asked, items(bound.many(*columns)))
 
-    function.method = method
+    function.method = answer_wrongly
     return BoundBatched(function, bound.instance)
 
 
@@ -159,7 +161,7 @@ class _Noting:
         self.answers: set[Any] = set()
         self.are_scalars = True
 
-    def note(self, columns: Sequence[Any], answers: Sequence[Any]) -> list[Any]:
+    def note_answers(self, columns: Sequence[Any], answers: Sequence[Any]) -> list[Any]:
         """Note answers, and hand them on as they are."""
         self.are_scalars &= all(isinstance(answer, _SCALARS) for answer in answers)
         if self.are_scalars and len(self.answers) < _MOST_NOTED:
@@ -167,7 +169,9 @@ class _Noting:
         return list(answers)
 
 
-def _faults(prepared: Prepared, result: Result, noting: _Noting) -> dict[str, Wrong]:
+def _possible_faults(
+    prepared: Prepared, result: Result, noting: _Noting
+) -> dict[str, Wrong]:
     """Return the faults that can be planted in these answers."""
     if not noting.are_scalars or not noting.answers:
         raise NomosError(f"{result.name}: its answers are neither labels nor numbers")
@@ -180,14 +184,14 @@ def _faults(prepared: Prepared, result: Result, noting: _Noting) -> dict[str, Wr
     program = prepared.engine.program
     dip = subgroup = None
     if program.schema is not None and program.rows is not None:
-        changed = _changed(prepared.engine)
-        dip = _band(program.source, program.schema, changed[:1], 0.45, 0.55)
+        changed = _find_changed_features(prepared.engine)
+        dip = _choose_band(program.source, program.schema, changed[:1], 0.45, 0.55)
         others = [f.name for f in program.schema.features if f.name not in changed]
-        subgroup = _band(program.source, program.schema, others, 0.0, 0.1)
+        subgroup = _choose_band(program.source, program.schema, others, 0.0, 0.1)
     return _faults_of(Answered(values), dip, subgroup)
 
 
-def _changed(engine: Engine) -> list[str]:
+def _find_changed_features(engine: Engine) -> list[str]:
     """Return the features in which the records of a case differ from its first input."""
     program = engine.program
     choices: list[Any] = []
@@ -211,7 +215,7 @@ def _changed(engine: Engine) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _band(
+def _choose_band(
     source: Array, schema: Schema, names: Sequence[str], low: float, high: float
 ) -> Chosen | None:
     """Return what chooses rows by quantiles of the first of the features that varies."""
@@ -223,11 +227,11 @@ def _band(
         start, end = np.quantile(values, (low, high), method="nearest")
         if low == 0.0 and not (values > end).any():
             continue
-        return partial(_inside, columns.start, start, end)
+        return partial(_rows_in_band, columns.start, start, end)
     return None
 
 
-def _inside(at: int, start: Any, end: Any, columns: Sequence[Any]) -> Array:
+def _rows_in_band(at: int, start: Any, end: Any, columns: Sequence[Any]) -> Array:
     rows = np.asarray(columns[0])
     if rows.ndim != 2:
         return np.zeros(len(rows), dtype=bool)
@@ -246,7 +250,7 @@ class Answered:
         """Whether there are few enough to be told apart."""
         return len(self.values) <= _MOST_LABELS
 
-    def reversed(self, answer: Any) -> Any:
+    def opposite_answer(self, answer: Any) -> Any:
         """Return the answer at the other end."""
         low, high = self.values[0], self.values[-1]
         if not self.are_labels:
@@ -255,7 +259,7 @@ class Answered:
             return answer
         return self.values[-1 - self.values.index(answer)]
 
-    def other(self, answer: Any) -> Any:
+    def other_answer(self, answer: Any) -> Any:
         """Return an answer that is another one."""
         low, high = self.values[0], self.values[-1]
         if not self.are_labels:
@@ -265,7 +269,7 @@ class Answered:
         return self.values[(self.values.index(answer) + 1) % len(self.values)]
 
 
-def marks(columns: Sequence[Any]) -> Array:
+def hash_records(columns: Sequence[Any]) -> Array:
     """Return a number from 0 to 1 for each record, the same whenever it is asked about."""
     found = []
     for record in zip(*columns, strict=True):
@@ -283,25 +287,29 @@ def _faults_of(
     """Return all faults by name; `dip` and `subgroup` say which records are concerned."""
     low, high = answered.values[0], answered.values[-1]
     found = {
-        f"noise of {share * 100:g} %": _where(partial(_marked, share), answered.other)
+        f"noise of {share * 100:g} %": _wrong_where(
+            partial(_choose_share, share), answered.other_answer
+        )
         for share in (0.1, 0.01, 0.001)
     }
-    found["reversed"] = _where(None, answered.reversed)
+    found["reversed"] = _wrong_where(None, answered.opposite_answer)
     if dip is not None:
-        found["a dip in what is changed"] = _where(dip, lambda _: low)
+        found["a dip in what is changed"] = _wrong_where(dip, lambda _: low)
     if subgroup is not None:
-        found["reversed for a subgroup"] = _where(subgroup, answered.reversed)
-    found[f"always {low}"] = _where(None, lambda _: low)
-    found[f"always {high}"] = _where(None, lambda _: high)
+        found["reversed for a subgroup"] = _wrong_where(
+            subgroup, answered.opposite_answer
+        )
+    found[f"always {low}"] = _wrong_where(None, lambda _: low)
+    found[f"always {high}"] = _wrong_where(None, lambda _: high)
     return found
 
 
-def _marked(share: float, columns: Sequence[Any]) -> Array:
-    chosen: Array = marks(columns) < share
+def _choose_share(share: float, columns: Sequence[Any]) -> Array:
+    chosen: Array = hash_records(columns) < share
     return chosen
 
 
-def _where(chosen: Chosen | None, wrong: Callable[[Any], Any]) -> Wrong:
+def _wrong_where(chosen: Chosen | None, wrong: Callable[[Any], Any]) -> Wrong:
     """Return what is wrong about the chosen records; None: about all."""
 
     def answers_with(columns: Sequence[Any], answers: Sequence[Any]) -> list[Any]:

@@ -32,7 +32,7 @@ def _for_columns(change: Callable[..., Any]) -> Callable[..., Any]:
     """Let a change of (n, height, width, ...) take columns of any layout, and lists."""
 
     @wraps(change)
-    def changed(images: Any, *amounts: Any) -> Any:
+    def apply_change(images: Any, *amounts: Any) -> Any:
         if isinstance(images, np.ndarray) or is_tensor(images):
             _check_form(images)
             first = images.ndim == 4 and images.shape[1] in _COLOURS
@@ -43,11 +43,11 @@ def _for_columns(change: Callable[..., Any]) -> Callable[..., Any]:
             return lib.moveaxis(made, 3, 1) if first else made
         images = [i if is_tensor(i) else np.asarray(i) for i in images]
         if len({image.shape for image in images}) == 1:
-            return list(changed(np.stack(images), *amounts))
+            return list(apply_change(np.stack(images), *amounts))
         cases = zip(images, *amounts, strict=True)
-        return [changed(i[None], *([a] for a in case))[0] for i, *case in cases]
+        return [apply_change(i[None], *([a] for a in case))[0] for i, *case in cases]
 
-    return changed
+    return apply_change
 
 
 def _check_form(images: Any) -> None:
@@ -61,10 +61,10 @@ def _check_form(images: Any) -> None:
 @_for_columns
 def shifted(images: Any, down: Any, right: Any) -> Any:
     """Move images by pixels; the edge that comes in repeats the outermost pixels."""
-    down, right = _whole(down, images), _whole(right, images)
+    down, right = _whole_amounts(down, images), _whole_amounts(right, images)
     rows = _count_up(images.shape[1], images)[None, :, None] - down
     columns = _count_up(images.shape[2], images)[None, None] - right
-    return _pixels(images, rows, columns)
+    return _pixels_at(images, rows, columns)
 
 
 @_for_columns
@@ -77,7 +77,10 @@ def mirrored(images: Any) -> Any:
 def turned(images: Any, quarters: Any) -> Any:
     """Turn images by quarters, to the left; those of a column must be square."""
     height, width = images.shape[1:3]
-    lib, quarters = _library_of(images), _whole(quarters, images).reshape(-1) % 4
+    lib, quarters = (
+        _library_of(images),
+        _whole_amounts(quarters, images).reshape(-1) % 4,
+    )
     if height != width:
         return lib.stack([lib.rot90(i, int(q)) for i, q in zip(images, quarters)])  # noqa: B905
     made = images + 0  # a copy
@@ -90,8 +93,8 @@ def turned(images: Any, quarters: Any) -> Any:
 @_for_columns
 def brighter(images: Any, percent: Any) -> Any:
     """Add to all pixels so many hundredths of white, or take them away; then clip."""
-    white = _white(images)
-    return _clipped(
+    white = _white_level(images)
+    return _clip_pixels(
         images + _real_amounts(percent, images) * (white / 100), white, images
     )
 
@@ -99,11 +102,14 @@ def brighter(images: Any, percent: Any) -> Any:
 @_for_columns
 def contrasted(images: Any, percent: Any) -> Any:
     """Keep so many hundredths of each pixel's distance from the image's mean."""
-    white, mean = _white(images), _as_type(images, _real_amounts(percent, images).dtype)
+    white, mean = (
+        _white_level(images),
+        _as_type(images, _real_amounts(percent, images).dtype),
+    )
     for axis in range(1, images.ndim):
         mean = mean.mean(axis, keepdims=True)
     share = _real_amounts(percent, images) / 100
-    return _clipped(mean + (images - mean) * share, white, images)
+    return _clip_pixels(mean + (images - mean) * share, white, images)
 
 
 @_for_columns
@@ -116,9 +122,9 @@ def noisy(images: Any, percent: Any, draw: Any) -> Any:
         device = str(images.device) if is_tensor(images) else None
         draw = Draws(to_host(draw), device)
     noise = draw.uniform(images.shape[1:], -1.0, 1.0)
-    white = _white(images)
+    white = _white_level(images)
     radius = _real_amounts(percent, images) * (white / 100)
-    return _clipped(images + noise * radius, white, images)
+    return _clip_pixels(images + noise * radius, white, images)
 
 
 @_for_columns
@@ -130,11 +136,11 @@ def blurred(images: Any, deviation: Any) -> Any:
     widest = math.ceil(_WIDEST * float(spread.max()))
     made = _as_type(images, spread.dtype)
     for axis in (1, 2):
-        made = _blurred_along(axis, made, spread, widest)
+        made = _blur_along(axis, made, spread, widest)
     return _pixels_like(made, images)
 
 
-def _blurred_along(axis: int, x: Any, spread: Any, widest: int) -> Any:
+def _blur_along(axis: int, x: Any, spread: Any, widest: int) -> Any:
     """Blur along an axis; beyond the edge there is the edge again.
 
     Each image has its own reach, beyond which weights are 0: so it is the same whatever
@@ -162,17 +168,17 @@ def _blurred_along(axis: int, x: Any, spread: Any, widest: int) -> Any:
 def rotated(images: Any, degrees: Any) -> Any:
     """Turn images round their middle, to the left; what comes in repeats the edge."""
     lib, y, x = _library_of(images), *_from_middle(images)
-    angle = _amount(degrees, images) * (math.pi / 180)
+    angle = _reshape_amounts(degrees, images) * (math.pi / 180)
     sine, cosine = lib.sin(angle), lib.cos(angle)
-    return _sampled(images, y * cosine + x * sine, x * cosine - y * sine)
+    return _sample_pixels(images, y * cosine + x * sine, x * cosine - y * sine)
 
 
 @_for_columns
 def scaled(images: Any, percent: Any) -> Any:
     """Make what images show larger or smaller round their middle."""
     y, x = _from_middle(images)
-    share = 100 / _amount(percent, images)
-    return _sampled(images, y * share, x * share)
+    share = 100 / _reshape_amounts(percent, images)
+    return _sample_pixels(images, y * share, x * share)
 
 
 @_for_columns
@@ -182,12 +188,12 @@ def cropped(images: Any, percent: Any, down: Any, right: Any) -> Any:
     `down` and `right` say where it lies, in hundredths of the room that there is.
     """
     y, x = _from_middle(images)
-    share = _amount(percent, images) / 100
+    share = _reshape_amounts(percent, images) / 100
     height, width = images.shape[1:3]
     room = (1 - share) / 100
-    below = (_amount(down, images) - 50) * room * height
-    beside = (_amount(right, images) - 50) * room * width
-    return _sampled(images, y * share + below, x * share + beside)
+    below = (_reshape_amounts(down, images) - 50) * room * height
+    beside = (_reshape_amounts(right, images) - 50) * room * width
+    return _sample_pixels(images, y * share + below, x * share + beside)
 
 
 @_for_columns
@@ -196,11 +202,11 @@ def occluded(images: Any, percent: Any, down: Any, right: Any) -> Any:
 
     `down` and `right` say where it lies, in hundredths of the room that there is.
     """
-    lib, share = _library_of(images), _amount(percent, images) / 100
+    lib, share = _library_of(images), _reshape_amounts(percent, images) / 100
     covered = None
     for axis, place in ((1, down), (2, right)):
         size = images.shape[axis]
-        first = lib.round(_amount(place, images) / 100 * (1 - share) * size)
+        first = lib.round(_reshape_amounts(place, images) / 100 * (1 - share) * size)
         at = _count_up(size, images)
         at = at[None, :, None] if axis == 1 else at[None, None]
         inside = (at >= first) & (at < first + lib.round(share * size))
@@ -209,7 +215,7 @@ def occluded(images: Any, percent: Any, down: Any, right: Any) -> Any:
     return lib.where(covered, images * 0, images)
 
 
-def _white(images: Any) -> float:
+def _white_level(images: Any) -> float:
     """Return the brightest that a pixel can be: 255 for whole numbers, else 1."""
     white = 1.0 if _holds_reals(images) else 255.0
     if not len(images):
@@ -223,7 +229,7 @@ def _white(images: Any) -> float:
     return white
 
 
-def _clipped(made: Any, white: float, images: Any) -> Any:
+def _clip_pixels(made: Any, white: float, images: Any) -> Any:
     return _pixels_like(_library_of(made).clip(made, 0, white), images)
 
 
@@ -234,18 +240,18 @@ def _pixels_like(made: Any, images: Any) -> Any:
     )
 
 
-def _amount(values: Any, images: Any) -> Any:
+def _reshape_amounts(values: Any, images: Any) -> Any:
     """Return amounts as (n, 1, 1)."""
     return _real_amounts(values, images).reshape(-1, 1, 1)
 
 
-def _whole(values: Any, images: Any) -> Any:
+def _whole_amounts(values: Any, images: Any) -> Any:
     """Return whole amounts as (n, 1, 1)."""
-    made = _library_of(images).round(_amount(values, images))
+    made = _library_of(images).round(_reshape_amounts(values, images))
     return _as_type(made, _count_up(1, images).dtype)
 
 
-def _pixels(images: Any, rows: Any, columns: Any) -> Any:
+def _pixels_at(images: Any, rows: Any, columns: Any) -> Any:
     """Return the pixels at places, those beyond an edge from the edge."""
     lib, (height, width) = _library_of(images), images.shape[1:3]
     which = _count_up(len(images), images)[:, None, None]
@@ -259,7 +265,7 @@ def _from_middle(images: Any) -> tuple[Any, Any]:
     return y, _count_up(width, images)[None, None] - (width - 1) / 2
 
 
-def _sampled(images: Any, y: Any, x: Any) -> Any:
+def _sample_pixels(images: Any, y: Any, x: Any) -> Any:
     """Return what images show at places from the middle, between four pixels each."""
     lib, kind = _library_of(images), _count_up(1, images).dtype
     height, width = images.shape[1:3]
@@ -268,10 +274,10 @@ def _sampled(images: Any, y: Any, x: Any) -> Any:
     shape = (*top.shape, *[1] * (images.ndim - 3))
     down, right = (y - top).reshape(shape), (x - left).reshape(shape)
     rows, columns = _as_type(top, kind), _as_type(left, kind)
-    upper = _pixels(images, rows, columns) * (1 - right)
-    upper = upper + _pixels(images, rows, columns + 1) * right
-    lower = _pixels(images, rows + 1, columns) * (1 - right)
-    lower = lower + _pixels(images, rows + 1, columns + 1) * right
+    upper = _pixels_at(images, rows, columns) * (1 - right)
+    upper = upper + _pixels_at(images, rows, columns + 1) * right
+    lower = _pixels_at(images, rows + 1, columns) * (1 - right)
+    lower = lower + _pixels_at(images, rows + 1, columns + 1) * right
     return _pixels_like(upper * (1 - down) + lower * down, images)
 
 

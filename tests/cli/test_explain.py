@@ -5,7 +5,7 @@ from click.testing import CliRunner, Result
 
 from nomos.cli import cli
 from nomos.diagnostics import Code
-from nomos.diagnostics.pages import all_pages, page, title
+from nomos.diagnostics.pages import all_pages, page_of, title_of
 
 
 def run(*arguments: str) -> Result:
@@ -15,17 +15,17 @@ def run(*arguments: str) -> Result:
 @pytest.mark.parametrize("code", Code, ids=lambda code: code.slug)
 def test_a_code_shows_its_page(code: Code) -> None:
     result = run(code.slug)
-    assert (result.exit_code, result.output) == (0, page(code))
+    assert (result.exit_code, result.output) == (0, page_of(code))
 
 
 def test_a_code_can_be_copied_from_a_message() -> None:
-    assert run("error[unknown-feature]:").output == page(Code.UNKNOWN_FEATURE)
+    assert run("error[unknown-feature]:").output == page_of(Code.UNKNOWN_FEATURE)
 
 
 def test_without_a_code_all_are_listed() -> None:
     lines = run().output.split("\n")
     listed = dict(line.split(None, 1) for line in lines if line and line[0] != "`")
-    assert listed == {code.slug: title(code) for code in Code}
+    assert listed == {code.slug: title_of(code) for code in Code}
 
 
 def test_all_pages_come_as_one_document() -> None:

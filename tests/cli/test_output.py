@@ -29,17 +29,17 @@ def test_what_cannot_be_written_is_told_and_counted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     output = Output()
-    output.write(tmp_path / "out.json", "text")
+    output.write_file(tmp_path / "out.json", "text")
     assert (tmp_path / "out.json").read_text() == "text"
     assert not output.has_failed
     output.stdout = Path("/dev/full").open("w")  # noqa: SIM115 - closed below
-    output.write(STDOUT, "text")
+    output.write_file(STDOUT, "text")
     assert output.has_failed
     with pytest.raises(OSError, match="No space left"):
         output.stdout.close()
     assert "error: standard output was not written: " in capsys.readouterr().err
     output = Output()
-    output.write(tmp_path / "away" / "out.json", "text")
+    output.write_file(tmp_path / "away" / "out.json", "text")
     assert output.has_failed
     assert f"{tmp_path / 'away' / 'out.json'} was not" in capsys.readouterr().err
 
@@ -51,7 +51,7 @@ def test_standard_output_is_for_the_report_alone(
     with own_stdout(needed=True) as output:
         print("model")
         os.write(1, b"library\n")
-        output.write(STDOUT, "report\n")
+        output.write_file(STDOUT, "report\n")
     assert sys.stdout is before
     os.write(1, b"later\n")
     out, err = capfd.readouterr()
@@ -63,7 +63,7 @@ def test_where_no_report_goes_there_all_is_as_it_was(
 ) -> None:
     with own_stdout(needed=False) as output:
         print("model")
-        output.write(STDOUT, "report\n")
+        output.write_file(STDOUT, "report\n")
     assert capfd.readouterr() == ("model\nreport\n", "")
 
 
@@ -74,7 +74,7 @@ def test_without_a_standard_output_it_goes_to_what_stands_for_it(
     os.close(1)
     try:
         with own_stdout(needed=True) as output:
-            output.write(STDOUT, "report\n")
+            output.write_file(STDOUT, "report\n")
     finally:
         os.dup2(kept, 1)
         os.close(kept)

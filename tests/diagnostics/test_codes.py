@@ -7,7 +7,7 @@ import pytest
 
 from nomos import api
 from nomos.diagnostics import Code, Diagnostic, Severity, Source, Span
-from nomos.diagnostics.pages import all_pages, page, title
+from nomos.diagnostics.pages import all_pages, page_of, title_of
 from nomos.lang.checking.check import check_spec
 from nomos.lang.types import FeatureType, Function, Offer, Type
 from nomos.lang.writing.format import format_spec
@@ -20,7 +20,7 @@ CODES = list(Code)
 
 
 def examples(code: Code) -> dict[str, str]:
-    return dict(EXAMPLE.findall(page(code)))
+    return dict(EXAMPLE.findall(page_of(code)))
 
 
 @pytest.mark.parametrize("code", CODES, ids=lambda code: code.slug)
@@ -37,9 +37,9 @@ def test_there_are_no_pages_without_a_code() -> None:
 
 @pytest.mark.parametrize("code", CODES, ids=lambda code: code.slug)
 def test_each_page_has_a_title_two_examples_and_a_reason(code: Code) -> None:
-    text = page(code)
-    assert text.startswith(f"# {code.slug}\n\n{title(code)}\n\n## Wrong\n")
-    assert title(code).endswith(".")
+    text = page_of(code)
+    assert text.startswith(f"# {code.slug}\n\n{title_of(code)}\n\n## Wrong\n")
+    assert title_of(code).endswith(".")
     assert re.findall(r"^## (.*)$", text, re.MULTILINE) == ["Wrong", "Right", "Why"]
     assert set(examples(code)) == {"Wrong", "Right"}
 

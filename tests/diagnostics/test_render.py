@@ -3,7 +3,7 @@ from textwrap import dedent
 
 from nomos.diagnostics import Code, Diagnostic, Severity, Source, Span
 from nomos.diagnostics.diagnostic import domain_unavailable
-from nomos.diagnostics.render import render, to_json
+from nomos.diagnostics.render import render_diagnostic, to_json
 
 RISK = Source("risk.nom", "input x1;\nrequires x1.piors <= 3;\n")
 PIORS = Span(22, 27)
@@ -16,7 +16,7 @@ def unknown_feature() -> Diagnostic:
 
 
 def test_the_picture_has_the_place_the_line_carets_notes_and_help() -> None:
-    assert render(unknown_feature(), RISK) == dedent("""\
+    assert render_diagnostic(unknown_feature(), RISK) == dedent("""\
         error[unknown-feature]: the inputs have no feature `piors`
          --> risk.nom:2:13
           |
@@ -29,13 +29,13 @@ def test_the_picture_has_the_place_the_line_carets_notes_and_help() -> None:
 def test_warnings_and_infos_are_called_so() -> None:
     warning = Code.UNUSED_OUTPUT.at(Span(6, 8), name="x1")
     info = domain_unavailable(Span(6, 8), "compas", "there is none", asked=True)
-    assert render(warning, RISK).startswith("warning[unused-output]: ")
-    assert render(info, RISK).startswith("info[domain-unavailable]: ")
+    assert render_diagnostic(warning, RISK).startswith("warning[unused-output]: ")
+    assert render_diagnostic(info, RISK).startswith("info[domain-unavailable]: ")
 
 
 def test_colours_mark_the_head_and_the_carets() -> None:
-    plain = render(unknown_feature(), RISK).split("\n")
-    coloured = render(unknown_feature(), RISK, colour=True).split("\n")
+    plain = render_diagnostic(unknown_feature(), RISK).split("\n")
+    coloured = render_diagnostic(unknown_feature(), RISK, colour=True).split("\n")
     assert coloured[0] == (
         "\x1b[1;31merror[unknown-feature]\x1b[0m: the inputs have no feature `piors`"
     )
@@ -48,13 +48,15 @@ def test_each_severity_has_a_colour_of_its_own() -> None:
         diagnostic = Diagnostic(
             code=Code.NO_ENSURES, message="m", at=Span(0, 1), severity=severity
         )
-        return render(diagnostic, RISK, colour=True).partition("]")[0]
+        return render_diagnostic(diagnostic, RISK, colour=True).partition("]")[0]
 
     assert len({head(severity) for severity in Severity}) == 3
 
 
 def at(span: Span, text: str, name: str = "a.nom") -> list[str]:
-    return render(Code.MISSING_BLOCK.at(span), Source(name, text)).split("\n")
+    return render_diagnostic(Code.MISSING_BLOCK.at(span), Source(name, text)).split(
+        "\n"
+    )
 
 
 def test_the_gutter_is_as_wide_as_the_line_number() -> None:

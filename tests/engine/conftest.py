@@ -21,7 +21,8 @@ from nomos.engine.alone import Alone, Case, Outcome, Verdict
 from nomos.engine.cases import RandomCases
 from nomos.engine.choices import CaseDraws, Stream
 from nomos.engine.compile import compile_harness
-from nomos.engine.engine import Engine, Limits, Mode
+from nomos.engine.engine import Engine, Mode
+from nomos.engine.judged import Limits
 from nomos.engine.program import Program
 from nomos.lang.checking.check import check_spec
 

@@ -9,7 +9,8 @@ import pytest
 
 from nomos.engine.cases import RandomCases
 from nomos.engine.choices import Stream
-from nomos.engine.engine import Engine, Limits, Mode
+from nomos.engine.engine import Engine, Mode
+from nomos.engine.judged import Limits
 from nomos.errors import ModelError
 from nomos.runner.executors.worker import Setting, Worker
 from nomos.runner.jobs import Job

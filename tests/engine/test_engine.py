@@ -12,7 +12,8 @@ from nomos.engine import part_size
 from nomos.engine.alone import Verdict
 from nomos.engine.cases import ListedCases, RandomCases
 from nomos.engine.choices import Stream, replay_draws
-from nomos.engine.engine import Engine, Limits, Mode
+from nomos.engine.engine import Engine, Mode
+from nomos.engine.judged import Limits
 from nomos.engine.program import Program
 from nomos.engine.watch import WHOLE_CHUNK, watch
 from nomos.errors import NomosError

@@ -11,7 +11,8 @@ from nomos import Domain, batched
 from nomos.engine.alone import Alone, Verdict
 from nomos.engine.cases import ListedCases, RandomCases
 from nomos.engine.choices import EndlessRange, Stream, replay_draws
-from nomos.engine.engine import Engine, Limits
+from nomos.engine.engine import Engine
+from nomos.engine.judged import Limits
 from nomos.engine.space import listed_cases
 from nomos.lang.checking.check import bind_params
 

@@ -13,7 +13,8 @@ from nomos.engine.answers import Answers
 from nomos.engine.cases import RandomCases
 from nomos.engine.choices import Stream
 from nomos.engine.coroutines.hub import MOST_LIVE, MOST_TURNS, Hub, Lane
-from nomos.engine.engine import Engine, Limits
+from nomos.engine.engine import Engine
+from nomos.engine.judged import Limits
 
 MUCH = 10**9
 BATCHES = {1: 15, 7: 70, 256: 300}

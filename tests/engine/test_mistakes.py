@@ -12,7 +12,8 @@ from nomos.domain import Integer, OneHot
 from nomos.engine.alone import Alone, Outcome, Verdict
 from nomos.engine.cases import RandomCases
 from nomos.engine.choices import Stream, replay_draws
-from nomos.engine.engine import Engine, Limits
+from nomos.engine.engine import Engine
+from nomos.engine.judged import Limits
 from nomos.errors import ModelError
 from tests.engine.judging import violated
 

@@ -12,7 +12,8 @@ from nomos.domain import Integer, Real, total
 from nomos.engine.alone import Verdict
 from nomos.engine.cases import RandomCases
 from nomos.engine.choices import Stream
-from nomos.engine.engine import Engine, Limits, Mode
+from nomos.engine.engine import Engine, Mode
+from nomos.engine.judged import Limits
 
 BATCHES = {1: 20, 7: 70, 150: 150}
 PAIR = """

@@ -13,7 +13,8 @@ from nomos.domain import Integer
 from nomos.engine.alone import Verdict
 from nomos.engine.cases import ListedCases, MadeCases, MadeInputs, RandomCases
 from nomos.engine.choices import Stream
-from nomos.engine.engine import Engine, Limits, Mode
+from nomos.engine.engine import Engine, Mode
+from nomos.engine.judged import Limits
 
 SPEC = """
 import d;

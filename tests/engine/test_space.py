@@ -12,7 +12,8 @@ from nomos.engine import space as spaces
 from nomos.engine.alone import Alone, Case, Verdict
 from nomos.engine.cases import ListedCases
 from nomos.engine.choices import EndlessRange, Odometer
-from nomos.engine.engine import Engine, Limits, Mode
+from nomos.engine.engine import Engine, Mode
+from nomos.engine.judged import Limits
 from nomos.engine.space import listed_cases
 
 MUCH = 10**9

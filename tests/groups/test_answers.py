@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from nomos.domain import Domain, Integer, Schema, batched
-from nomos.groups.features import ask
+from nomos.groups.features import ask_answers
 from tests.shrinking.test_shrink import engine_of
 
 
@@ -33,7 +33,7 @@ def test_scores_of_many_rows_tell_the_confidence() -> None:
     text = "input x; output d; { d = predict(x) } ensures d == 0;"
     engine = engine_of(Sure, text)
     rows = np.array([[0.0], [6.0], [9.0]])
-    told, answered, asked = ask(engine.program, {"x": rows}, 100)
+    told, answered, asked = ask_answers(engine.program, {"x": rows}, 100)
     assert told["d"].tolist() == ["0", "1", "1"]
     assert told["confidence of d"].tolist() == [1.0, 0.33, 1.0]
     assert answered.all()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nomos.domain.schema import Flag, Integer, OneHot, Schema
-from nomos.groups.features import CaseFeature, features_of, joined, raw_features
+from nomos.groups.features import CaseFeature, features_of, join_features, raw_features
 from nomos.groups.rules import find_rule
 
 
@@ -106,7 +106,7 @@ def test_images_are_told_by_how_bright_they_are(as_column) -> None:
 def test_records_of_other_kinds_are_described_by_their_fields() -> None:
     records = [{"text": "a b c", "stars": 3}, {"text": "d", "stars": 5}]
     raw = raw_features({"x": records}, ("x",), None)
-    both = joined(raw, raw)
+    both = join_features(raw, raw)
     assert both["stars"].tolist() == [3, 5, 3, 5]
     many = {"text": np.array([f"{n} words" for n in range(50)] + ["one"], dtype=object)}
     (words,) = features_of(many)

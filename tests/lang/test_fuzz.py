@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from nomos.diagnostics import Severity, Source
-from nomos.diagnostics.render import render, to_json
+from nomos.diagnostics.render import render_diagnostic, to_json
 from nomos.errors import SpecError
 from nomos.lang.checking.check import check_spec
 from nomos.lang.nodes import tree_shape
@@ -198,7 +198,7 @@ def work(source: Source, offer) -> tuple[float, str | None]:
     errors = [d for d in checked.diagnostics if d.severity is Severity.ERROR]
     assert (checked.spec is None) == (bool(errors) or parse_spec(source).is_library)
     for diagnostic in checked.diagnostics:
-        assert render(diagnostic, source)
+        assert render_diagnostic(diagnostic, source)
         assert json.dumps(to_json(diagnostic, source))
         assert 0 <= diagnostic.at.start <= diagnostic.at.end <= len(source.text)
     return taken, text

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from pygls.workspace import PositionCodec
 
-from nomos.lsp.document import Places, read_document
+from nomos.lsp.document import Places, build_document
 from nomos.lsp.domains import Imports, import_apart
 from nomos.lsp.requests import navigation, outline
-from nomos.lsp.requests.completion import complete
+from nomos.lsp.requests.completion import complete_at
 from nomos.lsp.requests.fixes import fixes_of
-from nomos.lsp.requests.hover import hover
+from nomos.lsp.requests.hover import hover_at
 from nomos.pygments import NomosLexer
 from tests.lsp.conftest import STEADY, write_project
 
@@ -69,17 +69,17 @@ def test_every_question_has_an_answer(imports: tuple[Path, Imports], seed: int) 
     assert known.offer is not None
     rng = np.random.default_rng(seed)
     text = broken(rng)
-    document = read_document(folder / "a.nom", text, lambda _: None, lambda *_: known)
+    document = build_document(folder / "a.nom", text, lambda _: None, lambda *_: known)
     places = Places(document.source, PositionCodec("utf-16"))
-    outline.symbols(document, places)
-    assert len(outline.tokens(document, places)) % 5 == 0
+    outline.document_symbols(document, places)
+    assert len(outline.semantic_tokens(document, places)) % 5 == 0
     for diagnostic in document.diagnostics:
         fixes_of(diagnostic, document.source)
     for offset in rng.integers(0, len(text) + 1, 12).tolist():
-        assert places.offset(places.position(offset)) == offset
-        complete(document, offset)
-        hover(document, offset)
-        navigation.definition(document, offset)
-        navigation.references(document, offset, lambda _: None)
+        assert places.offset_of(places.position_of(offset)) == offset
+        complete_at(document, offset)
+        hover_at(document, offset)
+        navigation.find_definition(document, offset)
+        navigation.find_references(document, offset, lambda _: None)
     pieces = NomosLexer(stripnl=False, ensurenl=False).get_tokens(text)
     assert "".join(value for _, value in pieces) == text

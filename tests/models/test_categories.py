@@ -10,7 +10,7 @@ import pytest
 
 from nomos import ModelError, Schema, load_model
 from nomos.domain import Category, Real
-from nomos.scaffold import scaffold
+from nomos.scaffold import scaffold_table
 
 LEVELS = ("Aix", "Bern", "Cork")
 FEW = Schema(Real("size", 0, 9), Category("town", ("Aix", "Cork")))
@@ -107,13 +107,13 @@ def test_a_new_project_says_where_a_model_gets_numbers_for_names(
     HOMES.to_csv(tmp_path / "homes.csv", index=False)
     model, _ = fitted("lightgbm")
     path = saved(model, "lightgbm", tmp_path / "m.txt")
-    notes = scaffold(str(path), tmp_path / "homes.csv", tmp_path).notes
+    notes = scaffold_table(str(path), tmp_path / "homes.csv", tmp_path).notes
     assert not any("gets numbers for" in note for note in notes)
     text = path.read_text()
     path.write_text(
         text[: text.index("pandas_categorical")] + "pandas_categorical:null\n"
     )
-    notes = scaffold(str(path), tmp_path / "homes.csv", tmp_path).notes
+    notes = scaffold_table(str(path), tmp_path / "homes.csv", tmp_path).notes
     assert any("the model gets numbers for `town`" in note for note in notes)
 
 

@@ -191,10 +191,10 @@ class ToyModel(Adapter):
     def __init__(self, path):
         super().__init__(str(path))
         self.limit = float(path.read_text()[4:])
-    def _scores(self, rows):
+    def _answer_scores(self, rows):
         over = rows.sum(axis=1) - self.limit
         return np.column_stack([-over, over])
-    def _labels(self, rows):
+    def _answer_labels(self, rows):
         return (rows.sum(axis=1) > self.limit).astype(int)
     def read_structure(self, width):
         return Layers(columns=as_they_are(width), roundoff=DOUBLE, classes=self.classes,
@@ -252,7 +252,7 @@ def test_a_package_adds_a_kind_that_is_loaded_read_repaired_and_listed(
     trainer = make_trainer(toy / "model.toy", trust=False)
     assert trainer.first is not None
     assert trainer.how == "training again"
-    monkeypatch.setattr(doctor, "_devices", dict)  # it imports torch
+    monkeypatch.setattr(doctor, "_find_devices", dict)  # it imports torch
     told = json.loads(CliRunner().invoke(doctor.command, ["--format", "json"]).output)
     assert told["extras"]["toy model"] == "1.2"
     (toy / "other.toy").write_bytes(b"\x00no toy")

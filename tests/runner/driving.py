@@ -63,8 +63,11 @@ def counts(result: Result, *without: str) -> dict[str, Any]:
 
 
 def outcome(result: Result) -> dict[str, Any]:
-    """Return everything that a campaign found, without the time it took."""
-    data = {f.name: getattr(result, f.name) for f in fields(Result) if f.name != "live"}
+    """Return everything that a campaign found, without the time and calls it took."""
+    took = ("live", "calls")
+    data = {
+        f.name: getattr(result, f.name) for f in fields(Result) if f.name not in took
+    }
     data["crashes"] = [(c.case, c.choices, c.error, c.seen) for c in result.crashes]
     return data | {"counts": counts(result)}
 

@@ -28,7 +28,7 @@ CREWS: dict[str, Callable[[Path], Crew]] = {
 
 
 def ask(crew: Crew, spec: Path) -> int:
-    return crew.submit("about", Job(spec), False)
+    return crew.submit(None, "set-up", "about", Job(spec), False)
 
 
 @pytest.mark.parametrize("kind", CREWS)

@@ -43,8 +43,9 @@ class DyingCrew(Crew):
     def wait(self) -> Sequence[Answer]:
         """Do one of the next tasks."""
         place = self.rng.integers(min(self.size, len(self._todo)))
-        ticket, method, arguments = self._todo[place]
-        only_judges = {each for _, each, _ in self._todo} == {"judge"}
+        ticket, task = self._todo[place]
+        _, _, method, *arguments = task
+        only_judges = {each[2] for _, each in self._todo} == {"judge"}
         if only_judges and self.rng.random() < self.rings:
             raise TimeUp
         del self._todo[place]
@@ -53,7 +54,8 @@ class DyingCrew(Crew):
             self.judged.append(arguments[1:])
         watch.mark = lambda row: setattr(self, "row", row)
         try:
-            return [Answer(ticket, getattr(self.worker, method)(*arguments))]
+            done = self.worker.run_task(*task)
+            return [Answer(ticket, done.value, asked=done.asked)]
         except Exception as error:
             return [Answer(ticket, error=error)]
         except KeyboardInterrupt:

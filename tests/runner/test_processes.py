@@ -213,7 +213,7 @@ def test_workers_start_where_the_current_folder_is_gone(
     gone.rmdir()
     crew = ProcessCrew(Setting(tmp_path), Options(isolate=True))
     try:
-        crew.submit("about", Job(steps), False)
+        crew.submit(None, "set-up", "about", Job(steps), False)
         (answer,) = crew.wait()
         assert answer.value.subject.property == "steps"
     finally:
@@ -224,7 +224,7 @@ def test_a_worker_that_dies_between_tasks_is_replaced(steps: Path) -> None:
     crew = ProcessCrew(Setting(steps.parent.parent), Options(isolate=True))
     try:
         for _ in range(2):
-            ticket = crew.submit("about", Job(steps), False)
+            ticket = crew.submit(None, "set-up", "about", Job(steps), False)
             (answer,) = crew.wait()
             assert answer.ticket == ticket
             assert answer.value.subject.property == "steps"

@@ -15,9 +15,9 @@ from nomos.results.result import Nearest, from_data, to_data
 from nomos.results.verdict import rate_text
 from nomos.runner.executors.worker import Setting, Worker
 from nomos.runner.jobs import Job
-from nomos.search.guided import strategy
+from nomos.search.guided import strategy_by_name
 from nomos.search.making import Encoding, Making
-from nomos.search.strategy import generator
+from nomos.search.strategy import generation_rng
 from nomos.store.store import Store
 from tests.runner.driving import drive, run
 
@@ -31,10 +31,10 @@ def making(path: Path) -> Making:
 def test_made_rows_are_rows_of_the_schema(loans: Path, name: str) -> None:
     made = making(loans)
     schema = made._encoding.schema
-    search = strategy(name, made.material())
+    search = strategy_by_name(name, made.build_material())
     for number in range(3):
-        cases = search.propose(generator(1, "a", number))
-        assert schema.problems(made.inputs(cases).rows) == []
+        cases = search.propose(generation_rng(1, "a", number))
+        assert schema.problems(made.build_inputs(cases).rows) == []
 
 
 def test_encoding_goes_there_and_back(loans: Path) -> None:

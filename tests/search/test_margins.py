@@ -10,12 +10,13 @@ import pytest
 from nomos.engine.alone import Verdict
 from nomos.engine.cases import MadeCases
 from nomos.engine.choices import Stream
-from nomos.engine.engine import Engine, Limits
+from nomos.engine.engine import Engine
+from nomos.engine.judged import Limits
 from nomos.runner.executors.worker import Setting, Worker
 from nomos.runner.jobs import Job
-from nomos.search.guided import strategy
+from nomos.search.guided import strategy_by_name
 from nomos.search.making import Making
-from nomos.search.strategy import generator
+from nomos.search.strategy import generation_rng
 
 ENSURES = [
     "d1 <= d2",
@@ -38,11 +39,11 @@ def test_a_margin_is_positive_where_the_case_is_violated(
     loans.write_text(loans.read_text().replace("d1 <= d2", ensures))
     program = Worker(Setting(loans.parent.parent)).prepared(Job(loans)).engine.program
     making = Making(program)
-    search = strategy("uniform", making.material())
-    made = making.inputs(search.propose(generator(0, "a", 0)))
+    search = strategy_by_name("uniform", making.build_material())
+    made = making.build_inputs(search.propose(generation_rng(0, "a", 0)))
     cases = MadeCases(Stream(0, "a"), 0, made, 0, len(made))
     judged = Engine(program).run_made(cases, Limits(2**62, 2**62))
-    signals = making.signals(cases)
+    signals = making.measure_signals(cases)
     assert signals is not None
     margin, trend = signals
     violated = judged.verdicts == Verdict.VIOLATED
@@ -72,12 +73,12 @@ def test_numbers_have_margins_without_scores(
     domain.write_text(text.replace('verifies = {"predict": "model"}', ""))
     program = Worker(Setting(loans.parent.parent)).prepared(Job(loans)).engine.program
     making = Making(program)
-    search = strategy("uniform", making.material())
-    assert making.material().unguided == ""
-    made = making.inputs(search.propose(generator(0, "a", 0)))
+    search = strategy_by_name("uniform", making.build_material())
+    assert making.build_material().unguided == ""
+    made = making.build_inputs(search.propose(generation_rng(0, "a", 0)))
     cases = MadeCases(Stream(0, "a"), 0, made, 0, len(made))
     judged = Engine(program).run_made(cases, Limits(2**62, 2**62))
-    signals = making.signals(cases)
+    signals = making.measure_signals(cases)
     assert signals is not None
     violated = judged.verdicts == Verdict.VIOLATED
     passed = judged.verdicts == Verdict.PASSED

@@ -16,9 +16,16 @@ from nomos.models.adapter import OutputModel
 from nomos.runner.campaigns.plans.generations import Generations
 from nomos.runner.options import Options
 from nomos.search.diverse import Diverse
-from nomos.search.guided import Boundaries, Genetic, Guided, strategy
+from nomos.search.guided import Boundaries, Genetic, Guided, strategy_by_name
 from nomos.search.making import Making
-from nomos.search.strategy import Material, Mutated, Proposal, Told, generator, joined
+from nomos.search.strategy import (
+    Material,
+    Mutated,
+    Proposal,
+    Told,
+    generation_rng,
+    join_proposals,
+)
 
 Array = np.ndarray[Any, Any]
 
@@ -46,7 +53,7 @@ def test_a_genetic_search_climbs_and_lets_violations_go() -> None:
     known = material()
     search = Genetic(known, "margin", Mutated(known))
     for number in range(30):
-        cases = search.some(generator(0, "a", number), 100)
+        cases = search.propose_cases(generation_rng(0, "a", number), 100)
         search.learn(cases, told(cases))
     assert search.kept is not None
     assert search.near.min() > 900
@@ -57,21 +64,21 @@ def test_of_equally_near_cases_those_near_the_data_are_kept() -> None:
     known = material()
     search = Genetic(known, "margin", Mutated(known))
     for number in range(20):
-        cases = search.some(generator(0, "a", number), 100)
+        cases = search.propose_cases(generation_rng(0, "a", number), 100)
         same = np.zeros(len(cases))
         search.learn(cases, Told(same == 0, same > 0, same, same))
-    assert search._distance(search.kept).max() <= 1  # type: ignore[arg-type]  # there are some
+    assert search._count_changes(search.kept).max() <= 1  # type: ignore[arg-type]  # there are some
 
 
 @pytest.mark.parametrize("name", ["guided", "diverse"])
 def test_a_search_goes_on_from_its_state(name: str) -> None:
     known = material(cuts=(np.zeros(1), np.zeros(1), np.array([0.0, 500.0])))
-    search, other = strategy(name, known), strategy(name, known)
+    search, other = strategy_by_name(name, known), strategy_by_name(name, known)
     for number in range(5):
-        cases = search.propose(generator(0, "a", number))
+        cases = search.propose(generation_rng(0, "a", number))
         search.learn(cases, told(cases))
     other.restore(json.loads(json.dumps(search.state())))
-    first, second = (s.propose(generator(0, "a", 5)) for s in (search, other))
+    first, second = (s.propose(generation_rng(0, "a", 5)) for s in (search, other))
     assert np.array_equal(first.values, second.values)
     assert np.array_equal(first.words, second.words)
     assert np.array_equal(first.origins, second.origins)
@@ -80,7 +87,7 @@ def test_a_search_goes_on_from_its_state(name: str) -> None:
 def test_each_stretch_between_cuts_is_as_likely() -> None:
     cuts = np.array([0.0, 500.0, 501.0, 502.0])
     known = material(cuts=(np.zeros(1), np.array([0.0, 0.25]), cuts))
-    values = Boundaries(known).some(generator(0, "a", 0), 4000).values
+    values = Boundaries(known).propose_cases(generation_rng(0, "a", 0), 4000).values
     moved = values[values[:, 2] > 1]  # data have 0 and 1 there
     places = np.searchsorted(cuts, moved[:, 2], side="right") - 1
     shares = np.bincount(places, minlength=4) / len(places)
@@ -100,7 +107,10 @@ def test_each_stretch_between_cuts_is_as_likely() -> None:
 def test_what_a_search_can_be_guided_by(
     cuts: Any, unguided: str, expected: type
 ) -> None:
-    assert type(strategy("guided", material(cuts=cuts, unguided=unguided))) is expected
+    assert (
+        type(strategy_by_name("guided", material(cuts=cuts, unguided=unguided)))
+        is expected
+    )
 
 
 class Trees(Domain):
@@ -132,7 +142,7 @@ class Trees(Domain):
 
 def test_the_cuts_of_trees_are_read_from_the_model() -> None:
     program = Program(blank_spec(inputs=("x",)), Trees())
-    cuts = Making(program).material().cuts
+    cuts = Making(program).build_material().cuts
     assert cuts is not None
     whole, real, names = cuts
     assert whole.tolist() == [0.0, 40.0]
@@ -148,7 +158,7 @@ class Net(OutputModel):
         super().__init__("net")
         self.asked = 0
 
-    def _output(self, rows: Any) -> Array:
+    def _answer_output(self, rows: Any) -> Array:
         self.asked += len(rows)
         return np.column_stack([rows.sum(axis=1), -rows.sum(axis=1)])
 
@@ -170,13 +180,13 @@ def test_scores_that_come_with_labels_cost_no_rows() -> None:
 
 def test_diverse_search_learns_from_what_is_new_alone() -> None:
     search = Diverse(material())
-    cases = search.propose(generator(0, "a", 0))
+    cases = search.propose(generation_rng(0, "a", 0))
     wrong = np.ones(len(cases), dtype=bool)
     search.learn(cases, Told(~wrong, wrong, wrong, wrong))
     assert search.found is not None
     values = search.found.values
     assert 0 < len(values) == len(np.unique(values, axis=0)) < len(cases)
-    search.propose(generator(0, "a", 1))
+    search.propose(generation_rng(0, "a", 1))
     hits, tries = search.hits, search.tries
     search.learn(cases, Told(~wrong, wrong, wrong, wrong))
     assert np.array_equal(search.found.values, values)
@@ -195,6 +205,6 @@ def test_the_last_generation_has_no_more_cases_than_are_wanted() -> None:
         judged.verdicts[:] = Verdict.VIOLATED
         plan.learn(asked, [judged])
         counts.append(asked.count)
-        search.found = search.propose(generator(1, "a", len(counts)))
-        search.found = joined([search.found] * 2)
+        search.found = search.propose(generation_rng(1, "a", len(counts)))
+        search.found = join_proposals([search.found] * 2)
     assert counts == [250, 500, 301, 250]

@@ -14,7 +14,7 @@ from nomos.domain import Flag, Integer, OneHot
 from nomos.engine.alone import Verdict
 from nomos.engine.choices import from_pattern, pattern
 from nomos.engine.engine import Engine
-from nomos.inline import _job
+from nomos.inline import _build_job
 from nomos.inline import spec as inline_spec
 from nomos.runner.executors.worker import Setting, Worker
 from nomos.shrinking.shrink import Shrinker, replay_shrunk
@@ -26,7 +26,7 @@ ROWS = np.array(
 
 
 def engine_of(domain: type[Domain], text: str) -> Engine:
-    job = _job(inline_spec(text), Path(), domain, {})
+    job = _build_job(inline_spec(text), Path(), domain, {})
     return Worker(Setting(Path())).prepared(job).engine
 
 

@@ -13,7 +13,7 @@ import pytest
 from nomos import ModelError, load_model
 from nomos.domain import Integer, Real, Schema
 from nomos.models import NoScores
-from nomos.scaffold import scaffold
+from nomos.scaffold import scaffold_table
 from nomos.testing import check_model
 from tests.slow.libraries import library, quiet, refused_when_cut
 
@@ -52,11 +52,11 @@ def test_columns_in_another_order_than_the_files_are_refused(
             load_model(path, schema=Schema(*(Real(n, -9, 9) for n in names)))
     frame.drop(columns="c").assign(label=TWO).to_csv(tmp_path / "less.csv", index=False)
     with pytest.raises(ModelError, match="give the schema the columns of the model"):
-        scaffold(str(path), tmp_path / "less.csv", tmp_path)
+        scaffold_table(str(path), tmp_path / "less.csv", tmp_path)
     frame.assign(label=TWO)[["label", "e", "d", "c", "a b"]].to_csv(
         tmp_path / "rows.csv", index=False
     )
-    made = scaffold(str(path), tmp_path / "rows.csv", tmp_path)
+    made = scaffold_table(str(path), tmp_path / "rows.csv", tmp_path)
     domain = made.files["rows.py"]
     places = [domain.index(f'("{n}", ') for n in same]
     assert places == sorted(places)

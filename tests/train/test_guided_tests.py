@@ -89,7 +89,7 @@ def test_the_policy_given_is_played_not_the_domains_own(spec):
     tests = policy_tests(spec)
     assert len(tests.run(home, seed=0).bugs) == 0
     bugs = tests.run(always_left, seed=0).bugs
-    assert {abs(bug.values["s1"]["place"]) for bug in bugs} == set(range(1, 10))
+    assert {abs(values["s1"]["place"]) for _, values in bugs} == set(range(1, 10))
 
 
 def test_the_same_seed_tries_the_same_cases_whatever_was_tested_before(spec):
@@ -97,7 +97,7 @@ def test_the_same_seed_tries_the_same_cases_whatever_was_tested_before(spec):
     first = tests.run(always_left, seed=4)
     tests.run(home, seed=5)
     again = tests.run(always_left, seed=4)
-    assert [bug.id for bug in first.bugs] == [bug.id for bug in again.bugs]
+    assert [bug.id for bug, _ in first.bugs] == [bug.id for bug, _ in again.bugs]
     assert first.tests == again.tests == 200
 
 
@@ -107,7 +107,7 @@ def test_cases_of_several_tests_are_tried_again_as_they_were(spec):
     spec.write_text(text)
     tests = policy_tests(spec)
     results = [tests.run(always_left, seed=seed) for seed in (4, 5)]
-    bugs = {bug.id: bug.choices for result in results for bug in result.bugs}
+    bugs = {bug.id: bug.choices for result in results for bug, _ in result.bugs}
     assert len(bugs) > 10
     assert tests.occurring(always_left, bugs) == set(bugs)
     assert tests.occurring(home, bugs) == set()
@@ -116,7 +116,7 @@ def test_cases_of_several_tests_are_tried_again_as_they_were(spec):
 
 def test_the_domains_settings_are_kept(spec):
     bugs = policy_tests(spec, farthest="2").run(always_left, seed=0).bugs
-    assert {abs(bug.values["s1"]["place"]) for bug in bugs} == {1, 2}
+    assert {abs(values["s1"]["place"]) for _, values in bugs} == {1, 2}
 
 
 def test_a_function_for_one_observation_can_be_the_policy_too(spec):

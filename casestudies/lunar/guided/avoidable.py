@@ -67,11 +67,11 @@ def main(words: Sequence[str] | None = None) -> None:
     rng = np.random.default_rng(0)
     best = [
         max(
-            won_share(bug.values["s2"], scores, temperature, rng)
+            won_share(values["s2"], scores, temperature, rng)
             for scores in policies
             for temperature in TEMPERATURES
         )
-        for bug in bugs
+        for _, values in bugs
     ]
     avoidable = sum(share >= ENOUGH for share in best)
     print(f"{arguments.model.name}: {len(bugs)} bugs in {arguments.tests} cases;")

@@ -56,7 +56,7 @@ _LOADING = {"init", "report", "run", "verify", "compare", "show", "replay"}
 _LOADING |= {"repair", "fuzz-states"}
 
 
-def _trust(ctx: click.Context, _: click.Parameter, given: bool) -> None:
+def _trust_models(ctx: click.Context, _: click.Parameter, given: bool) -> None:
     if given:
         from nomos.models import trusting
 
@@ -68,7 +68,7 @@ _TRUST = click.Option(
     ["--trust"],
     is_flag=True,
     expose_value=False,
-    callback=_trust,
+    callback=_trust_models,
     help="Load model files that can run code, such as pickles: you know who made them.",
 )
 
@@ -150,11 +150,11 @@ def main() -> None:
             sys.exit(exit_status(error))
         if os.environ.get("NOMOS_DEBUG"):
             raise
-        echo(f"error: {_internal(error)}", err=True)
+        echo(f"error: {_internal_error(error)}", err=True)
         sys.exit(3)
 
 
-def _internal(error: Exception) -> str:
+def _internal_error(error: Exception) -> str:
     """Say where a fault of ours is; nothing was judged then."""
     import traceback
 

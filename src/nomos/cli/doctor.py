@@ -38,10 +38,10 @@ def command(form: str) -> None:
             "system": platform.platform(),
             "cores": os.cpu_count() or 0,
         },
-        "needed": {name: _version(name) or "missing" for name in _NEEDED},
+        "needed": {name: _package_version(name) or "missing" for name in _NEEDED},
         "extras": _extras(),
-        "devices": _devices(),
-        "project": _project(),
+        "devices": _find_devices(),
+        "project": _describe_project(),
     }
     if form == "json":
         echo(json.dumps(found, indent=1))
@@ -56,24 +56,28 @@ def _extras() -> dict[str, str]:
     """Say which libraries are installed, by the extra that installs each."""
     from nomos.models.kinds import all_kinds
 
-    kinds = {kind.extra or kind.name: kind.package for kind in all_kinds()}
+    kinds = {
+        kind.extra or kind.name: kind.package or kind.extra for kind in all_kinds()
+    }
     return {
-        extra: _version(package) or _version(f"{package}-cpu") or "not installed"
+        extra: _package_version(package)
+        or _package_version(f"{package}-cpu")
+        or "not installed"
         for extra, package in (kinds | _OTHER_EXTRAS).items()
         if package
     }
 
 
-def _version(package: str) -> str | None:
+def _package_version(package: str) -> str | None:
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
         return None
 
 
-def _devices() -> dict[str, str]:
+def _find_devices() -> dict[str, str]:
     """Ask torch, where it is installed, which devices it sees."""
-    if _version("torch") is None:
+    if _package_version("torch") is None:
         return {"cpu": "yes", "cuda": "torch is not installed"}
     import torch
 
@@ -82,7 +86,7 @@ def _devices() -> dict[str, str]:
     return {"cpu": "yes", "cuda": names or "none"}
 
 
-def _project() -> dict[str, str]:
+def _describe_project() -> dict[str, str]:
     from nomos.domain.find import find_root
     from nomos.store.store import DATABASE, FOLDER
 

@@ -35,9 +35,9 @@ def command(import_timeout: float, stdio: bool) -> None:
         raise NomosError(
             "`nomos lsp` needs a package: pip install 'nomos-ml[lsp]'"
         ) from None
-    from nomos.lsp.server import serve
+    from nomos.lsp.server import serve_editor
 
     # Nothing but the protocol may be written to what was standard output.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    serve(sys.stdin.buffer, answers, import_timeout_s=import_timeout)
+    serve_editor(sys.stdin.buffer, answers, import_timeout_s=import_timeout)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from nomos import api
-from nomos.cli.output import show
+from nomos.cli.output import print_diagnostics
 from nomos.diagnostics import Code
 from nomos.errors import NomosError
 
@@ -34,7 +34,7 @@ def flag(names: str, help: str) -> _Decorator:
     return click.option(*names.split(), help=help, is_flag=True)
 
 
-def together(*options: _Decorator) -> _Decorator:
+def combine_options(*options: _Decorator) -> _Decorator:
     """Return what adds options to a command, in their order."""
 
     def add(command: _Command) -> _Command:
@@ -45,7 +45,7 @@ def together(*options: _Decorator) -> _Decorator:
     return add
 
 
-def share(words: str) -> float:
+def parse_share_option(words: str) -> float:
     """Read a share such as `1%` or `0.01`."""
     from nomos.results.gate import parse_share
 
@@ -55,7 +55,7 @@ def share(words: str) -> float:
         raise click.BadParameter(str(error)) from None
 
 
-def _confirmed(words: str) -> str:
+def _parse_confirm(words: str) -> str:
     """Read `all`, or how many violations are run alone."""
     if words == "all" or (words.isdigit() and int(words) > 0):
         return words
@@ -78,7 +78,7 @@ format_option = option(
 )
 store_option = option("--store", "The store.  [default: the nearest .nomos]", FOLDER)
 # For commands that run campaigns.
-keeping_options = together(
+keeping_options = combine_options(
     option(
         "--store",
         "Where campaigns and bugs are kept.  [default: .nomos at the project's root]",
@@ -94,7 +94,7 @@ settings_option = option(
     metavar="NAME=VALUE",
 )
 # Of commands that run what a store names; `trusted_settings` reads them.
-trusting_options = together(
+trusting_options = combine_options(
     option(
         "--model",
         "A recorded model to load, where the project does not name it.",
@@ -108,7 +108,7 @@ trusting_options = together(
     ),
 )
 # Which cases are run, and how.
-campaign_options = together(
+campaign_options = combine_options(
     settings_option,
     option(
         "--budget",
@@ -140,14 +140,14 @@ campaign_options = together(
         "--confirm",
         "How many violations are run again alone; the others in batches."
         "  [default: 100]",
-        _confirmed,
+        _parse_confirm,
         metavar="all|N",
     ),
     option("--max-crashes", "Give up after so many crashed cases.", COUNT, default=100),
     quiet_option,
 )
 # What is told of the bugs together.
-explaining_options = together(
+explaining_options = combine_options(
     option(
         "--groups/--no-groups",
         "Put bugs into groups, with rules that say where they are.",
@@ -160,7 +160,7 @@ explaining_options = together(
     ),
 )
 # Where cases run.
-worker_options = together(
+worker_options = combine_options(
     option(
         "--device",
         "Where networks run, and where functions of tensors have their tensors."
@@ -177,7 +177,7 @@ worker_options = together(
         "--accept-unstable",
         "Accept that so many cases (1%) are violated in a batch and not when run"
         " again.  [default: none]",
-        share,
+        parse_share_option,
         metavar="SHARE",
     ),
     option(
@@ -265,7 +265,9 @@ def load_specs(paths: Sequence[Path]) -> dict[Path, LoadedSpec]:
     for one in loaded.values():
         found = one.checked.diagnostics
         unsaid = [d for d in found if d.code is not Code.DOMAIN_UNAVAILABLE]
-        show(one.checked.source, unsaid, err=True)  # a run says the others itself
+        print_diagnostics(
+            one.checked.source, unsaid, err=True
+        )  # a run says the others itself
     bad = [one for one in loaded.values() if one.checked.spec is None]
     if any(one.checked.diagnostics for one in bad):
         sys.exit(2)

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from nomos.diagnostics import Diagnostic, Source
-from nomos.diagnostics.render import render
+from nomos.diagnostics.render import render_diagnostic
 from nomos.errors import NomosError
 from nomos.files import write_whole
 from nomos.terminal import echo
@@ -20,7 +20,7 @@ from nomos.terminal import echo
 STDOUT = Path("-")
 
 
-def show(
+def print_diagnostics(
     source: Source, diagnostics: Iterable[Diagnostic], *, err: bool = False
 ) -> None:
     """Print diagnostics, each followed by an empty line."""
@@ -28,7 +28,7 @@ def show(
     # https://no-color.org: any value but the empty one means no.
     colour = stream.isatty() and not os.environ.get("NO_COLOR")
     for diagnostic in diagnostics:
-        picture = render(diagnostic, source, colour=colour)
+        picture = render_diagnostic(diagnostic, source, colour=colour)
         click.echo(picture + "\n", color=colour, err=err)
 
 
@@ -57,7 +57,7 @@ class Output:
         self.has_failed = False
         self.stdout = sys.stdout
 
-    def write(self, path: Path, text: str) -> None:
+    def write_file(self, path: Path, text: str) -> None:
         """Write a file whole or not at all; `-` is standard output."""
         try:
             if path == STDOUT:

@@ -222,7 +222,7 @@ class Diagnostic:
     help: str | None = None
 
 
-def nearest(name: str, known: Iterable[str]) -> str | None:
+def suggest_nearest(name: str, known: Iterable[str]) -> str | None:
     """Ask whether another name was meant, if one is near."""
     matches = get_close_matches(name, known, n=1)
     return f"did you mean `{matches[0]}`?" if matches else None

@@ -13,6 +13,7 @@ from greenlet import getcurrent
 
 from nomos.device import during, is_tensor, to_host, to_tensor
 from nomos.domain.fields import Draws
+from nomos.domain.meter import asking
 from nomos.domain.records import Column, items, numbers, to_column
 from nomos.domain.values import owned, plain
 from nomos.errors import ModelError
@@ -111,9 +112,10 @@ class BoundBatched:
             made = [to_tensor(column, device) for column in made]
         if given_draws:
             made.append(Draws.of(columns[-1], device))
-        if self.function.is_model:
+        is_model = self.function.is_model
+        if is_model:
             count_calls(len(made[0]))
-        with listening(None):
+        with asking(len(made[0]) if is_model else 0), listening(None):
             given = self.function.method(self.instance, *made)
         if is_tensor(given) and not any(given is column for column in made):
             given = given.clone()  # what it was handed is the case's own already

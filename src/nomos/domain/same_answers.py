@@ -57,8 +57,7 @@ def _spread(column: Array) -> Any:
 
     def at(share: float) -> Array:
         place = np.rint(share * last).astype(np.int64)
-        found: Array = np.take_along_axis(ordered, place[None], axis=0)[0]
-        return found
+        return np.asarray(np.take_along_axis(ordered, place[None], axis=0)[0])
 
     with np.errstate(all="ignore"):
         wide = at(1 - _OUTLIERS) - at(_OUTLIERS)

@@ -210,13 +210,11 @@ class OneHot(Named):
 
     def write(self, value: Any) -> Array:
         """Return what the columns hold for a value."""
-        row: Array = self.write_many([value])[0]
-        return row
+        return np.asarray(self.write_many([value])[0])
 
     def write_many(self, values: Array | list[Any]) -> Array:
         """Return what the columns of many rows hold, shape (rows, width)."""
-        rows: Array = np.eye(len(self.levels))[[self.position(v) for v in values]]
-        return rows
+        return np.asarray(np.eye(len(self.levels))[[self.position(v) for v in values]])
 
     def problems(self, columns: Array) -> Iterator[str]:
         """Yield what is wrong with the data of this feature."""

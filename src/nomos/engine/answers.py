@@ -14,6 +14,7 @@ import numpy as np
 
 from nomos.device import Array, is_out_of_memory, is_tensor, places_on, to_host
 from nomos.domain.functions import BoundBatched, batched
+from nomos.domain.meter import current_lease
 from nomos.domain.records import Column, items, take
 from nomos.domain.same_answers import is_same_answer, measure_spread
 from nomos.domain.values import is_value
@@ -176,7 +177,8 @@ class Memory:
         again = np.flatnonzero(used)
         if len(again):
             again = again[np.unique(places[again], return_index=True)[1]]
-            self.keep(places[again], *ask(again))
+            with current_lease().during_phase("flakiness check"):
+                self.keep(places[again], *ask(again))
 
     def at(self, place: int) -> Any:
         """Return the answer for an item, `UNKNOWN` where it is not remembered."""

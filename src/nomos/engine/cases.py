@@ -166,8 +166,7 @@ def marks_of(rows: Array) -> Array:
         mixed *= _MIXING
         mixed ^= mixed >> np.uint64(29)
     mixed = (mixed * _MIXING) ^ (mixed >> np.uint64(32))
-    marks: Array = -1 - (mixed >> np.uint64(1)).astype(np.int64)
-    return marks
+    return np.asarray(-1 - (mixed >> np.uint64(1)).astype(np.int64))
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,8 +207,7 @@ class MadeCases(RandomCases):
         own = position - self.made.inputs
         if own >= self.made.words.shape[1]:
             return super().words(position)
-        words: Array = self.made.words[self.start : self.start + self.count, own]
-        return words
+        return np.asarray(self.made.words[self.start : self.start + self.count, own])
 
     def choice(self, row: int, position: int, kind: Kind, low: Any, high: Any) -> int:
         """Return the choice of one case; the inputs are the made ones."""

@@ -51,8 +51,7 @@ class Stream:
         skipped = first % _WORDS_PER_COUNTER
         if first >= _WORDS_PER_COUNTER:
             bits.advance(first // _WORDS_PER_COUNTER)
-        words: Array = bits.random_raw(count + skipped)[skipped:]
-        return words
+        return np.asarray(bits.random_raw(count + skipped)[skipped:])
 
 
 def bounds(low: Any, high: Any) -> tuple[int, int]:
@@ -148,8 +147,7 @@ def choices_of(words: Array, kind: Kind, low: Any, high: Any) -> Array:
         return bounded_many(words, low, high)
     if kind == "real":
         return real_many(words, low, high).view(np.int64)
-    seeds: Array = (words >> np.uint64(1)).astype(np.int64)
-    return seeds
+    return np.asarray((words >> np.uint64(1)).astype(np.int64))
 
 
 def known_choice(

@@ -5,13 +5,14 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
 from nomos.device import Array, free_bytes, is_out_of_memory
+from nomos.domain.meter import CallsSpent, current_lease
 from nomos.domain.records import Column
 from nomos.engine.alone import Alone, Case, Outcome, Verdict
 from nomos.engine.answers import Answers
@@ -21,9 +22,11 @@ from nomos.engine.coroutines.hub import no_collection
 from nomos.engine.coroutines.lanes import Lanes
 from nomos.engine.judged import (
     Judged,
+    Limits,
     Violations,
     add_resolved,
     collect,
+    cut_chunk,
     is_test,
     marked,
     put_together,
@@ -45,24 +48,6 @@ _EVEN = 64  # violations on a device run again in multiples: each size is planne
 _TRIED_INPUTS, _MOST_COUNTED = 64, 100_000  # where the size of a space is estimated
 _MOST_ESTIMATED = 10**18  # ways to draw the inputs
 _MOST_IN_ONE_WAY = 200_000  # cases: draws of 64 pixels would never be counted
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Where to stop within a chunk."""
-
-    tests: int
-    crashes: int
-
-    def after(self, judged: Judged) -> Limits:
-        """Return what is left of them behind some cases."""
-        tests = self.tests - int(judged.accepted.sum())
-        return Limits(tests, self.crashes - len(judged.crashes))
-
-    @property
-    def are_reached(self) -> bool:
-        """Whether nothing is left."""
-        return self.tests < 1 or self.crashes < 1
 
 
 class Engine:
@@ -87,6 +72,7 @@ class Engine:
         self._lanes = None if in_columns else Lanes(program)
         self._asks_all = self._verdicts_only = False
         self._size = PartSize(program.record_bytes, free_bytes(program.device))
+        self._size.learn_calls(program.spec.k or 1)
         self.forget()
 
     def with_inputs(self, rows: Any, labels: Sequence[Any] | None = None) -> Engine:
@@ -227,7 +213,8 @@ class Engine:
 
         With `repeat`, violated cases are run again in a batch of their own. No more than
         `batch` cases run at once. With `one_by_one`, each runs alone, and it is said
-        which is under way, `before` cases behind it.
+        which is under way, `before` cases behind it. Where the calls are used up it ends
+        early, before a violation that was not run again.
         """
         began = time.perf_counter()
         asked, moved = self.answers.asked_again, self.answers.moved
@@ -243,15 +230,28 @@ class Engine:
 
         while first < cases.count and not limits.are_reached:
             most = min(batch or _ALL, cases.count - first)
-            parts.append(self._run_next(cases, first, most, judge))
+            again = sum(len(p.violations) for p in parts) if repeat else None
+            parts.append(self._run_affordable(cases, first, most, again, judge))
             first += len(parts[-1])
             limits = limits.after(parts[-1])
+            if parts[-1].is_spent:
+                break
         whole = put_together(parts)
         if repeat and not one_by_one and len(whole.violations):
-            whole.violations.came_back = self._repeat(whole.violations)
+            whole = self._repeated_whole(whole)
         whole.asked_again = self.answers.asked_again - asked
         whole.moved = self.answers.moved - moved
         whole.seconds = time.perf_counter() - began
+        return whole
+
+    def _repeated_whole(self, whole: Judged) -> Judged:
+        """Run the violations again; without the calls for it, end before the first."""
+        found = whole.violations
+        try:
+            with current_lease().during_phase("confirmation"):
+                found.came_back = self._repeat(found)
+        except CallsSpent:
+            return replace(whole.first(int(found.rows[0])), is_spent=True)
         return whole
 
     def _repeat(self, violations: Violations) -> Array:
@@ -263,14 +263,35 @@ class Engine:
 
     def _violated_again(self, violations: Violations, index: Array) -> Array:
         count = len(index)
-        if self.program.device != "cpu":
+        if self.program.device != "cpu" and current_lease().left is None:
             index = np.resize(index, count + -count % _EVEN)
         cases = ListedCases(violations.choices[index], violations.lengths[index])
         other = copy.copy(self)
         other.answers, other._verdicts_only = Answers(0), True
-        verdicts = other.run(cases, Limits(_ALL, _ALL), repeat=False).verdicts
-        again: Array = verdicts[:count] == Verdict.VIOLATED
+        judged = other.run(cases, Limits(_ALL, _ALL), repeat=False)
+        if judged.is_spent:
+            raise CallsSpent
+        again: Array = judged.verdicts[:count] == Verdict.VIOLATED
         return again
+
+    def _run_affordable(
+        self,
+        cases: Cases,
+        first: int,
+        most: int,
+        violations: int | None,
+        judge: Callable[[Cases], Judged],
+    ) -> Judged:
+        """Judge as many cases as calls are left for, but for running `violations` again."""
+        while most := self._size.affordable(most, violations):
+            try:
+                part = self._run_next(cases, first, most, judge)
+            except CallsSpent:  # they asked for more than cases did before
+                most //= 4
+                continue
+            self._size.learn_calls(int(part.calls.max(initial=0)))
+            return part
+        return replace(unjudged(0), is_spent=True)
 
     def _run_next(
         self, cases: Cases, first: int, most: int, judge: Callable[[Cases], Judged]
@@ -305,7 +326,7 @@ class Engine:
         with np.errstate(all="ignore"):
             columns.generate()
             end = self._resolve(chunk, cases, resolved, cases.count, limits)
-            end = _cut(chunk, resolved, end, limits.tests)
+            end = cut_chunk(chunk, resolved, end, limits.tests)
             if not columns.is_empty:
                 self._block(columns, self.answers)
                 columns.judge()
@@ -314,15 +335,19 @@ class Engine:
 
     def _run_rows(self, cases: Cases, limits: Limits, before: int | None) -> Judged:
         outcomes: dict[int, Outcome] = {}
-        tests = crashes = 0
+        tests, crashes, is_spent = 0, 0, False
         for row in range(cases.count):
             watch.mark(WHOLE_CHUNK if before is None else before + row)
-            outcome = outcomes[row] = self.alone.run(cases.alone(row))
+            try:
+                outcome = outcomes[row] = self.alone.run(cases.alone(row))
+            except CallsSpent:
+                is_spent = True
+                break
             tests += is_test(outcome)
             crashes += outcome.verdict is Verdict.CRASHED
             if tests >= limits.tests or crashes >= limits.crashes:
                 break
-        judged = unjudged(len(outcomes))
+        judged = replace(unjudged(len(outcomes)), is_spent=is_spent)
         add_resolved(judged, outcomes, [])
         return judged
 
@@ -360,17 +385,3 @@ class Engine:
 
 def _refuse_draws(error: LookupError, *_: object) -> int:
     raise error
-
-
-def _cut(chunk: Chunk, resolved: dict[int, Outcome], end: int, tests: int) -> int:
-    """Drop the cases behind the last one that the budget covers."""
-    if end == chunk.size and len(chunk.rows) + len(resolved) <= tests:
-        return end
-    early = [row for row, outcome in resolved.items() if is_test(outcome)]
-    here = chunk.rows[chunk.rows < end]
-    counted = np.sort(np.concatenate([here, np.array(early, dtype=here.dtype)]))
-    if len(counted) > tests:
-        end = min(end, int(counted[tests - 1]) + 1)
-    if len(chunk.rows) and int(chunk.rows[-1]) >= end:
-        chunk.keep(np.flatnonzero(chunk.rows < end))
-    return end

@@ -14,7 +14,7 @@ import numpy as np
 from nomos.device import Array
 from nomos.engine.alone import Outcome, Verdict
 from nomos.engine.cases import KnownCase, MadeCases, marks_of
-from nomos.engine.vectorized.chunk import Fate, padded
+from nomos.engine.vectorized.chunk import Chunk, Fate, padded
 from nomos.engine.vectorized.columns import Columns
 
 
@@ -120,6 +120,7 @@ class Judged:
     each case how near it came to a violation: (kinds, cases). `reached` has a bit for
     each `ensures` that was more than an implication whose premise no case has. `inputs`
     is the checksum of the inputs that the cases were drawn from, where it is known.
+    `is_spent` says that the calls of the model ended before the cases did.
     """
 
     verdicts: Array
@@ -135,9 +136,45 @@ class Judged:
     signals: Array | None = None
     reached: int = -1  # all
     inputs: str = ""
+    is_spent: bool = False
 
     def __len__(self) -> int:
         return len(self.verdicts)
+
+    @property
+    def search_calls(self) -> Array:
+        """The calls for each case: one that is violated is run a second time."""
+        calls: Array = self.calls * (1 + (self.verdicts == Verdict.VIOLATED))
+        return calls
+
+    def first(self, count: int) -> Judged:
+        """Return the verdicts on the first of the cases."""
+        names = ("verdicts", "accepted", "calls", "why")
+        found = self.violations
+        return replace(
+            self,
+            **{name: getattr(self, name)[:count] for name in names},
+            violations=found.take(np.flatnonzero(found.rows < count)),
+            crashes=tuple(crash for crash in self.crashes if crash.row < count),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Where to stop within a chunk."""
+
+    tests: int
+    crashes: int
+
+    def after(self, judged: Judged) -> Limits:
+        """Return what is left of them behind some cases."""
+        tests = self.tests - int(judged.accepted.sum())
+        return Limits(tests, self.crashes - len(judged.crashes))
+
+    @property
+    def are_reached(self) -> bool:
+        """Whether nothing is left."""
+        return self.tests < 1 or self.crashes < 1
 
 
 def is_test(outcome: Outcome) -> bool:
@@ -183,6 +220,20 @@ def collect(columns: Columns, resolved: dict[int, Outcome], end: int) -> Judged:
     resolved = {row: outcome for row, outcome in resolved.items() if row < end}
     add_resolved(judged, resolved, chunk.reasons)
     return judged
+
+
+def cut_chunk(chunk: Chunk, resolved: dict[int, Outcome], end: int, tests: int) -> int:
+    """Drop the cases behind the last one that the budget covers."""
+    if end == chunk.size and len(chunk.rows) + len(resolved) <= tests:
+        return end
+    early = [row for row, outcome in resolved.items() if is_test(outcome)]
+    here = chunk.rows[chunk.rows < end]
+    counted = np.sort(np.concatenate([here, np.array(early, dtype=here.dtype)]))
+    if len(counted) > tests:
+        end = min(end, int(counted[tests - 1]) + 1)
+    if len(chunk.rows) and int(chunk.rows[-1]) >= end:
+        chunk.keep(np.flatnonzero(chunk.rows < end))
+    return end
 
 
 def add_resolved(
@@ -253,6 +304,7 @@ def put_together(parts: list[Judged]) -> Judged:
         whole.why[here][part.why >= 0] += len(whole.reasons)
         whole.reasons += part.reasons
         whole.reached |= part.reached
+        whole.is_spent |= part.is_spent
         whole.crashes += tuple(replace(c, row=c.row + first) for c in part.crashes)
         part.violations.rows = part.violations.rows + first
         first += len(part)

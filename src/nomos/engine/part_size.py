@@ -1,8 +1,9 @@
-"""How many cases are run at once: as many as memory allows, and as many as pay off."""
+"""How many cases are run at once: as many as memory and calls allow, and as pay off."""
 
 from __future__ import annotations
 
 from nomos.device import free_cache
+from nomos.domain.meter import current_lease
 
 # Large records, such as sounds, are run in smaller parts than a chunk of rows.
 _MOST_BYTES = 2**25
@@ -29,6 +30,25 @@ class PartSize:
         self._best = 0.0  # rows a second, of the last size that paid off
         self._rates: list[float] = []  # of this size
         self._rows = 0  # of the last part
+        self._calls = 1  # of the model, that a case needs at most, as far as is known
+
+    def learn_calls(self, calls: int) -> None:
+        """Learn how many calls a case makes."""
+        self._calls = max(self._calls, calls)
+
+    def affordable(self, most: int, violations: int | None) -> int:
+        """Return for how many cases the calls suffice, at most so many.
+
+        So many `violations` are still to be run again, and these cases may be violated
+        too; None: none of them is run again.
+        """
+        left = current_lease().left
+        if left is None:
+            return most
+        if violations is None:
+            return min(most, left // self._calls)
+        left = max(0, left - violations * self._calls)
+        return min(most, left // (2 * self._calls))
 
     def took(self, rows: int, seconds: float) -> None:
         """Learn from a whole part: twice as many next time, as long as that is faster.

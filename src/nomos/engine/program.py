@@ -18,6 +18,7 @@ from nomos.diagnostics.source import Source
 from nomos.domain.domain import Domain, has_models, may_ask, members
 from nomos.domain.fields import Draws, generator
 from nomos.domain.functions import BoundBatched, Counted, count_calls
+from nomos.domain.meter import asking
 from nomos.domain.reading.source import labels_of, source_of
 from nomos.domain.records import (
     Column,
@@ -265,7 +266,8 @@ def _bound(name: str, function: Function, current: Current, is_model: bool) -> F
             is_batched = isinstance(function, BoundBatched)
             arguments = (*arguments, Draws([seed]) if is_batched else generator(seed))
         try:
-            return answer(function, *arguments, **options)
+            with asking(int(is_model)):
+                return answer(function, *arguments, **options)
         finally:
             running.calls = min(running.calls, most)
 

@@ -106,8 +106,7 @@ def _expand(program: Program, known: Array) -> Iterator[Array]:
 def numbered(low: Array, lengths: Array) -> Array:
     """Return all whole numbers from each of `low` on, so many as `lengths` says."""
     starts = np.repeat(np.cumsum(lengths) - lengths, lengths)
-    numbers: Array = np.arange(int(lengths.sum())) - starts + np.repeat(low, lengths)
-    return numbers
+    return np.asarray(np.arange(int(lengths.sum())) - starts + np.repeat(low, lengths))
 
 
 def listed_by_running(

@@ -11,11 +11,13 @@ import numpy as np
 from nomos.device import Array
 from nomos.domain.domain import Domain
 from nomos.domain.functions import BoundBatched
+from nomos.domain.meter import asking
 from nomos.domain.records import Column
 from nomos.domain.schema import Flag, Schema
 from nomos.engine.program import Program
 from nomos.errors import OF_THE_CASE
 from nomos.lang import core
+from nomos.models.adapter import Adapter
 from nomos.results.analysis import RuleCondition
 
 Raw = dict[str, Array]  # a name, and its value in each case: floats, or objects
@@ -48,8 +50,7 @@ class CaseFeature:
         if isinstance(value, str):
             assert self.levels is not None
             value = self.levels.index(value)
-        met: Array = _RELATIONS[condition.relation](self.values, value)
-        return met
+        return np.asarray(_RELATIONS[condition.relation](self.values, value))
 
 
 def raw_features(
@@ -62,34 +63,39 @@ def raw_features(
     found: Raw = {}
     base = next(iter(inputs), "")
     single = len(inputs) == 1
-    before = dict(_parts(values.get(base, []), schema))
+    before = dict(_feature_parts(values.get(base, []), schema))
     for name, column in values.items():
-        parts = before.items() if name == base else _parts(column, schema)
+        parts = before.items() if name == base else _feature_parts(column, schema)
         if name in inputs:
-            found |= {k if single and k else _of(name, k): v for k, v in parts}
+            found |= {k if single and k else _part_name(name, k): v for k, v in parts}
         else:
-            found |= dict(_derived(name, parts, base, before))
+            found |= dict(_parts_of_var(name, parts, base, before))
     return found
 
 
-def _of(name: str, part: str) -> str:
+def _part_name(name: str, part: str) -> str:
     return f"{name}.{part}" if part else name
 
 
-def _derived(
+def _parts_of_var(
     name: str, parts: Iterable[tuple[str, Array]], base: str, old: Raw
 ) -> Iterator[tuple[str, Array]]:
     """Yield a var; of a record, the features in which it is not the first input."""
     for part, values in parts:
         if not part or part not in old:
-            yield _of(name, part), values
+            yield _part_name(name, part), values
         elif values.dtype != object and old[part].dtype != object:
-            yield f"{_of(name, part)} - {_of(base, part)}", values - old[part]
+            yield (
+                f"{_part_name(name, part)} - {_part_name(base, part)}",
+                values - old[part],
+            )
         else:
-            yield _of(name, part), np.where(values == old[part], _SAME, values)
+            yield _part_name(name, part), np.where(values == old[part], _SAME, values)
 
 
-def _parts(column: Column, schema: Schema | None) -> Iterator[tuple[str, Array]]:
+def _feature_parts(
+    column: Column, schema: Schema | None
+) -> Iterator[tuple[str, Array]]:
     """Yield the features of a column of records by name; a plain value has no name."""
     if isinstance(column, np.ndarray) and column.ndim == 2:
         if schema is None or column.shape[1] != schema.width:
@@ -97,18 +103,22 @@ def _parts(column: Column, schema: Schema | None) -> Iterator[tuple[str, Array]]
         for feature in schema.features:
             read = feature.read_many(column[:, schema.place(feature.name)[1]])
             flag = isinstance(feature, Flag)
-            yield from _plain(feature.name, list(map(str, read)) if flag else read)
+            yield from _numbers_or_names(
+                feature.name, list(map(str, read)) if flag else read
+            )
     elif len(column) and isinstance(column[0], np.ndarray) and column[0].ndim > 1:
         for part, of in (("mean", np.mean), ("deviation", np.std)):  # of an image, say
             yield part, np.array([float(of(record)) for record in column])
     elif len(column) and isinstance(column[0], Mapping):
         for key in column[0]:
-            yield from _plain(str(key), [record.get(key) for record in column])
+            yield from _numbers_or_names(
+                str(key), [record.get(key) for record in column]
+            )
     else:
-        yield from _plain("", column)
+        yield from _numbers_or_names("", column)
 
 
-def _plain(name: str, values: Column) -> Iterator[tuple[str, Array]]:
+def _numbers_or_names(name: str, values: Column) -> Iterator[tuple[str, Array]]:
     """Yield numbers or names; a text that is no name by how many words it has."""
     if isinstance(values, np.ndarray) and values.dtype != object:
         if values.ndim == 1 and values.dtype.kind in "iufb":
@@ -139,7 +149,7 @@ def features_of(raw: Raw) -> list[CaseFeature]:
     return found[:_MOST_FEATURES]
 
 
-def joined(first: Raw, second: Raw) -> Raw:
+def join_features(first: Raw, second: Raw) -> Raw:
     """Return the features of some cases and of others, as far as both have them."""
     return {
         name: np.concatenate([values, second[name]])
@@ -174,7 +184,7 @@ def first_call(program: Program) -> tuple[str, str, str] | None:
     return None
 
 
-def ask(
+def ask_answers(
     program: Program, values: Mapping[str, Column], most: int
 ) -> tuple[Raw, Array, int]:
     """Return answers and confidence for cases, which have them, and rows asked about.
@@ -202,8 +212,8 @@ def ask(
     at = np.minimum(places, len(rows) - 1)
     if answers.ndim != 1 or answers.dtype.kind not in "iufbUO":
         return nothing
-    described: Raw = {call[0]: _told(answers)[at]}
-    confidence = _confidence(program, call[1], rows)
+    described: Raw = {call[0]: _answers_as_values(answers)[at]}
+    confidence = _confidence_of(program, call[1], rows)
     asked = len(rows)
     if confidence is not None:
         described[f"confidence of {call[0]}"] = confidence[at]
@@ -211,7 +221,7 @@ def ask(
     return described, answered, asked
 
 
-def _told(answers: Array) -> Array:
+def _answers_as_values(answers: Array) -> Array:
     """Return answers as names where they are few, else as numbers."""
     few = len({str(answer) for answer in answers.tolist()}) <= _MOST_ANSWERS
     if few or answers.dtype.kind in "UO":
@@ -219,7 +229,7 @@ def _told(answers: Array) -> Array:
     return answers.astype(np.float64)
 
 
-def _confidence(program: Program, function: str, rows: Array) -> Array | None:
+def _confidence_of(program: Program, function: str, rows: Array) -> Array | None:
     """Return by how much the first class is ahead of the second; None if unknown.
 
     A domain may have `scores`; else the model that stands for the function is asked.
@@ -234,8 +244,7 @@ def _confidence(program: Program, function: str, rows: Array) -> Array | None:
     if given.ndim != 2 or given.shape[1] < 2 or not np.isfinite(given).all():
         return None
     ends = np.sort(shares_of(given), axis=1)
-    ahead: Array = np.round(ends[:, -1] - ends[:, -2], 2)
-    return ahead
+    return np.asarray(np.round(ends[:, -1] - ends[:, -2], 2))
 
 
 def asker_of(
@@ -246,11 +255,21 @@ def asker_of(
     if isinstance(own, BoundBatched):
         return own.many, None
     if callable(own):
-        return own, None
+        return _metered(own), None
     model = getattr(domain, domain.verifies.get(function, ""), None)
     if model is None or not callable(getattr(model, "scores", None)):
         return None, None
-    return model.scores, lambda: getattr(model, "classes", None)
+    # Models that were loaded count for themselves: they may keep scores.
+    ask = model.scores if isinstance(model, Adapter) else _metered(model.scores)
+    return ask, lambda: getattr(model, "classes", None)
+
+
+def _metered(ask: Callable[[Array], Any]) -> Callable[[Array], Any]:
+    def ask_metered(rows: Array) -> Any:
+        with asking(len(rows)):
+            return ask(rows)
+
+    return ask_metered
 
 
 def shares_of(scores: Array) -> Array:
@@ -259,5 +278,4 @@ def shares_of(scores: Array) -> Array:
     if scores.min() >= 0 and scores.max() <= 1 and np.allclose(sums, 1, atol=1e-3):
         return scores
     grown = np.exp(scores - scores.max(axis=1, keepdims=True))
-    shares: Array = grown / grown.sum(axis=1, keepdims=True)
-    return shares
+    return np.asarray(grown / grown.sum(axis=1, keepdims=True))

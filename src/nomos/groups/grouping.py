@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from nomos.device import Array
-from nomos.groups.features import CaseFeature, Raw, features_of, joined
+from nomos.groups.features import CaseFeature, Raw, features_of, join_features
 from nomos.groups.rules import find_rule
 from nomos.results.analysis import BugGroup, RegionBar, Rule
 from nomos.results.result import Bug
@@ -67,7 +67,7 @@ def group_bugs(bugs: Sequence[Bug], described: Raw, sampled: Sampled) -> list[Bu
         if len(found) >= _MOST_GROUPS:
             break
         mine = np.array([other == key for other in keys])
-        found += grouping.groups(key, mine, json.loads(key[1]))
+        found += grouping.find_groups(key, mine, json.loads(key[1]))
     return sorted(found, key=lambda group: -group.bugs)[:_MOST_GROUPS]
 
 
@@ -78,13 +78,13 @@ class _Grouping:
         self.bugs = bugs
         self.sampled = sampled
         self.count = len(sampled.keys)
-        both = features_of(joined(sampled.raw, described))
+        both = features_of(join_features(sampled.raw, described))
         self.ours = [feature.take(np.s_[self.count :]) for feature in both]
         self.features = [feature.take(np.s_[: self.count]) for feature in both]
         self.answers = features_of(sampled.answers)
-        self.typical = _distances(self.features, self.ours, len(bugs))
+        self.typical = _distances_from_usual(self.features, self.ours, len(bugs))
 
-    def groups(
+    def find_groups(
         self, key: Key, mine: Array, outputs: Mapping[str, Any]
     ) -> list[BugGroup]:
         """Return the groups of the bugs with one key, by region."""
@@ -96,16 +96,18 @@ class _Grouping:
             rule = find_rule(self.features, y, self.sampled.held_out, taken)
             if rule is None:
                 break
-            inside = mine & meets(rule[0], self.ours)
+            inside = mine & meets_rule(rule[0], self.ours)
             if inside.any():
-                found.append(self._group(inside, outputs, (rule[0], by_answer), y))
+                found.append(
+                    self._build_group(inside, outputs, (rule[0], by_answer), y)
+                )
                 mine = mine & ~inside
             taken |= rule[1]
         if mine.any():
-            found.append(self._group(mine, outputs, (None, by_answer), y))
+            found.append(self._build_group(mine, outputs, (None, by_answer), y))
         return found
 
-    def _group(
+    def _build_group(
         self,
         mine: Array,
         outputs: Mapping[str, Any],
@@ -120,12 +122,12 @@ class _Grouping:
         feature, bars = "", tuple[RegionBar, ...]()
         if shown is not None:
             feature = shown.conditions[0].feature
-            bars = self._bars(feature, y)
+            bars = self._region_bars(feature, y)
         return BugGroup(
             failed=some[0].failed,
             outputs=outputs,
             bugs=len(some),
-            smallest=min(some, key=_size).id,
+            smallest=min(some, key=_size_of_change).id,
             most_real=min(some, key=lambda bug: (apart[bug.id], bug.case)).id,
             worst=min(some, key=lambda bug: (-abs(bug.gap or 0.0), bug.case)).id,
             region=rules[0],
@@ -146,7 +148,7 @@ class _Grouping:
             return None
         return found[0]
 
-    def _bars(self, name: str, y: Array) -> tuple[RegionBar, ...]:
+    def _region_bars(self, name: str, y: Array) -> tuple[RegionBar, ...]:
         """Return how frequent violations are along a feature."""
         feature = next(f for f in (*self.answers, *self.features) if f.name == name)
         if any(feature is answer for answer in self.answers):
@@ -157,14 +159,14 @@ class _Grouping:
             most = Counter(x.tolist()).most_common(_MOST_BARS)
             parts = [(feature.levels[int(v)], x == v) for v, _ in sorted(most)]
         else:
-            parts = _ranges(x)
+            parts = _range_parts(x)
         return tuple(
             RegionBar(label, int((y & part).sum()), int(part.sum()))
             for label, part in parts
         )
 
 
-def _ranges(x: Array) -> list[tuple[str, Array]]:
+def _range_parts(x: Array) -> list[tuple[str, Array]]:
     """Return parts of the range of numbers with about as many cases each."""
     is_missing = np.isnan(x)
     missing = [("missing", is_missing)] if is_missing.any() else []
@@ -184,15 +186,14 @@ def _ranges(x: Array) -> list[tuple[str, Array]]:
     return parts + missing
 
 
-def meets(rule: Rule, features: Sequence[CaseFeature]) -> Array:
+def meets_rule(rule: Rule, features: Sequence[CaseFeature]) -> Array:
     """Return which cases meet a rule's conditions."""
     by_name = {feature.name: feature for feature in features}
     each = [by_name[c.feature].meets(c) for c in rule.conditions]
-    met: Array = np.all(each, axis=0)
-    return met
+    return np.asarray(np.all(each, axis=0))
 
 
-def _distances(
+def _distances_from_usual(
     features: Sequence[CaseFeature], ours: Sequence[CaseFeature], count: int
 ) -> Array:
     """Return how far bugs are from what is usual among the sampled cases."""
@@ -209,7 +210,7 @@ def _distances(
     return far
 
 
-def _size(bug: Bug) -> tuple[float, ...]:
+def _size_of_change(bug: Bug) -> tuple[float, ...]:
     """Return how much a bug changes: fields, amounts, the length of texts, its case."""
     records = [v for v in bug.inputs.values() if isinstance(v, Mapping)]
     fields, amount = 0, 0.0

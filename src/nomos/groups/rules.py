@@ -32,18 +32,18 @@ class _Candidates:
         self.conditions: list[_Numbered] = [
             (number, condition)
             for number, feature in enumerate(features)
-            for condition in _cuts(feature, y)
+            for condition in _candidate_conditions(feature, y)
         ]
         masks = [features[n].meets(condition) for n, condition in self.conditions]
         self.masks = np.array(masks, dtype=np.float32).reshape(len(masks), len(y))
 
-    def kind(self, place: int) -> tuple[int, str]:
+    def kind_of(self, place: int) -> tuple[int, str]:
         """Return what a rule says once at most: a feature and a relation."""
         number, condition = self.conditions[place]
         return number, condition.relation
 
 
-def _cuts(feature: CaseFeature, y: Array) -> list[RuleCondition]:
+def _candidate_conditions(feature: CaseFeature, y: Array) -> list[RuleCondition]:
     known = ~np.isnan(feature.values)
     values = np.unique(feature.values[known])
     found: list[tuple[Relation, float | str]]
@@ -66,7 +66,7 @@ def _cuts(feature: CaseFeature, y: Array) -> list[RuleCondition]:
     return [RuleCondition(feature.name, *condition) for condition in found]
 
 
-def _quality(hits: Array, cases: Array, violations: int) -> Array:
+def _f_measure(hits: Array, cases: Array, violations: int) -> Array:
     """Return the F measure: precision and recall count alike.
 
     A rule that covers a few cases must be right in more of them to be believed.
@@ -76,7 +76,7 @@ def _quality(hits: Array, cases: Array, violations: int) -> Array:
     return quality
 
 
-def search(features: Sequence[CaseFeature], y: Array) -> list[_Numbered]:
+def search_conditions(features: Sequence[CaseFeature], y: Array) -> list[_Numbered]:
     """Return the conditions that best tell violations (`y`) from other cases."""
     violations = int(y.sum())
     candidates = _Candidates(features, y)
@@ -85,30 +85,30 @@ def search(features: Sequence[CaseFeature], y: Array) -> list[_Numbered]:
     best: tuple[float, tuple[int, ...]] = (-1.0, ())
     level: list[tuple[int, ...]] = [()]
     for depth in range(_DEPTH):
-        found = _longer(candidates, level, y, violations)
+        found = _extend_rules(candidates, level, y, violations)
         top = sorted(found.items(), key=lambda item: (-item[1], item[0]))[:_BEAM]
         if not top or top[0][1] <= best[0] + (_GAIN if depth else 0.0):
             break
         best = top[0][1], top[0][0]
         level = [used for used, _ in top]
-    return [candidates.conditions[i] for i in sorted(best[1], key=candidates.kind)]
+    return [candidates.conditions[i] for i in sorted(best[1], key=candidates.kind_of)]
 
 
-def _longer(
+def _extend_rules(
     candidates: _Candidates, level: Sequence[tuple[int, ...]], y: Array, violations: int
 ) -> dict[tuple[int, ...], float]:
     """Return the best rules with one condition more, and their quality."""
     masks = candidates.masks
     met = np.array([masks[list(used)].all(axis=0) for used in level], dtype=np.float32)
     cases, hits = masks @ met.T, masks[:, y] @ met[:, y].T
-    quality = _quality(hits, cases, violations)
+    quality = _f_measure(hits, cases, violations)
     quality[hits < FEWEST] = -1.0
     found = {}
     for number, used in enumerate(level):
         mine = quality[:, number]
-        kinds = set(map(candidates.kind, used))
+        kinds = set(map(candidates.kind_of, used))
         for i in np.argsort(-mine, kind="stable")[: 2 * _BEAM].tolist():
-            if mine[i] > 0 and candidates.kind(i) not in kinds:
+            if mine[i] > 0 and candidates.kind_of(i) not in kinds:
                 found[tuple(sorted((*used, i)))] = float(mine[i])
     return found
 
@@ -123,7 +123,7 @@ def find_rule(
     """
     use = ~held_out if but is None else ~held_out & ~but
     part = [feature.take(use) for feature in features]
-    conditions = search(part, y[use]) if features else []
+    conditions = search_conditions(part, y[use]) if features else []
     if not conditions:
         return None
     met: Array = np.all([features[n].meets(c) for n, c in conditions], axis=0)

@@ -72,10 +72,10 @@ class Imports:
 NOT_YET = Imports()  # they are being learned, or there are none
 
 
-def describe(names: Sequence[str], spec: Path) -> Imports:
+def describe_imports(names: Sequence[str], spec: Path) -> Imports:
     """Return what the imports of a spec offer, or why they cannot be had."""
     try:
-        answer = _describe(load_imports(names, spec))
+        answer = _describe_imported(load_imports(names, spec))
     except DomainError as error:
         answer = Imports(error=str(error))
     return replace(answer, files=_own_files(names, spec))
@@ -98,32 +98,37 @@ def files_of(names: Sequence[str], spec: Path) -> list[Path]:
     return found
 
 
-def _describe(imported: Imported) -> Imports:
+def _describe_imported(imported: Imported) -> Imports:
     domain, offer = imported.domain, imported.offer
     own = [] if domain is None else members(domain)
     plain = {n: inspect.unwrap(getattr(each, "__func__", each)) for n, each in own}
     functions = {**imported.functions, **plain}
     return Imports(
         offer,
-        {n: _function(offer.functions[n], each) for n, each in functions.items()},
-        {} if domain is None else _features(domain),
+        {
+            n: _describe_function(offer.functions[n], each)
+            for n, each in functions.items()
+        },
+        {} if domain is None else _describe_features(domain),
         {name: str(module.__file__) for name, module in imported.modules.items()},
         "" if domain is None else inspect.getdoc(domain) or "",
     )
 
 
-def _function(offered: Function, function: Callable[..., Any]) -> PythonFunction:
+def _describe_function(
+    offered: Function, function: Callable[..., Any]
+) -> PythonFunction:
     code = getattr(function, "__code__", None)
     return PythonFunction(
         offered.name,
-        _parameters(offered, function),
+        _parameter_names(offered, function),
         inspect.getdoc(function) or "",
         "" if code is None else code.co_filename,
         0 if code is None else code.co_firstlineno,
     )
 
 
-def _parameters(offered: Function, function: Callable[..., Any]) -> list[str]:
+def _parameter_names(offered: Function, function: Callable[..., Any]) -> list[str]:
     """Return what a spec hands to a function: neither `self` nor a generator."""
     try:
         names = list(inspect.signature(function).parameters)
@@ -135,7 +140,7 @@ def _parameters(offered: Function, function: Callable[..., Any]) -> list[str]:
     return names[max(0, len(names) - most) :] if offered.most is not None else names
 
 
-def _features(domain: type[Domain]) -> dict[str, PythonFeature]:
+def _describe_features(domain: type[Domain]) -> dict[str, PythonFeature]:
     if domain.schema is None:
         return {}
     file, lines = _names_in_file(domain)
@@ -202,7 +207,7 @@ def main() -> None:
         os.dup2(nowhere, stream)
     spec, *names = sys.argv[1:]
     try:
-        answer = describe(names, Path(spec))
+        answer = describe_imports(names, Path(spec))
     except BaseException as error:  # whatever it is: there must be an answer
         answer = Imports(error=f"{type(error).__name__}: {error}")
     # Of the offer's types, their names are told.

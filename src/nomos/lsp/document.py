@@ -30,17 +30,17 @@ class Places:
         self.source = source
         self.codec = codec
 
-    def position(self, offset: int) -> types.Position:
+    def position_of(self, offset: int) -> types.Position:
         """Return the position of an offset."""
         line, column = self.source.locate(min(offset, len(self.source.text)))
         before = self.source.line(line)[: column - 1]
         return types.Position(line - 1, self.codec.client_num_units(before))
 
-    def range(self, span: Span) -> types.Range:
+    def range_of_span(self, span: Span) -> types.Range:
         """Return the range of a span."""
-        return types.Range(self.position(span.start), self.position(span.end))
+        return types.Range(self.position_of(span.start), self.position_of(span.end))
 
-    def offset(self, position: types.Position) -> int:
+    def offset_of(self, position: types.Position) -> int:
         """Return the offset of a position, the nearest one if there is none."""
         number: int = position.line
         if number >= len(self.source.line_starts):
@@ -54,9 +54,9 @@ class Places:
             units += self.codec.client_num_units(char)
         return start + len(line)
 
-    def edit(self, span: Span, text: str) -> types.TextEdit:
+    def build_edit(self, span: Span, text: str) -> types.TextEdit:
         """Return the change of a span into a text."""
-        return types.TextEdit(self.range(span), text)
+        return types.TextEdit(self.range_of_span(span), text)
 
 
 # The text of a file that is open, None where it is not: what is on the disk counts then.
@@ -112,7 +112,7 @@ class Document:
         return next((s for s in declared if s.name.name == name), None)
 
 
-def read_document(
+def build_document(
     path: Path,
     text: str,
     open_text: OpenText,
@@ -121,7 +121,7 @@ def read_document(
     """Read and check a text; `imports_of` says what is known of its imports by now."""
     source = Source(str(path), text)
     parsed = parse_spec(source)
-    libraries = _libraries(parsed.spec, path.parent, open_text)
+    libraries = _libraries_as_open(parsed.spec, path.parent, open_text)
     names = [declaration.name.name for declaration in parsed.spec.imports]
     imports = (imports_of(path, names) if names else None) or NOT_YET
     offer = imports.offer
@@ -133,7 +133,7 @@ def read_document(
     return Document(path, source, parsed, libraries, imports, diagnostics, checked.spec)
 
 
-def _libraries(
+def _libraries_as_open(
     spec: syntax.Spec, folder: Path, open_text: OpenText
 ) -> dict[str, Library]:
     """Read the files that a spec uses, those that are open as the editor has them."""

@@ -40,8 +40,8 @@ class Domains:
         """Return what is known now; what is not, or not any more, is being learned."""
         key = spec.parent, tuple(names)
         entry = self._entries.setdefault(key, _Entry())
-        if entry.task is None and entry.stamp != _stamp(key, entry.imports):
-            entry.task = asyncio.create_task(self._learn(key, entry))
+        if entry.task is None and entry.stamp != _stamp_of(key, entry.imports):
+            entry.task = asyncio.create_task(self._learn_imports(key, entry))
         return entry.imports
 
     def look_again(self) -> None:
@@ -49,28 +49,30 @@ class Domains:
         for folder, names in list(self._entries):
             self.get(folder / "spec.nom", names)
 
-    async def _learn(self, key: tuple[Path, tuple[str, ...]], entry: _Entry) -> None:
-        before = _stamp(key, entry.imports)
+    async def _learn_imports(
+        self, key: tuple[Path, tuple[str, ...]], entry: _Entry
+    ) -> None:
+        before = _stamp_of(key, entry.imports)
         async with self._turns:
             entry.imports = await import_apart(*key, self.timeout_s)
         # A file that changed meanwhile has another stamp, and so is looked at again.
-        after = _stamp(key, entry.imports)
+        after = _stamp_of(key, entry.imports)
         entry.stamp = after if before[0] == after[0] else ()
         entry.task = None
         self.learned()
 
 
-def _stamp(key: tuple[Path, tuple[str, ...]], imports: Imports | None) -> Stamp:
+def _stamp_of(key: tuple[Path, tuple[str, ...]], imports: Imports | None) -> Stamp:
     """Return what changes when the files of some imports do."""
     folder, names = key
     own = files_of(names, folder / "spec.nom")
     known = [] if imports is None else [Path(file) for file in imports.files]
     if imports is not None and imports.error:  # a file that is missing may be made
         known += [folder for folder in (folder, find_root(folder)) if folder]
-    return tuple((path, changed(path)) for path in own), *map(changed, known)
+    return tuple((path, file_stamp(path)) for path in own), *map(file_stamp, known)
 
 
-def changed(path: Path) -> tuple[int, int]:
+def file_stamp(path: Path) -> tuple[int, int]:
     """Return what changes when a file does."""
     try:
         found = path.stat()
@@ -105,10 +107,10 @@ async def import_apart(folder: Path, names: Sequence[str], timeout_s: float) -> 
         reason = "importing it ended the process that imports it"
         return Imports(error=reason, files=files)
     finally:
-        await _end(process)
+        await _end_process(process)
 
 
-async def _end(process: asyncio.subprocess.Process) -> None:
+async def _end_process(process: asyncio.subprocess.Process) -> None:
     """End a process and those that it began."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         if hasattr(os, "killpg"):

@@ -40,7 +40,7 @@ class Occurrence:
     declares: bool = False
     scope: int = -1
 
-    def means(self, other: Occurrence) -> bool:
+    def means_same(self, other: Occurrence) -> bool:
         """Tell whether two occurrences are of the same thing."""
         return replace(self, span=other.span, declares=other.declares) == other
 
@@ -57,16 +57,16 @@ class Names:
     roles: Mapping[str, Role]
     unsure: frozenset[str]
 
-    def at(self, offset: int) -> Occurrence | None:
+    def name_at(self, offset: int) -> Occurrence | None:
         """Return the name at a place, or right before it."""
         for found in self.all:
             if found.span.start <= offset <= found.span.end:
                 return found
         return None
 
-    def same(self, occurrence: Occurrence) -> list[Occurrence]:
+    def same_names(self, occurrence: Occurrence) -> list[Occurrence]:
         """Return all occurrences of what one of them stands for."""
-        return [found for found in self.all if found.means(occurrence)]
+        return [found for found in self.all if found.means_same(occurrence)]
 
 
 @dataclass(slots=True)
@@ -76,7 +76,7 @@ class _Finder:
     found: list[Occurrence] = field(default_factory=list)
     unsure: set[str] = field(default_factory=set)
 
-    def add(self, name: str, span: Span, role: Role, **more: Any) -> None:
+    def add_occurrence(self, name: str, span: Span, role: Role, **more: Any) -> None:
         if self.source.slice(span) == name:
             self.found.append(Occurrence(name, span, role, **more))
         else:
@@ -91,33 +91,33 @@ def find_names(source: Source, spec: syntax.Spec, brought: Mapping[str, Role]) -
             roles[statement.name.name] = DECLARED[type(statement)]
     finder = _Finder(source, roles)
     for statement in syntax.statements_of(spec):
-        _in_statement(finder, statement)
+        _find_in_statement(finder, statement)
     if spec.block is not None:
-        _in_block(finder, PythonCode(source, spec.block))
+        _find_in_block(finder, PythonCode(source, spec.block))
     ordered = sorted(set(finder.found), key=lambda o: (o.span.start, o.span.end))
     return Names(tuple(ordered), roles, frozenset(finder.unsure))
 
 
-def _in_statement(finder: _Finder, statement: syntax.Statement) -> None:
+def _find_in_statement(finder: _Finder, statement: syntax.Statement) -> None:
     local: dict[str, tuple[Role, int]] = {}
     match statement:
         case syntax.Def(parameters=parameters):
             start = statement.span.start
             for name in parameters:
                 local[name.name] = Role.PARAMETER, start
-                finder.add(
+                finder.add_occurrence(
                     name.name, name.span, Role.PARAMETER, declares=True, scope=start
                 )
         case syntax.Input(size=syntax.Name(name=size, span=span)):
-            finder.add(size, span, finder.roles.get(size, Role.PARAM))
+            finder.add_occurrence(size, span, finder.roles.get(size, Role.PARAM))
         case syntax.Ensures(name=syntax.Name(name=own, span=span)):
-            finder.add(own, span, Role.PROPERTY, declares=True)
+            finder.add_occurrence(own, span, Role.PROPERTY, declares=True)
         case _:
             pass
     if isinstance(statement, syntax.Declaration):
         name = statement.name
         role = DECLARED[type(statement)]
-        finder.add(name.name, name.span, role, declares=True)
+        finder.add_occurrence(name.name, name.span, role, declares=True)
     for expr in children(statement):
         _in_expression(finder, expr, local)
 
@@ -130,81 +130,83 @@ def _in_expression(
         node, known = todo.pop()
         match node:
             case syntax.Name():
-                _value(finder, node, known)
+                _add_value(finder, node, known)
             case syntax.Call():
-                _call(finder, node)
+                _find_in_call(finder, node)
             case syntax.Feature(feature=feature) | syntax.Update(feature=feature):
-                finder.add(feature.name, feature.span, Role.FEATURE)
+                finder.add_occurrence(feature.name, feature.span, Role.FEATURE)
             case syntax.Quantifier(indices=indices, over=over):
-                _value(finder, over, known)
+                _add_value(finder, over, known)
                 start = node.span.start
                 known = {**known, **{i.name: (Role.INDEX, start) for i in indices}}
                 for i in indices:
-                    finder.add(i.name, i.span, Role.INDEX, declares=True, scope=start)
+                    finder.add_occurrence(
+                        i.name, i.span, Role.INDEX, declares=True, scope=start
+                    )
             case _:
                 pass
         todo += [(child, known) for child in children(node)]
 
 
-def _value(
+def _add_value(
     finder: _Finder, name: syntax.Name, known: Mapping[str, tuple[Role, int]]
 ) -> None:
     if name.name in known:
         role, scope = known[name.name]
-        finder.add(name.name, name.span, role, scope=scope)
+        finder.add_occurrence(name.name, name.span, role, scope=scope)
     elif name.name in finder.roles:
-        finder.add(name.name, name.span, finder.roles[name.name])
+        finder.add_occurrence(name.name, name.span, finder.roles[name.name])
 
 
-def _call(finder: _Finder, call: syntax.Call) -> None:
+def _find_in_call(finder: _Finder, call: syntax.Call) -> None:
     function, qualifier = call.function, call.qualifier
     role = finder.roles.get(function.name)
     is_own = role is Role.DEFINITION and qualifier is None
-    finder.add(
+    finder.add_occurrence(
         function.name, function.span, Role.DEFINITION if is_own else Role.FUNCTION
     )
     if qualifier is not None:
-        finder.add(qualifier.name, qualifier.span, Role.IMPORT)
+        finder.add_occurrence(qualifier.name, qualifier.span, Role.IMPORT)
     if function.name in _READS_FEATURE and len(call.arguments) > 1:
         feature = call.arguments[1]
         if isinstance(feature, syntax.String):
-            _quoted(finder, feature.value, feature.span)
+            _add_feature_string(finder, feature.value, feature.span)
 
 
-def _quoted(finder: _Finder, name: str, span: Span) -> None:
+def _add_feature_string(finder: _Finder, name: str, span: Span) -> None:
     """Add a feature that is named by a string, if it is written plainly."""
     inside = Span(span.start + 1, span.end - 1)
     if finder.source.slice(inside) == name:
-        finder.add(name, inside, Role.FEATURE)
+        finder.add_occurrence(name, inside, Role.FEATURE)
 
 
-def _in_block(finder: _Finder, python: PythonCode) -> None:
+def _find_in_block(finder: _Finder, python: PythonCode) -> None:
     statements = python.statements
     own = names_bound_by(statements)
     inside = [n for n in walk_own_scope(statements) if isinstance(n, ast.Name)]
     own_names = [node for node in inside if node.id in own]
     for node in (*names_from_outside(statements), *own_names):
         if node.id in finder.roles:
-            finder.add(node.id, python.span_of(node), finder.roles[node.id])
-    finder.unsure |= _bound_inside(statements)
+            finder.add_occurrence(node.id, python.span_of(node), finder.roles[node.id])
+    finder.unsure |= _names_bound_inside(statements)
     for inner in (node for s in statements for node in ast.walk(s)):
         match inner:
             case ast.Call(func=ast.Name(id=name) as function, args=arguments):
                 if name not in finder.roles and name not in own:
-                    finder.add(name, python.span_of(function), Role.FUNCTION)
+                    finder.add_occurrence(name, python.span_of(function), Role.FUNCTION)
                 given = arguments[1] if len(arguments) > 1 else None
                 if name in _READS_FEATURE and isinstance(given, ast.Constant):
-                    _quoted(finder, str(given.value), python.span_of(given))
+                    _add_feature_string(finder, str(given.value), python.span_of(given))
             case ast.Attribute(value=ast.Name(id=name), attr=attribute):
                 if finder.roles.get(name) is Role.IMPORT:
                     end = python.span_of(inner).end
                     at = Span(end - len(attribute), end)
-                    finder.add(attribute, at, Role.FUNCTION)
+                    finder.add_occurrence(attribute, at, Role.FUNCTION)
             case _:
                 pass
 
 
-def _bound_inside(statements: list[ast.stmt]) -> set[str]:
+def _names_bound_inside(statements: list[ast.stmt]) -> set[str]:
     """Return the names to which functions and comprehensions give another meaning."""
     outer = {id(node) for _, node in find_bindings(statements)}
     found: set[str] = set()

@@ -22,23 +22,28 @@ from nomos.lang.reading.parse import parse_spec
 from nomos.lang.writing.format import format_spec
 from nomos.lsp.document import Document, Places
 from nomos.lsp.requests import navigation, outline
-from nomos.lsp.requests.completion import complete
+from nomos.lsp.requests.completion import complete_at
 from nomos.lsp.requests.fixes import Fix, fixes_of
-from nomos.lsp.requests.hover import hover
-from nomos.lsp.requests.results import bugs_text, last_results, rates, verdict_line
+from nomos.lsp.requests.hover import hover_at
+from nomos.lsp.requests.results import (
+    bugs_text,
+    ensures_rates,
+    last_results,
+    verdict_line,
+)
 from nomos.lsp.session import Session, path_of
 from nomos.runner.project.naming import project_root
 
 RUN, SHOW_BUGS = "nomos.run", "nomos.showBugs"
 
 
-def serve(stdin: BinaryIO, stdout: BinaryIO, *, import_timeout_s: float) -> None:
+def serve_editor(stdin: BinaryIO, stdout: BinaryIO, *, import_timeout_s: float) -> None:
     """Answer an editor until it ends the conversation."""
     parse_spec(Source("", ""))  # builds the parser, which lasts as long as the server
     gc.collect()
     gc.freeze()  # or looking at all of this again would cost every other key 30 ms
     server = LanguageServer("nomos", __version__)
-    _Requests(Session(server, import_timeout_s)).register(server)
+    _Requests(Session(server, import_timeout_s)).register_all(server)
     server.start_io(stdin, stdout)
 
 
@@ -48,7 +53,7 @@ class _Requests:
     def __init__(self, session: Session) -> None:
         self.session = session
 
-    def register(self, server: Any) -> None:
+    def register_all(self, server: Any) -> None:
         """Tell the protocol what can be asked."""
         legend = types.SemanticTokensLegend(
             list(outline.TOKEN_TYPES), list(outline.TOKEN_MODIFIERS)
@@ -57,130 +62,144 @@ class _Requests:
         fixes = types.CodeActionOptions([types.CodeActionKind.QuickFix])
         renames = types.RenameOptions(prepare_provider=True)
         for name, handler, options in (
-            (types.TEXT_DOCUMENT_DID_OPEN, self.changed, None),
-            (types.TEXT_DOCUMENT_DID_CHANGE, self.changed, None),
-            (types.TEXT_DOCUMENT_DID_SAVE, self.saved, None),
-            (types.TEXT_DOCUMENT_DID_CLOSE, self.closed, None),
-            (types.TEXT_DOCUMENT_COMPLETION, self.complete, triggers),
-            (types.TEXT_DOCUMENT_HOVER, self.hover, None),
-            (types.TEXT_DOCUMENT_DEFINITION, self.definition, None),
-            (types.TEXT_DOCUMENT_REFERENCES, self.references, None),
+            (types.TEXT_DOCUMENT_DID_OPEN, self.on_change, None),
+            (types.TEXT_DOCUMENT_DID_CHANGE, self.on_change, None),
+            (types.TEXT_DOCUMENT_DID_SAVE, self.on_save, None),
+            (types.TEXT_DOCUMENT_DID_CLOSE, self.on_close, None),
+            (types.TEXT_DOCUMENT_COMPLETION, self.on_completion, triggers),
+            (types.TEXT_DOCUMENT_HOVER, self.on_hover, None),
+            (types.TEXT_DOCUMENT_DEFINITION, self.on_definition, None),
+            (types.TEXT_DOCUMENT_REFERENCES, self.on_references, None),
             (types.TEXT_DOCUMENT_PREPARE_RENAME, self.prepare_rename, None),
-            (types.TEXT_DOCUMENT_RENAME, self.rename, renames),
-            (types.TEXT_DOCUMENT_DOCUMENT_SYMBOL, self.symbols, None),
-            (types.TEXT_DOCUMENT_FORMATTING, self.format, None),
-            (types.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, self.tokens, legend),
-            (types.TEXT_DOCUMENT_CODE_ACTION, self.fixes, fixes),
-            (types.TEXT_DOCUMENT_CODE_LENS, self.lenses, types.CodeLensOptions()),
-            (types.TEXT_DOCUMENT_INLAY_HINT, self.hints, None),
+            (types.TEXT_DOCUMENT_RENAME, self.on_rename, renames),
+            (types.TEXT_DOCUMENT_DOCUMENT_SYMBOL, self.on_symbols, None),
+            (types.TEXT_DOCUMENT_FORMATTING, self.on_format, None),
+            (types.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, self.on_tokens, legend),
+            (types.TEXT_DOCUMENT_CODE_ACTION, self.on_fixes, fixes),
+            (types.TEXT_DOCUMENT_CODE_LENS, self.on_lenses, types.CodeLensOptions()),
+            (types.TEXT_DOCUMENT_INLAY_HINT, self.on_hints, None),
         ):
-            server.feature(name, options)(_plain(handler))
-        server.command(RUN)(_plain(self.run))
-        server.command(SHOW_BUGS)(_plain(self.show_bugs))
+            server.feature(name, options)(_as_function(handler))
+        server.command(RUN)(_as_function(self.run_spec))
+        server.command(SHOW_BUGS)(_as_function(self.show_bugs))
 
-    def _asked(self, params: Any) -> tuple[Document, Places]:
-        document = self.session.document(params.text_document.uri)
-        return document, self.session.places(document)
+    def _document_of(self, params: Any) -> tuple[Document, Places]:
+        document = self.session.open_document(params.text_document.uri)
+        return document, self.session.places_in(document)
 
-    def _asked_at(self, params: Any) -> tuple[Document, Places, int]:
-        document, places = self._asked(params)
-        return document, places, places.offset(params.position)
+    def _document_at(self, params: Any) -> tuple[Document, Places, int]:
+        document, places = self._document_of(params)
+        return document, places, places.offset_of(params.position)
 
-    async def changed(self, params: Any) -> None:
+    async def on_change(self, params: Any) -> None:
         self.session.check_soon(params.text_document.uri)
 
-    async def saved(self, params: types.DidSaveTextDocumentParams) -> None:
+    async def on_save(self, params: types.DidSaveTextDocumentParams) -> None:
         self.session.check_all()  # other specs may use this one
 
-    async def closed(self, params: types.DidCloseTextDocumentParams) -> None:
-        self.session.close(params.text_document.uri)
+    async def on_close(self, params: types.DidCloseTextDocumentParams) -> None:
+        self.session.forget_spec(params.text_document.uri)
 
-    async def complete(self, params: types.CompletionParams) -> types.CompletionList:
-        document, _, offset = self._asked_at(params)
-        return types.CompletionList(False, complete(document, offset))
+    async def on_completion(
+        self, params: types.CompletionParams
+    ) -> types.CompletionList:
+        document, _, offset = self._document_at(params)
+        return types.CompletionList(False, complete_at(document, offset))
 
-    async def hover(self, params: types.HoverParams) -> types.Hover | None:
-        document, places, offset = self._asked_at(params)
-        found = hover(document, offset)
+    async def on_hover(self, params: types.HoverParams) -> types.Hover | None:
+        document, places, offset = self._document_at(params)
+        found = hover_at(document, offset)
         if found is None:
             return None
         text = types.MarkupContent(types.MarkupKind.Markdown, found[1])
-        return types.Hover(text, places.range(found[0]))
+        return types.Hover(text, places.range_of_span(found[0]))
 
-    async def definition(self, params: types.DefinitionParams) -> Any:
-        document, _, offset = self._asked_at(params)
-        found = navigation.definition(document, offset)
-        return None if found is None else self._location(found)
+    async def on_definition(self, params: types.DefinitionParams) -> Any:
+        document, _, offset = self._document_at(params)
+        found = navigation.find_definition(document, offset)
+        return None if found is None else self._location_of(found)
 
-    async def references(self, params: types.ReferenceParams) -> list[types.Location]:
-        document, _, offset = self._asked_at(params)
-        found = navigation.references(document, offset, self.session.read)
-        return [self._location(place) for place in found]
+    async def on_references(
+        self, params: types.ReferenceParams
+    ) -> list[types.Location]:
+        document, _, offset = self._document_at(params)
+        found = navigation.find_references(document, offset, self.session.any_document)
+        return [self._location_of(place) for place in found]
 
     async def prepare_rename(self, params: types.PrepareRenameParams) -> types.Range:
-        document, places, offset = self._asked_at(params)
+        document, places, offset = self._document_at(params)
         try:
-            return places.range(navigation.renamed(document, offset).span)
+            return places.range_of_span(
+                navigation.check_renamable(document, offset).span
+            )
         except NomosError as error:
             raise JsonRpcInvalidParams(str(error)) from None
 
-    async def rename(self, params: types.RenameParams) -> types.WorkspaceEdit:
-        document, _, offset = self._asked_at(params)
+    async def on_rename(self, params: types.RenameParams) -> types.WorkspaceEdit:
+        document, _, offset = self._document_at(params)
         new = params.new_name
         try:
-            found = navigation.rename(document, offset, new, self.session.read)
+            found = navigation.find_rename_places(
+                document, offset, new, self.session.any_document
+            )
         except NomosError as error:
             raise JsonRpcInvalidParams(str(error)) from None
         changes: dict[str, list[types.TextEdit]] = {}
         for place in found:
-            location = self._location(place)
+            location = self._location_of(place)
             edit = types.TextEdit(location.range, new)
             changes.setdefault(location.uri, []).append(edit)
         return types.WorkspaceEdit(changes)
 
-    def _location(self, place: navigation.Place) -> types.Location:
+    def _location_of(self, place: navigation.Place) -> types.Location:
         uri = from_fs_path(str(place.path))
         if place.source is None:
             start = types.Position(max(0, place.line - 1), 0)
             return types.Location(uri, types.Range(start, start))
         places = Places(place.source, self.session.server.workspace.position_codec)
-        return types.Location(uri, places.range(place.span))
+        return types.Location(uri, places.range_of_span(place.span))
 
-    async def symbols(self, params: types.DocumentSymbolParams) -> Any:
-        return outline.symbols(*self._asked(params))
+    async def on_symbols(self, params: types.DocumentSymbolParams) -> Any:
+        return outline.document_symbols(*self._document_of(params))
 
-    async def tokens(self, params: types.SemanticTokensParams) -> types.SemanticTokens:
-        return types.SemanticTokens(outline.tokens(*self._asked(params)))
+    async def on_tokens(
+        self, params: types.SemanticTokensParams
+    ) -> types.SemanticTokens:
+        return types.SemanticTokens(outline.semantic_tokens(*self._document_of(params)))
 
-    async def format(self, params: types.DocumentFormattingParams) -> Any:
-        document, places = self._asked(params)
+    async def on_format(self, params: types.DocumentFormattingParams) -> Any:
+        document, places = self._document_of(params)
         try:
             text = format_spec(document.source)
         except SpecError:
             return None  # its mistakes are on the screen already
         if text == document.source.text:
             return []
-        whole = types.Range(types.Position(0, 0), places.position(10**9))
+        whole = types.Range(types.Position(0, 0), places.position_of(10**9))
         return [types.TextEdit(whole, text)]
 
-    async def fixes(self, params: types.CodeActionParams) -> list[types.CodeAction]:
-        document, places = self._asked(params)
-        start = places.offset(params.range.start)
-        end = places.offset(params.range.end)
+    async def on_fixes(self, params: types.CodeActionParams) -> list[types.CodeAction]:
+        document, places = self._document_of(params)
+        start = places.offset_of(params.range.start)
+        end = places.offset_of(params.range.end)
         return [
-            _action(fix, params, places, diagnostic.code.slug)
+            _code_action(fix, params, places, diagnostic.code.slug)
             for diagnostic in document.diagnostics
             if diagnostic.at.start <= end and start <= diagnostic.at.end
             for fix in fixes_of(diagnostic, document.source)
         ]
 
-    async def lenses(self, params: types.CodeLensParams) -> list[types.CodeLens]:
-        document, places = self._asked(params)
+    async def on_lenses(self, params: types.CodeLensParams) -> list[types.CodeLens]:
+        document, places = self._document_of(params)
         if document.parsed.is_library:
             return []
         spec = document.parsed.spec
         heads = spec.ensures or spec.inputs
-        at = places.range(heads[0].span) if heads else places.range(spec.span)
+        at = (
+            places.range_of_span(heads[0].span)
+            if heads
+            else places.range_of_span(spec.span)
+        )
         uri = params.text_document.uri
         commands = [types.Command("run", RUN, arguments=[uri])]
         for result in await asyncio.to_thread(last_results, document.path):
@@ -188,15 +207,15 @@ class _Requests:
             commands.append(types.Command(title, SHOW_BUGS, arguments=[uri]))
         return [types.CodeLens(at, command) for command in commands]
 
-    async def hints(self, params: types.InlayHintParams) -> list[types.InlayHint]:
-        document, places = self._asked(params)
+    async def on_hints(self, params: types.InlayHintParams) -> list[types.InlayHint]:
+        document, places = self._document_of(params)
         results = await asyncio.to_thread(last_results, document.path)
         return [
-            types.InlayHint(places.position(span.end), said, padding_left=True)
-            for span, said in rates(document, results)
+            types.InlayHint(places.position_of(span.end), said, padding_left=True)
+            for span, said in ensures_rates(document, results)
         ]
 
-    async def run(self, uri: str) -> int:
+    async def run_spec(self, uri: str) -> int:
         """Run a spec in a process of its own; what it says is shown at its end."""
         path = path_of(uri)
         process = await asyncio.create_subprocess_exec(
@@ -217,7 +236,7 @@ class _Requests:
             said = f"{path.stem} was not judged: {' '.join(last) or 'see its result'}"
         server = self.session.server
         server.window_show_message(types.ShowMessageParams(kind, said))
-        self.session.refresh()
+        self.session.refresh_editor()
         return status
 
     async def show_bugs(self, uri: str) -> str:
@@ -236,7 +255,9 @@ class _Requests:
         return str(file)
 
 
-def _plain(method: Callable[[Any], Awaitable[Any]]) -> Callable[[Any], Awaitable[Any]]:
+def _as_function(
+    method: Callable[[Any], Awaitable[Any]],
+) -> Callable[[Any], Awaitable[Any]]:
     """Return a method as a function: the protocol's library marks what it is given."""
 
     async def handle(params: Any) -> Any:
@@ -245,10 +266,10 @@ def _plain(method: Callable[[Any], Awaitable[Any]]) -> Callable[[Any], Awaitable
     return handle
 
 
-def _action(
+def _code_action(
     fix: Fix, params: types.CodeActionParams, places: Places, code: str
 ) -> types.CodeAction:
-    edits = [places.edit(span, text) for span, text in fix.edits]
+    edits = [places.build_edit(span, text) for span, text in fix.edits]
     uri = params.text_document.uri
     return types.CodeAction(
         title=fix.title,

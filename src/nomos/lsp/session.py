@@ -11,7 +11,7 @@ from lsprotocol import types
 from pygls.uris import from_fs_path, to_fs_path
 
 from nomos.diagnostics import Diagnostic, Severity
-from nomos.lsp.document import Document, Places, read_document
+from nomos.lsp.document import Document, Places, build_document
 from nomos.lsp.domains import Domains, Stamp
 from nomos.lsp.requests.results import store_stamp
 
@@ -43,29 +43,29 @@ class Session:
             self._watch = asyncio.create_task(self._look_at_files())
         return self._domains
 
-    def close(self, uri: str) -> None:
+    def forget_spec(self, uri: str) -> None:
         """Forget a spec, and take its mistakes from the screen."""
         task = self._checks.pop(uri, None)
         if task is not None:
             task.cancel()
         self._documents.pop(uri, None)
-        self._publish(uri, [])
+        self._publish_diagnostics(uri, [])
 
     def check_soon(self, uri: str) -> None:
         """Check a spec when nothing has been typed for a moment."""
         task = self._checks.get(uri)
         if task is not None:
             task.cancel()
-        self._checks[uri] = asyncio.create_task(self._check(uri))
+        self._checks[uri] = asyncio.create_task(self._check_spec_later(uri))
 
     def check_all(self) -> None:
         """Check every open spec again: something around them has changed."""
         self._documents.clear()
         for uri in list(self._checks):
             self.check_soon(uri)
-        self.refresh()
+        self.refresh_editor()
 
-    def refresh(self) -> None:
+    def refresh_editor(self) -> None:
         """Ask the editor to draw again what stands beside the text."""
         workspace = self.server.client_capabilities.workspace
         if workspace is not None and workspace.code_lens is not None:
@@ -73,11 +73,13 @@ class Session:
         if workspace is not None and workspace.inlay_hint is not None:
             self.server.workspace_inlay_hint_refresh(None)
 
-    async def _check(self, uri: str) -> None:
+    async def _check_spec_later(self, uri: str) -> None:
         await asyncio.sleep(PAUSE_S)
-        document = self.document(uri)
-        places = self.places(document)
-        self._publish(uri, [_shown(d, places) for d in document.diagnostics])
+        document = self.open_document(uri)
+        places = self.places_in(document)
+        self._publish_diagnostics(
+            uri, [_lsp_diagnostic(d, places) for d in document.diagnostics]
+        )
         if document.parsed.is_library:
             self._check_users()
 
@@ -88,30 +90,30 @@ class Session:
                 del self._documents[uri]
                 self.check_soon(uri)
 
-    def _publish(self, uri: str, shown: list[types.Diagnostic]) -> None:
+    def _publish_diagnostics(self, uri: str, shown: list[types.Diagnostic]) -> None:
         version = self.server.workspace.get_text_document(uri).version
         self.server.text_document_publish_diagnostics(
             types.PublishDiagnosticsParams(uri, shown, version)
         )
 
-    def document(self, uri: str) -> Document:
+    def open_document(self, uri: str) -> Document:
         """Return an open spec as it is now, read anew only if it has changed."""
         text = self.server.workspace.get_text_document(uri)
         known = self._documents.get(uri)
         if known is None or known[0] != text.version:
             path, imports_of = path_of(uri), self.domains.get
-            read = read_document(path, text.source, self._open_text, imports_of)
+            read = build_document(path, text.source, self._open_text, imports_of)
             known = self._documents[uri] = text.version, read
         return known[1]
 
-    def read(self, path: Path) -> Document | None:
+    def any_document(self, path: Path) -> Document | None:
         """Return any spec, open or not; None where it cannot be read."""
         uri = from_fs_path(str(path))
         if uri in self._checks:
-            return self.document(uri)
+            return self.open_document(uri)
         with contextlib.suppress(OSError, UnicodeDecodeError):
             text = path.read_text(encoding="utf-8")
-            return read_document(path, text, self._open_text, lambda *_: None)
+            return build_document(path, text, self._open_text, lambda *_: None)
         return None
 
     def _open_text(self, path: Path) -> str | None:
@@ -121,7 +123,7 @@ class Session:
         text: str = self.server.workspace.get_text_document(uri).source
         return text
 
-    def places(self, document: Document) -> Places:
+    def places_in(self, document: Document) -> Places:
         """Return how places in a document are told to the editor."""
         return Places(document.source, self.server.workspace.position_codec)
 
@@ -133,7 +135,7 @@ class Session:
             self.domains.look_again()
             now = {uri: store_stamp(path_of(uri)) for uri in self._checks}
             if any(before.get(uri, stamp) != stamp for uri, stamp in now.items()):
-                self.refresh()
+                self.refresh_editor()
             before = now
 
 
@@ -143,12 +145,12 @@ def path_of(uri: str) -> Path:
     return Path.cwd() / "untitled.nom" if path is None else Path(path)
 
 
-def _shown(diagnostic: Diagnostic, places: Places) -> types.Diagnostic:
+def _lsp_diagnostic(diagnostic: Diagnostic, places: Places) -> types.Diagnostic:
     lines = [diagnostic.message, *diagnostic.notes]
     if diagnostic.help is not None:
         lines.append(f"help: {diagnostic.help}")
     return types.Diagnostic(
-        range=places.range(diagnostic.at),
+        range=places.range_of_span(diagnostic.at),
         message="\n".join(lines),
         severity=_SEVERITIES[diagnostic.severity],
         code=diagnostic.code.slug,

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from nomos.device import Array, is_out_of_memory, is_tensor
+from nomos.domain.meter import asking
 from nomos.domain.schema import Schema
 from nomos.errors import ModelError
 from nomos.models.extras import reason
@@ -62,7 +63,7 @@ class Adapter:
         self._answered: set[Any] = set()
         self._kept: dict[bytes, Array] | None = None  # scores by rows, for a moment
 
-    def _only(self, given: Sequence[Any], what: str) -> Any:
+    def _take_only(self, given: Sequence[Any], what: str) -> Any:
         """Return the only one of a model's inputs, or of its outputs."""
         if len(given) != 1:
             raise ModelError(
@@ -82,46 +83,46 @@ class Adapter:
         """Keep the scores that come with labels, for who asks for them right after."""
         self._kept = {}
 
-    def _keep(self, rows: Any, scores: Array) -> None:
+    def _keep_scores(self, rows: Any, scores: Array) -> None:
         if self._kept is not None and _is_matrix(rows) and _is_matrix(scores):
             while len(self._kept) >= _MOST_KEPT:
                 del self._kept[next(iter(self._kept))]
-            self._kept[_key(rows)] = scores
+            self._kept[_hash_rows(rows)] = scores
 
     def predict(self, rows: Any) -> Any:
         """Return one label for each row."""
-        rows = self._rows(rows)
+        rows = self._prepare_rows(rows)
         if len(rows) == 0:
             return np.empty(0, dtype=np.int64)
-        return self._ask(self._labels, rows)
+        return self._ask_checked(self._answer_labels, rows)
 
     def scores(self, rows: Any) -> Array:
         """Return the scores of each row's classes: an array (rows, classes)."""
-        rows = self._rows(rows)
+        rows = self._prepare_rows(rows)
         if len(rows) == 0:
             return np.empty((0, 0 if self.classes is None else len(self.classes)))
-        if self._kept and _is_matrix(rows) and _key(rows) in self._kept:
-            return self._kept[_key(rows)]
-        answer = self._ask(self._scores, rows)
+        if self._kept and _is_matrix(rows) and _hash_rows(rows) in self._kept:
+            return self._kept[_hash_rows(rows)]
+        answer = self._ask_checked(self._answer_scores, rows)
         scores: Array = answer if is_tensor(answer) else np.asarray(answer)
         return scores
 
-    def _labels(self, rows: Any) -> Any:
+    def _answer_labels(self, rows: Any) -> Any:
         """Return the labels of rows that the library can take: those that score best."""
         assert self.classes is not None
-        return self.classes[self._highest(self._scores(rows))]
+        return self.classes[self._find_highest(self._answer_scores(rows))]
 
-    def _highest(self, scores: Array) -> Array:
+    def _find_highest(self, scores: Array) -> Array:
         """Return the place of each row's highest score, for which argmax takes a NaN."""
         if bool((scores != scores).any()):
             raise ValueError(f"{self.name} gives scores that are no numbers (NaN)")
         places: Array = scores.argmax(axis=1)
         return places
 
-    def _scores(self, rows: Any) -> Any:
+    def _answer_scores(self, rows: Any) -> Any:
         raise NoScores(f"{self.name} gives no scores")
 
-    def _rows(self, rows: Any) -> Any:
+    def _prepare_rows(self, rows: Any) -> Any:
         """Return rows as the library takes them: here, an array of numbers."""
         try:
             array = np.asarray(rows)
@@ -131,12 +132,12 @@ class Adapter:
             raise ModelError(f"{self.name} takes rows of numbers") from None
         if self.dtype is not None:
             self._check_pixels(array)
-            array = self._cast(array)
+            array = self._cast_exactly(array)
         self._check_width(array.shape)
         # Libraries in C warn of strides and of memory that they may not write to.
         return np.require(array, requirements=["C", "W"])
 
-    def _cast(self, array: Array) -> Array:
+    def _cast_exactly(self, array: Array) -> Array:
         """Return rows in the model's type; whole numbers have no other value there."""
         with np.errstate(invalid="ignore", over="ignore"):
             made = array.astype(self.dtype, copy=False)
@@ -174,21 +175,21 @@ class Adapter:
                 f"and it was given an array of shape {shape}"
             )
 
-    def _ask(self, ask: Callable[[Any], Any], rows: Any) -> Any:
+    def _ask_checked(self, ask: Callable[[Any], Any], rows: Any) -> Any:
         """Ask for all rows and check the number of answers."""
         kind = getattr(rows, "shape", (0, type(rows)))[1:], getattr(rows, "dtype", 0)
         try:
-            answer = ask(rows) if self.batch is None else self._by_batches(ask, rows)
+            answer = self._ask_whole(ask, rows)
         except ModelError:
             raise
         except Exception as error:
             if len(rows) == 1 or kind in self._answered or is_out_of_memory(error):
                 raise
-            if _answers_any(ask, rows):
+            if _can_answer_any(ask, rows):
                 raise
             raise ModelError(
-                f"{self.name} cannot answer {_described(rows)}: {reason(error)}"
-                f"{self._remedy(rows)}"
+                f"{self.name} cannot answer {_describe_rows(rows)}: {reason(error)}"
+                f"{self._suggest_reals(rows)}"
             ) from error
         if not (isinstance(answer, list | tuple | np.ndarray) or is_tensor(answer)):
             answer = np.asarray(answer)
@@ -198,22 +199,29 @@ class Adapter:
         self._answered.add(kind)
         return answer
 
-    def _remedy(self, rows: Any) -> str:
+    def _ask_whole(self, ask: Callable[[Any], Any], rows: Any) -> Any:
+        if self.batch is not None:
+            return self._ask_in_batches(ask, rows)
+        with asking(len(rows)):
+            return ask(rows)
+
+    def _suggest_reals(self, rows: Any) -> str:
         """Say that whole numbers stay whole, where the model does not tell its type."""
         is_whole = isinstance(rows, np.ndarray) and rows.dtype.kind in "biu"
         return (
             "; if it takes reals, give it reals" if is_whole and not self.dtype else ""
         )
 
-    def _by_batches(self, ask: Callable[[Any], Any], rows: Array) -> Array:
+    def _ask_in_batches(self, ask: Callable[[Any], Any], rows: Array) -> Array:
         """Ask for so many rows at once as the model takes; the last batch is filled up."""
         assert self.batch is not None
         missing = -len(rows) % self.batch
         filled = np.concatenate([rows, np.repeat(rows[-1:], missing, axis=0)])
-        parts = [
-            np.asarray(ask(filled[start : start + self.batch]))
-            for start in range(0, len(filled), self.batch)
-        ]
+        with asking(len(filled)):
+            parts = [
+                np.asarray(ask(filled[start : start + self.batch]))
+                for start in range(0, len(filled), self.batch)
+            ]
         return np.concatenate(parts)[: len(rows)]
 
 
@@ -226,16 +234,16 @@ class OutputModel(Adapter, ABC):
     """
 
     @abstractmethod
-    def _output(self, rows: Any) -> Array:
+    def _answer_output(self, rows: Any) -> Array:
         """Return what the model gives for rows that the library can take."""
 
-    def _labels(self, rows: Any) -> Array:
-        output = self._output(rows)
-        self._keep(rows, output)
+    def _answer_labels(self, rows: Any) -> Array:
+        output = self._answer_output(rows)
+        self._keep_scores(rows, output)
         return self._to_labels(output)
 
-    def _scores(self, rows: Any) -> Array:
-        return self._to_scores(self._output(rows))
+    def _answer_scores(self, rows: Any) -> Array:
+        return self._to_scores(self._answer_output(rows))
 
     def _to_labels(self, output: Array) -> Array:
         output = flat(output)
@@ -246,7 +254,7 @@ class OutputModel(Adapter, ABC):
                 f"{self.name} answers with an array of shape {output.shape}, "
                 "which gives no label for each row; use its scores"
             )
-        places = self._highest(output)
+        places = self._find_highest(output)
         return places if self.classes is None else self.classes[places]
 
     def _to_scores(self, output: Array) -> Array:
@@ -266,7 +274,7 @@ def _is_matrix(values: Any) -> bool:
     return is_numbers and values.ndim == 2 and values.shape[1] > 1
 
 
-def _key(rows: Any) -> bytes:
+def _hash_rows(rows: Any) -> bytes:
     return blake2b(np.ascontiguousarray(rows).tobytes(), digest_size=16).digest()
 
 
@@ -281,18 +289,19 @@ def flat(output: Array) -> Array:
     return output[:, 0] if output.ndim == 2 and output.shape[1] == 1 else output
 
 
-def _answers_any(ask: Callable[[Any], Any], rows: Any) -> bool:
+def _can_answer_any(ask: Callable[[Any], Any], rows: Any) -> bool:
     """Say whether one of the first rows can be answered alone."""
     for place in range(min(_PROBED, len(rows))):
         try:
-            ask(rows[place : place + 1])
+            with asking(1):
+                ask(rows[place : place + 1])
         except Exception:  # whatever it is, the row is not answered
             continue
         return True
     return False
 
 
-def _described(rows: Any) -> str:
+def _describe_rows(rows: Any) -> str:
     if isinstance(rows, np.ndarray):
         return f"rows of shape {rows.shape[1:]} and type {rows.dtype}"
     return f"rows in a {type(rows).__name__}"

@@ -53,7 +53,7 @@ class ModelKind:
         name: What messages call a file of it.
         shown: What you have and what you give, for the docs.
         extra: The extra of Nomos that installs its library; "" where it needs none.
-        package: The distribution of that library.
+        package: The distribution of that library, where it is not called as the extra.
         needs: What it needs, for the docs, where that is not the extra alone.
         endings: Endings of files that promise this kind; of a folder, what is inside.
         is_mine: Whether a file or folder is of this kind, by its content.
@@ -92,14 +92,14 @@ class ModelKind:
 @cache
 def all_kinds() -> tuple[ModelKind, ...]:
     """Return all kinds: those that packages register, then those of the table."""
-    found = [_registered(point) for point in entry_points(group=GROUP)]
+    found = [_load_registered(point) for point in entry_points(group=GROUP)]
     for row in _BUILT_IN:
         module, _, name = row.partition(":")
         found.append(getattr(import_module(f"nomos.models.formats.{module}"), name))
     return tuple(found)
 
 
-def _registered(point: EntryPoint) -> ModelKind:
+def _load_registered(point: EntryPoint) -> ModelKind:
     try:
         kind = point.load()
     except Exception as error:  # whatever the package raises

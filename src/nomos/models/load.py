@@ -177,10 +177,10 @@ class FunctionModel(Adapter):
         super().__init__(name or getattr(function, "__name__", "the function"))
         self.function = function
 
-    def _rows(self, rows: Any) -> Any:
+    def _prepare_rows(self, rows: Any) -> Any:
         return rows
 
-    def _labels(self, rows: Any) -> Any:
+    def _answer_labels(self, rows: Any) -> Any:
         return self.function(rows)
 
 

@@ -110,9 +110,10 @@ def _line(title: str, values: Sequence[tuple[str, Cell]], *, everything: bool) -
 
 def _table(table: CardTable, *, everything: bool, width: int) -> Text:
     same = table.same if everything or not table.rows else ()
-    texts = [[_plain(cell) for cell in row.cells] for row in table.rows]
     lines = [("", list(table.names), False)]
-    for row, cells in zip(table.rows, texts, strict=True):
+    for row in table.rows:
+        kept = [[p.text for p in cell if p.kind != "del"] for cell in row.cells]
+        cells = [printable("".join(texts)).replace("\n", " ") for texts in kept]
         lines.append((row.field, cells, True))
     lines += [(field, [word] * len(table.names), False) for field, word in same]
     columns = [max(len(line[1][i]) for line in lines) for i in range(len(table.names))]
@@ -132,12 +133,6 @@ def _table(table: CardTable, *, everything: bool, width: int) -> Text:
         are = "feature is" if hidden == 1 else "features are"
         text.append(f"    ({hidden} other {are} the same)\n", style="dim")
     return text
-
-
-def _plain(cell: Cell) -> str:
-    return "".join(printable(p.text) for p in cell if p.kind != "del").replace(
-        "\n", " "
-    )
 
 
 def _one_below_the_other(table: CardTable, same: Sequence[tuple[str, str]]) -> Text:

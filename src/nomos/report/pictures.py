@@ -31,8 +31,7 @@ def as_bytes(pixels: Array) -> Array:
     low, high = float(values.min()), float(values.max())
     if low < 0 or high > 1:
         values = (values - low) / ((high - low) or 1.0)
-    drawn: Array = np.rint(values * 255).astype(np.uint8)
-    return drawn
+    return np.asarray(np.rint(values * 255).astype(np.uint8))
 
 
 def png(pixels: Array, *, scale: int = 1) -> bytes:
@@ -70,8 +69,7 @@ def shrunk(pixels: Array, rows: int, columns: int) -> Array:
         np.add.reduceat(pixels.astype(float), down[:-1]), across[:-1], 1
     )
     sizes = np.outer(np.diff(down), np.diff(across))
-    means: Array = sums / sizes.reshape(*sizes.shape, *[1] * (pixels.ndim - 2))
-    return means
+    return np.asarray(sums / sizes.reshape(*sizes.shape, *[1] * (pixels.ndim - 2)))
 
 
 def _chunk(kind: bytes, data: bytes) -> bytes:

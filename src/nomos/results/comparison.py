@@ -21,6 +21,16 @@ class ModelComparison:
     added: tuple[Bug, ...]
     difference: Estimate | None  # of the rates; None: there is nothing to compare
 
+    @property
+    def by_status(self) -> dict[str, tuple[Bug, ...]]:
+        """The bugs by what became of them, in the order in which they are told."""
+        return {"new": self.added, "kept": self.kept, "fixed": self.fixed}
+
+    @property
+    def counts_text(self) -> str:
+        """How many bugs there are of each status."""
+        return ", ".join(f"{len(b):,} {name}" for name, b in self.by_status.items())
+
 
 def compare_results(old: Result, new: Result) -> ModelComparison:
     """Compare two results of one property, seed and budget."""

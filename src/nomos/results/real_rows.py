@@ -37,8 +37,7 @@ class RealRows:
         apart = np.abs(some.astype(np.float64) - record.astype(np.float64))
         if len(self.slices) < apart.shape[1]:
             apart = np.stack([apart[:, s].max(axis=1) for s in self.slices], axis=1)
-        far: Array = apart / self._scales
-        return far
+        return np.asarray(apart / self._scales)
 
     def order(self, record: Array) -> Array:
         """Return the rows by their number of other features, then by how far they are."""

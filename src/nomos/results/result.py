@@ -83,6 +83,19 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
+class CallCounts:
+    """How many rows the model was asked about, and what for; `limit` is `--calls`.
+
+    Remembered answers are not asked for again, so these are often fewer calls than
+    `model_calls`; re-runs, checks and shrinking ask for more.
+    """
+
+    limit: int | None = None
+    asked: int = 0
+    by_phase: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Nearest:
     """The row of the data nearest to a record that was made, and where they differ."""
 
@@ -263,6 +276,7 @@ class Result:
     analysis: Analysis | None = None  # groups of bugs, where there are bugs
     crashes: tuple[Crash, ...] = ()
     recorded: Recorded = field(default_factory=Recorded)
+    calls: CallCounts = field(default_factory=CallCounts, compare=False)
     fingerprint: Mapping[str, str] = field(default_factory=dict)
     control: Result | None = None  # a spec in which only chance can differ
     proof: Proof | None = None  # of all cases, beside those that were tried
@@ -310,7 +324,16 @@ def count_words(counts: Counts) -> str:
 
 
 # What data hold under other names, and what earlier versions did not write.
-_NOT_IN_ALL = {"subject", "counts", "live", "rounded", "analysis", "proof", "mode"}
+_NOT_IN_ALL = {
+    "subject",
+    "counts",
+    "live",
+    "rounded",
+    "analysis",
+    "proof",
+    "mode",
+    "calls",
+}
 
 
 def to_data(result: Result) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from nomos.domain.meter import Meter, Phase
 from nomos.errors import NomosError
 from nomos.results.result import Result
 from nomos.runner.campaigns.explained.flakiness import (
@@ -19,15 +20,15 @@ from nomos.runner.campaigns.explained.flakiness import (
     needs_check,
     with_flakiness,
 )
-from nomos.runner.executors.crew import Crew
 from nomos.runner.executors.worker import Setting
 from nomos.runner.jobs import Job
 from nomos.runner.options import Options
 from nomos.runner.stopping import Signals
+from nomos.runner.tasks import Tasks
 
 _LONGEST_S = 60.0  # that building a domain, or a call of its model, may take
 
-Ask = Callable[..., Any]  # a method of a worker, a job and arguments
+Ask = Callable[..., Any]  # a meter, a job, what for, a method of a worker, arguments
 
 
 class FlakinessChecks:
@@ -37,7 +38,7 @@ class FlakinessChecks:
         self.setting = setting
         self.options = options
         self._signals = signals
-        self._crew: Crew | None = None
+        self._tasks: Tasks | None = None
         longest = options.call_timeout_s or _LONGEST_S
         self._limits = replace(options, jobs=1, call_timeout_s=longest)
 
@@ -49,20 +50,22 @@ class FlakinessChecks:
             if forking.can_fork:
                 forking.start_server()
 
-    def checked(self, job: Job, ask: Ask, result: Result) -> Result:
+    def checked(self, job: Job, meter: Meter, ask: Ask, result: Result) -> Result:
         """Return a result that says whether its cases are flaky."""
         if not self.options.recheck or not needs_check(result):
             return result
+        phase: Phase = "flakiness check"
         plain = replace(result, live=None, bugs=(), crashes=())
-        sample: FlakinessSample = ask("sample_cases", job, plain)
+        sample: FlakinessSample = ask(meter, job, phase, "sample_cases", plain)
         if not len(sample.rows):
             return result
+        is_fresh = result.verdict != "violated" and self._can_be_fresh(job)
         if self.options.placement.is_rounded:  # its answers differ by batch as it is
             found, is_fresh = FlakinessFound(), False
+        elif is_fresh:
+            found = self._check_fresh(meter, job, sample)
         else:
-            is_fresh = result.verdict != "violated" and self._can_be_fresh(job)
-            ask = self._ask_fresh if is_fresh else ask
-            found = ask("check_cases", job, sample, is_fresh)
+            found = ask(meter, job, phase, "check_cases", sample, False)
         accepted = self.options.accept_unstable
         return with_flakiness(
             result, sample, found, is_fresh=is_fresh, accepted=accepted
@@ -72,37 +75,36 @@ class FlakinessChecks:
         is_here = self.options.engine == "processes" and self.options.device == "cpu"
         return is_here and not job.is_at_hand and job.prepared is None
 
-    def _ask_fresh(self, method: str, job: Job, *arguments: Any) -> FlakinessFound:
+    def _check_fresh(
+        self, meter: Meter, job: Job, sample: FlakinessSample
+    ) -> FlakinessFound:
         """Let a process do it in which no model has answered yet."""
-        crew = self._fresh_crew()
+        tasks = self._fresh_tasks()
         fresh = replace(job, loaded=None, prepared=None)
-        ticket = crew.submit(method, fresh, *arguments)
-        while True:
-            with self._signals.raised():
-                answers = crew.wait()
-            for answer in answers:
-                if answer.ticket != ticket:
-                    continue
-                if answer.died is not None:
-                    return FlakinessFound(
-                        error=f"run again in a fresh process: {answer.died.reason}"
-                    )
-                if isinstance(answer.error, NomosError):
-                    return FlakinessFound(
-                        error=f"it cannot be run in a fresh process: {answer.error}"
-                    )
-                if answer.error is not None:
-                    raise answer.error
-                return self._learned(answer.value)
+        ticket = tasks.submit(
+            meter, "flakiness check", "check_cases", fresh, sample, True
+        )
+        answer = tasks.wait_for(ticket)
+        if answer.died is not None:
+            reason = answer.died.reason
+            return FlakinessFound(error=f"run again in a fresh process: {reason}")
+        if isinstance(answer.error, NomosError):
+            return FlakinessFound(
+                error=f"it cannot be run in a fresh process: {answer.error}"
+            )
+        if answer.error is not None:
+            raise answer.error
+        return self._learned(answer.value)
 
-    def _fresh_crew(self) -> Crew:
-        if self._crew is None:
+    def _fresh_tasks(self) -> Tasks:
+        if self._tasks is None:
             from nomos.runner.executors import forking, processes
 
             forks = forking.can_fork
             launch = forking.fork_process if forks else processes.spawn_process
-            self._crew = processes.ProcessCrew(self.setting, self._limits, launch)
-        return self._crew
+            crew = processes.ProcessCrew(self.setting, self._limits, launch)
+            self._tasks = Tasks(crew, self._signals)
+        return self._tasks
 
     def _learned(self, found: FlakinessFound) -> FlakinessFound:
         from nomos.runner.executors import forking
@@ -113,6 +115,6 @@ class FlakinessChecks:
 
     def close(self) -> None:
         """End the process."""
-        if self._crew is not None:
-            self._crew.close()
-            self._crew = None
+        if self._tasks is not None:
+            self._tasks.crew.close()
+            self._tasks = None

@@ -15,7 +15,7 @@ from itertools import count, product
 from pathlib import Path
 from typing import Any
 
-from nomos.engine.alone import Verdict
+from nomos.domain.meter import Meter, Phase
 from nomos.engine.cases import KnownCase
 from nomos.engine.judged import Judged
 from nomos.errors import NomosError, Stop
@@ -35,6 +35,7 @@ from nomos.runner.jobs import Job, Prepared
 from nomos.runner.live import Reopened
 from nomos.runner.options import Options
 from nomos.runner.stopping import Signals, TimeUp, no_sudden_exit
+from nomos.runner.tasks import Tasks
 from nomos.store.store import Store
 
 Step = Callable[[Result], Result]
@@ -99,11 +100,10 @@ class Driver:
         self.warn = warn
         self.setting = Setting(root, options.mode, trust, options.placement)
         self._inline = Worker(self.setting)
-        self._crew: Crew = crew or InlineCrew(self._inline)
         self._makes_crew = crew is None and not options.is_inline
-        self._answers: dict[int, Answer] = {}
         self._deaths = count(1)
         self._signals = signals or Signals()
+        self._tasks = Tasks(crew or InlineCrew(self._inline), self._signals)
         self._retried: set[tuple[str, str, str]] = set()
         self._checks = FlakinessChecks(self.setting, options, self._signals)
 
@@ -111,7 +111,7 @@ class Driver:
         """Run a campaign for each job and seed; Ctrl-C ends it in good order."""
         run = Run()
         if self._makes_crew:
-            self._crew = crew_for(self.setting, self.options)
+            self._tasks.crew = crew_for(self.setting, self.options)
         self._checks.prepare(jobs)
         # What is there now stays; the collector need not look at it again and again.
         gc.freeze()
@@ -120,7 +120,7 @@ class Driver:
                 self._loop(run, jobs, seeds)
         finally:
             gc.unfreeze()
-            self._crew.close()
+            self._tasks.crew.close()
             self._checks.close()
         run.stopped = self._signals.received
         return run
@@ -136,14 +136,14 @@ class Driver:
                 if not active:
                     break
                 if not self._can_merge(active):
-                    self._wait()
+                    self._tasks.wait()
                 self._merge_all(active, finished)
             except TimeUp:
-                self._crew.drop()
+                self._tasks.drop()
                 self._end_late(active, finished)
             except Stop:
                 break
-        self._crew.drop()
+        self._tasks.drop()
         if active:
             self._give_up(active, finished, self._signals.received)
         run.results = [finished[number] for number in sorted(finished)]
@@ -156,11 +156,12 @@ class Driver:
         failed: set[int],
     ) -> None:
         """Hand out ranges until the workers have enough to do."""
-        most = self._crew.size * _AHEAD if self._crew.size > 1 else 1
+        size = self._tasks.crew.size
+        most = size * _AHEAD if size > 1 else 1
         while sum(len(one.ranges) for one in active) < most:
             if any(self._plan(one) for one in active):
                 continue
-            if not todo or (active and self._crew.size == 1):
+            if not todo or (active and size == 1):
                 return
             number, (job, seed) = todo[0]
             try:
@@ -175,27 +176,32 @@ class Driver:
             for one in begun:
                 if one.recording is not None:
                     with one.campaign.whole_step():
-                        one.recording.retry(partial(self._confirm, job))
+                        one.recording.retry(partial(self._confirm, one, "known bugs"))
 
     def _plan(self, one: _Active) -> bool:
-        asked = one.campaign.next_range()
+        if not one.campaign.can_afford_more(waits=bool(one.ranges)):
+            return False
+        asked = one.campaign.next_range(shares=self._tasks.crew.size > 1)
         if asked is None:
             return False
         one.ranges.append(self._submit(one, asked))
         return True
 
     def _submit(self, one: _Active, asked: Range) -> tuple[Range, int]:
-        campaign = one.number, one.campaign.seed
-        job = self._sent(one.job)
-        return asked, self._crew.submit("judge", job, campaign, asked)
+        key = one.number, one.campaign.seed
+        task = self._tasks.submit(
+            one.campaign.meter, "search", "judge", one.job, key, asked, most=asked.calls
+        )
+        return asked, task
 
     # Beginning a campaign.
 
     def _begin(self, number: int, job: Job, seed: int) -> _Active:
-        about: About = self._ask("about", job, self.store is not None)
-        ask = lambda method, *given: self._ask(method, job, *given)  # noqa: E731
+        meter = Meter(self.options.calls)
+        ask = partial(self._ask, meter, job, "set-up")
+        about: About = ask("about", self.store is not None)
         plan = self.planning(self.options, about, seed, ask, self.warn)
-        campaign = Campaign(about, self.options, plan, seed)
+        campaign = Campaign(about, self.options, plan, seed, meter)
         one = _Active(number, job, campaign, None)
         if self.store is not None:
             one.recording = Recording(self.store, campaign, self.warn)
@@ -224,32 +230,25 @@ class Driver:
             alarm = max(0.0, left) + 1
         self._signals.set_alarm(alarm)
 
-    def _ask(self, method: str, job: Job, *arguments: Any) -> Any:
+    def _ask(
+        self, meter: Meter, job: Job, phase: Phase, method: str, *arguments: Any
+    ) -> Any:
         """Let a worker do something now, and wait for it."""
-        ticket = self._crew.submit(method, self._sent(job), *arguments)
-        answer = self._wait_for(ticket)
+        ticket = self._tasks.submit(meter, phase, method, job, *arguments)
+        answer = self._tasks.wait_for(ticket)
         if answer.died is not None:
             raise NomosError(f"{job.path}: {answer.died.reason} while it was set up")
         if answer.error is not None:
             raise answer.error
         return answer.value
 
-    def _wait_for(self, ticket: int) -> Answer:
-        while ticket not in self._answers:
-            self._wait()
-        return self._answers.pop(ticket)
-
-    def _wait(self) -> None:
-        with self._signals.raised():
-            answers = self._crew.wait()
-        self._answers |= {answer.ticket: answer for answer in answers}
-
     # Merging.
 
     def _can_merge(self, active: Sequence[_Active]) -> bool:
         """Tell whether what comes next is there: it came while another was confirmed."""
         first = [ticket for one in active for _, ticket in one.ranges[:1]]
-        return any(ticket in self._answers for ticket in first)
+        is_there = any(ticket in self._tasks.answers for ticket in first)
+        return is_there or any(one.campaign.stop for one in active)
 
     def _merge_all(self, active: list[_Active], finished: dict[int, Result]) -> None:
         for one in list(active):
@@ -264,10 +263,10 @@ class Driver:
         campaign = one.campaign
         while one.ranges and not campaign.stop:
             asked, ticket = one.ranges[0]
-            if ticket not in self._answers:
+            if ticket not in self._tasks.answers:
                 return
             one.ranges.pop(0)
-            answer = self._answers.pop(ticket)
+            answer = self._tasks.answers.pop(ticket)
             if answer.died is not None:
                 one.ranges[:0] = self._split(one, asked, answer.died)
             elif isinstance(answer.error, NomosError):
@@ -275,14 +274,22 @@ class Driver:
             elif answer.error is not None:
                 raise answer.error
             else:
-                parts: list[Judged] = answer.value
-                with campaign.whole_step():
-                    confirm = partial(self._confirm, one.job)
-                    events = campaign.take(asked, parts, confirm)
-                for event in events:
-                    self._tell(event)
-                if one.recording is not None:
-                    one.recording.progress()
+                self._take(one, asked, answer.value)
+
+    def _take(self, one: _Active, asked: Range, parts: list[Judged]) -> None:
+        """Count a range; where its calls ended before it did, hand out the rest."""
+        campaign, rest = one.campaign, None
+        if any(part.is_spent for part in parts):
+            asked, rest = asked.parted(sum(map(len, parts)))
+        with campaign.whole_step():
+            confirm = partial(self._confirm, one, "confirmation")
+            events = campaign.take(asked, parts, confirm)
+        for event in events:
+            self._tell(event)
+        if rest is not None and campaign.can_afford_rest(asked):
+            one.ranges.insert(0, self._submit(one, rest))
+        if one.recording is not None:
+            one.recording.progress()
 
     def _split(self, one: _Active, asked: Range, died: Died) -> list[tuple[Range, int]]:
         """Return what replaces a range whose worker died: smaller ranges, or a crash."""
@@ -290,7 +297,7 @@ class Driver:
             before, behind = asked.around(died.row)
             first, last = self._submit(one, before), self._submit(one, behind)
             return [first, self._crashed(before, died), last]
-        if self._crew.can_tell_row and not asked.one_by_one:
+        if self._tasks.crew.can_tell_row and not asked.one_by_one:
             return [self._submit(one, replace(asked, one_by_one=True))]
         halves = asked.halves()
         if halves is None:
@@ -300,24 +307,13 @@ class Driver:
     def _crashed(self, part: Range, died: Died) -> tuple[Range, int]:
         """Return one case of a range as judged: its worker died of it."""
         ticket = -next(self._deaths)  # no worker's
-        self._answers[ticket] = Answer(ticket, [died.judged()])
+        self._tasks.answers[ticket] = Answer(ticket, [died.judged()])
         return part, ticket
 
-    def _confirm(self, job: Job, cases: Sequence[KnownCase]) -> list[RunAlone]:
-        """Run cases alone; one that kills its worker has crashed."""
-        if not cases:
-            return []
-        ticket = self._crew.submit("confirm", self._sent(job), list(cases))
-        answer = self._wait_for(ticket)
-        if answer.error is not None:
-            raise answer.error
-        if answer.died is None:
-            done: list[RunAlone] = answer.value
-            return done
-        if len(cases) == 1:
-            return [RunAlone(Verdict.CRASHED, answer.died.reason, "", {}, {})]
-        half = len(cases) // 2
-        return self._confirm(job, cases[:half]) + self._confirm(job, cases[half:])
+    def _confirm(
+        self, one: _Active, phase: Phase, cases: Sequence[KnownCase]
+    ) -> list[RunAlone]:
+        return self._tasks.confirm(one.campaign.meter, phase, one.job, cases)
 
     # Ending.
 
@@ -330,7 +326,9 @@ class Driver:
         active[:] = [one for one in active if one not in late]
         for one in active:
             one.ranges = [
-                (asked, ticket) if ticket in self._answers else self._submit(one, asked)
+                (asked, ticket)
+                if ticket in self._tasks.answers
+                else self._submit(one, asked)
                 for asked, ticket in one.ranges
             ]
         self._give_up(late, finished, LATE)
@@ -347,16 +345,19 @@ class Driver:
 
     def _finish(self, one: _Active) -> Result:
         for _, ticket in one.ranges:  # judged for nothing: the campaign ended before
-            self._answers.pop(ticket, None)
+            self._tasks.answers.pop(ticket, None)
         result = one.campaign.result()
         if not one.campaign.is_stopped:
-            check = partial(self._checks.checked, one.job, self._ask)
+            check = partial(
+                self._checks.checked, one.job, one.campaign.meter, self._ask
+            )
             result = self._after(result, check, "its cases are not run again")
             group = partial(self._explained, one)
             result = self._after(result, group, "its bugs are not grouped")
+        result = replace(result, calls=one.campaign.call_counts())
         if one.recording is not None:
             one.recording.finish(result)
-        live = Reopened(self._inline, one.job)
+        live = Reopened(self._inline, one.job, one.campaign.meter)
         result = replace(result, live=live)
         self._tell(Finished(one.campaign.subject, one.campaign.seed, result))
         return result
@@ -374,14 +375,12 @@ class Driver:
 
     def _explained(self, one: _Active, result: Result) -> Result:
         request = request_of(result, one.campaign.sample, self.options)
-        ask = partial(self._ask, "explain", one.job, request)
-        return explained(result, ask() if request else None)
-
-    def _sent(self, job: Job) -> Job:
-        """Return a job as a worker gets it: one in another process loads it itself."""
-        if isinstance(self._crew, InlineCrew):
-            return job
-        return replace(job, loaded=None, prepared=None)
+        if request is None:
+            return result
+        meter = one.campaign.meter
+        return explained(
+            result, self._ask(meter, one.job, "grouping", "explain", request)
+        )
 
     def _tell(self, event: Event) -> None:
         for handler in self.handlers:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 from nomos.diagnostics import Span
 from nomos.domain.domain import Domain
+from nomos.domain.meter import CallsSpent, Lease, Meter, under_lease
 from nomos.engine.engine import Engine
 from nomos.engine.program import Program
 from nomos.lang import core
@@ -20,9 +22,21 @@ from nomos.runner.jobs import Job, Prepared
 class Reopened:
     """A job in this process: its domain, and its cases run again to be drawn."""
 
-    def __init__(self, worker: Worker, job: Job) -> None:
+    def __init__(self, worker: Worker, job: Job, meter: Meter | None = None) -> None:
         self._worker = worker
         self._job = job
+        self._meter = meter or Meter()
+
+    @contextmanager
+    def _metered(self) -> Iterator[None]:
+        """Count what is asked inside for its campaign; ends where that has no calls left."""
+        granted = self._meter.grant(None, from_reserve=True)
+        lease = Lease(granted, "display")
+        try:
+            with under_lease(lease), suppress(CallsSpent):
+                yield
+        finally:
+            self._meter.settle(granted, lease.asked, from_reserve=True)
 
     @property
     def prepared(self) -> Prepared:
@@ -36,11 +50,16 @@ class Reopened:
 
     def values(self, bug: Bug, *, shrunk: bool = False) -> Mapping[str, Any] | None:
         """Return the values of a bug, or of its smaller case; None where it is gone."""
-        return self.prepared.replay(bug, shrunk=shrunk).values or None
+        values: Mapping[str, Any] = {}
+        with self._metered():
+            values = self.prepared.replay(bug, shrunk=shrunk).values
+        return values or None
 
     def outputs(self, bug: Bug) -> Mapping[str, Any]:
         """Return what the model says in a bug's case, whether it is violated or not."""
-        values = self._telling.replay(bug.choices, bug.records).values
+        values: Mapping[str, Any] = {}
+        with self._metered():
+            values = self._telling.replay(bug.choices, bug.records).values
         outputs = self.prepared.subject.outputs
         return {name: values[name] for name in outputs if name in values}
 

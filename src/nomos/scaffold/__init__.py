@@ -66,14 +66,14 @@ class SampleAnswers:
     word: str | None = None
     margin: float = 0.0
 
-    def rising(self) -> tuple[str, str]:
+    def rising_condition(self) -> tuple[str, str]:
         """Return what must hold of d1 and a d2 that is no worse, and what is worse."""
         if self.word is None:
             return "d1 <= d2", "gives a lower answer"
         word = quoted(self.word)
         return f"d1 == {word} ==> d2 == {word}", f"takes {word} away"
 
-    def alike(self) -> tuple[str, str]:
+    def alike_condition(self) -> tuple[str, str]:
         """Return what must hold of d1 and a d3 that is the same, and how much it is."""
         if not self.margin:
             return "d1 == d3", ""
@@ -89,7 +89,7 @@ class Reading:
     unused: list[str]
 
 
-def scaffold(
+def scaffold_table(
     model: str, data: Path, folder: Path, label: str | None = None
 ) -> ProjectFiles:
     """Return a domain and specs for a model file and a CSV file; `label` is a column."""
@@ -99,7 +99,7 @@ def scaffold(
         columns = {name: columns[name] for name in columns if name != label}
     loaded = load_model(model)
     width = getattr(loaded, "width", None)
-    names = _names(loaded, columns)
+    names = _model_columns(loaded, columns)
     if names is None:
         reading = _by_width(columns, width, model, data)
     else:
@@ -110,24 +110,26 @@ def scaffold(
             "help: a model of texts, images or sounds needs a domain of your own, or"
             " `nomos.run(spec, inputs=texts, predict=model.predict)` in Python"
         )
-    module = identifier(data.stem)
+    module = to_identifier(data.stem)
     loaded.schema = Schema(*reading.features)
     check_places(loaded, loaded.schema)
     rows = read_rows(data, loaded.schema, dtype=float)[:ASKED]
     answers, problem = sample_answers(loaded, rows)
-    label = label or _label(reading.unused, columns)
-    files = {f"{module}.py": _domain(model, data, folder, reading, label)}
-    specs = _specs(loaded.schema, module, answers)
+    label = label or _guess_label(reading.unused, columns)
+    files = {f"{module}.py": _table_domain(model, data, folder, reading, label)}
+    specs = _table_specs(loaded.schema, module, answers)
     files |= {f"specs/{name}.nom": text for name, text in specs}
     length = len(next(iter(columns.values())))
     notes = [f"{data} has {count(length, 'row')} of {count(len(columns), 'column')}"]
-    notes += _found_out(columns, reading, label, loaded)
+    notes += _describe_columns(columns, reading, label, loaded)
     if names is None and width is not None:
         notes.append(f"{model} takes {count(width, 'number')} a row")
     return ProjectFiles(files, (*notes, *problem))
 
 
-def _found_out(columns: Columns, reading: Reading, label: str, model: Any) -> list[str]:
+def _describe_columns(
+    columns: Columns, reading: Reading, label: str, model: Any
+) -> list[str]:
     """Return what to say of the columns of a table."""
     notes = [
         f"its column `{name}` is {'taken for what is right' if name == label else 'not used'}"
@@ -137,12 +139,14 @@ def _found_out(columns: Columns, reading: Reading, label: str, model: Any) -> li
         notes.append("if one of these has the right answers, say so with --label")
     gaps = [f.name for f in reading.features if MISSING & {*columns.get(f.name, ())}]
     notes += [f"its column `{name}` has missing values" for name in gaps]
-    notes += [note for f in reading.features if (note := _mixed(f, columns))]
-    notes += _numbered(model)
+    notes += [
+        note for f in reading.features if (note := _note_mixed_column(f, columns))
+    ]
+    notes += _note_level_numbers(model)
     return notes
 
 
-def _names(model: Any, columns: Columns) -> list[str] | None:
+def _model_columns(model: Any, columns: Columns) -> list[str] | None:
     """Return the columns of a table that a model says it was trained on, if it does."""
     names = getattr(model, "columns", None)
     if names is None or hasattr(model, "estimator"):  # which is asked by these names
@@ -152,7 +156,7 @@ def _names(model: Any, columns: Columns) -> list[str] | None:
     return found if all(found) else None
 
 
-def _mixed(feature: Feature, columns: Columns) -> str:
+def _note_mixed_column(feature: Feature, columns: Columns) -> str:
     """Return what to say of a column of numbers that one text has made one of names."""
     read = {cell: number(cell) for cell in columns.get(feature.name, ())}
     texts = [cell for cell, value in read.items() if value is None]
@@ -162,7 +166,7 @@ def _mixed(feature: Feature, columns: Columns) -> str:
     return f"its column `{feature.name}` is taken for names: {texts[0]!r} is no number"
 
 
-def _numbered(model: Any) -> list[str]:
+def _note_level_numbers(model: Any) -> list[str]:
     """Say which number a model gets for a name, where it knows no names itself."""
     takes_names = getattr(model, "knows_names", False)
     kept = getattr(model, "categories", {}).items()
@@ -177,7 +181,7 @@ def _numbered(model: Any) -> list[str]:
     ]
 
 
-def _label(unused: Sequence[str], columns: Columns) -> str:
+def _guess_label(unused: Sequence[str], columns: Columns) -> str:
     """Return the column of right answers: it is called so, or it alone is left."""
     called = [name for name in unused if name.lower() in _TARGETS]
     name = called[-1] if called else unused[0] if len(unused) == 1 else ""
@@ -185,15 +189,17 @@ def _label(unused: Sequence[str], columns: Columns) -> str:
     return "" if any(math.isnan(number(cell) or 0) for cell in cells) else name
 
 
-def _domain(model: str, data: Path, folder: Path, reading: Reading, label: str) -> str:
-    module, features = identifier(data.stem), reading.features
+def _table_domain(
+    model: str, data: Path, folder: Path, reading: Reading, label: str
+) -> str:
+    module, features = to_identifier(data.stem), reading.features
     needs_doubles = any(isinstance(f, Real | Category) for f in features)
-    return template("domain").format(
+    return load_template("domain").format(
         module=module,
         kinds=", ".join(sorted({type(feature).__name__ for feature in features})),
         name=module.title().replace("_", ""),
         about=one_line(data.name),
-        data=quoted(beside(data, folder)),
+        data=quoted(relative_path(data, folder)),
         dtype=", dtype=float" if needs_doubles else "",
         model=model_code(model, folder),
         example=next((f.name for f in features if f.name.isidentifier()), "name"),
@@ -267,12 +273,12 @@ def _by_width(columns: Columns, width: int | None, model: str, data: Path) -> Re
     )
 
 
-def _specs(
+def _table_specs(
     schema: Schema, module: str, answers: SampleAnswers
 ) -> Iterator[tuple[str, str]]:
     """Yield specs that run at once, one for each kind of feature there is."""
-    rising, worse = answers.rising()
-    alike, by = answers.alike()
+    rising, worse = answers.rising_condition()
+    alike, by = answers.alike_condition()
     numeric = [f for f in schema.features if isinstance(f, Integer | Real)]
     codes = [f for f in numeric if f.high - f.low <= 1 and isinstance(f, Integer)]
     numeric = [f for f in numeric if f not in codes]  # 1 and 2 are no amounts
@@ -281,7 +287,7 @@ def _specs(
     for feature in numeric[:2]:
         low, high = float(feature.low), float(feature.high)
         step = max(1, min(1000, round((high - low) / 4))) if high - low < 1e9 else 1000
-        text = template("higher").format(
+        text = load_template("higher").format(
             feature=one_line(feature.name),
             module=module,
             get=feature_of("x1", feature.name),
@@ -291,9 +297,9 @@ def _specs(
             ensures=rising,
             worse=worse,
         )
-        yield f"higher_{identifier(feature.name)}", text
+        yield f"higher_{to_identifier(feature.name)}", text
     for group in [*others, *codes][:1]:
-        text = template("indifferent").format(
+        text = load_template("indifferent").format(
             feature=one_line(group.name),
             module=module,
             get=feature_of("x2", group.name),
@@ -302,10 +308,10 @@ def _specs(
             ensures=alike,
             by=by,
         )
-        yield f"indifferent_to_{identifier(group.name)}", text
+        yield f"indifferent_to_{to_identifier(group.name)}", text
 
 
-def template(name: str) -> str:
+def load_template(name: str) -> str:
     """Return the text of a file to write, with names in braces for what is filled in."""
     folder = resources.files(__package__).joinpath("templates")
     return folder.joinpath(f"{name}.template").read_text("utf-8")
@@ -316,7 +322,7 @@ def one_line(name: str) -> str:
     return re.sub(r'[\s"\\]+', " ", name).strip()
 
 
-def identifier(text: str) -> str:
+def to_identifier(text: str) -> str:
     """Return a name for a module or a spec."""
     made = re.sub(r"[^a-z0-9_]+", "_", text.lower()).strip("_") or "rows"
     return made if not made[0].isdigit() else f"t_{made}"
@@ -325,11 +331,11 @@ def identifier(text: str) -> str:
 def model_code(model: str, folder: Path) -> str:
     """Return the Python expression of a model: a file beside the domain, or a name."""
     if Path(model).exists():
-        return f"str(HERE / {quoted(beside(Path(model), folder))})"
+        return f"str(HERE / {quoted(relative_path(Path(model), folder))})"
     return quoted(model)
 
 
-def beside(path: Path, folder: Path) -> str:
+def relative_path(path: Path, folder: Path) -> str:
     """Write a path from the new project's folder, so that both can be moved together."""
     try:
         return Path(os.path.relpath(path, folder)).as_posix()
@@ -337,15 +343,15 @@ def beside(path: Path, folder: Path) -> str:
         return path.resolve().as_posix()
 
 
-def example() -> ProjectFiles:
+def example_project() -> ProjectFiles:
     """Return a project that runs by itself, with a model that has a bug."""
     schema = Schema(
         Integer("age", 18, 79), Integer("income", 10, 119), Flag("owns_home")
     )
-    files = {f"{name}.py": template(name) for name in ("loan_model", "loans")}
+    files = {f"{name}.py": load_template(name) for name in ("loan_model", "loans")}
     files |= {
         f"specs/{name}.nom": text
-        for name, text in _specs(schema, "loans", SampleAnswers())
+        for name, text in _table_specs(schema, "loans", SampleAnswers())
     }
     own = "for your own model: nomos init --model MODEL --data ROWS.csv"
     return ProjectFiles(files, (f"this is an example with a bug in it; {own}",))

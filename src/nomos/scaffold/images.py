@@ -20,12 +20,12 @@ from nomos.scaffold import (
     ASKED,
     ProjectFiles,
     SampleAnswers,
-    beside,
-    identifier,
+    load_template,
     model_code,
     one_line,
+    relative_path,
     sample_answers,
-    template,
+    to_identifier,
 )
 
 _COLOURS = (1, 3, 4)
@@ -63,17 +63,21 @@ def scaffold_images(model: str, data: Path, folder: Path) -> ProjectFiles:
     # From all over: images of a folder come one class after the other.
     places = np.linspace(0, len(images) - 1, min(len(images), ASKED)).astype(int)
     asked = images[places] / np.float32(255) if by_255 else images[places]
-    given, code = _taken(loaded, asked, model, data)
+    given, code = _choose_layout(loaded, asked, model, data)
     answers, problem = sample_answers(loaded, given)
     labels = (
         read_image_labels(data, as_names=bool(answers.word)) if data.is_dir() else []
     )
     read = "read_image_labels(data, as_names=True)" if answers.word else _READ_LABELS
     read = read if len(set(labels)) > 1 else ""
-    module, low, high = identifier(data.stem), float(images.min()), float(images.max())
+    module, low, high = (
+        to_identifier(data.stem),
+        float(images.min()),
+        float(images.max()),
+    )
     in_range = images.dtype == np.uint8 or (low >= 0 and high <= 1)
-    files = {f"{module}.py": _domain(model, data, folder, (code, by_255), read)}
-    files |= dict(_specs(module, answers, in_range))
+    files = {f"{module}.py": _image_domain(model, data, folder, (code, by_255), read)}
+    files |= dict(_image_specs(module, answers, in_range))
     shape = " by ".join(map(str, images.shape[1:]))
     notes = [f"{data} has {count(len(images), 'image')}, {shape} {images.dtype}"]
     notes.append(
@@ -87,7 +91,9 @@ def scaffold_images(model: str, data: Path, folder: Path) -> ProjectFiles:
         )
     if not problem:
         told = np.asarray(loaded.predict(given))
-        notes += _doubts(told, [labels[place] for place in places] if read else None)
+        notes += _note_doubts(
+            told, [labels[place] for place in places] if read else None
+        )
     return ProjectFiles(files, (*notes, *problem))
 
 
@@ -97,7 +103,7 @@ def _takes_reals(model: Any) -> bool:
     return is_network and (model.dtype is None or np.dtype(model.dtype).kind == "f")
 
 
-def _doubts(told: Array, labels: list[Any] | None) -> Iterator[str]:
+def _note_doubts(told: Array, labels: list[Any] | None) -> Iterator[str]:
     """Yield what a reader can see of the answers: are the images what was trained on?"""
     if len(told) > 1 and (told == told[0]).all():
         yield f"it answers {told[0]} for each of {len(told)} images: is it given the right ones?"
@@ -106,7 +112,9 @@ def _doubts(told: Array, labels: list[Any] | None) -> Iterator[str]:
         yield f"it is right for {right} of {len(told)} images, by the names of their folders"
 
 
-def _taken(model: Any, images: Array, name: str, data: Path) -> tuple[Array, str]:
+def _choose_layout(
+    model: Any, images: Array, name: str, data: Path
+) -> tuple[Array, str]:
     """Return images in the layout that a model takes, and the expression for it."""
     if isinstance(model, FunctionModel):
         return images, "images"
@@ -115,7 +123,11 @@ def _taken(model: Any, images: Array, name: str, data: Path) -> tuple[Array, str
         if "moveaxis" in code and images.shape[3:] not in [(n,) for n in _COLOURS]:
             continue
         laid = change(images)
-        if _fits(laid.shape[1:], wanted) if wanted else _answers(model, laid):
+        if (
+            _fits_shape(laid.shape[1:], wanted)
+            if wanted
+            else _accepts_images(model, laid)
+        ):
             return laid, code
     size = ", ".join("any" if w is None else str(w) for w in wanted)
     raise NomosError(
@@ -126,13 +138,13 @@ def _taken(model: Any, images: Array, name: str, data: Path) -> tuple[Array, str
     )
 
 
-def _fits(shape: tuple[int, ...], wanted: tuple[int | None, ...]) -> bool:
+def _fits_shape(shape: tuple[int, ...], wanted: tuple[int | None, ...]) -> bool:
     return len(shape) == len(wanted) and all(
         w in (None, size) for w, size in zip(wanted, shape, strict=True)
     )
 
 
-def _answers(model: Any, images: Array) -> bool:
+def _accepts_images(model: Any, images: Array) -> bool:
     try:
         model.predict(images[:2])
     except Exception:  # whatever a model raises
@@ -140,15 +152,15 @@ def _answers(model: Any, images: Array) -> bool:
     return True
 
 
-def _domain(
+def _image_domain(
     model: str, data: Path, folder: Path, given: tuple[str, bool], labels: str
 ) -> str:
-    module, (code, by_255) = identifier(data.stem), given
-    return template("images").format(
+    module, (code, by_255) = to_identifier(data.stem), given
+    return load_template("images").format(
         module=module,
         name=module.title().replace("_", ""),
         about=one_line(data.name),
-        data=quoted(beside(data, folder)),
+        data=quoted(relative_path(data, folder)),
         model=model_code(model, folder),
         code=code,
         scale="        images = images / np.float32(255)\n" if by_255 else "",
@@ -159,15 +171,15 @@ def _domain(
     )
 
 
-def _specs(
+def _image_specs(
     module: str, answers: SampleAnswers, in_range: bool
 ) -> Iterator[tuple[str, str]]:
-    alike, by = answers.alike()
+    alike, by = answers.alike_condition()
     for name, amount, change, what in _CHANGES:
         if in_range or name in _ANY_RANGE:
             yield (
                 f"specs/{name}.nom",
-                template("changed").format(
+                load_template("changed").format(
                     what=what,
                     by=by,
                     module=module,

@@ -9,7 +9,14 @@ import numpy as np
 
 from nomos.device import Array
 from nomos.engine.cases import marks_of
-from nomos.search.strategy import Learns, Material, Mutated, Proposal, Told, joined
+from nomos.search.strategy import (
+    Learns,
+    Material,
+    Mutated,
+    Proposal,
+    Told,
+    join_proposals,
+)
 
 _FRESH = 0.02  # of the cases of a generation
 _KEPT = 8000  # found cases that are stepped from
@@ -19,7 +26,7 @@ _STEP = 0.01  # of a feature's range
 _SHARPNESS = 8  # how much more often a way is taken that led to more new violations
 
 
-def _nothing() -> Array:
+def _no_ways() -> Array:
     return np.empty((_CHANGES, 0), dtype=np.int64)
 
 
@@ -36,7 +43,7 @@ class Diverse:
     found: Proposal | None = None
     hits: Array = field(default_factory=lambda: np.empty(0))
     tries: Array = field(default_factory=lambda: np.empty(0))
-    ways: Array = field(default_factory=_nothing)  # of the generation under way
+    ways: Array = field(default_factory=_no_ways)  # of the generation under way
 
     def __post_init__(self) -> None:
         self.hits = np.ones(2 * self.material.features)
@@ -46,17 +53,19 @@ class Diverse:
         """Return the next generation."""
         fresh = Mutated(self.material)
         if self.found is None:
-            return fresh.some(rng, self.size)
+            return fresh.propose_cases(rng, self.size)
         size = min(max(self.size, len(self.found)), _LARGEST)
         count = int(size * (1 - _FRESH))
         # In order, so that cases of one origin stand together: trees answer such rows
         # faster, whose branches they take one after the other.
         start = self.found.take(np.sort(rng.integers(0, len(self.found), count)))
-        self.ways = self._chosen(rng, count)
-        stepped = Proposal(self._stepped(rng, start.values), start.words, start.origins)
-        return joined([stepped, fresh.some(rng, size - count)])
+        self.ways = self._choose_ways(rng, count)
+        stepped = Proposal(
+            self._step_values(rng, start.values), start.words, start.origins
+        )
+        return join_proposals([stepped, fresh.propose_cases(rng, size - count)])
 
-    def _chosen(self, rng: np.random.Generator, count: int) -> Array:
+    def _choose_ways(self, rng: np.random.Generator, count: int) -> Array:
         """Choose ways to change cases: by what came of them, and where they lead."""
         span = self.material.high - self.material.low
         room = np.log1p(np.concatenate([2 * _STEP * span, span]))
@@ -65,7 +74,7 @@ class Diverse:
         ways = rng.permutation(np.repeat(np.arange(len(worth)), times))
         return ways.reshape(_CHANGES, count)
 
-    def _stepped(self, rng: np.random.Generator, values: Array) -> Array:
+    def _step_values(self, rng: np.random.Generator, values: Array) -> Array:
         material, values = self.material, values.copy()
         for ways in self.ways:
             column = ways % material.features
@@ -86,11 +95,11 @@ class Diverse:
         hits = np.tile(is_new[: ways.shape[1]], _CHANGES)
         self.hits = self.hits + np.bincount(ways.ravel(), hits, len(self.hits))
         self.tries = self.tries + np.bincount(ways.ravel(), None, len(self.tries))
-        self.ways = _nothing()
+        self.ways = _no_ways()
         new = cases.take(np.flatnonzero(is_new))
         if len(new):
             old = [] if self.found is None else [self.found]
-            self.found = joined([*old, new]).take(np.s_[-_KEPT:])
+            self.found = join_proposals([*old, new]).take(np.s_[-_KEPT:])
 
     def _are_new(self, cases: Proposal, violated: Array) -> Array:
         """Return which cases are violations whose inputs are not among those kept."""
@@ -110,5 +119,5 @@ class Diverse:
     def restore(self, state: Any) -> None:
         """Go on from what a strategy of the same kind had learned."""
         found, hits, tries = state
-        self.found = None if found is None else Proposal.of(found)
+        self.found = None if found is None else Proposal.from_state(found)
         self.hits, self.tries = np.array(hits), np.array(tries)

@@ -19,11 +19,11 @@ from nomos.search.strategy import (
     Proposal,
     Told,
     Uniform,
-    changed,
-    joined,
-    moved_words,
+    change_features,
+    draw_words,
+    join_proposals,
+    move_words,
     real_rows,
-    words,
 )
 
 _SIZE = 100  # cases of a generation
@@ -44,7 +44,7 @@ class Boundaries(Mutated):
     near the data takes few: half of the cases have any share of their features moved.
     """
 
-    def some(self, rng: np.random.Generator, count: int) -> Proposal:
+    def propose_cases(self, rng: np.random.Generator, count: int) -> Proposal:
         """Return so many cases."""
         material = self.material
         assert material.cuts is not None
@@ -57,7 +57,7 @@ class Boundaries(Mutated):
             ends = np.append(cuts[1:], material.high[column] + whole)
             along = rng.random(len(at)) * (ends - cuts)[stretch]
             values[at, column] = cuts[stretch] + (np.floor(along) if whole else along)
-        return Proposal(values, words(rng, count), origins)
+        return Proposal(values, draw_words(rng, count), origins)
 
 
 @dataclass(slots=True)
@@ -73,24 +73,24 @@ class Genetic:
     kept: Proposal | None = None
     near: Array = field(default_factory=lambda: np.empty(0))
 
-    def some(self, rng: np.random.Generator, count: int) -> Proposal:
+    def propose_cases(self, rng: np.random.Generator, count: int) -> Proposal:
         """Return so many cases."""
         if self.kept is None or len(self.kept) < _FEWEST:
-            return self.fresh.some(rng, count)
+            return self.fresh.propose_cases(rng, count)
         children = int(count * (1 - _FRESH))
-        mother, father = (self._parents(rng, children) for _ in range(2))
+        mother, father = (self._choose_parents(rng, children) for _ in range(2))
         values = mother.values
         swapped: Array = np.less(rng.random(values.shape), 0.5)
         swapped[rng.random(children) > _CROSSED] = False
         values = np.where(swapped, father.values, values)
         bred = Proposal(
-            changed(self.material, rng, values),
-            moved_words(rng, mother.words),
+            change_features(self.material, rng, values),
+            move_words(rng, mother.words),
             mother.origins,
         )
-        return joined([bred, self.fresh.some(rng, count - children)])
+        return join_proposals([bred, self.fresh.propose_cases(rng, count - children)])
 
-    def _parents(self, rng: np.random.Generator, count: int) -> Proposal:
+    def _choose_parents(self, rng: np.random.Generator, count: int) -> Proposal:
         """Choose the best of some, so often."""
         assert self.kept is not None
         tried = rng.integers(0, len(self.kept), (count, _TOURNAMENT))
@@ -103,22 +103,21 @@ class Genetic:
         good = np.flatnonzero(told.passed & np.isfinite(near))
         cases, near = cases.take(good), near[good]
         if self.kept is not None:
-            cases = joined([self.kept, cases])
+            cases = join_proposals([self.kept, cases])
             near = np.concatenate([self.near, near])
         told_apart = np.column_stack([cases.values, cases.words.astype(np.float64)])
         first = np.sort(np.unique(told_apart, axis=0, return_index=True)[1])
         cases, near = cases.take(first), near[first]
-        order = np.lexsort((self._distance(cases), -near))[:_KEPT]
+        order = np.lexsort((self._count_changes(cases), -near))[:_KEPT]
         self.kept, self.near = cases.take(order), near[order]
 
-    def _distance(self, cases: Proposal) -> Array:
+    def _count_changes(self, cases: Proposal) -> Array:
         """Return how many features differ from the rows that cases were made from."""
         real = self.material.data[cases.origins].reshape(len(cases), -1)
         own = np.repeat(
             cases.origins >= 0, self.material.features // self.material.inputs, axis=1
         )
-        distance: Array = np.where(own, cases.values != real, True).sum(axis=1)
-        return distance
+        return np.asarray(np.where(own, cases.values != real, True).sum(axis=1))
 
     def state(self) -> Any:
         """Return what was learned, as data that JSON can hold."""
@@ -130,7 +129,10 @@ class Genetic:
         """Go on from what a strategy of the same kind had learned."""
         if state is not None:
             kept, near = state
-            self.kept, self.near = Proposal.of(kept), np.array(near, dtype=np.float64)
+            self.kept, self.near = (
+                Proposal.from_state(kept),
+                np.array(near, dtype=np.float64),
+            )
 
 
 @dataclass(slots=True)
@@ -161,7 +163,7 @@ class Guided:
         """Return the next generation."""
         shares = np.array_split(np.arange(self.size), len(self.parts))
         parts = zip(self.parts, map(len, shares), strict=True)
-        return joined([part.some(rng, count) for part, count in parts])
+        return join_proposals([part.propose_cases(rng, count) for part, count in parts])
 
     def learn(self, cases: Proposal, told: Told) -> None:
         """Take in what became of a generation."""
@@ -181,7 +183,7 @@ class Guided:
 Strategy = Mutated | Diverse | Guided
 
 
-def strategy(name: str, material: Material) -> Strategy:
+def strategy_by_name(name: str, material: Material) -> Strategy:
     """Return a strategy by its name; without anything to be guided by, it mutates."""
     if name == "uniform":
         return Uniform(material)

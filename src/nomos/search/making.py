@@ -9,6 +9,7 @@ import numpy as np
 
 from nomos.device import Array
 from nomos.domain.domain import Domain
+from nomos.domain.meter import CallsSpent
 from nomos.domain.schema import Category, Feature, OneHot, Real, Schema
 from nomos.engine.cases import MadeCases, MadeInputs, Records
 from nomos.engine.program import Program
@@ -34,17 +35,14 @@ class Encoding:
         self.schema = schema
         self.dtype = rows.dtype
         self.data = self.encode(rows)  # one row of numbers for each row
-        ranges = [self._range(number) for number in range(len(schema.features))]
+        ranges = [self._range_of(number) for number in range(len(schema.features))]
         self.low, self.high = (np.array(side) for side in zip(*ranges, strict=True))
-        self.whole = np.array([self._is_whole(n) for n in range(len(ranges))])
+        self.whole = (np.rint(self.data) == self.data).all(axis=0)
+        for number, feature in enumerate(schema.features):
+            if type(feature) is not Feature:  # of a plain one, only the data tell
+                self.whole[number] = not isinstance(feature, Real)
 
-    def _is_whole(self, number: int) -> bool:
-        feature = self.schema.features[number]
-        if type(feature) is Feature:  # of which only the data tell
-            return bool((np.rint(self.data[:, number]) == self.data[:, number]).all())
-        return not isinstance(feature, Real)
-
-    def _range(self, number: int) -> tuple[float, float]:
+    def _range_of(self, number: int) -> tuple[float, float]:
         """Return the smallest and the largest value; where the schema has none, the data's."""
         try:
             one = feature_range(*self.schema.place(number))
@@ -109,17 +107,19 @@ class Making:
             return Margins(self._program)
         except Unscored as error:
             return str(error)
+        except CallsSpent:
+            return "the calls do not suffice to ask the model for scores"
 
     def keep_scores(self) -> None:
         """Let models keep the scores that come with answers: `signals` asks for them."""
         _ = self._margins
 
-    def material(self, is_guided: bool = True) -> Material:
+    def build_material(self, is_guided: bool = True) -> Material:
         """Return what a search has to know; most of it where it is guided."""
         unguided, cuts, encoding = "nobody asked", None, self._encoding
         if is_guided:
             unguided = self._margins if isinstance(self._margins, str) else ""
-            cuts = _cuts(self._program.domain, encoding)
+            cuts = _model_thresholds(self._program.domain, encoding)
         inputs = len(self._program.spec.inputs)
         return Material(
             low=np.tile(encoding.low, inputs),
@@ -131,28 +131,28 @@ class Making:
             unguided=unguided,
         )
 
-    def inputs(self, cases: Proposal) -> MadeInputs:
+    def build_inputs(self, cases: Proposal) -> MadeInputs:
         """Return the records of the cases that a search proposes."""
         inputs = len(self._program.spec.inputs)
         values = cases.values.reshape(len(cases) * inputs, -1)
         return MadeInputs(self._encoding.decode(values), inputs, cases.words)
 
-    def signals(self, cases: MadeCases) -> Array | None:
+    def measure_signals(self, cases: MadeCases) -> Array | None:
         """Return how near cases come to a violation; None where the model fails."""
         if isinstance(self._margins, str):
             return None
         try:
-            return self._margins.of(cases)
-        except (NomosError, *OF_THE_CASE):
+            return self._margins.measure_cases(cases)
+        except (NomosError, CallsSpent, *OF_THE_CASE):
             return None  # the verdicts say what is wrong
 
-    def nearest(self, records: Records) -> tuple[Nearest, ...]:
+    def find_nearest(self, records: Records) -> tuple[Nearest, ...]:
         """Return how far records are from the data."""
         rows = np.array(records, dtype=self._encoding.dtype)
         return tuple(self._real.nearest(row) for row in rows)
 
 
-def _cuts(domain: Domain, encoding: Encoding) -> tuple[Array, ...] | None:
+def _model_thresholds(domain: Domain, encoding: Encoding) -> tuple[Array, ...] | None:
     """Return where the trees of the domain's models begin to answer differently."""
     found: list[tuple[Array, ...]] = []
     for attribute in sorted(set(domain.verifies.values())):

@@ -49,20 +49,19 @@ class Scores:
     shares: Array
 
     @property
-    def expected(self) -> Array | None:
+    def mean_answer(self) -> Array | None:
         """The mean of the classes by their shares; None where they are no numbers."""
         if self.classes is None:
             return self.sureness
         if self.classes.dtype.kind not in "biuf":
             return None
-        mean: Array = self.shares @ self.classes.astype(np.float64)
-        return mean
+        return np.asarray(self.shares @ self.classes.astype(np.float64))
 
 
 Scorer = Callable[[Array], Scores]
 
 
-def scorer(program: Program, function: str) -> Scorer:
+def build_scorer(program: Program, function: str) -> Scorer:
     """Return what scores a function's answers; raises Unscored where nothing does."""
     domain = program.domain
     bound = program.batched(function)
@@ -71,16 +70,16 @@ def scorer(program: Program, function: str) -> Scorer:
     probe = np.array(program.source[:_PROBED])
     ask, classes = asker_of(domain, function)
     if ask is None:
-        return _numbers(bound, probe)
+        return _number_scorer(bound, probe)
     try:
         ask(probe)
     except ModelError as error:  # NoScores: it may give plain numbers
         try:
-            return _numbers(bound, probe)
+            return _number_scorer(bound, probe)
         except Unscored:
             raise Unscored(str(error)) from None
 
-    def scores(rows: Array) -> Scores:
+    def score_rows(rows: Array) -> Scores:
         given = np.asarray(ask(rows), dtype=np.float64)
         labels = classes() if classes is not None else None
         if given.ndim != 2 or given.shape[1] < 2:
@@ -90,14 +89,14 @@ def scorer(program: Program, function: str) -> Scorer:
         sure = np.log(shares + _SMALLEST) if shares is given else given
         return Scores(known, sure, shares)
 
-    scores(probe)
-    return scores
+    score_rows(probe)
+    return score_rows
 
 
-def _numbers(bound: BoundBatched, probe: Array) -> Scorer:
+def _number_scorer(bound: BoundBatched, probe: Array) -> Scorer:
     """Return what asks a function that gives real numbers."""
 
-    def numbers(rows: Array) -> Scores:
+    def score_numbers(rows: Array) -> Scores:
         given = np.asarray(items(bound.many(rows.copy())))
         if given.ndim != 1 or given.dtype.kind != "f":
             raise Unscored(
@@ -105,8 +104,8 @@ def _numbers(bound: BoundBatched, probe: Array) -> Scorer:
             )
         return Scores(None, given.astype(np.float64), given)
 
-    numbers(probe)
-    return numbers
+    score_numbers(probe)
+    return score_numbers
 
 
 class Margins:
@@ -124,13 +123,13 @@ class Margins:
             call = model_call(let.value, program)
             if call is not None:
                 if call.function not in self._scorers:
-                    self._scorers[call.function] = scorer(program, call.function)
+                    self._scorers[call.function] = build_scorer(program, call.function)
             elif any(isinstance(node, core.Call) for node in core.walk(let.value)):
                 raise Unscored("a line of the block is more than one call of a model")
         if not self._scorers:
             raise Unscored("the block calls no model")
 
-    def of(self, cases: MadeCases) -> Array:
+    def measure_cases(self, cases: MadeCases) -> Array:
         """Return margin and trend of each case; NaN where it was discarded."""
         program = self._program.with_inputs(cases.made.rows)
         chunk = Chunk(program, cases)
@@ -139,11 +138,11 @@ class Margins:
         with np.errstate(all="ignore"):
             columns.generate()
             if not columns.is_empty:
-                scores = self._scores(columns)
-                signals[:, chunk.rows] = _Judge(columns, scores).signals()
+                scores = self._score_calls(columns)
+                signals[:, chunk.rows] = _Judge(columns, scores).measure_signals()
         return signals
 
-    def _scores(self, columns: Columns) -> dict[str, Scores]:
+    def _score_calls(self, columns: Columns) -> dict[str, Scores]:
         """Ask for the scores of each call of the block."""
         found: dict[str, Scores] = {}
         evaluator = columns.evaluator
@@ -154,7 +153,7 @@ class Margins:
             if call is not None:
                 scores = self._scorers[call.function](np.array(column))
                 found[let.name] = scores
-                column = [0] if scores.expected is None else scores.expected
+                column = [0] if scores.mean_answer is None else scores.mean_answer
             columns.bind(let.name, column)
         return found
 
@@ -167,15 +166,15 @@ class _Judge:
         self.spec, self.evaluator = columns.spec, columns.evaluator
         self.count = len(columns.chunk.rows)
 
-    def signals(self) -> Array:
+    def measure_signals(self) -> Array:
         """Return margin and trend of the cases that are still here."""
-        trend = self._trend()
+        trend = self._measure_trend()
         if all(one.classes is None for one in self.scores.values()):
             return np.stack([trend, trend])
-        margin, chance = self._margin()
+        margin, chance = self._measure_margin()
         return np.stack([margin, np.where(np.isnan(trend), chance, trend)])
 
-    def _margin(self) -> tuple[Array, Array]:
+    def _measure_margin(self) -> tuple[Array, Array]:
         """Return the margins, and the chance of a violation if answers were drawn."""
         known = {n: s for n, s in self.scores.items() if s.classes is not None}
         sizes = [range(one.sureness.shape[1]) for one in known.values()]
@@ -193,43 +192,43 @@ class _Judge:
                 scope[name] = self.columns.chunk.cell(column, None)
                 sure = sure + one.sureness[:, place]
                 share = share * one.shares[:, place]
-            holds = self._holds(scope)
+            holds = self._evaluate_ensures(scope)
             good = np.where(holds, np.maximum(good, sure), good)
             bad = np.where(holds, bad, np.maximum(bad, sure))
             chance += np.where(holds, 0.0, share)
         return bad - good, chance
 
-    def _holds(self, scope: Scope) -> Array:
+    def _evaluate_ensures(self, scope: Scope) -> Array:
         """Return which cases hold with these answers."""
-        self._later(scope)
+        self._set_later_variables(scope)
         holds = np.ones(self.count, dtype=bool)
         for condition in self.spec.ensures:
             holds &= self.evaluator.truth(condition.test, None, scope)
         return holds
 
-    def _later(self, scope: Scope) -> None:
+    def _set_later_variables(self, scope: Scope) -> None:
         for let in self.spec.later_variables:
             value = self.evaluator.value(let.value, None, scope)
             scope[let.name] = self.columns.chunk.cell(value, None)
 
-    def _trend(self) -> Array:
+    def _measure_trend(self) -> Array:
         """Return by how much the mean answers miss what is ensured; NaN for names."""
-        if any(one.expected is None for one in self.scores.values()):
+        if any(one.mean_answer is None for one in self.scores.values()):
             return np.full(self.count, np.nan)
         scope = dict(self.columns.scope)
-        self._later(scope)
-        held = [self._distance(c.test, scope) for c in self.spec.ensures]
+        self._set_later_variables(scope)
+        held = [self._measure_distance(c.test, scope) for c in self.spec.ensures]
         missed: Array = -np.min(held, axis=0)
         return missed
 
-    def _distance(self, expr: core.Expr, scope: Scope) -> Array:
+    def _measure_distance(self, expr: core.Expr, scope: Scope) -> Array:
         """Return by how much an expression holds; below 0 where it does not."""
         match expr:
             case core.Not(operand=operand):
-                return -self._distance(operand, scope)
+                return -self._measure_distance(operand, scope)
             case core.Logic():
-                left = self._distance(expr.left, scope)
-                right = self._distance(expr.right, scope)
+                left = self._measure_distance(expr.left, scope)
+                right = self._measure_distance(expr.right, scope)
                 if expr.operator == "&&":
                     return np.minimum(left, right)
                 return np.maximum(-left if expr.operator == "==>" else left, right)
@@ -241,7 +240,7 @@ class _Judge:
                 if all(s.dtype.kind in "biuf" and s.ndim < 2 for s in sides):
                     left, right = (side.astype(np.float64) for side in sides)
                     held = np.broadcast_to(
-                        apart(expr.operator, left, right), self.count
+                        comparison_margin(expr.operator, left, right), self.count
                     )
                     if not (unknown := np.isnan(held)).any():
                         return held
@@ -255,7 +254,7 @@ class _Judge:
         return np.where(self.evaluator.truth(expr, None, scope), 1.0, -1.0)
 
 
-def apart(operator: str, left: Any, right: Any) -> Any:
+def comparison_margin(operator: str, left: Any, right: Any) -> Any:
     """Return by how much a comparison of numbers, in arrays or tensors, holds."""
     more = right - left
     match operator:

@@ -70,7 +70,7 @@ class Proposal:
         return [column.tolist() for column in columns]
 
     @staticmethod
-    def of(state: list[Any]) -> Proposal:
+    def from_state(state: list[Any]) -> Proposal:
         """Return the cases of which `state` told."""
         values, words, origins = state
         count = len(words)
@@ -81,7 +81,7 @@ class Proposal:
         )
 
 
-def joined(parts: list[Proposal]) -> Proposal:
+def join_proposals(parts: list[Proposal]) -> Proposal:
     """Put cases together."""
     return Proposal(
         np.concatenate([part.values for part in parts]),
@@ -105,7 +105,7 @@ class Told:
     trend: Array
 
 
-def generator(seed: int, name: str, generation: int) -> np.random.Generator:
+def generation_rng(seed: int, name: str, generation: int) -> np.random.Generator:
     """Return the random numbers of one generation."""
     digest = blake2b(f"{seed}:{name}:{generation}".encode(), digest_size=16).digest()
     key = np.frombuffer(digest, dtype=np.uint64)
@@ -119,31 +119,32 @@ _FRESH_WORD, _MOVED_WORD = 0.3, 0.3
 _WORD_STEP = 2.0**58
 
 
-def words(rng: np.random.Generator, count: int) -> Array:
+def draw_words(rng: np.random.Generator, count: int) -> Array:
     """Return fresh words for the draws of cases."""
     return rng.integers(0, 2**64, (count, WORDS), dtype=np.uint64, endpoint=False)
 
 
-def moved_words(rng: np.random.Generator, old: Array) -> Array:
+def move_words(rng: np.random.Generator, old: Array) -> Array:
     """Return words of which some are fresh and some a little larger or smaller."""
     what = rng.random(old.shape)
     size = np.asarray(rng.normal(0, _WORD_STEP, old.shape))
     step = size.astype(np.int64).view(np.uint64)
     moved = np.where(what < _FRESH_WORD + _MOVED_WORD, old + step, old)
-    return np.where(what < _FRESH_WORD, words(rng, len(old)), moved)
+    return np.where(what < _FRESH_WORD, draw_words(rng, len(old)), moved)
 
 
-def uniform(material: Material, rng: np.random.Generator, count: int) -> Array:
+def draw_uniform(material: Material, rng: np.random.Generator, count: int) -> Array:
     """Return any values of the features, each as likely."""
     shape = count, material.features
     share = rng.random(shape)
     size = material.high - material.low
     counted = np.floor(share * (size + 1)).clip(0, size)
-    values: Array = material.low + np.where(material.whole, counted, share * size)
-    return values
+    return np.asarray(material.low + np.where(material.whole, counted, share * size))
 
 
-def changed(material: Material, rng: np.random.Generator, values: Array) -> Array:
+def change_features(
+    material: Material, rng: np.random.Generator, values: Array
+) -> Array:
     """Change one to three features: by a small step, to a real row's value, or to any."""
     count, features = values.shape
     values = values.copy()
@@ -159,7 +160,7 @@ def changed(material: Material, rng: np.random.Generator, values: Array) -> Arra
         step = np.where(whole, np.maximum(1, np.rint(step)), step)
         near = values[at, column] + step * rng.choice([-1, 1], len(at))
         real = material.data[rng.integers(0, len(material.data), len(at)), column % own]
-        anything = uniform(material, rng, len(at))[np.arange(len(at)), column]
+        anything = draw_uniform(material, rng, len(at))[np.arange(len(at)), column]
         new = np.where(what < _ANY, anything, np.where(what < _ANY + _REAL, real, near))
         values[at, column] = np.clip(new, low, high)
     return values
@@ -183,13 +184,13 @@ class Mutated:
 
     def propose(self, rng: np.random.Generator) -> Proposal:
         """Return the next generation."""
-        return self.some(rng, self.size)
+        return self.propose_cases(rng, self.size)
 
-    def some(self, rng: np.random.Generator, count: int) -> Proposal:
+    def propose_cases(self, rng: np.random.Generator, count: int) -> Proposal:
         """Return so many cases."""
         rows, origins = real_rows(self.material, rng, count)
-        values = changed(self.material, rng, rows)
-        return Proposal(values, words(rng, count), origins)
+        values = change_features(self.material, rng, rows)
+        return Proposal(values, draw_words(rng, count), origins)
 
     def learn(self, cases: Proposal, told: Told) -> None:
         """Take in what became of a generation: here, nothing."""
@@ -205,8 +206,8 @@ class Mutated:
 class Uniform(Mutated):
     """Any rows that the schema allows, each as likely; learns nothing."""
 
-    def some(self, rng: np.random.Generator, count: int) -> Proposal:
+    def propose_cases(self, rng: np.random.Generator, count: int) -> Proposal:
         """Return so many cases."""
-        values = uniform(self.material, rng, count)
+        values = draw_uniform(self.material, rng, count)
         origins = np.full((count, self.material.inputs), -1)
-        return Proposal(values, words(rng, count), origins)
+        return Proposal(values, draw_words(rng, count), origins)

@@ -41,7 +41,7 @@ def nearer_rows(tester: Tester, case: OwnCase, real: RealRows) -> OwnCase:
         if len(same):
             case = case.with_record(number, case.records[number], int(same[0]))
         elif not tester.uses_labels:
-            case = _Nearer(tester, real, number).nearer(case)
+            case = _Nearer(tester, real, number).bring_nearer(case)
     return case
 
 
@@ -53,57 +53,59 @@ class _Nearer:
         self.real = real
         self.number = number
 
-    def _with(self, case: OwnCase, row: int, kept: Iterable[int]) -> OwnCase:
+    def _with_row(self, case: OwnCase, row: int, kept: Iterable[int]) -> OwnCase:
         """Return the case with a real row that keeps some features of the record."""
-        mixed = self.real.mixed(self._record(case), row, kept)
+        mixed = self.real.mixed(self._record_of(case), row, kept)
         return case.with_record(self.number, mixed, row)
 
-    def _record(self, case: OwnCase) -> Array:
+    def _record_of(self, case: OwnCase) -> Array:
         return np.asarray(case.records[self.number])
 
-    def _off(self, case: OwnCase) -> list[int]:
+    def _features_off(self, case: OwnCase) -> list[int]:
         """Return the features in which the record is not that of its row."""
         row = case.rows[self.number]
-        off = self.real.off(self._record(case), self.real.rows[row : row + 1])
+        off = self.real.off(self._record_of(case), self.real.rows[row : row + 1])
         return np.flatnonzero(off[0]).tolist()
 
-    def nearer(self, case: OwnCase) -> OwnCase:
+    def bring_nearer(self, case: OwnCase) -> OwnCase:
         """Return the case with a real row, or with as few changes of one as are found."""
-        near = self.real.order(self._record(case))[:_NEAREST].tolist()
-        rows = [self._with(case, row, ()) for row in near]
-        found = self.tester.first(rows)
+        near = self.real.order(self._record_of(case))[:_NEAREST].tolist()
+        rows = [self._with_row(case, row, ()) for row in near]
+        found = self.tester.first_violating(rows)
         if found is not None:
             return rows[found]
         best: OwnCase | None = None
         for row in near[:_BASES]:
-            one = self._towards(case, row)
-            if best is None or len(self._off(one)) < len(self._off(best)):
+            one = self._move_towards(case, row)
+            if best is None or len(self._features_off(one)) < len(
+                self._features_off(best)
+            ):
                 best = one
-            if len(self._off(best)) <= 1 or self.tester.left < 1:
+            if len(self._features_off(best)) <= 1 or self.tester.left < 1:
                 break
         assert best is not None
-        return self._closer_numbers(self._anchored(best))
+        return self._closer_numbers(self._try_anchors(best))
 
-    def _towards(self, case: OwnCase, row: int) -> OwnCase:
+    def _move_towards(self, case: OwnCase, row: int) -> OwnCase:
         """Give a record the features of a row, one after the other, while it violates."""
-        case = case.with_record(self.number, self._record(case), row)
+        case = case.with_record(self.number, self._record_of(case), row)
         while self.tester.left > 0:
-            off = self._off(case)
-            fewer = [self._with(case, row, [o for o in off if o != f]) for f in off]
-            works = self.tester.violating(fewer)
+            off = self._features_off(case)
+            fewer = [self._with_row(case, row, [o for o in off if o != f]) for f in off]
+            works = self.tester.find_violating(fewer)
             if not works:
                 return case
             together = [f for n, f in enumerate(off) if n not in works]
-            tried = [self._with(case, row, together), *(fewer[n] for n in works)]
-            found = self.tester.first(tried)
+            tried = [self._with_row(case, row, together), *(fewer[n] for n in works)]
+            found = self.tester.first_violating(tried)
             if found is None:
                 return case
             case = tried[found]
         return case
 
-    def _anchored(self, case: OwnCase) -> OwnCase:
+    def _try_anchors(self, case: OwnCase) -> OwnCase:
         """Look for a real row that needs fewer of the features that matter."""
-        record, kept = self._record(case), self._off(case)
+        record, kept = self._record_of(case), self._features_off(case)
         off, far = self.real.off(record), self.real.far(record)
         for size in range(len(kept)):
             for some in islice(combinations(kept, size), _SETS):
@@ -111,37 +113,38 @@ class _Nearer:
                 others += [f for f in self.tester.changed if f not in kept]
                 apart = _CHANGED * far[:, others].sum(axis=1) + 0.1 * off.sum(axis=1)
                 rows = np.argsort(apart, kind="stable")[:_ANCHORS].tolist()
-                cases = [self._with(case, row, some) for row in rows]
-                found = self.tester.first(cases)
+                cases = [self._with_row(case, row, some) for row in rows]
+                found = self.tester.first_violating(cases)
                 if found is not None:
                     return cases[found]
         return case
 
     def _closer_numbers(self, case: OwnCase) -> OwnCase:
         """Bring the numbers that had to change nearer to those of the row."""
-        for feature in self._off(case):
+        for feature in self._features_off(case):
             kind = self.real.schema.features[feature]
             if isinstance(kind, Flag | Category | OneHot):
                 continue
-            case = self._closer(case, self.real.slices[feature].start)
+            case = self._bring_closer(case, self.real.slices[feature].start)
         return case
 
-    def _closer(self, case: OwnCase, at: int) -> OwnCase:
+    def _bring_closer(self, case: OwnCase, at: int) -> OwnCase:
         """Bring one number of the record nearer to that of its row."""
         target = float(self.real.rows[case.rows[self.number]][at])
 
-        def put(case: OwnCase, number: float) -> OwnCase:
-            made = self._record(case).copy()
+        def with_number(case: OwnCase, number: float) -> OwnCase:
+            made = self._record_of(case).copy()
             made[at] = number
             return case.with_record(self.number, made)
 
         return brought_near(
             self.tester,
             case,
-            lambda case: float(self._record(case)[at]),
-            put,
+            lambda case: float(self._record_of(case)[at]),
+            with_number,
             target,
-            is_whole=target.is_integer() and float(self._record(case)[at]).is_integer(),
+            is_whole=target.is_integer()
+            and float(self._record_of(case)[at]).is_integer(),
             is_new=False,
         )
 
@@ -156,13 +159,13 @@ def smaller_draws(tester: Tester, case: OwnCase) -> OwnCase:
         before = case.draws
         for position in range(len(case.draws)):
             if position < len(tester.draws):
-                case = _smaller(tester, case, position, tester.draws[position])
+                case = _shrink_draw(tester, case, position, tester.draws[position])
         if case.draws == before or len(case.draws) < 2:
             break
     return case
 
 
-def _smaller(
+def _shrink_draw(
     tester: Tester, case: OwnCase, position: int, drawn: DrawnRange
 ) -> OwnCase:
     """Bring one draw near to 0."""
@@ -171,8 +174,8 @@ def _smaller(
     return brought_near(
         tester,
         case,
-        lambda case: drawn.number(case.draws[position]),
-        lambda case, number: case.with_draw(position, drawn.choice(number)),
+        lambda case: drawn.number_of(case.draws[position]),
+        lambda case, number: case.with_draw(position, drawn.choice_of(number)),
         min(max(0, drawn.low), drawn.high),
         is_whole=drawn.kind == "integer",
     )
@@ -182,15 +185,15 @@ def rounder_draws(tester: Tester, case: OwnCase) -> OwnCase:
     """Return a case whose real draws have as few digits as can be found."""
     for position, drawn in enumerate(tester.draws[: len(case.draws)]):
         if drawn.kind == "real":
-            numbers = _rounder(drawn.number(case.draws[position]))
+            numbers = _rounder_numbers(drawn.number_of(case.draws[position]))
             fits = [n for n in numbers if drawn.low <= n <= drawn.high]
             case = tester.first_of(
-                [case.with_draw(position, drawn.choice(n)) for n in fits], case
+                [case.with_draw(position, drawn.choice_of(n)) for n in fits], case
             )
     return case
 
 
-def _rounder(value: float) -> list[float]:
+def _rounder_numbers(value: float) -> list[float]:
     """Return a number with ever more digits, the fewest first."""
     if not value or not math.isfinite(value):
         return []
@@ -216,11 +219,11 @@ def shorter_texts(tester: Tester, case: OwnCase) -> OwnCase:
         for key in [""] if isinstance(record, str) else fields_of(record):
             text = record if key == "" else get_feature(record, key, None)
             if isinstance(text, str) and " " in text:
-                case = _shortened(tester, case, number, key, text)
+                case = _shorten_text(tester, case, number, key, text)
     return case
 
 
-def _shortened(
+def _shorten_text(
     tester: Tester, case: OwnCase, number: int, key: str, text: str
 ) -> OwnCase:
     """Leave phrases out of one text of a case, then words."""
@@ -234,7 +237,7 @@ def _shortened(
             old = case.records[number]
             texts = [with_field(old, key, " ".join(some), None) for some in fewer]
             cases = [case.with_record(number, new) for new in texts]
-            found = tester.first(cases)
+            found = tester.first_violating(cases)
             if found is not None:
                 case, pieces = cases[found], fewer[found]
                 size = min(size, max(1, len(pieces) // 2))

@@ -20,7 +20,7 @@ from nomos.shrinking.passes import (
     shorter_texts,
     smaller_draws,
 )
-from nomos.shrinking.trying import OwnCase, Tester, on_records, rebuilt
+from nomos.shrinking.trying import OwnCase, Tester, on_records, rebuild_case
 
 MOST_TRIED = 500  # cases for one bug
 _NEAREST_PARTNERS = 20
@@ -62,29 +62,31 @@ class Shrinker:
         tester = Tester(self.engine, failed, most)
         case = OwnCase(tuple(records), tuple(rows), draws)
         found = None
-        if tester.confirms(case) is not None:
-            found = self._result(tester, case, self._smaller(tester, case))
+        if tester.confirm_case(case) is not None:
+            found = self._build_result(tester, case, self._shrink_case(tester, case))
         self.tried += tester.tried
         self.calls += tester.calls
         return found
 
-    def _smaller(self, tester: Tester, case: OwnCase) -> OwnCase:
+    def _shrink_case(self, tester: Tester, case: OwnCase) -> OwnCase:
         """Return the smallest case that is found."""
         first, case = case, smaller_draws(tester, case)
         if self._real is not None:
             moved = nearer_rows(tester, case, self._real)
-            if _off(tester, moved) and case.draws != first.draws:
+            if _count_features_off(tester, moved) and case.draws != first.draws:
                 # A smaller step may need a row that is farther from real ones.
                 other = nearer_rows(tester, first, self._real)
-                moved = min((moved, other), key=lambda one: _off(tester, one))
-            moved = self._alike(tester, moved, self._real)
+                moved = min(
+                    (moved, other), key=lambda one: _count_features_off(tester, one)
+                )
+            moved = self._align_records(tester, moved, self._real)
             # The case that was last run alone may be another one: its ranges hold now.
-            if tester.confirms(moved) is not None:
+            if tester.confirm_case(moved) is not None:
                 case = smaller_draws(tester, moved)
         case = shorter_texts(tester, case)
         return rounder_draws(tester, case)
 
-    def _alike(self, tester: Tester, case: OwnCase, real: RealRows) -> OwnCase:
+    def _align_records(self, tester: Tester, case: OwnCase, real: RealRows) -> OwnCase:
         """Replace further records by real rows that are more like the first one."""
         for number in range(1, len(case.records)):
             first = np.asarray(case.records[0])
@@ -97,16 +99,18 @@ class Shrinker:
             )
         return case
 
-    def _result(self, tester: Tester, before: OwnCase, case: OwnCase) -> Shrunk | None:
+    def _build_result(
+        self, tester: Tester, before: OwnCase, case: OwnCase
+    ) -> Shrunk | None:
         """Return the case as data, if it is another one and can be replayed from it."""
-        records = tester.described(case)
-        again = rebuilt(self.program, records, case.draws)
+        records = tester.describe_records(case)
+        again = rebuild_case(self.program, records, case.draws)
         same_records = all(
             a is b for a, b in zip(before.records, case.records, strict=True)
         )
         if same_records and before.draws == case.draws:
             return None
-        outcome = tester.confirms(again)
+        outcome = tester.confirm_case(again)
         if outcome is None:
             return None
         spec, schema = self.program.spec, self.program.schema
@@ -125,7 +129,7 @@ class Shrinker:
 def replay_shrunk(engine: Engine, shrunk: Shrunk) -> Outcome:
     """Run a shrunk case alone."""
     try:
-        case = rebuilt(engine.program, shrunk.records, shrunk.draws)
+        case = rebuild_case(engine.program, shrunk.records, shrunk.draws)
     except (LookupError, TypeError, ValueError, OverflowError) as error:
         why = f"{type(error).__name__}: {error}"
         raise NomosError(f"the smaller case cannot be made any more: {why}") from None
@@ -133,6 +137,6 @@ def replay_shrunk(engine: Engine, shrunk: Shrunk) -> Outcome:
     return on_records(engine, [case]).replay(choices)
 
 
-def _off(tester: Tester, case: OwnCase) -> int:
+def _count_features_off(tester: Tester, case: OwnCase) -> int:
     """Return how many features are not those of the rows that records are compared with."""
-    return sum(len(record.changes) for record in tester.described(case))
+    return sum(len(record.changes) for record in tester.describe_records(case))

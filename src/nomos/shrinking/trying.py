@@ -14,7 +14,8 @@ from nomos.domain.values import plain
 from nomos.engine.alone import Outcome, Verdict
 from nomos.engine.cases import ListedCases
 from nomos.engine.choices import CaseDraws, Kind, from_pattern, known_choice, pattern
-from nomos.engine.engine import Engine, Limits
+from nomos.engine.engine import Engine
+from nomos.engine.judged import Limits
 from nomos.engine.program import Program
 from nomos.engine.vectorized.chunk import padded
 from nomos.engine.vectorized.rows import recorded_rows
@@ -36,11 +37,11 @@ class DrawnRange(NamedTuple):
     low: Any  # numbers; None where a seed is drawn
     high: Any
 
-    def number(self, choice: int) -> float:
+    def number_of(self, choice: int) -> float:
         """Return the number that a choice stands for."""
         return from_pattern(choice) if self.kind == "real" else choice
 
-    def choice(self, number: float) -> int:
+    def choice_of(self, number: float) -> int:
         """Return the choice that stands for a number."""
         return pattern(float(number)) if self.kind == "real" else int(number)
 
@@ -56,15 +57,20 @@ class OwnCase:
     def with_record(self, number: int, record: Any, row: int | None = None) -> OwnCase:
         """Return the case with another record, which is compared with a row."""
         row = self.rows[number] if row is None else row
-        records, rows = _put(self.records, number, record), _put(self.rows, number, row)
+        records, rows = (
+            _replace_item(self.records, number, record),
+            _replace_item(self.rows, number, row),
+        )
         return OwnCase(records, rows, self.draws)
 
     def with_draw(self, position: int, choice: int) -> OwnCase:
         """Return the case with another choice of a draw."""
-        return OwnCase(self.records, self.rows, _put(self.draws, position, choice))
+        return OwnCase(
+            self.records, self.rows, _replace_item(self.draws, position, choice)
+        )
 
 
-def _put(items: tuple[Any, ...], number: int, item: Any) -> tuple[Any, ...]:
+def _replace_item(items: tuple[Any, ...], number: int, item: Any) -> tuple[Any, ...]:
     return (*items[:number], item, *items[number + 1 :])
 
 
@@ -82,7 +88,7 @@ class Tester:
         self.draws: tuple[DrawnRange, ...] = ()  # of the case that was last run alone
         self.changed: frozenset[int] = frozenset()  # features, in that case
 
-    def violating(self, cases: Sequence[OwnCase]) -> list[int]:
+    def find_violating(self, cases: Sequence[OwnCase]) -> list[int]:
         """Return which of the cases violate, as far as they may still be tried."""
         cases = cases[: self.left]
         if not cases:
@@ -103,30 +109,30 @@ class Tester:
         rows: list[int] = found.rows[same].tolist()
         return rows
 
-    def first(self, cases: Sequence[OwnCase]) -> int | None:
+    def first_violating(self, cases: Sequence[OwnCase]) -> int | None:
         """Return which of the cases is the first to violate in a batch, then alone."""
-        for number in self.violating(cases)[:_MOST_ALONE]:
-            if self.confirms(cases[number]) is not None:
+        for number in self.find_violating(cases)[:_MOST_ALONE]:
+            if self.confirm_case(cases[number]) is not None:
                 return number
         return None
 
     def first_of(self, cases: Sequence[OwnCase], otherwise: OwnCase) -> OwnCase:
         """Return the first of the cases that violates, another one if none does."""
-        found = self.first(cases)
+        found = self.first_violating(cases)
         return otherwise if found is None else cases[found]
 
-    def confirms(self, case: OwnCase) -> Outcome | None:
+    def confirm_case(self, case: OwnCase) -> Outcome | None:
         """Run a case alone; return what came of it if it violates, else None."""
         inputs = len(case.records)
         choices = (*range(inputs), *case.draws)
         drawn: list[DrawnRange] = []
 
-        def choose(position: int, kind: Kind, low: Any, high: Any) -> int:
+        def choose_known(position: int, kind: Kind, low: Any, high: Any) -> int:
             drawn.append(DrawnRange(kind, low, high))
             return known_choice(choices, position, kind, low, high)
 
         watch.mark(WHOLE_CHUNK)  # the time of a call counts from here
-        outcome = on_records(self.engine, [case]).alone.run(CaseDraws(choose))
+        outcome = on_records(self.engine, [case]).alone.run(CaseDraws(choose_known))
         self.tried += 1
         self.left -= 1
         self.calls += outcome.calls
@@ -136,10 +142,10 @@ class Tester:
         ):
             return None
         self.draws = tuple(drawn[inputs:])
-        self.changed = self._changed(outcome.values)
+        self.changed = self._find_changed_features(outcome.values)
         return outcome
 
-    def _changed(self, values: Mapping[str, Any]) -> frozenset[int]:
+    def _find_changed_features(self, values: Mapping[str, Any]) -> frozenset[int]:
         """Return the features in which the rows of a case differ, by their numbers."""
         schema = self.program.schema
         if schema is None:
@@ -156,14 +162,14 @@ class Tester:
             if any((row[at] != rows[0][at]).any() for row in rows[1:])
         )
 
-    def described(self, case: OwnCase) -> tuple[ShrunkRecord, ...]:
+    def describe_records(self, case: OwnCase) -> tuple[ShrunkRecord, ...]:
         """Return the records of a case by rows and changes."""
         return tuple(
-            ShrunkRecord(row, self._changes(record, row))
+            ShrunkRecord(row, self._list_changes(record, row))
             for record, row in zip(case.records, case.rows, strict=True)
         )
 
-    def _changes(self, record: Any, row: int) -> dict[str, Any]:
+    def _list_changes(self, record: Any, row: int) -> dict[str, Any]:
         before, schema = plain(self.program.source[row]), self.program.schema
         if isinstance(record, str):
             return {} if record == before else {"": record}
@@ -200,7 +206,7 @@ def brought_near(  # noqa: PLR0913 - keywords
         if not numbers or tester.left < 1:
             break
         cases = [put(case, number) for number in numbers]
-        found = tester.first(cases)
+        found = tester.first_violating(cases)
         if found is None:
             floor = numbers[-1]
             continue
@@ -220,7 +226,7 @@ def _numbers_to_try(
     """
     start = target if floor is None else floor
     if is_whole:
-        return _integers(int(value), int(start), start_is_new=floor is None)
+        return _integer_steps(int(value), int(start), start_is_new=floor is None)
     apart = value - start
     if floor is None:
         found = {start, *(start + apart / 2**n for n in range(1, _HALVINGS))}
@@ -230,7 +236,7 @@ def _numbers_to_try(
     return [start + n * (apart / (_GRID + 1)) for n in range(1, _GRID + 1)]
 
 
-def _integers(value: int, start: int, *, start_is_new: bool) -> list[float]:
+def _integer_steps(value: int, start: int, *, start_is_new: bool) -> list[float]:
     """Return whole numbers from a start to a value, the nearest to the start first."""
     apart, sign = abs(value - start), 1 if value > start else -1
     if not start_is_new:
@@ -267,7 +273,7 @@ def with_field(record: Any, key: str, value: Any, schema: Schema | None) -> Any:
     return value if key == "" else set_feature(record, key, value, schema)
 
 
-def rebuilt(
+def rebuild_case(
     program: Program, records: Sequence[ShrunkRecord], draws: tuple[int, ...]
 ) -> OwnCase:
     """Return the case that records by rows and changes stand for.

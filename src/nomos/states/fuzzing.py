@@ -118,9 +118,8 @@ class StatePool:
         self.rng = np.random.default_rng(seed)
         self.trial_count = 0
         self.fruitless_count = 0
-        self._states = _Rows()
-        self._observations = _Rows()
-        self._squares = _Rows()
+        self._states = _GrowingRows()
+        self._observations = _GrowingRows()
 
     def __len__(self) -> int:
         return self._states.count
@@ -145,13 +144,12 @@ class StatePool:
             return False
         self._states.append(np.asarray(state, dtype=np.float64))
         self._observations.append(view)
-        self._squares.append(np.array([square]))
         return True
 
     def _has_near(self, view: NDArray[np.float64], square: float) -> bool:
         # One matrix product finds the candidates, and only those are measured exactly:
         # the product's last bits are not the same on every machine, and would decide.
-        squares = self._squares.view()[:, 0]
+        squares = np.square(self.observations).sum(axis=1)
         limit = self.settings.threshold**2
         estimates = squares - 2.0 * (self.observations @ view)
         slack = 1e-9 * (limit + square + float(squares.max()))
@@ -193,7 +191,6 @@ def load_pool(path: Path) -> StatePool:
         setattr(pool, name, about[name])
     pool._states.extend(states)
     pool._observations.extend(observations)
-    pool._squares.extend(np.square(observations).sum(axis=1, keepdims=True))
     return pool
 
 
@@ -235,7 +232,7 @@ def grow(
         pool.add_if_new(environment.snapshot(), observation)
     while len(pool) < size and pool.fruitless_count < pool.settings.patience:
         pool.trial_count += 1
-        view = _wander(pool, environment, actions, policy)
+        view = _wander_from_start(pool, environment, actions, policy)
         found = view is not None and pool.add_if_new(environment.snapshot(), view)
         pool.fruitless_count = 0 if found else pool.fruitless_count + 1
         if progress is not None and pool.trial_count % 1000 == 0:
@@ -245,7 +242,7 @@ def grow(
     return pool
 
 
-def _wander(
+def _wander_from_start(
     pool: StatePool, environment: Restorable, actions: int, policy: Policy | None
 ) -> Observation | None:
     """Go some steps from a start; give where they lead, or None if the game ended."""
@@ -273,7 +270,7 @@ def _draw_seed(rng: np.random.Generator) -> int:
     return int(rng.integers(2**32))
 
 
-class _Rows:
+class _GrowingRows:
     """A matrix that rows can be added to cheaply."""
 
     def __init__(self) -> None:

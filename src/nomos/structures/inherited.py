@@ -1,8 +1,11 @@
-"""Which class of a library an object is: by its type, never by the name of its class.
+"""Which class of a library an object behaves as: by its type, never by its class's name.
 
 A class of the user's own may inherit from one of a library. It is taken for the library's
-where it behaves as that: where it overrides nothing, what is known of the library's class
-holds for it too. A class that is merely called the same is another class.
+where it overrides nothing of it: then all that is known of the library's class holds for it.
+A class that is merely called the same is another class. A method that is replaced on the
+object, or found in a mixin first, counts as overridden. Not seen is what changes without a
+trace in the object: a patched library, or a metaclass with attributes of its own; proofs
+compare the structure with the real answers besides.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ _FLOAT = 1  # the number of float32 among ONNX's types
 def read_onnx(path: Path, width: int) -> Trees | Layers:
     """Return what an ONNX file is made of."""
     graph = read_graph(path)
-    models = [n for n in graph.nodes if n.operator.startswith(_MODELS)]
+    models = [n for n in graph.nodes if n.kind.startswith(_MODELS)]
     chain = _Chain(graph, width)
     match models:
         case []:
@@ -32,11 +32,9 @@ def read_onnx(path: Path, width: int) -> Trees | Layers:
         case [one]:
             chain.prepare()
             if chain.name != one.inputs[0]:
-                raise NotProvable(
-                    f"what comes before the {one.operator} in the ONNX file"
-                )
-            is_linear = one.operator.startswith("Linear")
-            return (_linear if is_linear else _ensemble)(one, chain.columns())
+                raise NotProvable(f"what comes before the {one.kind} in the ONNX file")
+            is_linear = one.kind.startswith("Linear")
+            return (_read_linear if is_linear else _read_ensemble)(one, chain.columns())
         case _:
             raise NotProvable("the ONNX file holds several models")
 
@@ -59,14 +57,14 @@ class _Chain:
     def prepare(self) -> None:
         """Follow scalers and casts, which treat each column by itself."""
         while (node := self.next()) is not None:
-            match node.operator:
+            match node.kind:
                 case sign if sign in _STEPS and self.name == node.inputs[0]:
-                    self.steps.append((sign, self._constant(node.inputs[1])))
+                    self.steps.append((sign, self._find_constant(node.inputs[1])))
                 case "Scaler":
                     for sign, name in (("Sub", "offset"), ("Mul", "scale")):
-                        values = np.asarray(node.attributes[name], np.float32)
+                        values = np.asarray(node.options[name], np.float32)
                         self.steps.append((sign, np.atleast_1d(values)))
-                case "Cast" if node.attributes.get("to") == _FLOAT:
+                case "Cast" if node.options.get("to") == _FLOAT:
                     pass
                 case "Flatten" | "Identity":
                     pass
@@ -74,7 +72,7 @@ class _Chain:
                     return
             self.name = node.outputs[0]
 
-    def _constant(self, name: str) -> Array:
+    def _find_constant(self, name: str) -> Array:
         if name not in self.graph.constants:
             raise NotProvable("the ONNX file calculates with more than constants")
         return self.graph.constants[name]
@@ -107,15 +105,15 @@ class _Chain:
         rectified = True  # whether the next sum sees what a layer may see
         link = 0.0
         while (node := self.next()) is not None:
-            match node.operator:
+            match node.kind:
                 case "Gemm" | "MatMul" if rectified:
-                    weight, bias = self._sums(node)
+                    weight, bias = self._read_sums(node)
                     weights.append(weight)
                     biases.append(np.broadcast_to(bias, len(weight)).astype(float))
                     rectified = False
                 case "Add" if weights and not rectified:
                     (own,) = (name for name in node.inputs if name != self.name)
-                    biases[-1] = biases[-1] + self._constant(own).reshape(-1)
+                    biases[-1] = biases[-1] + self._find_constant(own).reshape(-1)
                 case "Relu" if weights and not rectified:
                     rectified = True
                 case "Dropout" | "Identity" | "Flatten":
@@ -138,25 +136,28 @@ class _Chain:
             link=link,
         )
 
-    def _sums(self, node: OnnxNode) -> tuple[Array, Array | float]:
+    def _read_sums(self, node: OnnxNode) -> tuple[Array, Array | float]:
         """Return the weights, (outputs, inputs), and the bias of a layer."""
         if node.inputs[0] != self.name:
             raise NotProvable("a layer of the ONNX file multiplies from the other side")
-        weight, given = self._constant(node.inputs[1]).astype(float), node.attributes
+        weight, given = (
+            self._find_constant(node.inputs[1]).astype(float),
+            node.options,
+        )
         if given.get("transA", 0):
             raise NotProvable("a layer of the ONNX file is transposed")
         weight = weight * float(given.get("alpha", 1.0))
         bias: Array | float = 0.0
         if len(node.inputs) > 2:
-            bias = self._constant(node.inputs[2]).astype(float).reshape(-1)
+            bias = self._find_constant(node.inputs[2]).astype(float).reshape(-1)
             bias = float(given.get("beta", 1.0)) * bias
         return weight if given.get("transB", 0) else weight.T, bias
 
 
-def _linear(node: OnnxNode, columns: ModelColumns) -> Layers:
+def _read_linear(node: OnnxNode, columns: ModelColumns) -> Layers:
     """Read a linear model, which decides by its sums, before it transforms them."""
-    given = node.attributes
-    is_value = node.operator == "LinearRegressor"
+    given = node.options
+    is_value = node.kind == "LinearRegressor"
     if is_value and given.get("post_transform", "NONE") != "NONE":
         raise NotProvable("the ONNX file transforms what its linear model gives")
     width = len(columns.origins)
@@ -177,23 +178,23 @@ def _linear(node: OnnxNode, columns: ModelColumns) -> Layers:
     )
 
 
-def _ensemble(node: OnnxNode, columns: ModelColumns) -> Trees:
-    given = node.attributes
-    if "nodes_values" not in given or node.operator == "TreeEnsemble":
+def _read_ensemble(node: OnnxNode, columns: ModelColumns) -> Trees:
+    given = node.options
+    if "nodes_values" not in given or node.kind == "TreeEnsemble":
         raise NotProvable("the ONNX file's trees are not in single precision")
     modes = set(given["nodes_modes"]) - {"LEAF"}
     if len(modes) > 1 or not modes <= {"BRANCH_LEQ", "BRANCH_LT"}:
         raise NotProvable(
             f"the ONNX file's trees compare by {', '.join(sorted(modes))}"
         )
-    is_value = node.operator == "TreeEnsembleRegressor"
+    is_value = node.kind == "TreeEnsembleRegressor"
     if is_value and given.get("aggregate_function", "SUM") != "SUM":
         raise NotProvable("the ONNX file's trees are not summed")
     if is_value and given.get("n_targets", 1) != 1:
         raise NotProvable("the ONNX file predicts several outputs")
     labels = given.get("classlabels_int64s") or given.get("classlabels_strings") or []
     count = 1 if is_value else len(labels)
-    trees = [_tree(given, number, count, "target" if is_value else "class")
+    trees = [_read_tree(given, number, count, "target" if is_value else "class")
              for number in sorted(set(given["nodes_treeids"]))]  # fmt: skip
     base = np.zeros(count)
     if given.get("base_values"):
@@ -216,7 +217,7 @@ def _ensemble(node: OnnxNode, columns: ModelColumns) -> Trees:
     )
 
 
-def _tree(given: dict[str, Any], number: int, count: int, kind: str) -> Tree:
+def _read_tree(given: dict[str, Any], number: int, count: int, kind: str) -> Tree:
     own = np.flatnonzero(np.asarray(given["nodes_treeids"]) == number)
     place = {given["nodes_nodeids"][i]: at for at, i in enumerate(own)}
     leaf = np.array([given["nodes_modes"][i] == "LEAF" for i in own])

@@ -1,7 +1,6 @@
-"""The nodes and constants of an ONNX file, read without a library for it.
+"""The nodes and constants of an ONNX file, as the package `onnx` reads it.
 
-The file is a protocol buffer: fields with a number and a kind, some of them messages
-with fields of their own. Only what structures need is read.
+Constants that the file keeps in other files are refused: nothing beside it is opened.
 """
 
 from __future__ import annotations
@@ -15,17 +14,34 @@ import numpy as np
 from nomos.device import Array
 from nomos.errors import NotProvable
 
-_TYPES = {1: "<f4", 6: "<i4", 7: "<i8", 11: "<f8"}
 
-
-@dataclass(frozen=True, slots=True)
 class OnnxNode:
-    """An operation with the names of its inputs and outputs."""
+    """A node of a graph, with its attributes as numbers, texts and arrays."""
 
-    operator: str
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    attributes: dict[str, Any]
+    def __init__(self, node: Any, onnx: Any) -> None:
+        self.kind: str = node.op_type
+        self.inputs = list(node.input)
+        self.outputs = list(node.output)
+        self.options: dict[str, Any] = {}
+        for one in node.attribute:
+            value = onnx.helper.get_attribute_value(one)
+            if isinstance(value, onnx.TensorProto):
+                value = _read_tensor(value, onnx)
+            if isinstance(value, list) and value and isinstance(value[0], bytes):
+                value = [text.decode(errors="replace") for text in value]
+            is_text = isinstance(value, bytes)
+            self.options[one.name] = (
+                value.decode(errors="replace") if is_text else value
+            )
+
+    def option(self, name: str, default: Any) -> Any:
+        """Return an attribute of the node."""
+        return self.options.get(name, default)
+
+    @property
+    def value(self) -> Any:
+        """What a Constant holds, in its only attribute."""
+        return np.asarray(*self.options.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,112 +56,30 @@ class Graph:
 def read_graph(path: Path) -> Graph:
     """Read the graph of a file."""
     try:
-        (graph,) = _Message(path.read_bytes()).messages(7)
-        nodes = [_node(message) for message in graph.messages(1)]
-        constants = dict(_tensor(message) for message in graph.messages(5))
-        inputs = [message.text(1) for message in graph.messages(11)]
-    except (ValueError, IndexError, TypeError) as error:
+        import onnx
+        from onnx import helper, numpy_helper  # noqa: F401 - as attributes of the package
+    except ImportError:
+        raise NotProvable(
+            "the graph of an ONNX file is read by onnx: pip install 'nomos-ml[onnx]'"
+        ) from None
+    try:
+        graph = onnx.load_model_from_string(path.read_bytes()).graph
+        nodes = [OnnxNode(node, onnx) for node in graph.node]
+        constants = {one.name: _read_tensor(one, onnx) for one in graph.initializer}
+    except Exception as error:  # protobuf fails in many ways
         raise NotProvable(f"the graph in {path.name} cannot be read: {error}") from None
     for node in nodes:
-        if node.operator == "Constant" and "value" in node.attributes:
-            constants[node.outputs[0]] = node.attributes["value"]
+        if node.kind == "Constant" and "value" in node.options:
+            constants[node.outputs[0]] = node.value
     return Graph(
-        tuple(node for node in nodes if node.operator != "Constant"),
+        tuple(node for node in nodes if node.kind != "Constant"),
         constants,
-        tuple(name for name in inputs if name not in constants),
+        tuple(one.name for one in graph.input if one.name not in constants),
     )
 
 
-class _Message:
-    """The fields of a message by their numbers; numbers of 4 and 8 bytes as bytes."""
-
-    def __init__(self, data: bytes) -> None:
-        self.fields: dict[int, list[int | bytes]] = {}
-        at = 0
-        while at < len(data):
-            key, at = _varint(data, at)
-            value: int | bytes
-            if key & 7 == 0:
-                value, at = _varint(data, at)
-            else:
-                size = {1: 8, 5: 4}.get(key & 7)
-                if size is None:
-                    if key & 7 != 2:
-                        raise ValueError("it is damaged")
-                    size, at = _varint(data, at)
-                if at + size > len(data):
-                    raise ValueError("it is cut short")
-                value, at = data[at : at + size], at + size
-            self.fields.setdefault(key >> 3, []).append(value)
-
-    def bytes(self, number: int) -> list[bytes]:
-        """Return the fields of a number that are bytes, as all of them have to be."""
-        found = self.fields.get(number, [])
-        if not all(isinstance(value, bytes) for value in found):
-            raise ValueError("it is damaged")
-        return found  # type: ignore[return-value]  # as was just checked
-
-    def messages(self, number: int) -> list[_Message]:
-        return [_Message(value) for value in self.bytes(number)]
-
-    def texts(self, number: int) -> list[str]:
-        return [value.decode() for value in self.bytes(number)]
-
-    def text(self, number: int) -> str:
-        return (self.texts(number) or [""])[-1]
-
-    def reals(self, number: int, kind: str = "<f4") -> list[float]:
-        numbers: list[float] = np.frombuffer(
-            b"".join(self.bytes(number)), kind
-        ).tolist()
-        return numbers
-
-    def integers(self, number: int) -> list[int]:
-        """Return numbers that stand alone, or are packed in bytes."""
-        found: list[int] = []
-        for value in self.fields.get(number, []):
-            if isinstance(value, int):
-                found.append(value)
-                continue
-            at = 0
-            while at < len(value):
-                one, at = _varint(value, at)
-                found.append(one)
-        return [one - 2**64 if one >= 2**63 else one for one in found]
-
-
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    result = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        result |= (byte & 127) << shift
-        shift += 7
-        if byte < 128:
-            return result, at
-
-
-def _node(given: _Message) -> OnnxNode:
-    attributes = dict(_attribute(message) for message in given.messages(5))
-    inputs, outputs = given.texts(1), given.texts(2)
-    return OnnxNode(given.text(4), tuple(inputs), tuple(outputs), attributes)
-
-
-def _attribute(given: _Message) -> tuple[str, Any]:
-    tensors = [_tensor(message)[1] for message in given.messages(5)]
-    one = [*given.reals(2), *given.integers(3), *given.texts(4), *tensors]
-    many: list[Any] = given.reals(7) or given.integers(8) or given.texts(9)
-    return given.text(1), many or (one[-1] if one else None)
-
-
-def _tensor(given: _Message) -> tuple[str, Array]:
-    if 13 in given.fields:
+def _read_tensor(given: Any, onnx: Any) -> Array:
+    if given.data_location == onnx.TensorProto.EXTERNAL:
         raise ValueError("its constants are in another file")
-    name, kind = given.text(8), _TYPES.get((given.integers(2) or [0])[-1])
-    if kind is None:
-        return name, np.empty(0)  # a text or the like, which no structure uses
-    numbers = [*given.reals(4), *given.reals(10, "<f8")]
-    numbers += [*given.integers(5), *given.integers(7)]
-    raw = given.bytes(9)
-    array = np.frombuffer(raw[-1], kind) if raw else np.array(numbers).astype(kind)
-    return name, array.reshape(given.integers(1))
+    array: Array = onnx.numpy_helper.to_array(given)
+    return array

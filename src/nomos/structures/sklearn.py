@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from nomos.structures.model import (
 )
 from nomos.structures.trees import Tree, Trees, placed
 
+Reader = TypeVar("Reader")
 _SEARCHES = tuple(
     f"sklearn.model_selection:{name}"
     for name in ("GridSearchCV", "RandomizedSearchCV", "HalvingGridSearchCV",
@@ -35,7 +36,7 @@ def last_step(estimator: Any, columns: ModelColumns) -> tuple[Any, ModelColumns]
         if find_class(estimator, ["sklearn.pipeline:Pipeline"]):
             steps = estimator[:-1]
             if len(steps.steps):
-                columns = _after(steps, columns)
+                columns = _append_steps(steps, columns)
             estimator = estimator.steps[-1][1]
         elif (
             find_class(estimator, _SEARCHES) and hasattr(estimator, "best_estimator_")
@@ -45,7 +46,7 @@ def last_step(estimator: Any, columns: ModelColumns) -> tuple[Any, ModelColumns]
             return estimator, columns
 
 
-def _after(steps: Any, columns: ModelColumns) -> ModelColumns:
+def _append_steps(steps: Any, columns: ModelColumns) -> ModelColumns:
     """Return what steps before a model make of columns."""
     origins = trace_origins(steps, columns.origins)
     return ModelColumns(lambda rows: steps.transform(columns.transform(rows)), origins)
@@ -55,12 +56,12 @@ def read_estimator(estimator: Any, given: ModelColumns) -> Structure:
     """Return what a fitted estimator of scikit-learn is made of."""
     found = find_class(estimator, READERS)
     name, read = found.partition(":")[2], READERS[found]
-    if getattr(estimator, "n_outputs_", 1) != 1 and read is not _network:
+    if getattr(estimator, "n_outputs_", 1) != 1 and read is not _read_network:
         raise NotProvable(f"{name} predicts several outputs")
     return read(estimator, given, name)
 
 
-def _sum(
+def _sum_trees(
     estimator: Any, columns: ModelColumns, trees: Sequence[Tree], base: Any, **more: Any
 ) -> Trees:
     return Trees(
@@ -73,12 +74,12 @@ def _sum(
     )
 
 
-def _parts(tree: Any) -> tuple[Array, Array, Array, Array]:
+def _node_arrays(tree: Any) -> tuple[Array, Array, Array, Array]:
     """Return the features and thresholds of a tree's nodes, and their children."""
     return tree.feature, tree.threshold, tree.children_left, tree.children_right
 
 
-def _forest(estimator: Any, given: ModelColumns, name: str) -> Trees:
+def _read_forest(estimator: Any, given: ModelColumns, name: str) -> Trees:
     columns = given.as_numbers(np.float32)
     members = getattr(estimator, "estimators_", [estimator])  # of a single tree, itself
     is_value = name.endswith("Regressor")
@@ -86,14 +87,14 @@ def _forest(estimator: Any, given: ModelColumns, name: str) -> Trees:
         raise NotProvable(f"{name} with the criterion poisson")
     scale = len(members) if is_value else 1
     found = [m.tree_ for m in members]
-    trees = [Tree(*_parts(t), t.value[:, 0, :] / scale) for t in found]
+    trees = [Tree(*_node_arrays(t), t.value[:, 0, :] / scale) for t in found]
     # Threads add up the trees of a forest in the order in which they come.
     in_order = getattr(estimator, "n_jobs", None) in (None, 1)
     base = np.zeros(trees[0].value.shape[1])
-    return _sum(estimator, columns, trees, base, in_order=in_order)
+    return _sum_trees(estimator, columns, trees, base, in_order=in_order)
 
 
-def _boosting(estimator: Any, given: ModelColumns, name: str) -> Trees:
+def _read_boosting(estimator: Any, given: ModelColumns, name: str) -> Trees:
     columns = given.as_numbers(np.float32)
     if not (estimator.init is None or estimator.init == "zero"):
         raise NotProvable(f"{name} that begins with a model of its own")
@@ -103,28 +104,30 @@ def _boosting(estimator: Any, given: ModelColumns, name: str) -> Trees:
         for place, member in enumerate(members):
             tree = member.tree_
             value = tree.value[:, 0, 0] * estimator.learning_rate
-            trees.append(Tree(*_parts(tree), placed(value, place, count)))
+            trees.append(Tree(*_node_arrays(tree), placed(value, place, count)))
     nothing = np.zeros((1, estimator.n_features_in_), np.float32)
-    return _sum(estimator, columns, trees, estimator._raw_predict_init(nothing))
+    return _sum_trees(estimator, columns, trees, estimator._raw_predict_init(nothing))
 
 
-def _histograms(estimator: Any, columns: ModelColumns, name: str) -> Trees:
+def _read_histograms(estimator: Any, columns: ModelColumns, name: str) -> Trees:
     losses = ("squared_error", "absolute_error", "quantile")
     if name.endswith("Regressor") and estimator.loss not in losses:
         raise NotProvable(f"{name} with the loss {estimator.loss}")
     if getattr(estimator, "is_categorical_", None) is not None:
-        columns = _categories_first(estimator, columns)
+        columns = _put_categories_first(estimator, columns)
     splits = CategorySplits(columns.as_numbers(np.float64))
     count = len(estimator._predictors[0])
     trees = []
     for members in estimator._predictors:
         for place, member in enumerate(members):
-            tree = _histogram_tree(member, splits)
+            tree = _read_histogram_tree(member, splits)
             trees.append(replace(tree, value=placed(tree.value, place, count)))
-    return _sum(estimator, splits.columns(), trees, estimator._baseline_prediction)
+    return _sum_trees(
+        estimator, splits.columns(), trees, estimator._baseline_prediction
+    )
 
 
-def _histogram_tree(member: Any, splits: CategorySplits) -> Tree:
+def _read_histogram_tree(member: Any, splits: CategorySplits) -> Tree:
     nodes = member.nodes
     leaf = nodes["is_leaf"].astype(bool)
     left, right = (
@@ -141,19 +144,19 @@ def _histogram_tree(member: Any, splits: CategorySplits) -> Tree:
     return tree
 
 
-def _categories_first(estimator: Any, columns: ModelColumns) -> ModelColumns:
+def _put_categories_first(estimator: Any, columns: ModelColumns) -> ModelColumns:
     """Return columns as histograms take them: categories as numbers, before the others."""
     named = np.asarray(estimator.is_categorical_)
     order = [*np.flatnonzero(named), *np.flatnonzero(~named)]
     origins = [columns.origins[place] for place in order]
-    first = _ordinal(None, tuple(origins[: named.sum()]))
+    first = _trace_encoding(None, tuple(origins[: named.sum()]))
     return ModelColumns(
         lambda rows: estimator._preprocess_X(columns.transform(rows), reset=False),
         (*first, *origins[named.sum() :]),
     )
 
 
-def _linear(estimator: Any, given: ModelColumns, name: str) -> Layers:
+def _read_linear(estimator: Any, given: ModelColumns, name: str) -> Layers:
     columns = given.as_numbers(np.float64)
     weights = np.atleast_2d(np.asarray(estimator.coef_, float))
     biases = np.broadcast_to(np.asarray(estimator.intercept_, float), len(weights))
@@ -164,12 +167,12 @@ def _linear(estimator: Any, given: ModelColumns, name: str) -> Layers:
         columns=columns,
         weights=(weights,),
         biases=(np.array(biases),),
-        roundoff=_roundoff(np.asarray(estimator.coef_)),
+        roundoff=_find_roundoff(np.asarray(estimator.coef_)),
         classes=classes,
     )
 
 
-def _network(estimator: Any, given: ModelColumns, name: str) -> Layers:
+def _read_network(estimator: Any, given: ModelColumns, name: str) -> Layers:
     columns = given.as_numbers(np.float64)
     layers, activation = len(estimator.coefs_), estimator.activation
     if activation != "relu" and not (activation == "identity" and layers == 1):
@@ -180,7 +183,7 @@ def _network(estimator: Any, given: ModelColumns, name: str) -> Layers:
     classes = getattr(estimator, "classes_", None)
     if outputs != 1 and (classes is None or estimator.out_activation_ == "logistic"):
         raise NotProvable(f"{name} predicts several outputs")
-    roundoff = _roundoff(estimator.coefs_[0])
+    roundoff = _find_roundoff(estimator.coefs_[0])
     return Layers(
         columns=columns,
         weights=tuple(np.asarray(w, float).T for w in estimator.coefs_),
@@ -191,7 +194,7 @@ def _network(estimator: Any, given: ModelColumns, name: str) -> Layers:
     )
 
 
-def _roundoff(weights: Array) -> float:
+def _find_roundoff(weights: Array) -> float:
     return SINGLE if weights.dtype == np.float32 else DOUBLE
 
 
@@ -209,13 +212,13 @@ def trace_origins(transformer: Any, origins: Origins) -> Origins:
     return _TRANSFORMERS[name](transformer, origins)
 
 
-def _pipeline(pipeline: Any, origins: Origins) -> Origins:
+def _trace_pipeline(pipeline: Any, origins: Origins) -> Origins:
     for _, step in pipeline.steps:
         origins = trace_origins(step, origins)
     return origins
 
 
-def _scaler(scaler: Any, origins: Origins) -> Origins:
+def _trace_scaler(scaler: Any, origins: Origins) -> Origins:
     scale = getattr(scaler, "scale_", None)
     # A column is divided by its scale, or multiplied with it: the sign is the same.
     signs = np.ones(len(origins)) if scale is None else np.sign(scale)
@@ -226,38 +229,42 @@ def _scaler(scaler: Any, origins: Origins) -> Origins:
     )
 
 
-def _one_hot(encoder: Any, origins: Origins) -> Origins:
+def _trace_one_hot(encoder: Any, origins: Origins) -> Origins:
     if getattr(encoder, "_infrequent_enabled", False):
         raise NotProvable("a OneHotEncoder that joins infrequent categories")
     dropped = encoder.drop_idx_
     drops = [None] * len(origins) if dropped is None else dropped
-    parts = zip(_ordinal(encoder, origins), encoder.categories_, drops, strict=True)
+    parts = zip(
+        _trace_encoding(encoder, origins), encoder.categories_, drops, strict=True
+    )
     found: Origins = ()
     for one, levels, drop in parts:
         found += (one,) * (len(levels) - (drop is not None))
     return found
 
 
-def _ordinal(_: Any, origins: Origins) -> Origins:
+def _trace_encoding(_: Any, origins: Origins) -> Origins:
     return tuple(origin.changed(rising=False, affine=False) for origin in origins)
 
 
-def _steps(_: Any, origins: Origins) -> Origins:
+def _trace_steps(_: Any, origins: Origins) -> Origins:
     return tuple(origin.changed(rising=True, affine=False) for origin in origins)
 
 
-def _bins(discretizer: Any, origins: Origins) -> Origins:
+def _trace_bins(discretizer: Any, origins: Origins) -> Origins:
     if discretizer.encode == "ordinal":
-        return _steps(discretizer, origins)
-    counts = zip(_ordinal(discretizer, origins), discretizer.n_bins_, strict=True)
+        return _trace_steps(discretizer, origins)
+    counts = zip(
+        _trace_encoding(discretizer, origins), discretizer.n_bins_, strict=True
+    )
     return tuple(one for one, count in counts for _ in range(count))
 
 
-def _selected(selector: Any, origins: Origins) -> Origins:
+def _trace_selection(selector: Any, origins: Origins) -> Origins:
     return tuple(origins[place] for place in selector.get_support(indices=True))
 
 
-def _imputer(imputer: Any, origins: Origins) -> Origins:
+def _trace_imputer(imputer: Any, origins: Origins) -> Origins:
     missing, filled = imputer.missing_values, imputer.statistics_.tolist()
     if imputer.add_indicator or missing == missing:  # NaN alone is not itself
         raise NotProvable("a SimpleImputer that adds columns or replaces numbers")
@@ -266,13 +273,13 @@ def _imputer(imputer: Any, origins: Origins) -> Origins:
     return origins
 
 
-def _function(transformer: Any, origins: Origins) -> Origins:
+def _trace_function(transformer: Any, origins: Origins) -> Origins:
     if transformer.func is not None:
         raise NotProvable("a FunctionTransformer runs code of its own before the model")
     return origins
 
 
-def _column_transformer(transformer: Any, origins: Origins) -> Origins:
+def _trace_column_transformer(transformer: Any, origins: Origins) -> Origins:
     found: Origins = ()
     for name, step, _ in transformer.transformers_:
         if not (isinstance(step, str) and step == "drop"):
@@ -281,73 +288,39 @@ def _column_transformer(transformer: Any, origins: Origins) -> Origins:
     return found
 
 
-def _named(module: str, names: str) -> list[str]:
-    return [f"sklearn.{module}:{name}" for name in names.split()]
+def _by_class(*rows: tuple[Reader, str, str]) -> dict[str, Reader]:
+    """Return a table of functions by `module:Class`, from rows of many classes."""
+    return {
+        f"sklearn.{module}:{name}": read
+        for read, module, names in rows
+        for name in names.split()
+    }
 
 
-_TRANSFORMERS: dict[str, Callable[[Any, Origins], Origins]] = {
-    "sklearn.pipeline:Pipeline": _pipeline,
-    "sklearn.compose:ColumnTransformer": _column_transformer,
-    **dict.fromkeys(
-        _named(
-            "preprocessing", "StandardScaler MinMaxScaler MaxAbsScaler RobustScaler"
-        ),
-        _scaler,
-    ),
-    "sklearn.preprocessing:OneHotEncoder": _one_hot,
-    "sklearn.preprocessing:OrdinalEncoder": _ordinal,
-    "sklearn.preprocessing:Binarizer": _steps,
-    "sklearn.preprocessing:KBinsDiscretizer": _bins,
-    "sklearn.preprocessing:QuantileTransformer": _ordinal,
-    "sklearn.preprocessing:PowerTransformer": _ordinal,
-    **dict.fromkeys(
-        _named(
-            "feature_selection",
-            "VarianceThreshold SelectKBest SelectPercentile SelectFromModel RFE",
-        ),
-        _selected,
-    ),
-    "sklearn.impute:SimpleImputer": _imputer,
-    "sklearn.preprocessing:FunctionTransformer": _function,
-}
-
-READERS: Mapping[str, Callable[[Any, ModelColumns, str], Structure]] = {
-    **dict.fromkeys(
-        _named(
-            "linear_model",
-            "LogisticRegression LogisticRegressionCV LinearRegression Ridge RidgeCV Lasso "
-            "LassoCV ElasticNet ElasticNetCV SGDClassifier SGDRegressor RidgeClassifier "
-            "Perceptron",
-        )
-        + _named("svm", "LinearSVC LinearSVR"),
-        _linear,
-    ),
-    **dict.fromkeys(
-        _named("neural_network", "MLPClassifier MLPRegressor"),
-        _network,
-    ),
-    **dict.fromkeys(
-        _named(
-            "tree",
-            "DecisionTreeClassifier ExtraTreeClassifier DecisionTreeRegressor "
-            "ExtraTreeRegressor",
-        )
-        + _named(
-            "ensemble",
-            "RandomForestClassifier ExtraTreesClassifier RandomForestRegressor "
-            "ExtraTreesRegressor",
-        ),
-        _forest,
-    ),
-    **dict.fromkeys(
-        _named("ensemble", "GradientBoostingClassifier GradientBoostingRegressor"),
-        _boosting,
-    ),
-    **dict.fromkeys(
-        _named(
-            "ensemble",
-            "HistGradientBoostingClassifier HistGradientBoostingRegressor",
-        ),
-        _histograms,
-    ),
-}
+_TRANSFORMERS: dict[str, Callable[[Any, Origins], Origins]] = _by_class(
+    (_trace_pipeline, "pipeline", "Pipeline"),
+    (_trace_column_transformer, "compose", "ColumnTransformer"),
+    (_trace_scaler, "preprocessing", "StandardScaler MinMaxScaler MaxAbsScaler RobustScaler"),
+    (_trace_one_hot, "preprocessing", "OneHotEncoder"),
+    (_trace_encoding, "preprocessing", "OrdinalEncoder QuantileTransformer PowerTransformer"),
+    (_trace_steps, "preprocessing", "Binarizer"),
+    (_trace_bins, "preprocessing", "KBinsDiscretizer"),
+    (_trace_function, "preprocessing", "FunctionTransformer"),
+    (_trace_imputer, "impute", "SimpleImputer"),
+    (_trace_selection, "feature_selection",
+     "VarianceThreshold SelectKBest SelectPercentile SelectFromModel RFE"),
+)  # fmt: skip
+READERS: Mapping[str, Callable[[Any, ModelColumns, str], Structure]] = _by_class(
+    (_read_linear, "linear_model",
+     "LogisticRegression LogisticRegressionCV LinearRegression Ridge RidgeCV Lasso LassoCV "
+     "ElasticNet ElasticNetCV SGDClassifier SGDRegressor RidgeClassifier Perceptron"),
+    (_read_linear, "svm", "LinearSVC LinearSVR"),
+    (_read_network, "neural_network", "MLPClassifier MLPRegressor"),
+    (_read_forest, "tree", "DecisionTreeClassifier DecisionTreeRegressor "
+     "ExtraTreeClassifier ExtraTreeRegressor"),
+    (_read_forest, "ensemble", "RandomForestClassifier RandomForestRegressor "
+     "ExtraTreesClassifier ExtraTreesRegressor"),
+    (_read_boosting, "ensemble", "GradientBoostingClassifier GradientBoostingRegressor"),
+    (_read_histograms, "ensemble",
+     "HistGradientBoostingClassifier HistGradientBoostingRegressor"),
+)  # fmt: skip

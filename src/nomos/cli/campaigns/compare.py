@@ -12,16 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nomos import api
-from nomos.cli.options import (
-    campaign_options,
-    keeping_options,
-    keeping_store,
-    load_specs,
-    option,
-    parse_settings,
-    run_options,
-    worker_options,
-)
+from nomos.cli import options as cli
 from nomos.cli.output import STDOUT, Output, ReportPath, own_stdout
 from nomos.terminal import echo
 
@@ -37,18 +28,18 @@ _ALONE: dict[str, Any] = {"accept": False, "groups": False, "shrink": False}
 
 @click.command("compare")
 @click.argument("specs", nargs=-1, required=True)
-@option(
+@cli.option(
     "--model models",
     "Give it twice: the old model, then the new one.",
     multiple=True,
     required=True,
     metavar="MODEL",
 )
-@campaign_options
-@worker_options
-@keeping_options
-@option("--json json_file", "Write the comparison to a file.", _FILE)
-@option("--html html_file", "Write a page to read and send.", _FILE)
+@cli.campaign_options
+@cli.worker_options
+@cli.keeping_options
+@cli.option("--json json_file", "Write the comparison to a file.", _FILE)
+@cli.option("--html html_file", "Write a page to read and send.", _FILE)
 def command(specs: tuple[str, ...], **options: Any) -> None:
     """Run the same cases on two models: bugs fixed, kept and new.
 
@@ -67,7 +58,7 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     if len(options["models"]) != 2:
         raise click.UsageError("give --model twice: the old model, then the new one")
     paths = api.find_specs(specs)
-    loaded = load_specs(paths)
+    loaded = cli.load_specs(paths)
     root = project_root(paths[0])
     config = load_config(root)
     seed = config.seed if options["seed"] is None else options["seed"]
@@ -75,20 +66,20 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     with Signals() as signals, own_stdout(piped) as output:
         with RunConsole(quiet=True) as console:
             run = api.drive(
-                _jobs(paths, loaded, options),
+                _comparison_jobs(paths, loaded, options),
                 [seed],
                 root=root,
                 # What a model is only compared with becomes nobody's known bug.
-                options=replace(run_options(options, config.budget), **_ALONE),
-                store=keeping_store(root, options, console.warn),
+                options=replace(cli.run_options(options, config.budget), **_ALONE),
+                store=cli.keeping_store(root, options, console.warn),
                 handlers=[console.handle],
                 warn=console.warn,
                 signals=signals,
             )
-        compared = _compared(run.results)
+        compared = _compare_models(run.results)
         _write_files(compared, options, output)
         if not options["quiet"] and not piped:
-            _tell(compared, console.console, stored=not options["no_store"])
+            _print_comparison(compared, console.console, stored=not options["no_store"])
     for failure in run.failures:
         echo(f"error: {failure}", err=True)
     unjudged = any(r.verdict == "failed" or r.problem for r in run.results)
@@ -97,12 +88,12 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     sys.exit(EXIT_STATUS.get(run.stopped) or (3 if failed else added))
 
 
-def _jobs(
+def _comparison_jobs(
     paths: Sequence[Path], loaded: dict[Path, LoadedSpec], options: dict[str, Any]
 ) -> list[Job]:
     from nomos.runner.jobs import Job
 
-    settings = parse_settings(options["settings"])
+    settings = cli.parse_settings(options["settings"])
     return [
         Job(path, settings | {"model": model}, loaded[path])
         for path in paths
@@ -110,7 +101,7 @@ def _jobs(
     ]
 
 
-def _compared(results: Sequence[Result]) -> list[ModelComparison]:
+def _compare_models(results: Sequence[Result]) -> list[ModelComparison]:
     """Pair the results of each spec; a spec that failed on a model has no pair."""
     from nomos.results.comparison import compare_results
 
@@ -127,20 +118,22 @@ def _write_files(
 
     if options["json_file"] is not None:
         document = {"schema": 3, "comparisons": [comparison_data(c) for c in compared]}
-        output.write(options["json_file"], json.dumps(document, indent=1) + "\n")
+        output.write_file(options["json_file"], json.dumps(document, indent=1) + "\n")
     if options["html_file"] is not None:
         from nomos.report.html.compare import comparison_html
 
-        page = comparison_html(compared, _outputs)
-        output.write(options["html_file"], page)
+        page = comparison_html(compared, _outputs_of)
+        output.write_file(options["html_file"], page)
 
 
-def _outputs(result: Result, bug: Bug) -> Mapping[str, Any]:
+def _outputs_of(result: Result, bug: Bug) -> Mapping[str, Any]:
     """Return what the model of a result says in a bug's case."""
     return {} if result.live is None else result.live.outputs(bug)
 
 
-def _tell(compared: Sequence[ModelComparison], console: Any, *, stored: bool) -> None:
+def _print_comparison(
+    compared: Sequence[ModelComparison], console: Any, *, stored: bool
+) -> None:
     from nomos.report.comparison import comparison_table, next_steps
 
     console.print(comparison_table(compared))

@@ -13,16 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nomos import api
-from nomos.cli.options import (
-    AMOUNT,
-    COUNT,
-    FILE,
-    PRESENT_FILE,
-    option,
-    parse_settings,
-    quiet_option,
-    settings_option,
-)
+from nomos.cli import options as cli
 from nomos.errors import DomainError, NomosError
 from nomos.terminal import echo
 
@@ -31,24 +22,24 @@ if TYPE_CHECKING:
 
 
 @click.command("fuzz-states")
-@click.argument("spec", type=PRESENT_FILE)
-@option("--model", "The policy that some actions come from.", metavar="MODEL")
-@settings_option
-@option("--states", "How many states to reach.", COUNT, default=2000)
-@option(
+@click.argument("spec", type=cli.PRESENT_FILE)
+@cli.option("--model", "The policy that some actions come from.", metavar="MODEL")
+@cli.settings_option
+@cli.option("--states", "How many states to reach.", cli.COUNT, default=2000)
+@cli.option(
     "--threshold",
     "How far a state's observation must be from all others to be kept.",
-    AMOUNT,
+    cli.AMOUNT,
     default=0.4,
 )
-@option("--seed", "Same seed, same pool.", default=0)
-@option(
+@cli.option("--seed", "Same seed, same pool.", default=0)
+@cli.option(
     "-o --output",
     "The pool: made, or continued where there is one.",
-    FILE,
+    cli.FILE,
     required=True,
 )
-@quiet_option
+@cli.quiet_option
 def command(spec: Path, output: Path, *, quiet: bool, **options: Any) -> None:
     """Grow a pool of unlike states for the domain of SPEC.
 
@@ -61,10 +52,10 @@ def command(spec: Path, output: Path, *, quiet: bool, **options: Any) -> None:
     """
     from nomos.states.fuzzing import FuzzSettings, open_pool
 
-    settings = parse_settings(options["settings"])
+    settings = cli.parse_settings(options["settings"])
     if options["model"] is not None:
         settings["model"] = options["model"]
-    game = _fuzzable(spec, settings)
+    game = _load_game(spec, settings)
     try:
         pool = open_pool(
             output,
@@ -74,21 +65,21 @@ def command(spec: Path, output: Path, *, quiet: bool, **options: Any) -> None:
         )
     except (OSError, ValueError) as error:
         raise NomosError(str(error)) from error
-    _grow(pool, game, options["states"], output, quiet=quiet)
+    _grow_pool(pool, game, options["states"], output, quiet=quiet)
     if not quiet:
         few = len(pool) < options["states"]
         why = f"; no new one in {pool.fruitless_count} trials" if few else ""
         echo(f"{output}: {len(pool)} states{why}")
 
 
-def _grow(
+def _grow_pool(
     pool: StatePool, game: Fuzzable, size: int, output: Path, *, quiet: bool
 ) -> None:
     from nomos.states.fuzzing import grow
 
-    with _asked_to_stop() as stop:
+    with _catch_first_interrupt() as stop:
 
-        def progress(pool: StatePool) -> None:
+        def save_progress(pool: StatePool) -> None:
             pool.save(output)
             if not quiet:
                 told = f"{pool.trial_count:>8} trials: {len(pool)} states"
@@ -103,14 +94,14 @@ def _grow(
                 actions=game.actions,
                 size=size,
                 policy=game.policy,
-                progress=progress,
+                progress=save_progress,
             )
         except KeyboardInterrupt:
             echo(f"interrupted; {output} can be continued", err=True)
             sys.exit(130)
 
 
-def _fuzzable(spec: Path, settings: dict[str, str]) -> Fuzzable:
+def _load_game(spec: Path, settings: dict[str, str]) -> Fuzzable:
     from nomos.domain.find import build
     from nomos.states.fuzzing import Fuzzable
 
@@ -129,14 +120,14 @@ def _fuzzable(spec: Path, settings: dict[str, str]) -> Fuzzable:
 
 
 @contextmanager
-def _asked_to_stop() -> Iterator[list[int]]:
+def _catch_first_interrupt() -> Iterator[list[int]]:
     """Note the first Ctrl-C, so that growing ends between two trials.
 
     A pool saved there goes on to the same pool as one that was never interrupted.
     """
     noted: list[int] = []
 
-    def note(number: int, _: object) -> None:
+    def note_signal(number: int, _: object) -> None:
         if noted:
             raise KeyboardInterrupt
         noted.append(number)
@@ -144,7 +135,7 @@ def _asked_to_stop() -> Iterator[list[int]]:
     if threading.current_thread() is not threading.main_thread():
         yield noted
         return
-    before = signal.signal(signal.SIGINT, note)
+    before = signal.signal(signal.SIGINT, note_signal)
     try:
         yield noted
     finally:

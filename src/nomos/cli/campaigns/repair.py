@@ -9,18 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nomos.cli.options import (
-    AMOUNT,
-    COUNT,
-    FILE,
-    PRESENT_FILE,
-    flag,
-    load_specs,
-    option,
-    parse_settings,
-    quiet_option,
-    settings_option,
-)
+from nomos.cli import options as cli
 from nomos.cli.output import ReportPath
 from nomos.terminal import echo
 
@@ -30,45 +19,49 @@ if TYPE_CHECKING:
 
 @click.command("repair")
 @click.argument("specs", nargs=-1, required=True)
-@option(
+@cli.option(
     "--model",
     "The model to repair: what the domain's `model` setting takes.",
     required=True,
     metavar="MODEL",
 )
-@option(
+@cli.option(
     "--data",
     "A CSV file to train on.  [default: the domain's `training()`, else part of its inputs]",
-    PRESENT_FILE,
+    cli.PRESENT_FILE,
     metavar="FILE",
 )
-@option("--label", "The column of --data to be predicted.", metavar="COLUMN")
-@option(
-    "--out", "The file to write.  [default: beside the model, as NAME.repaired]", FILE
+@cli.option("--label", "The column of --data to be predicted.", metavar="COLUMN")
+@cli.option(
+    "--out",
+    "The file to write.  [default: beside the model, as NAME.repaired]",
+    cli.FILE,
 )
-@settings_option
-@option(
+@cli.settings_option
+@cli.option(
     "--times",
     "By how much the rate of violations is to fall.",
     click.FloatRange(1),
     default=10.0,
 )
-@option("--points", "How many points of accuracy may be lost.", AMOUNT, default=1.0)
-@option("--rounds", "The most rounds of training.", COUNT, default=12)
-@option(
+@cli.option(
+    "--points", "How many points of accuracy may be lost.", cli.AMOUNT, default=1.0
+)
+@cli.option("--rounds", "The most rounds of training.", cli.COUNT, default=12)
+@cli.option(
     "--budget",
     "Cases of each spec that the model is judged by, before and after.",
-    COUNT,
+    cli.COUNT,
     default=5000,
 )
-@option("--seed", "Same seed, same repair.", default=0)
-@flag("--resume", "Go on where the same repair was killed.")
-@flag(
+@cli.option("--seed", "Same seed, same repair.", default=0)
+@cli.flag("--resume", "Go on where the same repair was killed.")
+@cli.flag(
     "--allow-overlap",
     "Go on, with a warning, where inputs seem to be records to train on.",
 )
-@option("--json json_file", "Write what came of it to a file.", ReportPath())
-@quiet_option
+@cli.option("--json json_file", "Write what came of it to a file.", ReportPath())
+@cli.quiet_option
 def command(specs: tuple[str, ...], **options: Any) -> None:
     """Train a model further, on cases in which it breaks SPECS and on its data.
 
@@ -86,13 +79,13 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     from nomos import api
     from nomos.cli.output import Output
 
-    load_specs(api.find_specs(specs))
+    cli.load_specs(api.find_specs(specs))
     if (options["data"] is None) != (options["label"] is None):
         raise click.UsageError("--data and --label go together")
     screen = _Screen(quiet=options["quiet"] or str(options["json_file"]) == "-")
     try:
         with screen as listener:
-            result = _repair(specs, options, listener)
+            result = _run_repair(specs, options, listener)
     except KeyboardInterrupt:
         echo("interrupted; the same command with --resume goes on", err=True)
         sys.exit(130)
@@ -101,13 +94,13 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
         from nomos.train.repairing.report import repair_data
 
         document = {"schema": 1, "repair": repair_data(result)}
-        output.write(options["json_file"], json.dumps(document, indent=1) + "\n")
-    screen.finish(result)
+        output.write_file(options["json_file"], json.dumps(document, indent=1) + "\n")
+    screen.show_result(result)
     done = result.verdict in ("clean", "repaired")
     sys.exit(3 if output.has_failed else 0 if done else 1)
 
 
-def _repair(
+def _run_repair(
     specs: tuple[str, ...], options: dict[str, Any], listener: RepairListener
 ) -> Repair:
     from nomos.models.load import is_trusting
@@ -119,7 +112,7 @@ def _repair(
         specs,
         options["model"],
         data=options["data"] and (options["data"], options["label"]),
-        settings=parse_settings(options["settings"]),
+        settings=cli.parse_settings(options["settings"]),
         listener=listener,
         **{name: options[name] for name in names},
     )
@@ -147,29 +140,31 @@ class _Screen:
         from nomos.train.repairing.repair import RepairListener
 
         self._bar.start()
-        return RepairListener(begun=self._begun, step=self._step, round=self._round)
+        return RepairListener(
+            begun=self._show_begin, step=self._show_step, round=self._show_round
+        )
 
     def __exit__(self, *_: object) -> None:
         self._bar.stop()
 
-    def _say(self, line: str) -> None:
+    def _print_line(self, line: str) -> None:
         if not self.quiet:
             self.console.print(line, soft_wrap=True)
 
-    def _begun(self, repairing: Any) -> None:
-        self._say(f"{repairing.trainer.how}: {repairing.parts.origin}")
+    def _show_begin(self, repairing: Any) -> None:
+        self._print_line(f"{repairing.trainer.how}: {repairing.parts.origin}")
 
-    def _step(self, number: int, part: float) -> None:
+    def _show_step(self, number: int, part: float) -> None:
         title = f"round {number}"
         self._bar.update(self._task, description=title, total=1.0, completed=part)
 
-    def _round(self, done: Any) -> None:
+    def _show_round(self, done: Any) -> None:
         from nomos.train.repairing.report import round_line
 
-        self._say(round_line(done))
+        self._print_line(round_line(done))
         self._bar.update(self._task, description="judging the model", total=None)
 
-    def finish(self, result: Repair) -> None:
+    def show_result(self, result: Repair) -> None:
         """Show what came of it."""
         from nomos.train.repairing.report import proof_lines, trade_off
 
@@ -178,9 +173,9 @@ class _Screen:
         if result.verdict != "clean":
             self.console.print(trade_off(result))
         for name, note in result.notes.items():
-            self._say(f"note: {name}: {note}")
+            self._print_line(f"note: {name}: {note}")
         for line in proof_lines(result):
-            self._say(line)
-        self._say(f"{result.verdict}: {result.statement}")
+            self._print_line(line)
+        self._print_line(f"{result.verdict}: {result.statement}")
         if result.path is not None:
-            self._say(f"written: {result.path}")
+            self._print_line(f"written: {result.path}")

@@ -12,22 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nomos import api
-from nomos.cli.options import (
-    COUNT,
-    PRESENT_FILE,
-    campaign_options,
-    explaining_options,
-    flag,
-    keeping_options,
-    keeping_store,
-    load_specs,
-    option,
-    parse_settings,
-    run_options,
-    share,
-    together,
-    worker_options,
-)
+from nomos.cli import options as cli
 from nomos.cli.output import STDOUT, Output, ReportPath, own_stdout
 from nomos.errors import DomainError, NomosError, exit_status
 from nomos.terminal import echo
@@ -43,11 +28,11 @@ if TYPE_CHECKING:
 
 _FILE = ReportPath()
 # `write_reports` writes them.
-report_options = together(
-    option("--json json_file", "Write the results to a file.", _FILE),
-    option("--html html_file", "Write a page to read and send.", _FILE),
-    option("--junit junit_file", "Write JUnit XML for CI.", _FILE),
-    option("--sarif sarif_file", "Write SARIF for code hosts.", _FILE),
+report_options = cli.combine_options(
+    cli.option("--json json_file", "Write the results to a file.", _FILE),
+    cli.option("--html html_file", "Write a page to read and send.", _FILE),
+    cli.option("--junit junit_file", "Write JUnit XML for CI.", _FILE),
+    cli.option("--sarif sarif_file", "Write SARIF for code hosts.", _FILE),
 )
 _FILES = ("json_file", "html_file", "junit_file", "sarif_file", "events_file")
 _INPUT_SETTINGS = ("inputs", "pool")  # of a constructor, in order of preference
@@ -57,76 +42,76 @@ def _inputs_or_file(words: str) -> str | Path:
     """Read `data`, `generated`, or a file that exists."""
     if words in ("data", "generated"):
         return words
-    file: Path = PRESENT_FILE.convert(words, None, None)
+    file: Path = cli.PRESENT_FILE.convert(words, None, None)
     return file
 
 
 @click.command("run")
 @click.argument("specs", nargs=-1, required=True)
-@option(
+@cli.option(
     "--model models",
     "The model under test: what the domain's `model` setting takes. May be given several times.",
     multiple=True,
     metavar="MODEL",
 )
-@campaign_options
-@explaining_options
-@worker_options
-@flag("--until-bug", "Stop at the first bug.")
-@option(
+@cli.campaign_options
+@cli.explaining_options
+@cli.worker_options
+@cli.flag("--until-bug", "Stop at the first bug.")
+@cli.option(
     "--seeds",
     "Run so many seeds, from --seed on; gives mean and spread.",
-    COUNT,
+    cli.COUNT,
     default=1,
 )
-@option(
+@cli.option(
     "--inputs",
     "data: inputs are those of the domain. generated: made from them, within the"
     " schema. FILE: drawn from a file, the domain's setting `inputs` or `pool`.",
     _inputs_or_file,
     metavar="data|generated|FILE",
 )
-@option(
+@cli.option(
     "--control",
     "A spec where chance alone can differ: run too, and shown beside the others.",
-    PRESENT_FILE,
+    cli.PRESENT_FILE,
     metavar="SPEC",
 )
-@option(
+@cli.option(
     "--fail-on",
     "new: exit 1 only for bugs that .nomos/cases does not list as known. "
     "open: also where --verify neither proves nor refutes.",
     click.Choice(["any", "new", "open"]),
     default="any",
 )
-@option(
+@cli.option(
     "--max-rate",
     "Pass where at most this share of cases (2%) is violated: the exact rate where"
     " every case was tried, else the upper bound (95 %, one-sided) that the sample gives."
     " Where the sample is too small to tell, the status is 3.",
-    share,
+    cli.parse_share_option,
     metavar="SHARE",
 )
-@option(
+@cli.option(
     "--baseline",
     "Pass where no rate is worse than in FILE, which an earlier run wrote with"
     " --json: by Fisher's exact test, one-sided, at the level 0.01; and red where a"
     " property that held is violated. What cannot be compared has status 3.",
-    PRESENT_FILE,
+    cli.PRESENT_FILE,
     metavar="FILE",
 )
-@flag(
+@cli.flag(
     "--sanity",
     "Plant faults in the model's answers, and say which of them each spec notices.",
 )
-@keeping_options
-@flag("--resume", "Go on where the same campaign was killed or interrupted.")
-@flag(
+@cli.keeping_options
+@cli.flag("--resume", "Go on where the same campaign was killed or interrupted.")
+@cli.flag(
     "--verify",
     "Where no violation is found, try a proof for all inputs of the schema.",
 )
 @report_options
-@option(
+@cli.option(
     "--events events_file",
     "Write each event as a line of JSON, as it happens.",
     _FILE,
@@ -152,19 +137,19 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
 
     paths = api.find_specs(specs)
     control = options["control"]
-    loaded = load_specs(paths if control is None else [*paths, control])
+    loaded = cli.load_specs(paths if control is None else [*paths, control])
     root = project_root(paths[0])
     config = load_config(root)
-    jobs = _jobs(paths, loaded, root, config, options)
+    jobs = _build_jobs(paths, loaded, root, config, options)
     seed = config.seed if options["seed"] is None else options["seed"]
-    how = run_options(options, config.budget)
+    how = cli.run_options(options, config.budget)
     if options["sanity"]:
-        sys.exit(_sanity(jobs, root, seed, how))
-    options |= {"gate": _gate(config, options), "specs": specs}
-    sys.exit(_campaigns(jobs, seed, root, how, options))
+        sys.exit(_run_sanity(jobs, root, seed, how))
+    options |= {"gate": _build_gate(config, options), "specs": specs}
+    sys.exit(_run_campaigns(jobs, seed, root, how, options))
 
 
-def _gate(config: Config, options: dict[str, Any]) -> Gate:
+def _build_gate(config: Config, options: dict[str, Any]) -> Gate:
     """Return what campaigns must pass, from the options and [tool.nomos]."""
     baseline, written = options["baseline"] or config.baseline, options["json_file"]
     files = [file.resolve() for file in (baseline, written) if isinstance(file, Path)]
@@ -177,7 +162,7 @@ def _gate(config: Config, options: dict[str, Any]) -> Gate:
     )
 
 
-def _campaigns(
+def _run_campaigns(
     jobs: list[Job], seed: int, root: Path, how: Options, options: dict[str, Any]
 ) -> int:
     """Run campaigns and show them; return the exit status."""
@@ -198,7 +183,7 @@ def _campaigns(
                 range(seed, seed + options["seeds"]),
                 root=root,
                 options=how,
-                store=keeping_store(root, options, console.warn),
+                store=cli.keeping_store(root, options, console.warn),
                 handlers=[console.handle, *_event_file(options, output, running)],
                 warn=console.warn,
                 control=options["control"],
@@ -211,10 +196,12 @@ def _campaigns(
             lines = [ruling.line for ruling in rulings(run.results, options["gate"])]
             for line in [*filter(None, dict.fromkeys(lines)), *console.spaces]:
                 echo(line)
-    return _status(run, root, options, output)
+    return _exit_status_of(run, root, options, output)
 
 
-def _status(run: Run, root: Path, options: dict[str, Any], output: Output) -> int:
+def _exit_status_of(
+    run: Run, root: Path, options: dict[str, Any], output: Output
+) -> int:
     """Say what could not be run, and return the exit status of the command."""
     from nomos.results.gate import missing, rulings
     from nomos.runner.stopping import EXIT_STATUS
@@ -230,7 +217,7 @@ def _status(run: Run, root: Path, options: dict[str, Any], output: Output) -> in
     return EXIT_STATUS.get(run.stopped) or max(statuses)
 
 
-def _sanity(jobs: list[Job], root: Path, seed: int, options: Options) -> int:
+def _run_sanity(jobs: list[Job], root: Path, seed: int, options: Options) -> int:
     """Say what specs notice; 0 if each notices something, 3 if one could not be tried."""
     from nomos.runner.executors.worker import Setting, Worker
     from nomos.sanity import check_sanity
@@ -251,7 +238,7 @@ def _sanity(jobs: list[Job], root: Path, seed: int, options: Options) -> int:
     return status
 
 
-def _jobs(
+def _build_jobs(
     paths: list[Path],
     loaded: dict[Path, LoadedSpec],
     root: Path,
@@ -261,7 +248,7 @@ def _jobs(
     from nomos.runner.jobs import Job
     from nomos.runner.project.params import each_setting
 
-    settings = parse_settings(options["settings"])
+    settings = cli.parse_settings(options["settings"])
     given = options["inputs"]
     file = given if isinstance(given, Path) else None
     return [
@@ -318,18 +305,18 @@ def write_reports(
             "runs": [to_data(result) for result in results],
             "failures": [{"spec": path, "error": why} for path, why in failures],
         }
-        output.write(options["json_file"], json.dumps(document, indent=1) + "\n")
+        output.write_file(options["json_file"], json.dumps(document, indent=1) + "\n")
     if options["junit_file"] is not None:
         from nomos.report.formats.junit import junit
 
         text = junit(results, failures, gate)
-        output.write(options["junit_file"], text)
+        output.write_file(options["junit_file"], text)
     if options["sarif_file"] is not None:
         from nomos.report.formats.sarif import sarif
 
         document = sarif(results, failures, gate)
-        output.write(options["sarif_file"], json.dumps(document, indent=1) + "\n")
+        output.write_file(options["sarif_file"], json.dumps(document, indent=1) + "\n")
     if options["html_file"] is not None:
         from nomos.report.html.page import html
 
-        output.write(options["html_file"], html(results, failures))
+        output.write_file(options["html_file"], html(results, failures))

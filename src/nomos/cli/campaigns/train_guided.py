@@ -8,18 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nomos.cli.options import (
-    AMOUNT,
-    COUNT,
-    FILE,
-    PRESENT_FILE,
-    flag,
-    load_specs,
-    option,
-    parse_settings,
-    quiet_option,
-    settings_option,
-)
+from nomos.cli import options as cli
 from nomos.errors import ModelError, NomosError
 from nomos.terminal import echo
 
@@ -32,56 +21,59 @@ _BUDGET = ("steps", "cases", "games", "lose")
 
 
 @click.command("train-guided")
-@click.argument("spec", type=PRESENT_FILE)
-@option(
-    "--policy", "The policy, as SB3's `save` writes it.", PRESENT_FILE, required=True
+@click.argument("spec", type=cli.PRESENT_FILE)
+@cli.option(
+    "--policy",
+    "The policy, as SB3's `save` writes it.",
+    cli.PRESENT_FILE,
+    required=True,
 )
-@option(
+@cli.option(
     "--algorithm",
     "The algorithm of the policy.",
     click.Choice(_ALGORITHMS, case_sensitive=False),
     default="PPO",
 )
-@option(
+@cli.option(
     "--out",
     "The file to write; none is written for a policy that is no better.",
-    FILE,
+    cli.FILE,
     required=True,
 )
-@settings_option
-@option(
+@cli.settings_option
+@cli.option(
     "--held-out",
     "A setting that gives other inputs to judge the policy by.",
     multiple=True,
     metavar="NAME=VALUE",
 )
-@option("--control", "A spec that only chance can break.", PRESENT_FILE)
-@option(
+@cli.option("--control", "A spec that only chance can break.", cli.PRESENT_FILE)
+@cli.option(
     "--starts",
     "An input or variable whose state episodes start from.  [default: all states]",
     multiple=True,
     metavar="NAME",
 )
-@option(
+@cli.option(
     "--share",
     "The share of the steps that start from bugs.",
     click.FloatRange(0, 1),
     default=0.5,
 )
-@click.option("--steps", default=294_912, show_default=True, type=COUNT)
-@option(
+@click.option("--steps", default=294_912, show_default=True, type=cli.COUNT)
+@cli.option(
     "--cases",
     "Cases that the policy is judged by, before and after.",
-    COUNT,
+    cli.COUNT,
     default=3000,
 )
-@option(
+@cli.option(
     "--games", "Games that its reward is the mean of.", click.IntRange(2), default=100
 )
-@option("--lose", "The mean reward that may be lost.", AMOUNT, default=10.0)
-@option("--seed", "Same seed, same training.", default=0)
-@flag("--trust", "Load the policy, which can run code.")
-@quiet_option
+@cli.option("--lose", "The mean reward that may be lost.", cli.AMOUNT, default=10.0)
+@cli.option("--seed", "Same seed, same training.", default=0)
+@cli.flag("--trust", "Load the policy, which can run code.")
+@cli.quiet_option
 def command(spec: Path, **options: Any) -> None:
     """Fine-tune a policy of Stable-Baselines3 from the states in which it breaks SPEC.
 
@@ -96,20 +88,20 @@ def command(spec: Path, **options: Any) -> None:
     """
     from nomos.train import GuidedTraining, TuningBudget, fine_tune
 
-    load_specs([spec, *filter(None, [options["control"]])])
+    cli.load_specs([spec, *filter(None, [options["control"]])])
     quiet = options["quiet"]
     tuned = fine_tune(
-        _load(options["policy"], options["algorithm"], trust=options["trust"]),
+        _load_policy(options["policy"], options["algorithm"], trust=options["trust"]),
         GuidedTraining(
             spec,
-            settings=parse_settings(options["settings"]),
+            settings=cli.parse_settings(options["settings"]),
             starts=options["starts"] or None,
             share=options["share"],
             seed=options["seed"],
-            on_test=None if quiet else _tell,
+            on_test=None if quiet else _print_test,
         ),
         budget=TuningBudget(**{name: options[name] for name in _BUDGET}),
-        held_out=parse_settings(options["held_out"]) or None,
+        held_out=cli.parse_settings(options["held_out"]) or None,
         control=options["control"],
     )
     verdict = tuned.verdict
@@ -123,13 +115,13 @@ def command(spec: Path, **options: Any) -> None:
     sys.exit(0 if verdict == "safer" else 1)
 
 
-def _tell(test: PolicyTest, _: object) -> None:
+def _print_test(test: PolicyTest, _: object) -> None:
     share = f"{100 * test.guided_steps:.0f} % of the steps from bugs"
     told = f"{test.steps:>9} steps: {test.bugs} bugs in {test.tests} cases, {share}"
     echo(told, err=True)
 
 
-def _load(path: Path, algorithm: str, *, trust: bool) -> Any:
+def _load_policy(path: Path, algorithm: str, *, trust: bool) -> Any:
     if not trust:
         raise ModelError(
             f"{path} holds pickles, which can run code; if you know who made it,"

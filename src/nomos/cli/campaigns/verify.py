@@ -10,18 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nomos import api
+from nomos.cli import options as cli
 from nomos.cli.campaigns.run import report_options, write_reports
-from nomos.cli.options import (
-    COUNT,
-    FOLDER,
-    SECONDS,
-    keeping_options,
-    keeping_store,
-    load_specs,
-    option,
-    parse_settings,
-    settings_option,
-)
 from nomos.cli.output import STDOUT, own_stdout
 from nomos.errors import NomosError, exit_status
 from nomos.terminal import echo
@@ -35,48 +25,50 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("specs", nargs=-1, required=True, metavar="SPEC...")
-@option("--model", "The model: a file, or what the domain takes for one.")
-@settings_option
-@option(
+@cli.option("--model", "The model: a file, or what the domain takes for one.")
+@cli.settings_option
+@cli.option(
     "--within",
     "Only this part of the schema, such as age=18..70,priors=..20,sex=Female|Male.",
     default="",
     metavar="RANGES",
 )
-@option(
+@cli.option(
     "--around",
     "Prove around each row of the data, instead of the whole schema.",
     click.Choice(["inputs"]),
 )
-@option(
+@cli.option(
     "--radius",
     "With --around: how far features may be from the row, such as age=3,sex=all; "
     "the others are as in the row. A number alone is for every feature.",
     default="",
     metavar="DISTANCES",
 )
-@option("--rows", "With --around: so many rows, evenly chosen.  [default: all]", COUNT)
-@option(
+@cli.option(
+    "--rows", "With --around: so many rows, evenly chosen.  [default: all]", cli.COUNT
+)
+@cli.option(
     "--time seconds",
     "Give up after so many seconds, for each property or each row.",
-    SECONDS,
+    cli.SECONDS,
     default=60.0,
     metavar="S",
 )
-@option(
+@cli.option(
     "--fail-on",
     "open: exit status 1 also where a property is neither proved nor violated.",
     click.Choice(["violated", "open"]),
     default="violated",
 )
-@option(
+@cli.option(
     "--export",
     "Prove nothing: write each property for other verifiers, as a network of all "
     "calls (ONNX) and what breaks it (VNN-LIB 2).",
-    FOLDER,
+    cli.FOLDER,
     metavar="FOLDER",
 )
-@keeping_options
+@cli.keeping_options
 @report_options
 def command(specs: tuple[str, ...], **options: Any) -> None:
     """Prove properties for every input that the schema allows.
@@ -97,19 +89,19 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     from nomos.runner.project.naming import project_root
 
     paths = api.find_specs(specs)
-    loaded = load_specs(paths)
-    settings = parse_settings(options["settings"])
+    loaded = cli.load_specs(paths)
+    settings = cli.parse_settings(options["settings"])
     if options["model"] is not None:
         settings["model"] = options["model"]
     root = project_root(paths[0])
     jobs = dict(zip(paths, api.live_jobs(loaded.values(), settings, root), strict=True))
     if options["export"] is not None:
-        _export(jobs, options)
+        _export_all(jobs, options)
     with own_stdout(STDOUT in options.values()) as output:
-        store = keeping_store(root, options, _warn)
-        proofs = api.proofs(_limits(options), store, _warn)
+        store = cli.keeping_store(root, options, _print_warning)
+        proofs = api.proofs(_proof_options(options), store, _print_warning)
         try:
-            run = _prove(jobs, proofs, options)
+            run = _prove_all(jobs, proofs, options)
         finally:
             if store is not None:
                 store.close()
@@ -121,7 +113,9 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     sys.exit(max(failed, default=found))
 
 
-def _prove(jobs: dict[Path, Reopened], proofs: Proofs, options: dict[str, Any]) -> Run:
+def _prove_all(
+    jobs: dict[Path, Reopened], proofs: Proofs, options: dict[str, Any]
+) -> Run:
     """Prove each property, and say what came of it; one that cannot begin is left."""
     from nomos.runner.driver import Failure, Run
     from nomos.runner.jobs import Job
@@ -129,18 +123,18 @@ def _prove(jobs: dict[Path, Reopened], proofs: Proofs, options: dict[str, Any]) 
     run = Run()
     for path, live in jobs.items():
         try:
-            with _told(f"proving {path.stem}"):
+            with _show_status(f"proving {path.stem}"):
                 run.results.append(proofs.alone(live))
         except NomosError as error:
             run.failures.append(Failure(Job(path), error))
             echo(f"error: {path}: {error}", err=True)
             continue
         if STDOUT not in options.values():
-            echo(_text(run.results[-1]))
+            echo(_result_text(run.results[-1]))
     return run
 
 
-def _told(what: str) -> AbstractContextManager[Any]:
+def _show_status(what: str) -> AbstractContextManager[Any]:
     """Say on a terminal what is done meanwhile."""
     from nomos.report.screen import Screen
 
@@ -148,11 +142,11 @@ def _told(what: str) -> AbstractContextManager[Any]:
     return console.status(what) if console.is_terminal else nullcontext()
 
 
-def _export(jobs: dict[Path, Reopened], options: dict[str, Any]) -> None:
+def _export_all(jobs: dict[Path, Reopened], options: dict[str, Any]) -> None:
     """Write properties for other verifiers; the status is 3 where one cannot be."""
     if options["around"]:
         raise click.UsageError("--export goes with the whole schema or --within")
-    proofs = api.proofs(_limits(options), None, _warn)
+    proofs = api.proofs(_proof_options(options), None, _print_warning)
     failed = False
     for spec, live in jobs.items():
         try:
@@ -171,7 +165,7 @@ def status_of(result: Result, fail_on: str) -> int:
     return 0 if result.verdict == "holds" else 1
 
 
-def _text(result: Result) -> str:
+def _result_text(result: Result) -> str:
     """Return a result as lines: of a violation also which inputs it is like."""
     from nomos.report.notebook import shown
     from nomos.results.verdict import nearest_text
@@ -183,11 +177,11 @@ def _text(result: Result) -> str:
     return f"{shown(result)}\n  {near}; `nomos show {proof.witness.id}` has it in full"
 
 
-def _warn(message: str) -> None:
+def _print_warning(message: str) -> None:
     echo(f"warning: {message}", err=True)
 
 
-def _limits(options: dict[str, Any]) -> Any:
+def _proof_options(options: dict[str, Any]) -> Any:
     """Return how far proofs go."""
     from nomos.verify import ProofOptions
 
@@ -195,13 +189,13 @@ def _limits(options: dict[str, Any]) -> Any:
         raise click.UsageError("--radius goes with --around inputs")
     return ProofOptions(
         within=options["within"],
-        radius=_radius(options["radius"]) if options["around"] else None,
+        radius=_parse_radius(options["radius"]) if options["around"] else None,
         rows=options["rows"],
         seconds=options["seconds"],
     )
 
 
-def _radius(text: str) -> dict[str, float]:
+def _parse_radius(text: str) -> dict[str, float]:
     """Return the distances of --radius; `all` is the whole range, `*` every feature."""
     found = {}
     for part in text.split(",") if text else []:

@@ -12,7 +12,7 @@ import click
 
 from nomos import api
 from nomos.cli.options import FILE, flag, format_option, option
-from nomos.cli.output import show
+from nomos.cli.output import print_diagnostics
 from nomos.diagnostics import Code, Severity
 from nomos.diagnostics.render import to_json
 from nomos.errors import NomosError
@@ -77,7 +77,7 @@ def command(
     if form == "json":
         document = {
             "schema": 1,
-            "specs": [_entry(one) for one in checked],
+            "specs": [_json_entry(one) for one in checked],
             "unreadable": unreadable,
             "errors": errors,
             "warnings": warned,
@@ -86,11 +86,11 @@ def command(
     else:
         for one in checked:
             if verbose and one.spec is not None:
-                _introduce(one)
-            show(one.source, one.diagnostics)
+                _print_introduction(one)
+            print_diagnostics(one.source, one.diagnostics)
         for reason in unreadable:
             echo(f"error: {reason}\n")
-        echo(_summary(checked, unreadable, errors, warned))
+        echo(_check_summary(checked, unreadable, errors, warned))
     most = 0 if warnings["strict"] else warnings["max_warnings"]
     too_many = most is not None and warned > most
     sys.exit(2 if errors or unreadable or too_many else 0)
@@ -122,7 +122,7 @@ def _check_all(
     return checked, unreadable
 
 
-def _introduce(checked: Checked) -> None:
+def _print_introduction(checked: Checked) -> None:
     spec = checked.spec
     assert spec is not None
     echo(f"{spec.name}: {safety_kind(spec.k)}")
@@ -130,7 +130,7 @@ def _introduce(checked: Checked) -> None:
         echo(click.wrap_text(spec.description, 88, "  ", "  "))
 
 
-def _summary(
+def _check_summary(
     checked: Sequence[Checked], unreadable: Sequence[str], errors: int, warnings: int
 ) -> str:
     found = [count(errors, "error")] if errors else []
@@ -143,7 +143,7 @@ def _summary(
     return f"{count(len(checked), 'spec')}, {' and '.join(found) or 'no mistakes'}{skipped}"
 
 
-def _entry(checked: Checked) -> dict[str, Any]:
+def _json_entry(checked: Checked) -> dict[str, Any]:
     spec = checked.spec
     return {
         "file": checked.source.name,

@@ -8,7 +8,7 @@ import click
 
 from nomos.cli.options import flag
 from nomos.diagnostics import Code
-from nomos.diagnostics.pages import all_pages, page, title
+from nomos.diagnostics.pages import all_pages, page_of, title_of
 from nomos.terminal import echo
 
 
@@ -31,7 +31,7 @@ def command(code: str | None, everything: bool) -> None:
     if code is None:
         width = max(map(len, codes))
         for name, known in codes.items():
-            echo(f"{name:<{width}}  {title(known)}")
+            echo(f"{name:<{width}}  {title_of(known)}")
         echo("\n`nomos explain CODE` tells more.")
         return
     # Taken from a message as it stands: error[unknown-feature].
@@ -42,4 +42,4 @@ def command(code: str | None, everything: bool) -> None:
             f"did you mean `{nearest[0]}`?" if nearest else "`nomos explain` lists all"
         )
         raise click.UsageError(f"there is no code `{wanted}`; {hint}")
-    echo(page(codes[wanted]), nl=False)
+    echo(page_of(codes[wanted]), nl=False)

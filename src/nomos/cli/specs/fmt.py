@@ -10,7 +10,7 @@ import click
 
 from nomos import api
 from nomos.cli.options import flag
-from nomos.cli.output import show
+from nomos.cli.output import print_diagnostics
 from nomos.diagnostics import Code, Source, Span
 from nomos.errors import SpecError
 from nomos.files import write_whole
@@ -42,34 +42,34 @@ def command(specs: tuple[str, ...], check: bool, diff: bool) -> None:
     changed = unreadable = 0
     paths = api.find_specs(specs, libraries=True)
     for path in paths:
-        source, text = _format(path)
+        source, text = _format_file(path)
         if text is None:
             unreadable += 1
         elif text.encode() != path.read_bytes():
             changed += 1
             if diff:
-                echo(_difference(source, text), nl=False)
+                echo(_unified_text(source, text), nl=False)
             if not (check or diff):
                 write_whole(path.resolve(), text.encode())
             echo(f"{'would format' if check or diff else 'formatted'} {path}")
-    echo(_summary(len(paths), changed, unreadable, check or diff))
+    echo(_format_summary(len(paths), changed, unreadable, check or diff))
     sys.exit(2 if unreadable else 1 if check and changed else 0)
 
 
-def _format(path: Path) -> tuple[Source, str | None]:
+def _format_file(path: Path) -> tuple[Source, str | None]:
     """Return a spec and its canonical text; None, and its mistakes shown, if it has none."""
     source, not_text = read_source(path)
     if not_text is not None:
-        show(source, [Code.NOT_UTF8.at(Span(0, 1), reason=not_text)])
+        print_diagnostics(source, [Code.NOT_UTF8.at(Span(0, 1), reason=not_text)])
         return source, None
     try:
         return source, format_spec(source)
     except SpecError as error:
-        show(source, error.diagnostics)
+        print_diagnostics(source, error.diagnostics)
         return source, None
 
 
-def _difference(source: Source, text: str) -> str:
+def _unified_text(source: Source, text: str) -> str:
     before, after = source.text.splitlines(True), text.splitlines(True)
     lines = unified_diff(before, after, source.name, f"{source.name} (formatted)")
     return "".join(
@@ -78,7 +78,7 @@ def _difference(source: Source, text: str) -> str:
     )
 
 
-def _summary(specs: int, changed: int, unreadable: int, dry: bool) -> str:
+def _format_summary(specs: int, changed: int, unreadable: int, dry: bool) -> str:
     numbers = {
         "would be formatted" if dry else "formatted": changed,
         "cannot be read": unreadable,

@@ -31,7 +31,7 @@ def command(
     """
     from nomos.errors import NomosError
     from nomos.files import write_whole
-    from nomos.scaffold import example, scaffold
+    from nomos.scaffold import example_project, scaffold_table
     from nomos.scaffold.images import are_images, scaffold_images
 
     if (model is None) != (data is None):
@@ -39,11 +39,11 @@ def command(
     if label is not None and (data is None or are_images(data)):
         raise click.UsageError("--label is a column of a CSV file, given by --data")
     if model is None or data is None:
-        project = example()
+        project = example_project()
     elif are_images(data):
         project = scaffold_images(model, data, folder)
     else:
-        project = scaffold(model, data, folder, label)
+        project = scaffold_table(model, data, folder, label)
     taken = [name for name in project.files if (folder / name).exists()]
     if taken:
         raise NomosError(f"{', '.join(taken)} exists already, and is left as it is")

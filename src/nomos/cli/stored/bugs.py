@@ -43,7 +43,7 @@ def command(
         names = ", ".join(sorted(known)) or "none"
         raise StoreError(f"no campaign of `{property}`\nhelp: there are: {names}")
     if form == "json":
-        echo(json.dumps([_data(record) for record in records], indent=1))
+        echo(json.dumps([_bug_data(record) for record in records], indent=1))
         return
     for record in records:
         bug, subject = record.bug, record.subject
@@ -56,7 +56,7 @@ def command(
         echo("no bugs")
 
 
-def _data(record: BugRecord) -> dict[str, Any]:
+def _bug_data(record: BugRecord) -> dict[str, Any]:
     """Return a bug as plain data, with what it is a bug of."""
     subject = record.subject
     about = {n: getattr(subject, n) for n in ("spec", "property", "model", "settings")}

@@ -52,7 +52,7 @@ def command(
                 f"{opened.path} holds no campaign\nhelp: `nomos run` makes some"
             )
     written = Output()
-    written.write(output, html(results))
+    written.write_file(output, html(results))
     if written.has_failed:
         sys.exit(3)
     bugs = sum(result.counts.unique_bugs for result in results)

@@ -77,7 +77,7 @@ def command(
         if output is not None:
             echo("warning: no files were written: it could not be run", err=True)
         return
-    _draw(console, live, outcome, record.bug.choices)
+    _print_case(console, live, outcome, record.bug.choices)
     _draw_shrunk(console, live, record.bug)
     if output is not None:
         case = values, live.prepared.subject.outputs, live.domain
@@ -98,12 +98,12 @@ def _draw_shrunk(console: Console, live: Reopened, bug: Bug) -> None:
         return
     if small.values:
         console.print(f"made smaller: {shrunk_words(bug.shrunk)}")
-        _draw(console, live, small)
+        _print_case(console, live, small)
     else:
         echo("warning: its smaller case does not break it any more", err=True)
 
 
-def _draw(
+def _print_case(
     console: Console, live: Reopened, case: Outcome, choices: tuple[int, ...] = ()
 ) -> None:
     """Show the values of a case as its domain does."""

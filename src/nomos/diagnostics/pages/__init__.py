@@ -17,14 +17,14 @@ Every mistake that `nomos check` reports has a code, which stands in brackets be
 _EXAMPLES = "<!-- not run: the tests of the diagnostics run these examples -->"
 
 
-def page(code: Code) -> str:
+def page_of(code: Code) -> str:
     """Return the page of a code, in Markdown."""
     return resources.files(__name__).joinpath(f"{code.slug}.md").read_text("utf-8")
 
 
-def title(code: Code) -> str:
+def title_of(code: Code) -> str:
     """Return the one line that says what a code means."""
-    return page(code).split("\n")[2]
+    return page_of(code).split("\n")[2]
 
 
 def all_pages() -> str:
@@ -32,6 +32,6 @@ def all_pages() -> str:
     parts = [_OPENING]
     for code in Code:
         # A page's own sections would fill the table of contents: they become bold words.
-        text = re.sub(r"^## (\w+)$", r"**\1**", page(code), flags=re.MULTILINE)
+        text = re.sub(r"^## (\w+)$", r"**\1**", page_of(code), flags=re.MULTILINE)
         parts.append("#" + text.replace("```nom", f"{_EXAMPLES}\n```nom"))
     return "\n".join(parts)

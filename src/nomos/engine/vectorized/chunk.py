@@ -127,8 +127,7 @@ class Chunk:
     def standing(self, at: Array | None) -> Array:
         """Return which rows are not marked to leave: a run alone would get here too."""
         fates = self._fate if at is None else self._fate[at]
-        standing: Array = fates == Fate.STAYS
-        return standing
+        return np.asarray(fates == Fate.STAYS)
 
     def add_calls(
         self, at: Array | None, calls: int | Array, standing: Array | None = None

@@ -139,5 +139,4 @@ class Remembered:
             said = ask(asked)
             self._slots[slots[asked]] = keys[asked] - ~said
             held[asked], held[missing[same]] = said, self._slots[at[same]]
-        recalled: Array = held & one == one
-        return recalled
+        return np.asarray(held & one == one)

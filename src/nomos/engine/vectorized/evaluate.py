@@ -18,6 +18,7 @@ import numpy as np
 from nomos.device import Array, is_tensor
 from nomos.domain.fields import generator
 from nomos.domain.functions import BoundBatched, Counted, listening
+from nomos.domain.meter import asking
 from nomos.domain.records import (
     Column,
     get_feature,
@@ -279,7 +280,7 @@ class Evaluator:
             counted = Counted()
             counted.calls = int(name in self.program.plain_models)
             try:
-                with listening(counted):
+                with asking(counted.calls), listening(counted):
                     return answer(function, *case)
             finally:
                 calls.append(min(1, counted.calls))

@@ -184,8 +184,7 @@ def _compare_strings(operator: str, left: Any, right: Any) -> Array | None:
         return None
     if any(side.dtype != object or side.ndim != 1 for side in columns):
         return None
-    result: Array = COMPARE[operator](left, right).astype(bool)
-    return result
+    return np.asarray(COMPARE[operator](left, right).astype(bool))
 
 
 def compare_arrays(operator: str, left: Any, right: Any) -> Array | None:

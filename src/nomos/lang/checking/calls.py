@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import inf
 
 from nomos.diagnostics import Code, Span
-from nomos.diagnostics.diagnostic import nearest
+from nomos.diagnostics.diagnostic import suggest_nearest
 from nomos.lang import core
 from nomos.lang.checking.scope import Scope
 from nomos.lang.reading import syntax
@@ -104,7 +104,7 @@ def resolve_function(
     if known is None:
         if scope.offer is not None:
             names = sorted({*scope.offer.functions, *BUILT_IN})
-            help, listed = nearest(name, names), _list_names(names)
+            help, listed = suggest_nearest(name, names), _list_names(names)
             scope.report(Code.UNKNOWN_FUNCTION, at, name=name, known=listed, help=help)
         return None
     most = inf if known.most is None else known.most
@@ -248,7 +248,7 @@ def check_level(scope: Scope, levels: tuple[str, ...] | None, value: core.Expr) 
     if isinstance(value.value, str) and value.value not in levels:
         known, help = (
             _list_names([f'"{x}"' for x in levels]),
-            nearest(value.value, levels),
+            suggest_nearest(value.value, levels),
         )
         scope.report(
             Code.UNKNOWN_LEVEL, value.span, name=value.value, known=known, help=help
@@ -272,7 +272,7 @@ def _resolve_feature(
     found: dict[object, FeatureType] = {f.name: f for f in features}
     found |= dict(enumerate(features))
     if key.value not in found:
-        help = nearest(name, names)
+        help = suggest_nearest(name, names)
         if name.lstrip("-").isdigit():
             help = f"features are numbered from 0 to {len(names) - 1}"
         known = _list_names(names)

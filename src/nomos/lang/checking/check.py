@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from nomos.diagnostics import Code, Diagnostic, Severity, Source, Span
-from nomos.diagnostics.diagnostic import nearest
+from nomos.diagnostics.diagnostic import suggest_nearest
 from nomos.errors import NomosError, SpecError
 from nomos.lang import core
 from nomos.lang.checking.calls import levels_of
@@ -297,7 +297,7 @@ def bind_params(spec: core.Spec, values: Mapping[str, Value]) -> core.Spec:
 
 def _describe_unknown_param(spec: core.Spec, name: str, known: list[str]) -> str:
     listing = f"its params are: {', '.join(known)}" if known else ""
-    hint = nearest(name, known) or listing
+    hint = suggest_nearest(name, known) or listing
     return f"{spec.name} has no param `{name}`{hint and f'; {hint}'}"
 
 

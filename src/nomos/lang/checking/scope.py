@@ -11,7 +11,7 @@ from math import inf
 from typing import Any
 
 from nomos.diagnostics import Code, Diagnostic, Source, Span
-from nomos.diagnostics.diagnostic import nearest
+from nomos.diagnostics.diagnostic import suggest_nearest
 from nomos.lang import core
 from nomos.lang.reading import syntax
 from nomos.lang.types import BUILT_IN, Offer, Type
@@ -101,7 +101,7 @@ class Scope:
         self, at: Span, name: str, known: Iterable[str], help: str | None = None
     ) -> None:
         """Report a name that nothing declares; `known` are those that may be meant."""
-        help = help or nearest(name, known)
+        help = help or suggest_nearest(name, known)
         self.report(Code.UNDECLARED_NAME, at, name=name, help=help)
 
     def place_of(self, span: Span) -> Span:

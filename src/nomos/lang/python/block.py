@@ -15,7 +15,13 @@ from nomos.lang.checking.names import walk_own_scope
 from nomos.lang.reading.syntax import Block
 
 _OPENING = {")": "(", "]": "[", "}": "{"}
-_TOO_MUCH_FOR_PYTHON = (RecursionError, MemoryError, OverflowError, ValueError)
+_TOO_MUCH_FOR_PYTHON = (
+    RecursionError,
+    MemoryError,
+    OverflowError,
+    ValueError,
+    SystemError,  # of the tokenizer of 3.12 where a NUL stands in a line
+)
 _HEAD = "with 1:\n"  # an indented block is parsed as its body; it takes no `else`
 _MOST_LOST = 50  # blanks that Python 3.11 looks at again and again
 _MOST_LAYOUTS = 8  # ways to read a block that are tried before it is called broken

@@ -8,7 +8,7 @@ from typing import cast
 from lark import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
 from nomos.diagnostics import Code, Diagnostic, Span
-from nomos.diagnostics.diagnostic import nearest
+from nomos.diagnostics.diagnostic import suggest_nearest
 from nomos.lang.reading.grammar import LONGEST_SHOWN, invalid_number, token_span
 from nomos.lang.reading.syntax import KEYWORDS
 
@@ -82,7 +82,7 @@ def _syntax_error_at(
 
 def _explain_start(text: str, at: Span) -> Diagnostic:
     word = text[at.start : at.end]
-    help = nearest(word, KEYWORDS)
+    help = suggest_nearest(word, KEYWORDS)
     python = _FROM_IMPORT.match(text, at.start)
     if python is not None:
         help = f"write `import {python[1]};`"

@@ -53,17 +53,17 @@ _ARGUMENTS: dict[str, tuple[str, ...]] = {
 }
 
 
-def complete(document: Document, offset: int) -> list[types.CompletionItem]:
+def complete_at(document: Document, offset: int) -> list[types.CompletionItem]:
     """Return what can be written at an offset."""
     block = document.block
     text = document.source.text[:offset]
     if block is not None and block.start < offset < block.end:
-        return list(_in_block(document, text[block.start + 1 :]))
+        return list(_complete_in_block(document, text[block.start + 1 :]))
     if block is not None and offset >= block.end:
         text = text[block.end :]
     if _is_in_comment(text):
         return []
-    return list(_in_statement(document, text))
+    return list(_complete_in_statement(document, text))
 
 
 def _is_in_comment(text: str) -> bool:
@@ -72,124 +72,133 @@ def _is_in_comment(text: str) -> bool:
     return is_last or text.rfind("/*") > text.rfind("*/")
 
 
-def _in_block(document: Document, text: str) -> Iterator[types.CompletionItem]:
+def _complete_in_block(document: Document, text: str) -> Iterator[types.CompletionItem]:
     if _IN_STRING.search(text):
-        yield from _features(document)
+        yield from _feature_items(document)
         return
     if found := _DOT.search(text):
         if document.names.roles.get(found[1] or "") is Role.IMPORT:
-            yield from _functions(document, built_in=False)
+            yield from _function_items(document, built_in=False)
         return
-    yield from _values(document)
-    yield from _functions(document)
+    yield from _value_items(document)
+    yield from _function_items(document)
 
 
-def _in_statement(document: Document, text: str) -> Iterator[types.CompletionItem]:
+def _complete_in_statement(
+    document: Document, text: str
+) -> Iterator[types.CompletionItem]:
     if _IN_STRING.search(text):
-        yield from _features(document)
+        yield from _feature_items(document)
     elif found := _LEVEL.search(text):
-        yield from _levels(document, found[1])
+        yield from _level_items(document, found[1])
     elif _USE.search(text):
-        yield from _libraries(document.path)
+        yield from _library_items(document.path)
     elif text.count('"', text.rfind("\n") + 1) % 2:
         return
     elif found := _DOT.search(text):
         if document.names.roles.get(found[1] or "") is Role.IMPORT:
-            yield from _functions(document, built_in=False)
+            yield from _function_items(document, built_in=False)
         else:
-            yield from _features(document)
+            yield from _feature_items(document)
     elif _UPDATE.search(text):
-        yield from _features(document, " := ")
-        yield from _values(document)
+        yield from _feature_items(document, " := ")
+        yield from _value_items(document)
     elif _IMPORT.search(text):
-        yield from _modules(document.path)
+        yield from _module_items(document.path)
     elif _PARAM_TYPE.search(text):
-        yield from (_item(word, Kind.TypeParameter, doc=t) for word, t in TYPES.items())
+        yield from (
+            _completion_item(word, Kind.TypeParameter, doc=t)
+            for word, t in TYPES.items()
+        )
     elif not _NEW_NAME.search(text):
-        yield from _words(document, text)
+        yield from _statement_items(document, text)
 
 
-def _words(document: Document, text: str) -> Iterator[types.CompletionItem]:
+def _statement_items(document: Document, text: str) -> Iterator[types.CompletionItem]:
     before = _COMMENTS.sub(" ", text).rstrip("_" + digits + ascii_letters).rstrip()
     if not before or before[-1] in ";}":
         for word, about in KEYWORDS.items():
-            yield _item(
+            yield _completion_item(
                 word, Kind.Keyword, doc=about, order="3", snippet=STATEMENTS[word]
             )
-        yield from _relations(list(document.imports.features))
+        yield from _relation_items(list(document.imports.features))
         return
-    yield from _values(document)
-    yield from _functions(document)
+    yield from _value_items(document)
+    yield from _function_items(document)
     for name, role in document.names.roles.items():
         if role is Role.DEFINITION:
-            yield _item(name, Kind.Function, "a definition")
+            yield _completion_item(name, Kind.Function, "a definition")
     for word, about in EXPRESSIONS.items():
         form = FORMS.get(word, "")
         order = "3" if form else "1"
-        yield _item(word, Kind.Keyword, doc=about, order=order, snippet=form)
+        yield _completion_item(word, Kind.Keyword, doc=about, order=order, snippet=form)
 
 
-def _features(document: Document, end: str = "") -> Iterator[types.CompletionItem]:
+def _feature_items(document: Document, end: str = "") -> Iterator[types.CompletionItem]:
     for number, feature in enumerate(document.imports.features.values()):
-        item = _item(feature.name, Kind.Field, feature.range, order=f"0{number:04}")
+        item = _completion_item(
+            feature.name, Kind.Field, feature.range, order=f"0{number:04}"
+        )
         item.insert_text = feature.name + end
         yield item
 
 
-def _levels(document: Document, feature: str) -> Iterator[types.CompletionItem]:
+def _level_items(document: Document, feature: str) -> Iterator[types.CompletionItem]:
     known = document.imports.features.get(feature)
     for level in known.levels if known else ():
-        yield _item(level, Kind.EnumMember, f"a value of {feature}")
+        yield _completion_item(level, Kind.EnumMember, f"a value of {feature}")
 
 
-def _functions(
+def _function_items(
     document: Document, *, built_in: bool = True
 ) -> Iterator[types.CompletionItem]:
     own = document.imports.functions
     for function in own.values():
-        yield _item(function.name, Kind.Function, function.signature, function.doc)
+        yield _completion_item(
+            function.name, Kind.Function, function.signature, function.doc
+        )
     for name, (signature, about) in BUILT_IN.items():
         if built_in and name not in own:
-            yield _item(name, Kind.Function, signature, about, order="2")
+            yield _completion_item(name, Kind.Function, signature, about, order="2")
 
 
-def _values(document: Document) -> Iterator[types.CompletionItem]:
+def _value_items(document: Document) -> Iterator[types.CompletionItem]:
     for name, role in document.names.roles.items():
         if role in _VALUES:
             type_ = type_of(document, name)
             detail = f"{role.value}, {type_}" if type_ else role.value
-            yield _item(name, Kind.Variable, detail, order="0")
+            yield _completion_item(name, Kind.Variable, detail, order="0")
 
 
-def _modules(spec: Path) -> Iterator[types.CompletionItem]:
+def _module_items(spec: Path) -> Iterator[types.CompletionItem]:
     """Yield the Python files that an `import` would find near the spec."""
     folder, root = spec.parent, find_root(spec.parent)
     for candidate in (folder, *folder.parents):
         for path in sorted(candidate.glob("*.py")):
             if path.stem.isidentifier() and path.stem != "__init__":
-                yield _item(path.stem, Kind.Module, str(path))
+                yield _completion_item(path.stem, Kind.Module, str(path))
         if root is None or candidate == root:
             return
 
 
-def _libraries(spec: Path) -> Iterator[types.CompletionItem]:
+def _library_items(spec: Path) -> Iterator[types.CompletionItem]:
     for path in sorted(spec.parent.glob("*.nom")):
         if path != spec and is_library(path):
-            yield _item(path.name, Kind.File, "params and definitions")
+            yield _completion_item(path.name, Kind.File, "params and definitions")
 
 
-def _relations(features: Sequence[str]) -> Iterator[types.CompletionItem]:
+def _relation_items(features: Sequence[str]) -> Iterator[types.CompletionItem]:
     """Yield each relation as a snippet; the features are those of the domain."""
-    for name, (text, about) in _texts().items():
+    for name, (text, about) in _relation_texts().items():
         snippet = _with_places(name, text, features)
         title = f"relation {name}"
-        item = _item(title, Kind.Snippet, about, text, "4", snippet)
+        item = _completion_item(title, Kind.Snippet, about, text, "4", snippet)
         item.filter_text = f"{title} {name}"
         yield item
 
 
 @cache
-def _texts() -> dict[str, tuple[str, str]]:
+def _relation_texts() -> dict[str, tuple[str, str]]:
     """Return the text of each relation, with capitals to fill in, and what it says."""
     made = {}
     for name, arguments in _ARGUMENTS.items():
@@ -211,7 +220,7 @@ def _with_places(name: str, text: str, features: Sequence[str]) -> str:
     return text
 
 
-def _item(
+def _completion_item(
     label: str,
     kind: types.CompletionItemKind,
     detail: str = "",

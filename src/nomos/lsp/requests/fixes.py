@@ -31,24 +31,24 @@ class Fix:
 
 def fixes_of(diagnostic: Diagnostic, source: Source) -> list[Fix]:
     """Return the changes that would mend a mistake, the likeliest first."""
-    found = list(_fixes(diagnostic, source))
+    found = list(_find_fixes(diagnostic, source))
     if diagnostic.severity is Severity.WARNING:
-        found.append(_silence(diagnostic, source))
+        found.append(_silence_warning(diagnostic, source))
     return found
 
 
-def _fixes(diagnostic: Diagnostic, source: Source) -> Iterator[Fix]:
+def _find_fixes(diagnostic: Diagnostic, source: Source) -> Iterator[Fix]:
     at, help = diagnostic.at, diagnostic.help or ""
     match diagnostic.code:
         case Code.MISSING_SEMICOLON:
             if "write `/`" in help:
-                yield _division(source.text.index("//", at.end))
+                yield _division_fix(source.text.index("//", at.end))
             yield Fix("Put a `;` here", ((Span(at.end, at.end), ";"),))
         case Code.SINGLE_EQUALS:
             sign = ":=" if "`:=`" in help else "=="
             yield Fix(f"Write `{sign}`", ((at, sign),))
         case Code.CHAINED_COMPARISON:
-            yield from _unchained(source, at)
+            yield from _unchain_comparison(source, at)
         case _:
             yield from _from_help(source, at, help)
 
@@ -73,17 +73,17 @@ def _from_help(source: Source, at: Span, help: str) -> Iterator[Fix]:
     elif help == "write a plain space":
         yield Fix("Write a plain space", ((at, " "),))
     elif "`//` starts a comment" in help:
-        yield _division(text.rindex("//", 0, at.end))
+        yield _division_fix(text.rindex("//", 0, at.end))
     elif help == "write the values in braces: `in {a, b}`":
         closing = text.find("]", at.start)
         if closing >= 0:
             edits = ((at, "{"), (Span(closing, closing + 1), "}"))
             yield Fix("Write the values in braces", edits)
     elif found := _WRITE.fullmatch(help):
-        yield from _written(source, at, found[1])
+        yield from _replace_sign(source, at, found[1])
 
 
-def _written(source: Source, at: Span, sign: str) -> Iterator[Fix]:
+def _replace_sign(source: Source, at: Span, sign: str) -> Iterator[Fix]:
     text = source.text
     if python := _FROM_IMPORT.match(text, at.start):
         yield Fix(f"Write `{sign}`", ((Span(at.start, python.end()), sign),))
@@ -95,11 +95,11 @@ def _written(source: Source, at: Span, sign: str) -> Iterator[Fix]:
         yield Fix(f"Write `{sign}`", ((at, sign),))
 
 
-def _division(start: int) -> Fix:
+def _division_fix(start: int) -> Fix:
     return Fix("Write `/` to divide", ((Span(start, start + 2), "/"),))
 
 
-def _unchained(source: Source, at: Span) -> Iterator[Fix]:
+def _unchain_comparison(source: Source, at: Span) -> Iterator[Fix]:
     """Yield `a < b && b < c` for `a < b < c`, where `b` is plain to see."""
     before = source.text[: at.start]
     signs = list(_COMPARISON.finditer(before))
@@ -122,7 +122,7 @@ def _first_statement(text: str) -> int:
     return start
 
 
-def _silence(diagnostic: Diagnostic, source: Source) -> Fix:
+def _silence_warning(diagnostic: Diagnostic, source: Source) -> Fix:
     line, _ = source.locate(diagnostic.at.start)
     end = source.line_starts[line - 1] + len(source.line(line))
     remark = f"  # nomos: ignore[{diagnostic.code.slug}]"

@@ -12,9 +12,9 @@ from nomos.lsp.requests.completion import word_at
 from nomos.lsp.requests.words import BUILT_IN, EXPRESSIONS, KEYWORDS
 
 
-def hover(document: Document, offset: int) -> tuple[Span, str] | None:
+def hover_at(document: Document, offset: int) -> tuple[Span, str] | None:
     """Return what is known of the name or word at an offset, as Markdown."""
-    found = document.names.at(offset)
+    found = document.names.name_at(offset)
     if found is not None:
         told = _of_name(document, found)
         return None if told is None else (found.span, told)
@@ -71,7 +71,7 @@ def _of_import(document: Document, name: str) -> str | None:
 
 
 def _of_declared(document: Document, found: Occurrence) -> str:
-    source, statement = _statement(document, found.name)
+    source, statement = _statement_of(document, found.name)
     head = f"`{found.name}`: {found.role.value}"
     match statement:
         case syntax.Var(value=value):
@@ -88,7 +88,9 @@ def _of_declared(document: Document, found: Occurrence) -> str:
             return head
 
 
-def _statement(document: Document, name: str) -> tuple[Source, syntax.Statement | None]:
+def _statement_of(
+    document: Document, name: str
+) -> tuple[Source, syntax.Statement | None]:
     own = document.statement_of(name)
     if own is None and name in document.used:
         _, source, statement = document.used[name]

@@ -35,7 +35,7 @@ class Place:
     line: int = 0
 
 
-def definition(document: Document, offset: int) -> Place | None:
+def find_definition(document: Document, offset: int) -> Place | None:
     """Return where the name at an offset gets its meaning."""
     path = _used_path(document, offset)
     if path is not None:
@@ -43,10 +43,10 @@ def definition(document: Document, offset: int) -> Place | None:
         if not isinstance(library, Source):
             return None
         return Place(document.path.parent / path, library, Span(0, 0))
-    found = document.names.at(offset)
+    found = document.names.name_at(offset)
     if found is None:
         return None
-    for other in document.names.same(found):
+    for other in document.names.same_names(found):
         if other.declares and other.role is not Role.IMPORT:
             return Place(document.path, document.source, other.span)
     if found.role in _SHARED and found.name in document.used:
@@ -78,27 +78,27 @@ def _in_python(document: Document, found: Occurrence) -> Place | None:
     return Place(Path(known.file), None, Span(0, 0), known.line)
 
 
-def references(document: Document, offset: int, read: Reader) -> list[Place]:
+def find_references(document: Document, offset: int, read: Reader) -> list[Place]:
     """Return all places of the name at an offset, those in other specs too."""
-    found = document.names.at(offset)
+    found = document.names.name_at(offset)
     if found is None:
         return []
-    return _places(_concerned(document, found, read), found)
+    return _places_of(_specs_sharing_name(document, found, read), found)
 
 
-def _places(documents: Iterable[Document], found: Occurrence) -> list[Place]:
+def _places_of(documents: Iterable[Document], found: Occurrence) -> list[Place]:
     return [
         Place(each.path, each.source, other.span)
         for each in documents
-        for other in each.names.same(found)
+        for other in each.names.same_names(found)
     ]
 
 
-def _concerned(
+def _specs_sharing_name(
     document: Document, found: Occurrence, read: Reader
 ) -> Iterator[Document]:
     """Yield the specs in which a name has the same meaning."""
-    home = _home(document, found)
+    home = _declaring_file(document, found)
     if home is None:
         yield document
         return
@@ -108,12 +108,12 @@ def _concerned(
         if each is None:
             continue
         brought = each.used.get(found.name)
-        uses = brought is not None and _is_same(path.parent / brought[0], home)
-        if _is_same(path, home) or uses:
+        uses = brought is not None and _is_same_file(path.parent / brought[0], home)
+        if _is_same_file(path, home) or uses:
             yield each
 
 
-def _home(document: Document, found: Occurrence) -> Path | None:
+def _declaring_file(document: Document, found: Occurrence) -> Path | None:
     """Return the file of params and definitions that declares a name, if one does."""
     if found.role not in _SHARED:
         return None
@@ -122,15 +122,17 @@ def _home(document: Document, found: Occurrence) -> Path | None:
     return document.path if document.parsed.is_library else None
 
 
-def _is_same(path: Path, other: Path) -> bool:
+def _is_same_file(path: Path, other: Path) -> bool:
     return path.resolve() == other.resolve()
 
 
-def rename(document: Document, offset: int, new: str, read: Reader) -> list[Place]:
+def find_rename_places(
+    document: Document, offset: int, new: str, read: Reader
+) -> list[Place]:
     """Return the places to write a new name at; raises NomosError where it cannot be."""
-    found = renamed(document, offset)
+    found = check_renamable(document, offset)
     _check_new(document, new)
-    concerned = list(_concerned(document, found, read))
+    concerned = list(_specs_sharing_name(document, found, read))
     for each in concerned:
         if each.parsed.diagnostics:
             raise NomosError(
@@ -143,12 +145,12 @@ def rename(document: Document, offset: int, new: str, read: Reader) -> list[Plac
             )
         if new in each.names.roles:
             raise NomosError(f"`{new}` is declared already in {each.path.name}")
-    return _places(concerned, found)
+    return _places_of(concerned, found)
 
 
-def renamed(document: Document, offset: int) -> Occurrence:
+def check_renamable(document: Document, offset: int) -> Occurrence:
     """Return the name at an offset if it can be renamed; raises NomosError if not."""
-    found = document.names.at(offset)
+    found = document.names.name_at(offset)
     if found is None:
         raise NomosError("there is no name here to rename")
     if found.role in (Role.FUNCTION, Role.FEATURE, Role.IMPORT):

@@ -60,23 +60,23 @@ _TOKEN = re.compile(
 )
 
 
-def symbols(document: Document, places: Places) -> list[types.DocumentSymbol]:
+def document_symbols(document: Document, places: Places) -> list[types.DocumentSymbol]:
     """Return the outline of a spec."""
     found = []
     for statement in syntax.statements_of(document.parsed.spec):
-        name, kind, at = _title(document, statement)
+        name, kind, at = _title_of(document, statement)
         found.append(
             types.DocumentSymbol(
                 name=name,
                 kind=kind,
-                range=places.range(statement.span),
-                selection_range=places.range(at),
+                range=places.range_of_span(statement.span),
+                selection_range=places.range_of_span(at),
             )
         )
     return sorted(found, key=lambda s: (s.range.start.line, s.range.start.character))
 
 
-def _title(
+def _title_of(
     document: Document, statement: syntax.Statement
 ) -> tuple[str, types.SymbolKind, Span]:
     span = statement.span
@@ -97,13 +97,15 @@ def _title(
             assert_never(statement)
 
 
-def tokens(document: Document, places: Places) -> list[int]:
+def semantic_tokens(document: Document, places: Places) -> list[int]:
     """Return the tokens of a spec in the protocol's form: each relative to the last."""
     data: list[int] = []
     line = character = 0
-    for span, type_, modifiers in sorted(_pieces(document), key=lambda p: p[0].start):
-        for part in _lines(document, span):
-            at = places.range(part)
+    for span, type_, modifiers in sorted(
+        _token_spans(document), key=lambda p: p[0].start
+    ):
+        for part in _spans_by_line(document, span):
+            at = places.range_of_span(part)
             start = at.start
             same = start.line == line
             data += [
@@ -117,7 +119,7 @@ def tokens(document: Document, places: Places) -> list[int]:
     return data
 
 
-def _pieces(document: Document) -> Iterator[tuple[Span, str, int]]:
+def _token_spans(document: Document) -> Iterator[tuple[Span, str, int]]:
     named = {found.span.start: found for found in document.names.all}
     for found in named.values():
         modifiers = int(found.declares) | (2 if found.role is not Role.OUTPUT else 0)
@@ -137,7 +139,7 @@ def _pieces(document: Document) -> Iterator[tuple[Span, str, int]]:
         yield span, kind, 0
 
 
-def _lines(document: Document, span: Span) -> Iterator[Span]:
+def _spans_by_line(document: Document, span: Span) -> Iterator[Span]:
     """Yield the parts of a span line by line: a token may not go over several."""
     start = span.start
     for part in document.source.slice(span).split("\n"):

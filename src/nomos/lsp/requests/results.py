@@ -10,7 +10,7 @@ from nomos.diagnostics import Span
 from nomos.errors import StoreError
 from nomos.lang.writing.format import format_expr
 from nomos.lsp.document import Document
-from nomos.lsp.domains import Stamp, changed
+from nomos.lsp.domains import Stamp, file_stamp
 from nomos.report.bug import card_text
 from nomos.report.cards import card_of
 from nomos.report.texts import count
@@ -27,18 +27,18 @@ def last_results(spec: Path) -> list[Result]:
     """Return the last results of a spec, one for each model and settings."""
     root = project_root(spec)
     name = relative(str(spec), root)
-    newest = _newest(root / FOLDER, store_stamp(spec))
+    newest = _newest_results(root / FOLDER, store_stamp(spec))
     return [result for result in newest if result.subject.spec == name]
 
 
 def store_stamp(spec: Path) -> Stamp:
     """Return what changes when the store of a spec's project does."""
     database = project_root(spec) / FOLDER / DATABASE
-    return tuple(changed(Path(f"{database}{end}")) for end in ("", "-wal"))
+    return tuple(file_stamp(Path(f"{database}{end}")) for end in ("", "-wal"))
 
 
 @lru_cache(maxsize=8)
-def _newest(folder: Path, _: Stamp) -> list[Result]:
+def _newest_results(folder: Path, _: Stamp) -> list[Result]:
     """Read a store, again only after it has changed."""
     if not (folder / DATABASE).exists():
         return []
@@ -54,16 +54,18 @@ def verdict_line(document: Document, result: Result) -> str:
     said = f"{result.verdict.replace('-', ' ')}; {rate_text([result])}"
     said += f"; {result.problem}" if result.problem else ""
     model = Path(result.subject.model).name
-    return _dated(document, result, f"{model}: {said}" if model else said)
+    return _mark_outdated(document, result, f"{model}: {said}" if model else said)
 
 
-def _dated(document: Document, result: Result, said: str) -> str:
+def _mark_outdated(document: Document, result: Result, said: str) -> str:
     """Say so where a result is not of the text as it stands in the editor."""
     is_old = result.subject.text.rstrip() != document.source.text.rstrip()
     return f"before the last change: {said}" if is_old else said
 
 
-def rates(document: Document, results: list[Result]) -> Iterator[tuple[Span, str]]:
+def ensures_rates(
+    document: Document, results: list[Result]
+) -> Iterator[tuple[Span, str]]:
     """Yield what was last found of each `ensures` whose text has not changed."""
     for statement in document.parsed.spec.ensures:
         text = format_expr(statement.condition)
@@ -72,17 +74,17 @@ def rates(document: Document, results: list[Result]) -> Iterator[tuple[Span, str
         for result in results:
             for found in result.ensures:
                 if found.text == text:
-                    yield statement.span, _rate(document, result, found)
+                    yield statement.span, _rate_text(document, result, found)
 
 
-def _rate(document: Document, result: Result, found: EnsuresCounts) -> str:
+def _rate_text(document: Document, result: Result, found: EnsuresCounts) -> str:
     judged = result.counts.judged
     said = f"{found.violations} of {judged}"
     if result.search == "random":
         said = describe_rate(found.violations, judged)
     elif result.scope == "generated":
         said += " generated inputs"
-    return _dated(document, result, f"violated in {said}")
+    return _mark_outdated(document, result, f"violated in {said}")
 
 
 def bugs_text(spec: Path, results: list[Result]) -> str:

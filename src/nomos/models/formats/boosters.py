@@ -26,19 +26,21 @@ class Booster(Adapter, ABC):
     categories: Mapping[int, Sequence[Any]] = {}
     knows_names = False  # of all its categories, though it does not say them
 
-    def _rows(self, rows: Any) -> Any:
-        array = super()._rows(rows)
+    def _prepare_rows(self, rows: Any) -> Any:
+        array = super()._prepare_rows(rows)
         if not any(map(len, self.categories.values())) or not len(array):
             return array
         array = array.astype(np.promote_types(array.dtype, np.float32))  # a copy
         for place, names in self.categories.items():
             if len(names):
-                array[:, place] = self._codes(array[:, place], place, names)
+                array[:, place] = self._encode_categories(array[:, place], place, names)
         return array
 
-    def _codes(self, column: Array, place: int, names: Sequence[Any]) -> Array:
+    def _encode_categories(
+        self, column: Array, place: int, names: Sequence[Any]
+    ) -> Array:
         """Return the model's own numbers of categories; NaN for what it never saw."""
-        feature, values = self._feature(place), np.asarray(names)
+        feature, values = self._find_feature(place), np.asarray(names)
         if isinstance(feature, Category):
             texts = [str(name) for name in names]
             own = [texts.index(x) if x in texts else np.nan for x in feature.levels]
@@ -51,7 +53,7 @@ class Booster(Adapter, ABC):
         same = column[:, None] == values
         return np.where(same.any(axis=1), same.argmax(axis=1), np.nan)
 
-    def _feature(self, place: int) -> Feature:
+    def _find_feature(self, place: int) -> Feature:
         """Return the feature that a category of the model is."""
         if self.schema is None:
             raise ModelError(
@@ -62,14 +64,18 @@ class Booster(Adapter, ABC):
         return next(feature for feature, own in parts if own.start <= place < own.stop)
 
     @abstractmethod
-    def _answer(self, rows: Any) -> Array:
+    def _predict_numbers(self, rows: Any) -> Array:
         """Return numbers, or the chances of the classes: of two, that of the second."""
 
-    def _labels(self, rows: Any) -> Any:
-        return self._answer(rows) if self.classes is None else super()._labels(rows)
+    def _answer_labels(self, rows: Any) -> Any:
+        return (
+            self._predict_numbers(rows)
+            if self.classes is None
+            else super()._answer_labels(rows)
+        )
 
-    def _scores(self, rows: Any) -> Array:
+    def _answer_scores(self, rows: Any) -> Array:
         if self.classes is None:
             raise NoScores(f"{self.name} is a model of {self.objective}: no scores")
-        answer = self._answer(rows)
+        answer = self._predict_numbers(rows)
         return answer if answer.ndim == 2 else np.column_stack([1 - answer, answer])

@@ -37,24 +37,24 @@ class CatboostModel(Booster):
         if len(model.classes_):
             self.classes = np.asarray(model.classes_)
 
-    def _rows(self, rows: Any) -> Any:
-        array = super()._rows(rows)
+    def _prepare_rows(self, rows: Any) -> Any:
+        array = super()._prepare_rows(rows)
         if not self.categories:
             return array
         # CatBoost knows categories by whole numbers or words, and takes no reals.
         mixed = array.astype(object)
         for place in self.categories:
-            feature, codes = self._feature(place), array[:, place].astype(np.int64)
+            feature, codes = self._find_feature(place), array[:, place].astype(np.int64)
             named = feature.levels if isinstance(feature, Category) else None
             mixed[:, place] = codes if named is None else np.array(named)[codes]
         return mixed
 
-    def _labels(self, rows: Any) -> Any:
+    def _answer_labels(self, rows: Any) -> Any:
         if self.classes is None:
-            return self._answer(rows)
+            return self._predict_numbers(rows)
         return self._predict_raw(rows, "Class").reshape(len(rows))
 
-    def _answer(self, rows: Any) -> Array:
+    def _predict_numbers(self, rows: Any) -> Array:
         is_number = self.classes is None
         return self._predict_raw(rows, "RawFormulaVal" if is_number else "Probability")
 
@@ -165,7 +165,6 @@ KIND = ModelKind(
     name="CatBoost model",
     shown=("CatBoost", "`model.cbm`"),
     extra="catboost",
-    package="catboost",
     endings=(".cbm",),
     is_mine=lambda file: file.head.startswith(b"CBM1"),
     load=load_catboost,

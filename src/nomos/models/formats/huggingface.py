@@ -51,17 +51,17 @@ class PipelineModel(Adapter):
         self.classes = np.array([names[place] for place in sorted(names)])
         self._places = {str(label): place for place, label in enumerate(self.classes)}
 
-    def _rows(self, rows: Any) -> list[Any]:
+    def _prepare_rows(self, rows: Any) -> list[Any]:
         items = list(rows)
         if self.pipeline.task == "image-classification":
-            return [_image(item) for item in items]
+            return [_to_picture(item) for item in items]
         if self.pipeline.task == "audio-classification":
             return [np.asarray(item, dtype=np.float32) for item in items]
         if any(not isinstance(item, str) for item in items):
             raise ModelError(f"{self.name} takes texts")
         return [str(item) for item in items]
 
-    def _scores(self, rows: Any) -> Array:
+    def _answer_scores(self, rows: Any) -> Array:
         scores = np.zeros((len(rows), len(self._places)))
         options: dict[str, Any] = {"top_k": len(self._places)}
         if self.pipeline.task == "text-classification":
@@ -74,7 +74,7 @@ class PipelineModel(Adapter):
 
 def load_pipeline(path: Path, *, trust: bool) -> PipelineModel:
     """Load a folder that transformers saved; with trust, its own code and pickles too."""
-    task = _task(path)
+    task = _find_task(path)
     if not trust:
         _check_folder(path)
     transformers = need("transformers", extra="huggingface", what="Hugging Face models")
@@ -82,7 +82,7 @@ def load_pipeline(path: Path, *, trust: bool) -> PipelineModel:
     bars = transformers.logging.is_progress_bar_enabled()
     transformers.logging.disable_progress_bar()
     try:
-        parts = _parts(transformers, task, path, trust=trust)
+        parts = _load_parts(transformers, task, path, trust=trust)
         pipeline = transformers.pipeline(task, device=placement().device, **parts)
     finally:
         if bars:
@@ -90,7 +90,9 @@ def load_pipeline(path: Path, *, trust: bool) -> PipelineModel:
     return PipelineModel(pipeline, str(path))
 
 
-def _parts(transformers: Any, task: str, path: Path, *, trust: bool) -> dict[str, Any]:
+def _load_parts(
+    transformers: Any, task: str, path: Path, *, trust: bool
+) -> dict[str, Any]:
     """Load the model and what prepares its inputs, from the folder alone."""
     options = {"local_files_only": True, "trust_remote_code": trust}
     ending, role = _TASKS[task]
@@ -104,7 +106,7 @@ def _parts(transformers: Any, task: str, path: Path, *, trust: bool) -> dict[str
     }
 
 
-def _task(path: Path) -> str:
+def _find_task(path: Path) -> str:
     """Return the pipeline that runs the architecture that config.json names."""
     with told_as(f"{path} has no readable config.json"):
         config = json.loads((path / "config.json").read_text(encoding="utf-8"))
@@ -134,7 +136,7 @@ def _check_folder(path: Path) -> None:
         raise ModelError(f"{path} has no weights: no file *.safetensors")
 
 
-def _image(item: Any) -> Any:
+def _to_picture(item: Any) -> Any:
     """Return an array as the picture that pipelines take."""
     if not isinstance(item, np.ndarray):
         return item

@@ -34,13 +34,13 @@ class KerasModel(OutputModel):
         inputs = getattr(model, "inputs", None)
         outputs = getattr(model, "outputs", None)
         if inputs is not None:
-            given = self._only(inputs, "inputs")
+            given = self._take_only(inputs, "inputs")
             self.dtype = np.dtype(given.dtype)
             self._take_shape(given.shape)
         if outputs is not None:
-            self._only(outputs, "outputs")
+            self._take_only(outputs, "outputs")
 
-    def _output(self, rows: Any) -> Array:
+    def _answer_output(self, rows: Any) -> Array:
         with warnings.catch_warnings():
             # Keras' own affair with numpy and its backend.
             warnings.simplefilter("ignore", DeprecationWarning)
@@ -104,7 +104,6 @@ KIND = ModelKind(
     name="Keras model",
     shown=("Keras 3", "`model.keras`"),
     extra="keras",
-    package="keras",
     endings=(".keras",),
     is_mine=_is_keras,
     load=load_keras,

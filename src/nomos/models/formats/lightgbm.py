@@ -42,14 +42,14 @@ class LightgbmModel(Booster):
     ) -> None:
         super().__init__(name)
         self.booster, self.objective = booster, objective
-        self.categories = self._names(json.loads(kept) or [])
+        self.categories = self._match_names(json.loads(kept) or [])
         self.width = booster.num_feature()
         self.columns = booster.feature_name()
         classes = booster.num_model_per_iteration()
         if objective == "binary" or classes > 1:
             self.classes = np.arange(max(classes, 2))
 
-    def _names(self, names: list[list[Any]]) -> dict[int, Sequence[Any]]:
+    def _match_names(self, names: list[list[Any]]) -> dict[int, Sequence[Any]]:
         """Return the names of categories by column; they are kept in the columns' order."""
         infos = self.booster.dump_model(num_iteration=1)["feature_infos"]
         columns = enumerate(self.booster.feature_name())
@@ -61,13 +61,13 @@ class LightgbmModel(Booster):
             )
         return dict(zip(places, names or [[] for _ in places], strict=True))
 
-    def _answer(self, rows: Any) -> Array:
+    def _predict_numbers(self, rows: Any) -> Array:
         answer: Array = self.booster.predict(rows, num_threads=1)
         return answer
 
     def read_structure(self, width: int) -> Trees:
         """Return the model's trees."""
-        columns = as_they_are(width, self._rows)
+        columns = as_they_are(width, self._prepare_rows)
         return _read_booster(self.booster, self.classes, columns)
 
 
@@ -103,13 +103,13 @@ def _whole_trees(text: str) -> str:
         or len(trees) != len(sizes)
         or len(all_trees.encode()) != sum(sizes)
         or re.search(r"[^\n\r -~]", all_trees)
-        or not all(map(_is_tree, trees))
+        or not all(map(_is_whole_tree, trees))
     ):
         raise ValueError("its trees are cut short or damaged")
     return text[: last + len(_END)]
 
 
-def _is_tree(text: str) -> bool:
+def _is_whole_tree(text: str) -> bool:
     lines = (line.partition("=") for line in text.split("\n")[1:] if line)
     try:
         parts = {name: [float(v) for v in values.split()] for name, _, values in lines}
@@ -206,7 +206,6 @@ KIND = ModelKind(
     name="LightGBM model",
     shown=("LightGBM", "`model.txt`"),
     extra="lightgbm",
-    package="lightgbm",
     is_mine=lambda file: file.head.startswith(_MARKS),
     load=load_lightgbm,
     flavour=("lightgbm", "data", "model.lgb"),

@@ -47,10 +47,10 @@ class PyfuncModel(Adapter):
         elif schema.is_tensor_spec():
             self.dtype = schema.numpy_types()[0]
 
-    def _rows(self, rows: Any) -> Any:
+    def _prepare_rows(self, rows: Any) -> Any:
         if hasattr(rows, "columns"):
             return rows
-        array = super()._rows(rows)
+        array = super()._prepare_rows(rows)
         if self._columns is None:
             return array
         import pandas as pd
@@ -64,16 +64,16 @@ class PyfuncModel(Adapter):
             )
         return made
 
-    def _labels(self, rows: Any) -> Any:
+    def _answer_labels(self, rows: Any) -> Any:
         return flat(np.asarray(self.model.predict(rows)))
 
 
 def load_mlflow(path: Path, *, trust: bool) -> Any:
     """Load a folder by its safe flavour; with trust, by MLflow where there is none."""
-    flavours = _flavours(path)
+    flavours = _read_flavours(path)
     for flavour, key, usual in filter(None, (one.flavour for one in all_kinds())):
         if flavour in flavours and not flavours[flavour].get("code"):
-            file = _file(path, str(flavours[flavour].get(key) or usual))
+            file = _find_file(path, str(flavours[flavour].get(key) or usual))
             if file is not None and (trust or recognise(file) is not PICKLE):
                 from nomos.models.load import load_file
 
@@ -86,7 +86,7 @@ def load_mlflow(path: Path, *, trust: bool) -> Any:
     return PyfuncModel(pyfunc.load_model(str(path.resolve())), str(path))
 
 
-def _flavours(path: Path) -> Mapping[str, Mapping[str, Any]]:
+def _read_flavours(path: Path) -> Mapping[str, Mapping[str, Any]]:
     yaml = need("yaml", extra="mlflow", what="MLflow folders")
     with told_as(f"{path} has no readable MLmodel file"):
         text = (path / "MLmodel").read_text(encoding="utf-8")
@@ -94,7 +94,7 @@ def _flavours(path: Path) -> Mapping[str, Mapping[str, Any]]:
         return {str(name): dict(options) for name, options in flavours.items()}
 
 
-def _file(path: Path, name: str) -> Path | None:
+def _find_file(path: Path, name: str) -> Path | None:
     """Return the file of a flavour, if it is there and inside the folder."""
     root = path.resolve()
     for within in _WITHIN:

@@ -32,7 +32,7 @@ _SCORES = {"tensor(float)", "tensor(double)", "tensor(float16)"}
 _MAPS = ("seq(map(int64,tensor(float)))", "seq(map(string,tensor(float)))")
 
 
-def _providers(onnxruntime: Any) -> list[Any]:
+def _choose_providers(onnxruntime: Any) -> list[Any]:
     """Return what runs a model: the processor, or CUDA where it is asked for."""
     kind, _, number = placement().device.partition(":")
     if kind != "cuda":
@@ -73,7 +73,7 @@ class OnnxModel(OutputModel):
         options.log_severity_level = 4
         with told_as(f"{path} is no readable ONNX model"):
             self._session = onnxruntime.InferenceSession(
-                content or str(path), options, providers=_providers(onnxruntime)
+                content or str(path), options, providers=_choose_providers(onnxruntime)
             )
         self.path = path
         self._read_inputs(self._session.get_inputs())
@@ -90,7 +90,7 @@ class OnnxModel(OutputModel):
             )
 
     def _read_inputs(self, inputs: Any) -> None:
-        only = self._only(inputs, "inputs")
+        only = self._take_only(inputs, "inputs")
         if only.type not in _INPUTS:
             raise ModelError(f"{self.path} takes {only.type}, which is not supported")
         self._input, self.dtype = only.name, _INPUTS[only.type]
@@ -100,22 +100,22 @@ class OnnxModel(OutputModel):
         """Return what the file is made of."""
         return read_onnx(self.path, width)
 
-    def _labels(self, rows: Any) -> Array:
+    def _answer_labels(self, rows: Any) -> Array:
         if self._label is None:
-            return super()._labels(rows)
+            return super()._answer_labels(rows)
         if self._kept is None or self._score is None:
-            labels = self._run(self._label, rows)
+            labels = self._run_output(self._label, rows)
         else:
             labels, scores = self._run_all([self._label, self._score], rows)
-            self._keep(rows, scores)
+            self._keep_scores(rows, scores)
         return flat(labels)
 
-    def _output(self, rows: Any) -> Array:
+    def _answer_output(self, rows: Any) -> Array:
         if self._score is None:
             raise NoScores(f"{self.path} gives labels and no scores")
-        return self._run(self._score, rows)
+        return self._run_output(self._score, rows)
 
-    def _run(self, output: str, rows: Any) -> Array:
+    def _run_output(self, output: str, rows: Any) -> Array:
         return self._run_all([output], rows)[0]
 
     def _run_all(self, outputs: list[str], rows: Any) -> list[Array]:

@@ -19,21 +19,17 @@ def load_pickle(path: Path, *, trust: bool) -> Any:
     if not trust:
         raise distrust(path, "is a pickle, which runs code when it is loaded")
     with told_as(f"{path} cannot be unpickled"):
-        model = _unpickle(path)
+        if importlib.util.find_spec("joblib") is not None:  # it reads plain pickles too
+            joblib = need("joblib", extra="sklearn", what="joblib files")
+            model = joblib.load(path)
+        else:
+            model = pickle.loads(path.read_bytes())
     if hasattr(model, "predict") or callable(model):
         return load_object(model, str(path))
     raise ModelError(
         f"{path} holds a {type(model).__name__}, which is no model: "
         "it has no `predict` and cannot be called"
     )
-
-
-def _unpickle(path: Path) -> Any:
-    if importlib.util.find_spec("joblib") is not None:
-        # It reads plain pickles too.
-        return need("joblib", extra="sklearn", what="joblib files").load(path)
-    with path.open("rb") as file:
-        return pickle.load(file)
 
 
 _ENDINGS = {".pkl", ".pickle", ".joblib", ".sav", ".dill", ".cloudpickle"}

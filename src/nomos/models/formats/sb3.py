@@ -52,7 +52,7 @@ def load_policy(path: Path, *, trust: bool) -> Adapter:
         weights = torch.load(file, map_location="cpu", weights_only=True)
         data = json.loads(members["data"])
         spaces = {key: _class_name(data[f"{key}_space"][":type:"]) for key in _SPACES}
-    layers = _layers(weights, data, spaces)
+    layers = _find_layers(weights, data, spaces)
     if layers is not None:
         return NetworkPolicy(path, *layers)
     if not trust:
@@ -69,7 +69,7 @@ def _class_name(described: Any) -> str:
     return str(described).rstrip("'>").rpartition(".")[2]
 
 
-def _layers(
+def _find_layers(
     weights: Mapping[str, Any], data: Mapping[str, Any], spaces: Mapping[str, str]
 ) -> tuple[list[tuple[Any, Any]], str, int] | None:
     """Return a plain network's layers, activation and first action; None for others."""
@@ -131,11 +131,11 @@ class SavedPolicy(Adapter):
         self.policy.set_training_mode(False)
         self.policy.to(placement().device)
 
-    def _labels(self, rows: Any) -> Array:
+    def _answer_labels(self, rows: Any) -> Array:
         actions, _ = self.policy.predict(rows, deterministic=True)
         return np.asarray(actions)
 
-    def _scores(self, rows: Any) -> Array:
+    def _answer_scores(self, rows: Any) -> Array:
         torch = need_torch()
         observations, _ = self.policy.obs_to_tensor(rows)
         with torch.no_grad():

@@ -30,10 +30,7 @@ _OPTIMIZERS = {
     f"sklearn.neural_network._stochastic_optimizers.{name}Optimizer"
     for name in ("Adam", "SGD")
 }
-_HISTOGRAMS = (
-    "sklearn.ensemble:HistGradientBoostingClassifier",
-    "sklearn.ensemble:HistGradientBoostingRegressor",
-)
+_HISTOGRAMS = [name for name in READERS if "Hist" in name]
 _TRIED = 8  # rows on which names of columns are tried
 
 
@@ -64,9 +61,9 @@ class EstimatorModel(Adapter):
 
     def read_structure(self, width: int) -> Structure:
         """Return what the estimator is made of."""
-        return read_object(self.estimator, as_they_are(width, self._rows))
+        return read_object(self.estimator, as_they_are(width, self._prepare_rows))
 
-    def _rows(self, rows: Any) -> Any:
+    def _prepare_rows(self, rows: Any) -> Any:
         if hasattr(rows, "columns") and hasattr(rows, "shape"):
             self._check_width(rows.shape)
             return rows
@@ -75,31 +72,31 @@ class EstimatorModel(Adapter):
         except ValueError:  # rows of different lengths: sequences, bags of words
             return rows
         if array.dtype.kind in "biuf":
-            array = super()._rows(array)
+            array = super()._prepare_rows(array)
         elif array.ndim != 2:  # texts, dicts
             return rows
         if self.columns is None or importlib.util.find_spec("pandas") is None:
             return array
         told = () if self.schema is None else self.schema.features
         if array.dtype.kind in "biuf" and any(isinstance(f, Category) for f in told):
-            return self._named(array)
+            return self._make_named_frame(array)
         import pandas as pd
 
         frame = pd.DataFrame(array, columns=self.columns)
         if array.dtype.kind not in "biuf" or not len(array):
             return frame
         if self._by_place is None:
-            self._by_place = self._says_the_same(array[:_TRIED], frame[:_TRIED])
+            self._by_place = self._ignores_names(array[:_TRIED], frame[:_TRIED])
         return array if self._by_place else frame
 
-    def _named(self, array: Array) -> Any:
+    def _make_named_frame(self, array: Array) -> Any:
         """Return rows as a frame with the names of categories, texts or pandas' own kind."""
         assert self.schema is not None
         frame = to_frame(array, self.schema)[self.columns]
         if self._takes_texts is None and len(array):
             # Trained on categories, these answer for texts, but are not trained on them.
             of_kinds = is_instance(self.estimator, _HISTOGRAMS)
-            self._takes_texts = not of_kinds and self._takes(frame[:_TRIED])
+            self._takes_texts = not of_kinds and self._takes_frame(frame[:_TRIED])
         if self._takes_texts is not False:
             return frame
         import pandas as pd
@@ -111,28 +108,28 @@ class EstimatorModel(Adapter):
         }
         return frame.astype(kinds)
 
-    def _takes(self, frame: Any) -> bool:
+    def _takes_frame(self, frame: Any) -> bool:
         try:
-            self._labels(frame)
+            self._answer_labels(frame)
         except Exception:  # a library's own
             return False
         return True
 
-    def _says_the_same(self, array: Array, frame: Any) -> bool:
+    def _ignores_names(self, array: Array, frame: Any) -> bool:
         try:
             named = np.asarray(self.estimator.predict(frame))
-            return np.array_equal(np.asarray(self._labels(array)), named)
+            return np.array_equal(np.asarray(self._answer_labels(array)), named)
         except Exception:  # names are needed, or there is no answer for these rows
             return False
 
-    def _labels(self, rows: Any) -> Any:
-        with _quiet():
+    def _answer_labels(self, rows: Any) -> Any:
+        with _ignore_missing_names():
             return self.estimator.predict(rows)
 
-    def _scores(self, rows: Any) -> Array:
+    def _answer_scores(self, rows: Any) -> Array:
         if not hasattr(self.estimator, "predict_proba"):
             raise NoScores(f"{self.name} has no predict_proba, so it gives no scores")
-        with _quiet():
+        with _ignore_missing_names():
             scores = self.estimator.predict_proba(rows)
         if isinstance(scores, list):  # an estimator of several outputs
             raise NoScores(f"{self.name} predicts several labels, which have no scores")
@@ -141,7 +138,7 @@ class EstimatorModel(Adapter):
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def _ignore_missing_names() -> Iterator[None]:
     """Keep scikit-learn from warning of columns without names: it was tried."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "X does not have valid feature names")
@@ -187,20 +184,9 @@ def _to_train(model: Any) -> tuple[Any, Callable[[Any], bytes]]:
     return model.estimator, dumps
 
 
-_TREES = (
-    *("DecisionTreeClassifier", "DecisionTreeRegressor"),
-    *("ExtraTreeClassifier", "ExtraTreeRegressor"),
-)
-_ENSEMBLES = tuple(
-    f"{kind}{target}"
-    for kind in (
-        "RandomForest",
-        "ExtraTrees",
-        "HistGradientBoosting",
-        "GradientBoosting",
-    )
-    for target in ("Classifier", "Regressor")
-)
+_CONSTRAINED = [
+    n for n in READERS if any(k in n for k in ("Tree", "Forest", "Boosting"))
+]
 KIND = ModelKind(
     name="skops file",
     shown=("scikit-learn, saved by skops", "`model.skops`"),
@@ -212,12 +198,6 @@ KIND = ModelKind(
     types=tuple(READERS),
     read=read_estimator,
     # Of plain gradient boosting its histogram variant is trained, which has constraints.
-    constraints=dict.fromkeys(
-        [
-            *(f"sklearn.tree:{name}" for name in _TREES),
-            *(f"sklearn.ensemble:{name}" for name in _ENSEMBLES),
-        ],
-        "monotonic_cst",
-    ),
+    constraints=dict.fromkeys(_CONSTRAINED, "monotonic_cst"),
     to_train=_to_train,
 )

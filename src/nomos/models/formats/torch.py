@@ -43,10 +43,10 @@ class TorchModel(OutputModel):
         place = placement()
         self._device, self._judge = place.device, None
         if place.is_rounded:
-            self._judge = _moved(module, place.device, torch.float32)
+            self._judge = _copy_to_device(module, place.device, torch.float32)
         if place.dtype is not None or place.device != "cpu":
             dtype = None if place.dtype is None else getattr(torch, place.dtype)
-            module = _moved(module, place.device, dtype)
+            module = _copy_to_device(module, place.device, dtype)
         self.module = module
         weights: Any = getattr(module, "parameters", list)()
         reals = (w.dtype for w in weights if w.dtype.is_floating_point)
@@ -56,13 +56,13 @@ class TorchModel(OutputModel):
         """Return the module's layers."""
         return read_layers(self.module, width, self.classes)
 
-    def _rows(self, rows: Any) -> Any:
+    def _prepare_rows(self, rows: Any) -> Any:
         if not is_tensor(rows):
-            return super()._rows(rows)
+            return super()._prepare_rows(rows)
         self._check_width(tuple(rows.shape))
-        return rows if self.batch is None else super()._rows(to_host(rows))
+        return rows if self.batch is None else super()._prepare_rows(to_host(rows))
 
-    def _output(self, rows: Any) -> Any:
+    def _answer_output(self, rows: Any) -> Any:
         torch, module, real = self._torch, self.module, self._real
         if self._judge is not None and is_judging():
             module, real = self._judge, torch.float32
@@ -72,11 +72,11 @@ class TorchModel(OutputModel):
         layout = torch.preserve_format
         if is_cuda:
             layout = torch.channels_last if given.ndim == 4 else layout
-            given = _filled(torch, given)
+            given = _fill_batch(torch, given)
         # Always a copy: a module may work in place.
         tensor = given.to(self._device, dtype, copy=True, memory_format=layout)
-        with torch.no_grad(), _exact(torch, tensor):
-            answer = _tensor(module(tensor), self.name)[: len(rows)]
+        with torch.no_grad(), _keep_precision(torch, tensor):
+            answer = _find_tensor(module(tensor), self.name)[: len(rows)]
         if answer.dtype in (torch.bfloat16, torch.float16):
             answer = answer.float()
         return answer if is_tensor(rows) else to_host(answer)
@@ -92,14 +92,14 @@ class ExportedModel(TorchModel):
         super().__init__(program.module(check_guards=False), name)
         given = set(program.graph_signature.user_inputs)
         inputs = [node for node in program.graph.nodes if node.name in given]
-        example = self._only(inputs, "inputs").meta["val"]
+        example = self._take_only(inputs, "inputs").meta["val"]
         self.dtype = np.dtype(str(example.dtype).removeprefix("torch."))
         if placement().dtype is None:
             self._real = example.dtype
         self.shape = self._take_shape(example.shape)
 
 
-def _moved(module: Any, device: str, dtype: Any) -> Any:
+def _copy_to_device(module: Any, device: str, dtype: Any) -> Any:
     """Return a copy of a module on a device, laid out as its convolutions like it."""
     torch = need_torch()
     module = copy.deepcopy(module).to(device)
@@ -110,7 +110,7 @@ def _moved(module: Any, device: str, dtype: Any) -> Any:
     return module
 
 
-def _filled(torch: Any, rows: Any) -> Any:
+def _fill_batch(torch: Any, rows: Any) -> Any:
     """Fill batches up to 4, 5, 6 or 7 * 2**n rows: a new size costs CUDA a new plan."""
     step = 1 << max(3, (len(rows) - 1).bit_length()) - 3
     missing = -len(rows) % step
@@ -119,7 +119,7 @@ def _filled(torch: Any, rows: Any) -> Any:
     return torch.cat([rows, rows[-1:].expand(missing, *rows.shape[1:])])
 
 
-def _exact(torch: Any, tensor: Any) -> Any:
+def _keep_precision(torch: Any, tensor: Any) -> Any:
     """Return where convolutions of float32 are no faster and coarser than that."""
     if not tensor.is_cuda or tensor.dtype != torch.float32:
         return nullcontext()
@@ -144,7 +144,7 @@ def sequential(layers: Iterable[tuple[Any, Any]], activation: str) -> Any:
 def load_exported(path: Path, *, trust: bool) -> ExportedModel:
     """Load what torch.export.save wrote."""
     torch = need_torch()
-    with _reading(f"{path} is no readable torch.export file"):
+    with _report_damage(f"{path} is no readable torch.export file"):
         source = io.BytesIO(path.read_bytes()) if trust else screened_export(path)
         return ExportedModel(torch.export.load(source), str(path))
 
@@ -152,7 +152,7 @@ def load_exported(path: Path, *, trust: bool) -> ExportedModel:
 def load_script(path: Path, *, trust: bool) -> TorchModel:
     """Load what torch.jit.save wrote."""
     torch = need_torch()
-    with _reading(f"{path} is no readable TorchScript file"):
+    with _report_damage(f"{path} is no readable TorchScript file"):
         source = io.BytesIO(path.read_bytes()) if trust else screened_script(path)
         module = torch.jit.load(source, map_location="cpu").eval()
     return TorchModel(module, str(path))
@@ -161,7 +161,7 @@ def load_script(path: Path, *, trust: bool) -> TorchModel:
 def load_saved(path: Path, *, trust: bool) -> TorchModel:
     """Load a whole module that torch.save pickled; weights alone are no model."""
     torch = need_torch()
-    if (weights := _weights(path)) is not None:
+    if (weights := _load_tensors(path)) is not None:
         is_plain = isinstance(weights, Mapping)
         kind = "weights" if is_plain else f"a {type(weights).__name__}"
         raise ModelError(
@@ -170,7 +170,7 @@ def load_saved(path: Path, *, trust: bool) -> TorchModel:
         )
     if not trust:
         raise distrust(path, "holds a pickle, which runs code when it is loaded")
-    with _reading(f"{path} is no readable file of torch.save"):
+    with _report_damage(f"{path} is no readable file of torch.save"):
         module = torch.load(path, map_location="cpu", weights_only=False)
     if not isinstance(module, torch.nn.Module):
         raise ModelError(f"{path} holds a {type(module).__name__} and no module")
@@ -182,10 +182,10 @@ def load_weights(path: Path, factory: Callable[[], Any], *, trust: bool) -> Torc
     if recognise(path) is not SAVED:
         raise ModelError(f"{path} holds no weights that torch.save wrote")
     torch = need_torch()
-    weights = _weights(path)
+    weights = _load_tensors(path)
     if weights is None and not trust:
         raise distrust(path, "holds more than weights: a pickle that may run code")
-    with _reading(f"{path} is no readable file of weights"):
+    with _report_damage(f"{path} is no readable file of weights"):
         if weights is None:
             weights = torch.load(path, map_location="cpu", weights_only=False)
         # What training loops write around the weights.
@@ -203,7 +203,7 @@ def load_weights(path: Path, factory: Callable[[], Any], *, trust: bool) -> Torc
     return TorchModel(module.eval(), f"{path}")
 
 
-def _weights(path: Path) -> Any:
+def _load_tensors(path: Path) -> Any:
     """Return what a file holds if it holds tensors alone, and nothing is run for that."""
     torch = need_torch()
     try:
@@ -212,7 +212,7 @@ def _weights(path: Path) -> Any:
         return None
 
 
-def _tensor(answer: Any, name: str) -> Any:
+def _find_tensor(answer: Any, name: str) -> Any:
     """Return the one tensor of a module's answer, or that of its logits."""
     torch = need_torch()
     if isinstance(answer, Mapping) and "logits" in answer:
@@ -232,7 +232,7 @@ def _tensor(answer: Any, name: str) -> Any:
 
 
 @contextmanager
-def _reading(what: str) -> Iterator[None]:
+def _report_damage(what: str) -> Iterator[None]:
     """Turn all that torch says of a bad file into one sentence."""
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)  # torch logs tracebacks and reads on
@@ -244,7 +244,7 @@ def _reading(what: str) -> Iterator[None]:
         logging.disable(before)
 
 
-def _write(what: Any, save: str = "save") -> bytes:
+def _write_bytes(what: Any, save: str = "save") -> bytes:
     """Return what a function of torch writes."""
     written = io.BytesIO()
     attrgetter(save)(need_torch())(what, written)
@@ -253,7 +253,7 @@ def _write(what: Any, save: str = "save") -> bytes:
 
 def write_weights(module: Any) -> bytes:
     """Return a file of a module's weights."""
-    return _write(module.state_dict())
+    return _write_bytes(module.state_dict())
 
 
 def _write_exported(module: Any) -> bytes:
@@ -266,7 +266,7 @@ def _write_exported(module: Any) -> bytes:
     rows = torch.zeros([2 if free else count, *shape], dtype=example.dtype)
     dynamic = ({0: torch.export.Dim("rows")},) if free else None
     program = torch.export.export(module, (rows,), dynamic_shapes=dynamic)
-    return _write(program, "export.save")
+    return _write_bytes(program, "export.save")
 
 
 # What a module that torch.save wrote before it wrote zip archives begins with.
@@ -286,7 +286,6 @@ EXPORTED = ModelKind(
     name="torch.export file",
     shown=("torch, saved by `torch.export.save`", "`model.pt2`"),
     extra="torch",
-    package="torch",
     endings=(".pt2",),
     is_mine=_is_exported,
     load=load_exported,
@@ -297,11 +296,13 @@ SCRIPTED = ModelKind(
     name="TorchScript file",
     shown=("torch, saved by `torch.jit.save`", "`model.pt`"),
     extra="torch",
-    package="torch",
     is_mine=lambda file: "constants.pkl" in file.inner,
     load=load_script,
     takes_precision=True,
-    to_train=lambda model: (model.module, lambda module: _write(module, "jit.save")),
+    to_train=lambda model: (
+        model.module,
+        lambda module: _write_bytes(module, "jit.save"),
+    ),
 )
 SAVED = ModelKind(
     name="file of torch.save",
@@ -310,12 +311,11 @@ SAVED = ModelKind(
         "`weights.pt@module:factory`, or a whole module with trust",
     ),
     extra="torch",
-    package="torch",
     is_mine=_is_saved,
     load=load_saved,
     takes_precision=True,
     flavour=("pytorch", "model_data", "data"),
     types=("torch.nn:Module",),
     adapt=lambda module, name: TorchModel(module.eval(), name),
-    to_train=lambda model: (model.module, _write),
+    to_train=lambda model: (model.module, _write_bytes),
 )

@@ -48,8 +48,13 @@ class XgboostModel(Booster):
         self._rounds = (0, 0 if best is None else int(best) + 1)
         self.categories = _read_names(booster)
 
-    def _codes(self, column: Array, place: int, names: Sequence[Any]) -> Array:
-        own, feature = super()._codes(column, place, names), self._feature(place)
+    def _encode_categories(
+        self, column: Array, place: int, names: Sequence[Any]
+    ) -> Array:
+        own, feature = (
+            super()._encode_categories(column, place, names),
+            self._find_feature(place),
+        )
         gaps = np.isnan(column)
         if isinstance(feature, Category):
             missing = np.array([level in MISSING for level in feature.levels])
@@ -61,17 +66,17 @@ class XgboostModel(Booster):
             )
         return own
 
-    def _labels(self, rows: Any) -> Any:
+    def _answer_labels(self, rows: Any) -> Any:
         if self.objective in _LABEL_OBJECTIVES:
             return self._predict_raw(rows, "value").astype(np.int64)
-        return super()._labels(rows)
+        return super()._answer_labels(rows)
 
-    def _scores(self, rows: Any) -> Array:
+    def _answer_scores(self, rows: Any) -> Array:
         if self.objective == "binary:hinge":
             raise NoScores(f"{self.name} is a model of {self.objective}: no scores")
-        return super()._scores(rows)
+        return super()._answer_scores(rows)
 
-    def _answer(self, rows: Any) -> Array:
+    def _predict_numbers(self, rows: Any) -> Array:
         if self.objective == "multi:softmax":
             margins = self._predict_raw(rows, "margin")
             raised = np.exp(margins - margins.max(axis=1, keepdims=True))
@@ -93,7 +98,7 @@ class XgboostModel(Booster):
 
     def read_structure(self, width: int) -> Trees:
         """Return the model's trees."""
-        columns = as_they_are(width, self._rows)
+        columns = as_they_are(width, self._prepare_rows)
         return _read_booster(self.booster, self.classes, columns)
 
 
@@ -188,7 +193,7 @@ def _to_train(model: Any) -> tuple[Any, Callable[[Any], bytes]]:
     trees = [json.loads(tree) for tree in booster.get_dump(dump_format="json")]
     estimator = getattr(xgboost, f"XGB{kind}")(
         n_estimators=booster.num_boosted_rounds(),
-        max_depth=max(map(_depth, trees), default=0) or None,
+        max_depth=max(map(_measure_depth, trees), default=0) or None,
         objective=learner["objective"]["name"],
         n_jobs=1,
         random_state=0,
@@ -198,8 +203,10 @@ def _to_train(model: Any) -> tuple[Any, Callable[[Any], bytes]]:
     return estimator, lambda trained: bytes(trained.get_booster().save_raw(form))
 
 
-def _depth(tree: dict[str, Any]) -> int:
-    return max((1 + _depth(child) for child in tree.get("children", ())), default=0)
+def _measure_depth(tree: dict[str, Any]) -> int:
+    return max(
+        (1 + _measure_depth(child) for child in tree.get("children", ())), default=0
+    )
 
 
 _CLASSES = ("xgboost:XGBClassifier", "xgboost:XGBRegressor")
@@ -208,7 +215,6 @@ KIND = ModelKind(
     name="XGBoost model",
     shown=("XGBoost", "`model.json`, `model.ubj`"),
     extra="xgboost",
-    package="xgboost",
     endings=(".ubj",),
     is_mine=lambda file: file.head.startswith(b"{") and b"learner" in file.head,
     load=load_xgboost,

@@ -20,10 +20,10 @@ TREES = {TREE, HISTOGRAM_TREE}
 
 def trees_are_sound(estimator: Any) -> bool:
     """Say whether no tree anywhere in an estimator leads out of itself or its rows."""
-    return all(_is_sound(tree, width) for tree, width in _trees(estimator))
+    return all(_is_sound(tree, width) for tree, width in _find_trees(estimator))
 
 
-def _trees(estimator: Any) -> Iterator[tuple[Any, int]]:
+def _find_trees(estimator: Any) -> Iterator[tuple[Any, int]]:
     """Yield the trees that are part of an estimator, with how wide their rows are."""
     pending: list[tuple[Any, int]] = [(estimator, np.iinfo(np.int32).max)]
     seen: set[tuple[int, int]] = set()
@@ -32,7 +32,7 @@ def _trees(estimator: Any) -> Iterator[tuple[Any, int]]:
         if (id(part), width) in seen:
             continue
         seen.add((id(part), width))
-        if _name(part) in TREES:
+        if _qualified_name(part) in TREES:
             yield part, width
             continue
         inner = getattr(part, "__dict__", None)
@@ -40,10 +40,10 @@ def _trees(estimator: Any) -> Iterator[tuple[Any, int]]:
             # An ensemble gives its rows to its members as they are.
             own = inner.get("n_features_in_")
             width = min(width, int(own)) if isinstance(own, int | np.integer) else width
-        pending += [(child, width) for child in _children(part, inner)]
+        pending += [(child, width) for child in _list_parts(part, inner)]
 
 
-def _children(part: Any, inner: Any) -> list[Any]:
+def _list_parts(part: Any, inner: Any) -> list[Any]:
     if isinstance(part, np.ndarray):
         return list(part.flat) if part.dtype == object else []
     if isinstance(part, list | tuple):
@@ -53,12 +53,12 @@ def _children(part: Any, inner: Any) -> list[Any]:
     return list(inner.values()) if isinstance(inner, dict) else []
 
 
-def _name(part: Any) -> str:
+def _qualified_name(part: Any) -> str:
     return f"{type(part).__module__}.{type(part).__qualname__}"
 
 
 def _is_sound(tree: Any, width: int) -> bool:
-    if _name(tree) == HISTOGRAM_TREE:
+    if _qualified_name(tree) == HISTOGRAM_TREE:
         nodes = tree.nodes
         forks = nodes["is_leaf"] == 0
         sets = nodes["bitset_idx"][forks & (nodes["is_categorical"] != 0)]

@@ -96,13 +96,13 @@ class ServedModel(OutputModel):
         retries = min(self._retries, _LOADING_RETRIES)
         inputs = self._server.ask("", None, read, retries=retries)
         if inputs:
-            self._input, self._type = self._only(inputs, "inputs")
+            self._input, self._type = self._take_only(inputs, "inputs")
 
-    def _rows(self, rows: Any) -> Array:
+    def _prepare_rows(self, rows: Any) -> Array:
         array: Array = np.asarray(rows)
         if array.dtype.kind in "OUS":
             return array.astype(str)
-        array = super()._rows(array)
+        array = super()._prepare_rows(array)
         if self._type in _TYPES:
             array = array.astype(_TYPES[self._type], copy=False)
         if array.dtype.kind == "f" and not np.isfinite(array).all():
@@ -111,35 +111,37 @@ class ServedModel(OutputModel):
             )
         return array
 
-    def _output(self, rows: Any) -> Array:
-        return self._choose(self._infer(rows, None))
+    def _answer_output(self, rows: Any) -> Array:
+        return self._choose_output(self._request_answers(rows, None))
 
-    def _scores(self, rows: Any) -> Array:
+    def _answer_scores(self, rows: Any) -> Array:
         if not self._scores_on_demand:
             try:
-                return self._to_scores(self._output(rows))
+                return self._to_scores(self._answer_output(rows))
             except NoScores:
                 pass
         try:
-            scores = self._to_scores(self._choose(self._infer(rows, _SCORES)))
+            scores = self._to_scores(
+                self._choose_output(self._request_answers(rows, _SCORES))
+            )
         except Refused as refusal:
             raise NoScores(f"{self.name} gives no scores: {refusal}") from None
         self._scores_on_demand = True
         return scores
 
-    def _choose(self, outputs: dict[str, Array]) -> Array:
+    def _choose_output(self, outputs: dict[str, Array]) -> Array:
         """Return the output that says the most: a matrix of reals, else the first."""
         if not outputs:
             raise ModelError(f"{self.name} answers without any output")
         wide = [o for o in outputs.values() if o.dtype.kind == "f" and o.ndim > 1]
         return wide[0] if wide else next(iter(outputs.values()))
 
-    def _labels(self, rows: Any) -> Array:
-        outputs = self._infer(rows, None)
+    def _answer_labels(self, rows: Any) -> Array:
+        outputs = self._request_answers(rows, None)
         labels = (o for o in outputs.values() if o.dtype.kind != "f")
-        return self._to_labels(next(labels, self._choose(outputs)))
+        return self._to_labels(next(labels, self._choose_output(outputs)))
 
-    def _infer(self, rows: Array, wanted: str | None) -> dict[str, Array]:
+    def _request_answers(self, rows: Array, wanted: str | None) -> dict[str, Array]:
         """Ask for all rows, in batches, and put the answers together in their order."""
         starts = range(0, len(rows), self._max_rows)
         batches = [rows[start : start + self._max_rows] for start in starts]
@@ -148,17 +150,17 @@ class ServedModel(OutputModel):
         def ask(batch: Array) -> dict[str, Array]:
             return self._server.ask(
                 "/infer",
-                self._request(batch, wanted),
+                self._build_request(batch, wanted),
                 lambda answer: _read_outputs(answer, len(batch)),
                 retries=self._retries,
                 stop=stop,
             )
 
-        parts = _all(ask, batches, self._in_flight, stop)
+        parts = _ask_all(ask, batches, self._in_flight, stop)
         names = [name for name in parts[0] if all(name in part for part in parts)]
         return {name: np.concatenate([part[name] for part in parts]) for name in names}
 
-    def _request(self, rows: Array, wanted: str | None) -> dict[str, Any]:
+    def _build_request(self, rows: Array, wanted: str | None) -> dict[str, Any]:
         words = rows.dtype.kind == "U"
         tensor: dict[str, Any] = {
             "name": self._input,
@@ -190,7 +192,7 @@ def _read_outputs(answer: Any, count: int) -> dict[str, Array]:
     return outputs
 
 
-def _all(
+def _ask_all(
     ask: Callable[[Array], dict[str, Array]],
     batches: list[Array],
     in_flight: int,

@@ -77,13 +77,13 @@ class Transport:
             tries += 1
             try:
                 with self._limit:
-                    return self._once(path, content, read)
+                    return self._ask_once(path, content, read)
             except Passing as passing:
                 failure = str(passing)
         times = "1 try" if tries == 1 else f"{tries} tries"
         raise ModelError(f"{self.url} failed after {times}: {failure}")
 
-    def _once(
+    def _ask_once(
         self,
         path: str,
         content: dict[str, Any] | None,
@@ -91,25 +91,29 @@ class Transport:
     ) -> _Read:
         id = uuid.uuid4().hex
         body = None if content is None else json.dumps({"id": id, **content})
-        status, data = self._exchange("GET" if body is None else "POST", path, body)
+        status, data = self._send_request("GET" if body is None else "POST", path, body)
         if status >= 500 or status in _PASSING:
-            raise Passing(f"it answered with the status {status}{_said(data)}")
+            raise Passing(f"it answered with the status {status}{_quote_answer(data)}")
         if status != 200:
-            raise Refused(f"{self.url} answered with the status {status}{_said(data)}")
+            raise Refused(
+                f"{self.url} answered with the status {status}{_quote_answer(data)}"
+            )
         try:
             answer = json.loads(data)
             if content is not None and answer.get("id") not in (None, "", id):
                 raise Passing("it answered another request")
             return read(answer)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            raise Passing(f"its answer makes no sense{_said(data)}") from None
+            raise Passing(f"its answer makes no sense{_quote_answer(data)}") from None
 
-    def _exchange(self, method: str, path: str, body: str | None) -> tuple[int, bytes]:
+    def _send_request(
+        self, method: str, path: str, body: str | None
+    ) -> tuple[int, bytes]:
         """Send one request and return the status and the answer's bytes."""
-        connection = self._connection()
+        connection = self._take_connection()
         late = threading.Event()
         # The time-out of a socket is that of one piece; an answer may drip for ever.
-        watch = threading.Timer(self._timeout_s, _cut, (connection, late))
+        watch = threading.Timer(self._timeout_s, _cut_off, (connection, late))
         watch.daemon = True
         watch.start()
         try:
@@ -119,16 +123,16 @@ class Transport:
             response = connection.getresponse()
             data = response.read(_LONGEST_ANSWER + 1)
         except BaseException as error:
-            self._close(connection)
+            self._close_idle_too(connection)
             if not isinstance(error, OSError | http.client.HTTPException):
                 raise  # an interruption
             if late.is_set() or isinstance(error, TimeoutError):
                 raise Passing(f"no answer within {self._timeout_s:g} s") from error
-            raise Passing(_described(error)) from error
+            raise Passing(_describe_failure(error)) from error
         finally:
             watch.cancel()
         if late.is_set() or not response.isclosed():
-            self._close(connection)
+            self._close_idle_too(connection)
             cut = len(data) <= _LONGEST_ANSWER
             raise Passing(f"its answer {'is cut short' if cut else 'does not end'}")
         if response.status == 200:
@@ -137,12 +141,12 @@ class Transport:
             connection.close()  # servers close it after an error, and do not say so
         return response.status, data
 
-    def _close(self, connection: http.client.HTTPConnection) -> None:
+    def _close_idle_too(self, connection: http.client.HTTPConnection) -> None:
         """Close a connection, and those that were idle: the server may be another now."""
         connection.close()
         _close_all(self._idle)
 
-    def _connection(self) -> http.client.HTTPConnection:
+    def _take_connection(self) -> http.client.HTTPConnection:
         with contextlib.suppress(queue.Empty):
             return self._idle.get_nowait()
         host, port = self._address
@@ -155,7 +159,7 @@ def _close_all(idle: queue.LifoQueue[http.client.HTTPConnection]) -> None:
             idle.get_nowait().close()
 
 
-def _cut(connection: http.client.HTTPConnection, late: threading.Event) -> None:
+def _cut_off(connection: http.client.HTTPConnection, late: threading.Event) -> None:
     """End a request whose time is up."""
     late.set()
     open_socket = connection.sock
@@ -164,7 +168,7 @@ def _cut(connection: http.client.HTTPConnection, late: threading.Event) -> None:
             open_socket.shutdown(socket.SHUT_RDWR)
 
 
-def _said(data: bytes) -> str:
+def _quote_answer(data: bytes) -> str:
     """Return the beginning of what a server said, for a message."""
     try:
         told = json.loads(data)
@@ -175,7 +179,7 @@ def _said(data: bytes) -> str:
     return f": {text}" if text else ""
 
 
-def _described(error: Exception) -> str:
+def _describe_failure(error: Exception) -> str:
     if isinstance(error, ConnectionRefusedError):
         return "nothing listens there"
     if isinstance(error, socket.gaierror):

@@ -31,7 +31,7 @@ def comparison_html(compared: Sequence[ModelComparison], outputs: Outputs) -> st
             _facts(one),
             curve([one.new], old=one.old),
             some,
-            _bugs(one),
+            one.counts_text,
             _notes(one, some.left_out),
         )
         for key, new, one, some in zip(keys(told), told, compared, cards, strict=True)
@@ -55,13 +55,9 @@ def _both(
 
 def _found(one: ModelComparison) -> Iterator[FoundBug]:
     """Yield new bugs, then kept ones, then those that only the old model has."""
-    for status, bugs, result in (
-        ("new", one.added, one.new),
-        ("kept", one.kept, one.new),
-        ("fixed", one.fixed, one.old),
-    ):
-        for bug in bugs:
-            yield FoundBug(bug, result, bug.seen, status)
+    for status, bugs in one.by_status.items():
+        result = one.old if status == "fixed" else one.new
+        yield from (FoundBug(bug, result, bug.seen, status) for bug in bugs)
 
 
 def _notes(one: ModelComparison, left_out: int) -> list[str]:
@@ -73,10 +69,6 @@ def _notes(one: ModelComparison, left_out: int) -> list[str]:
     if left_out:
         notes.append(f"{count(left_out, 'more bug')} not on this page.")
     return notes
-
-
-def _bugs(one: ModelComparison) -> str:
-    return f"{len(one.added):,} new, {len(one.kept):,} kept, {len(one.fixed):,} fixed"
 
 
 def _headline(compared: Sequence[ModelComparison]) -> str:
@@ -98,14 +90,12 @@ def _totals(compared: Sequence[ModelComparison]) -> str:
 
 
 def _overview(compared: Sequence[ModelComparison]) -> list[Column]:
-    def column(head: str, bugs: Sequence[Sequence[Bug]]) -> Column:
-        numbers = [len(some) for some in bugs]
+    def column(head: str) -> Column:
+        numbers = [len(one.by_status[head]) for one in compared]
         return Column(head, f"number {head}-cell", [f"{n:,}" for n in numbers], numbers)
 
     return [
-        column("new", [one.added for one in compared]),
-        column("kept", [one.kept for one in compared]),
-        column("fixed", [one.fixed for one in compared]),
+        *map(column, ("new", "kept", "fixed")),
         Column("old model", "extra", [rate_text([one.old]) for one in compared]),
         Column("new model", "extra", [rate_text([one.new]) for one in compared]),
         Column(
@@ -119,7 +109,7 @@ def _overview(compared: Sequence[ModelComparison]) -> list[Column]:
 
 def _facts(one: ModelComparison) -> list[tuple[str, str]]:
     return [
-        ("bugs", _bugs(one)),
+        ("bugs", one.counts_text),
         ("violations of the old model", rate_text([one.old])),
         ("violations of the new model", rate_text([one.new])),
         ("change of the rate, in % points", change_words(one)),

@@ -188,8 +188,7 @@ def _thinned(points: Array, most: int) -> Array:
     points = np.asarray(points, dtype=np.float64)
     if len(points) <= most:
         return points
-    kept: Array = points[np.linspace(0, len(points) - 1, most).round().astype(int)]
-    return kept
+    return np.asarray(points[np.linspace(0, len(points) - 1, most).round().astype(int)])
 
 
 WIDTH, HEIGHT = 380, 190

@@ -78,6 +78,7 @@ class Bugs:
         self.subject = subject
         self.table = table
         self.most_alone = confirm
+        self.most_rerun: int | None = None  # as far as the calls of the model go
         self.until_bug = until_bug
         self.known: KnownNames | None = None  # names of the cases that are known bugs
         self.totals = totals or no_totals()
@@ -114,7 +115,10 @@ class Bugs:
         outcomes: list[RunAlone] = []
         for start in range(0, len(alone), step):
             some = alone[start : start + step]
-            outcomes += confirm([new.case_of(number) for number in some])
+            ran = confirm([new.case_of(number) for number in some])
+            outcomes += ran
+            if len(ran) < len(some):
+                break
             if self.until_bug and _how(outcomes[-1]) is How.ALONE:
                 how = how[: some[-1] + 1]
                 taken.stops_at = int(new.rows[some[-1]]) + 1
@@ -131,10 +135,17 @@ class Bugs:
 
     def _chosen(self, cases: Array) -> list[int]:
         """Return which new violations are run alone, by their rank and case number."""
-        if self.most_alone is None or self.until_bug:
-            return list(range(len(cases)))
-        first = max(1, self.most_alone // 3)
-        left = self.most_alone - self.totals.run_alone
+        limits = [
+            most for most in (self.most_alone, self.most_rerun) if most is not None
+        ]
+        if self.until_bug or not limits:
+            left = len(cases)
+            if self.most_rerun is not None:
+                left = min(left, self.most_rerun - self.totals.run_alone)
+            return list(range(left))
+        most_alone = min(limits)
+        first = max(1, most_alone // 3)
+        left = most_alone - self.totals.run_alone
         ranks = max(0, min(len(cases), first - self.table.count))
         chosen = list(range(ranks))
         if len(chosen) < left:

@@ -16,9 +16,11 @@ from dataclasses import replace
 import numpy as np
 
 from nomos.device import Array
+from nomos.domain.meter import Meter
 from nomos.engine.alone import Verdict
 from nomos.engine.judged import CrashedCase, Judged
 from nomos.results.result import (
+    CallCounts,
     Counts,
     Crash,
     EnsuresCounts,
@@ -29,7 +31,7 @@ from nomos.results.statistics import Interval, clopper_pearson, new_bug_chance
 from nomos.results.verdict import EVERY_CASE, problem_of, verdict_of
 from nomos.runner.campaigns.bugs import Bugs, Confirm, no_totals
 from nomos.runner.campaigns.explained.sample import Sample
-from nomos.runner.campaigns.health import idle, starvation, starves_at
+from nomos.runner.campaigns.health import count_reasons, idle, starvation, starves_at
 from nomos.runner.campaigns.plans.ranges import Plan, Range
 from nomos.runner.campaigns.violations import MOST_TOLD_APART, ViolationTable
 from nomos.runner.events import BugFound, Crashed, Event, Progress
@@ -40,18 +42,28 @@ from nomos.runner.stopping import EXIT_STATUS, TimeUp
 _MOST_CRASH_KINDS = 20  # told apart; more of them only repeat
 _ENOUGH = 64  # cases, from which on the share that gets past `requires` is trusted
 LATE = "the time is up"
+_CALLS_SPENT = "the calls are used up"
 _SPENT, _STARVED = "the budget is spent", "too few cases got past `requires`"
 
 
 class Campaign:
     """One property, one model, one seed."""
 
-    def __init__(self, about: About, options: Options, plan: Plan, seed: int) -> None:
+    def __init__(
+        self,
+        about: About,
+        options: Options,
+        plan: Plan,
+        seed: int,
+        meter: Meter | None = None,
+    ) -> None:
         self.about = about
         self.subject = about.subject
         self.options = options
         self.plan = plan
         self.seed = seed
+        self.meter = meter or Meter(options.calls)
+        self.spent = 0  # by the search, if each case had run by itself
         self.recorded = Recorded()
         self.totals = no_totals()
         self.reasons: Counter[str] = Counter()  # of discards
@@ -106,8 +118,37 @@ class Campaign:
         self.next_case = self._planned = next_case
         self.next_first = self.plan.next_first = next_first
 
-    def next_range(self) -> Range | None:
-        """Return the cases to judge next; None where enough are under way."""
+    @property
+    def calls_of_case(self) -> int:
+        """How many calls of the model a case makes at most, as far as is known."""
+        return max(1, self.subject.k or 0, int(self.totals.k))
+
+    def can_afford_more(self, *, waits: bool) -> bool:
+        """Tell whether another case can run; where none `waits`, the campaign ends if not."""
+        free = self.meter.free(from_reserve=False)
+        can = free is None or free >= 2 * self.calls_of_case
+        if not can and not waits:
+            self.stop = self.stop or _CALLS_SPENT
+        return can
+
+    def can_afford_rest(self, done: Range) -> bool:
+        """Tell whether the rest of a range can run, which had too few calls."""
+        if done.calls is None and done.stop == done.start:  # it had all, for no case
+            self.stop = self.stop or _CALLS_SPENT
+        return not self.stop and self.can_afford_more(waits=False)
+
+    def call_counts(self) -> CallCounts:
+        """Return what the model was asked so far."""
+        asked = {
+            str(phase): calls for phase, calls in self.meter.asked.items() if calls
+        }
+        return CallCounts(self.meter.limit, sum(asked.values()), asked)
+
+    def next_range(self, *, shares: bool = False) -> Range | None:
+        """Return the cases to judge next; None where enough are under way.
+
+        Where it `shares` the calls of the model with others, it says how many it needs.
+        """
         if self.stop or self.plan.is_done:
             return None
         wanted = self._wanted()
@@ -123,19 +164,20 @@ class Campaign:
         tests = 2**62 if self.cases is None else self.cases - self.totals.tests
         tests += self.plan.is_listed  # one more shows that these were not all
         crashes = self.options.max_crashes - self.totals.crashed
-        return replace(planned, tests=tests, crashes=crashes)
+        calls = 2 * self.calls_of_case * (planned.count + 1) if shares else None
+        return replace(planned, tests=tests, crashes=crashes, calls=calls)
 
     def _wanted(self) -> float:
         """Return how many cases more the budgets are likely to need."""
-        totals, most_calls = self.totals, self.options.calls
+        totals, most_calls = self.totals, self.meter.limit
         drawn = totals.tests + totals.discarded
         share = max(0.001, totals.tests / drawn) if drawn >= _ENOUGH else 1.0
         wanted = float("inf")
         if self.cases is not None:
             wanted = (self.cases - totals.tests) * 1.1 / share + 16
         if most_calls is not None:
-            calls = (most_calls - totals.model_calls) / max(1, totals.k)
-            wanted = min(wanted, calls / share + 1)
+            calls = most_calls - self.meter.reserve - self.spent
+            wanted = min(wanted, calls / self.calls_of_case / share + 1)
         return wanted - (self._planned - self.next_case)
 
     def take(
@@ -179,6 +221,8 @@ class Campaign:
         crashes = list(judged.crashes)
         found = judged.violations
         if len(found):
+            calls = max(self.totals.k, int(judged.calls[:end].max(initial=0)))
+            self.bugs.most_rerun = self.meter.most_rerun(calls)
             found = found.take(slice(np.searchsorted(found.rows, end)))
             taken = self.bugs.take(found, self.next_case, confirm)
             events += [BugFound(self.subject, self.seed, bug) for bug in taken.bugs]
@@ -215,9 +259,11 @@ class Campaign:
             if end <= len(judged):
                 # Where all cases are tried, the budget is spent when there is one more.
                 found.append((end - self.plan.is_listed, _SPENT))
-        if options.calls is not None:
-            left = options.calls - totals.model_calls
-            found.append((_reached(judged.calls, left), "the calls are used up"))
+        if self.meter.limit is not None:
+            spent = self.spent + np.cumsum(judged.search_calls)
+            calls = np.maximum.accumulate(np.append(totals.k, judged.calls))[1:]
+            short = self.meter.is_short(spent, calls)
+            found.append((_reached(short, 1), _CALLS_SPENT))
         starved = self._starved(judged)
         if starved is not None:
             found.append((starved, _STARVED))
@@ -226,7 +272,7 @@ class Campaign:
             tests = totals.tests + int(judged.accepted[:end].sum())
             verdicts = judged.verdicts[:end]
             discarded = totals.discarded + int((verdicts == Verdict.DISCARDED).sum())
-            reasons = self.reasons + _reasons(judged, end)
+            reasons = self.reasons + count_reasons(judged, end)
             self.problem = starvation(reasons, tests, discarded)
         return end, why
 
@@ -249,12 +295,13 @@ class Campaign:
         totals.crashed += int((verdicts == Verdict.CRASHED).sum())
         totals.tests += int(judged.accepted[:end].sum())
         totals.model_calls += int(calls.sum())
+        self.spent += int(judged.search_calls[:end].sum())
         totals.k = max(totals.k, int(calls.max(initial=0)))
         self._asked_again += judged.asked_again
         totals.moved += judged.moved
         self.reached |= judged.reached
         if judged.reasons:
-            self.reasons += _reasons(judged, end)
+            self.reasons += count_reasons(judged, end)
 
     def _crash(self, crash: CrashedCase) -> list[Event]:
         """Keep the first crash of each kind, and count the others."""
@@ -283,11 +330,7 @@ class Campaign:
         if rate is not None and table.count < MOST_TOLD_APART:
             once, twice = table.seen_exactly(1), table.seen_exactly(2)
             next_bug = new_bug_chance(counts.judged, once, twice)
-        problem = self.problem
-        if not counts.tests and counts.discarded and not problem:
-            problem = starvation(self.reasons, 0, counts.discarded)
-        if counts.passed and not self.reached and not problem:
-            problem = idle(counts.passed, self.subject.ensures)
+        problem = self._own_problem(counts)
         still = self.recorded.still
         hidden = still if complete and not counts.violations else 0
         accepted = self.options.accept_unstable
@@ -313,8 +356,25 @@ class Campaign:
             bugs=self.bugs.finished(),
             crashes=tuple(self.crashes.values()),
             recorded=self.recorded,
+            calls=self.call_counts(),
             fingerprint=self.about.fingerprint,
         )
+
+    def _own_problem(self, counts: Counts) -> str:
+        """Say what the campaign itself is short of; "" if nothing."""
+        if self.problem:
+            return self.problem
+        if self.stop == _CALLS_SPENT and not counts.tests:
+            return (
+                f"{self.meter.limit} calls do not suffice for a case: it makes"
+                f" {self.calls_of_case}, as many again where it is violated, and a share"
+                " is kept for isolated re-runs (--calls)"
+            )
+        if not counts.tests and counts.discarded:
+            return starvation(self.reasons, 0, counts.discarded)
+        if counts.passed and not self.reached:
+            return idle(counts.passed, self.subject.ensures)
+        return ""
 
     def _ensures(self, counts: Counts) -> tuple[EnsuresCounts, ...]:
         """Return what was found of each `ensures` by itself."""
@@ -339,13 +399,3 @@ def _reached(marks: Array, limit: int) -> int:
     if int(marks.sum()) < limit:
         return len(marks) + 1
     return int(np.searchsorted(np.cumsum(marks), limit)) + 1
-
-
-def _reasons(judged: Judged, end: int) -> Counter[str]:
-    """Count why the first cases were discarded."""
-    counted: Counter[str] = Counter()
-    why = judged.why[:end]
-    for number, times in enumerate(np.bincount(why[why >= 0]).tolist()):
-        if times:
-            counted[judged.reasons[number]] += times
-    return counted

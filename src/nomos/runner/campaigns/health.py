@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from nomos.device import Array
+from nomos.engine.judged import Judged
 from nomos.results.result import Ensures
 
 # One case in a thousand is little, but someone may mean it; twenty thousand draws show
@@ -41,3 +42,13 @@ def idle(cases: int, ensures: Sequence[Ensures]) -> str:
     """Say that every `ensures` is an implication, of which no case has the premise."""
     told = "; ".join(f"`{one.text}`" for one in ensures)
     return f"none of {cases} cases has what stands before `==>` in {told}"
+
+
+def count_reasons(judged: Judged, end: int) -> Counter[str]:
+    """Count why the first cases were discarded."""
+    counted: Counter[str] = Counter()
+    why = judged.why[:end]
+    for number, times in enumerate(np.bincount(why[why >= 0]).tolist()):
+        if times:
+            counted[judged.reasons[number]] += times
+    return counted

@@ -140,14 +140,16 @@ class Recording:
                 outcomes = confirm([KnownCase(b.choices, b.records) for b in bugs])
             except NomosError:
                 break  # the campaign itself will say so
-            tried += len(some)
-            for record, outcome in zip(some, outcomes, strict=True):
+            tried += len(outcomes)
+            for record, outcome in zip(some, outcomes, strict=False):
                 if outcome.verdict is Verdict.VIOLATED:
                     name = case_name(subject, record.bug.choices)
                     still, new = still + 1, new + (name not in known)
                 # A case that crashes, or that cannot be drawn any more, says nothing.
                 if outcome.verdict in (Verdict.PASSED, Verdict.DISCARDED):
                     fixed.append(record.bug.id)
+            if len(outcomes) < len(some):
+                break  # the calls are used up
         return Recorded(tried, tuple(fixed), still, new)
 
     def progress(self) -> None:
@@ -204,6 +206,8 @@ def _state(campaign: Campaign) -> dict[str, Any]:
         "reasons": dict(campaign.reasons),
         "sample": campaign.sample.text(),
         "reached": campaign.reached,
+        "spent": campaign.spent,
+        "asked": dict(campaign.meter.asked),
     }
     if isinstance(campaign.plan, Generations):
         state["learned"] = campaign.plan.state()
@@ -223,6 +227,8 @@ def restore(campaign: Campaign, found: Unfinished, rows: list[Row]) -> None:
         campaign.sample.restore(state["sample"])
     campaign.crashes.update({crash.error: crash for crash in result.crashes})
     campaign.reached = state.get("reached", -1)  # unknown of older ones: all
+    campaign.spent = state.get("spent", 0)
+    campaign.meter.asked.update(state.get("asked", {}))
     campaign.go_on(state["next_case"], state["next_first"])
     if isinstance(campaign.plan, Generations):
         campaign.plan.restore(state["learned"])

@@ -89,8 +89,7 @@ class ViolationTable:
         np.add.at(self._columns.seen, places, 1)
         if touch:
             self._touched.update(places.tolist())
-        how: Array = self._columns.how[places]
-        return how
+        return np.asarray(self._columns.how[places])
 
     def seen(self, places: Array) -> list[int]:
         """Return how often violations were met."""

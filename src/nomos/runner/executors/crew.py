@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
+from nomos.domain.meter import Phase
 from nomos.engine.alone import Verdict
 from nomos.engine.judged import CrashedCase, Judged, unjudged
 from nomos.runner.executors.worker import Worker
@@ -35,12 +36,16 @@ class Died:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What became of a task: its value, an error to raise, or the worker's death."""
+    """What became of a task: its value, an error to raise, or the worker's death.
+
+    `asked` are the calls that it made, by what for; None where nobody knows.
+    """
 
     ticket: int
     value: Any = None
     error: Exception | None = None
     died: Died | None = None
+    asked: Mapping[Phase, int] | None = None
 
 
 class Crew(ABC):
@@ -50,13 +55,18 @@ class Crew(ABC):
     can_tell_row = False  # whether a death names the case that was under way
 
     def __init__(self) -> None:
-        self._todo: deque[tuple[int, str, tuple[Any, ...]]] = deque()
+        self._todo: deque[tuple[int, tuple[Any, ...]]] = deque()
         self._tickets = count(1)
 
-    def submit(self, method: str, *arguments: Any) -> int:
-        """Hand in a task, the call of a method of `Worker`; return its ticket."""
+    def submit(
+        self, granted: int | None, phase: Phase, method: str, *arguments: Any
+    ) -> int:
+        """Hand in a task, the call of a method of `Worker`; return its ticket.
+
+        It may make as many calls of the model as are granted (None: any number).
+        """
         ticket = next(self._tickets)
-        self._todo.append((ticket, method, arguments))
+        self._todo.append((ticket, (granted, phase, method, *arguments)))
         self._give_out()
         return ticket
 
@@ -85,9 +95,9 @@ class InlineCrew(Crew):
 
     def wait(self) -> Sequence[Answer]:
         """Do the next task."""
-        ticket, method, arguments = self._todo.popleft()
+        ticket, task = self._todo.popleft()
         try:
-            value = getattr(self.worker, method)(*arguments)
+            done = self.worker.run_task(*task)
         except Exception as error:
-            return [Answer(ticket, error=error)]
-        return [Answer(ticket, value)]
+            return [Answer(ticket, error=error, asked=self.worker.lease.asked)]
+        return [Answer(ticket, done.value, asked=done.asked)]

@@ -17,9 +17,10 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from nomos.engine.watch import WHOLE_CHUNK, watch
 from nomos.errors import DomainError, ModelError, NomosError, StoreError
@@ -28,6 +29,8 @@ from nomos.runner.executors.worker import Setting, Worker
 from nomos.runner.options import Options
 
 _SIGN = struct.Struct("dq")  # since when something runs (0: nothing), and for which row
+_CALLS = struct.Struct("q")  # behind it: how many calls of the model the task has made
+_SIZE = _SIGN.size + _CALLS.size
 _LOOK_S = 0.05  # how often limits are looked at while waiting
 _ERRORS = {e.__name__: e for e in (DomainError, ModelError, StoreError, NomosError)}
 _CHILD = "from nomos.runner.executors.processes import serve; serve()"
@@ -71,9 +74,9 @@ class _Process:
         self.ticket: int | None = None  # of the task that it does
         self.killed_for = ""
         self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the worker
-        self._file.write(bytes(_SIGN.size))
+        self._file.write(bytes(_SIZE))
         self._file.flush()
-        self._sign = mmap.mmap(self._file.fileno(), _SIGN.size)
+        self._sign = mmap.mmap(self._file.fileno(), _SIZE)
         ours, theirs = os.pipe(), os.pipe()  # each: read, write
         fds = [theirs[0], ours[1], self._file.fileno()]
         self.process = launch(fds)
@@ -87,10 +90,10 @@ class _Process:
         with suppress(OSError):  # where it has died, reading will tell
             self._tasks.send_bytes(pickle.dumps(message, protocol=5))
 
-    def give(self, ticket: int, *task: object) -> None:
+    def give(self, ticket: int, task: tuple[Any, ...]) -> None:
         """Let it do a task."""
-        self.ticket = ticket
-        self._sign[:] = _SIGN.pack(0.0, WHOLE_CHUNK)
+        self.ticket, self._phase = ticket, task[1]
+        self._sign[:] = _SIGN.pack(0.0, WHOLE_CHUNK) + _CALLS.pack(0)
         self._send(task)
 
     def answer(self) -> Answer:
@@ -98,23 +101,26 @@ class _Process:
         assert self.ticket is not None
         ticket, self.ticket = self.ticket, None
         try:
-            value, error = pickle.loads(self.answers.recv_bytes())
+            value, error, asked = pickle.loads(self.answers.recv_bytes())
         except (EOFError, OSError):
-            return Answer(ticket, died=self._death())
+            died = self._death()
+            calls = _CALLS.unpack_from(self._sign, _SIGN.size)[0]
+            return Answer(ticket, died=died, asked={self._phase: calls})
         if error is not None:
             kind, words = error
-            return Answer(ticket, error=_ERRORS.get(kind, RuntimeError)(words))
-        return Answer(ticket, value)
+            raised = _ERRORS.get(kind, RuntimeError)(words)
+            return Answer(ticket, error=raised, asked=asked)
+        return Answer(ticket, value, asked=asked)
 
     def _death(self) -> Died:
         status = self.process.wait()
-        row = _SIGN.unpack(self._sign)[1]
+        row = _SIGN.unpack_from(self._sign)[1]
         reason = self.killed_for or _in_words(status)
         return Died(reason, None if row == WHOLE_CHUNK else row)
 
     def look(self, limits: Options) -> None:
         """End it where it takes too long or too much."""
-        since = _SIGN.unpack(self._sign)[0]
+        since = _SIGN.unpack_from(self._sign)[0]
         timeout = limits.call_timeout_s
         if timeout is not None and since and time.monotonic() - since > timeout:
             self.kill(f"a call took longer than {timeout:g} s (--call-timeout)")
@@ -217,10 +223,10 @@ def serve() -> None:
     reading, writing, sign = map(int, sys.argv[1:4])
     tasks = Connection(reading, writable=False)
     answers = Connection(writing, readable=False)
-    shared = mmap.mmap(sign, _SIGN.size)
+    shared = mmap.mmap(sign, _SIZE)
 
     def mark(row: int) -> None:
-        shared[:] = _SIGN.pack(time.monotonic(), row)
+        _SIGN.pack_into(shared, 0, time.monotonic(), row)
 
     watch.mark = mark
     setting, path, environment = pickle.loads(tasks.recv_bytes())
@@ -229,17 +235,19 @@ def serve() -> None:
         os.chdir(setting.folder)
     os.environ.update(environment)
     worker = Worker(setting)
+    worker.report_calls = partial(_CALLS.pack_into, shared, _SIGN.size)
     while True:
         try:
-            method, arguments = pickle.loads(tasks.recv_bytes())
+            task = pickle.loads(tasks.recv_bytes())
         except EOFError:
             return
-        message: tuple[object, tuple[str, str] | None]
+        message: tuple[object, tuple[str, str] | None, object]
         try:
-            message = getattr(worker, method)(*arguments), None
+            done = worker.run_task(*task)
+            message = done.value, None, done.asked
         except Exception as error:
             kinds = [kind.__name__ for kind in type(error).__mro__]
             known = next((kind for kind in kinds if kind in _ERRORS), kinds[0])
-            message = None, (known, str(error))
-        shared[:] = _SIGN.pack(0.0, WHOLE_CHUNK)
+            message = None, (known, str(error)), dict(worker.lease.asked)
+        _SIGN.pack_into(shared, 0, 0.0, WHOLE_CHUNK)
         answers.send_bytes(pickle.dumps(message, protocol=5))

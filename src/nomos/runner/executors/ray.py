@@ -78,9 +78,9 @@ class RayCrew(Crew):
         A task never waits for an actor that cannot be placed while others are free.
         """
         while self._todo and self._idle:
-            ticket, method, arguments = self._todo.popleft()
+            ticket, task = self._todo.popleft()
             actor = self._idle.pop()
-            reference = getattr(actor, method).remote(*arguments)
+            reference = actor.run_task.remote(*task)
             self._busy[reference] = ticket, actor, time.monotonic()
         there = len(self._busy) + len(self._starting) + len(self._idle)
         for _ in range(min(len(self._todo), self.size - there)):
@@ -126,7 +126,7 @@ class RayCrew(Crew):
         ticket, actor, _ = self._busy.pop(reference)
         exceptions = self._ray.exceptions
         try:
-            value = self._ray.get(reference)
+            done = self._ray.get(reference)
         except (exceptions.RayActorError, exceptions.WorkerCrashedError) as error:
             words = str(error).strip().splitlines()
             reason = self._killed_for.pop(ticket, f"its worker was lost: {words[0]}")
@@ -138,7 +138,7 @@ class RayCrew(Crew):
                 cause = RuntimeError(str(error))
             return Answer(ticket, error=cause)
         self._idle.append(actor)
-        return Answer(ticket, value)
+        return Answer(ticket, done.value, asked=done.asked)
 
     def _look(self) -> None:
         """End actors whose task takes too long; a task asks for at most one chunk."""

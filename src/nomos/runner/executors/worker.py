@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any
 from nomos.device import Placement, judging, placed
 from nomos.domain.domain import Domain
 from nomos.domain.find import build
+from nomos.domain.meter import CallsSpent, Lease, Phase, under_lease
 from nomos.engine.alone import Verdict
 from nomos.engine.cases import (
     Cases,
@@ -20,8 +21,8 @@ from nomos.engine.cases import (
     RandomCases,
 )
 from nomos.engine.choices import EndlessRange, Stream
-from nomos.engine.engine import Engine, Limits, Mode
-from nomos.engine.judged import Judged
+from nomos.engine.engine import Engine, Mode
+from nomos.engine.judged import Judged, Limits, unjudged
 from nomos.engine.program import Program
 from nomos.engine.space import input_count
 from nomos.engine.watch import WHOLE_CHUNK, watch
@@ -78,16 +79,38 @@ class About:
     device: str = "cpu"  # of its tensors
 
 
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a task came to, and the calls that it made."""
+
+    value: Any
+    asked: Mapping[Phase, int]
+
+
 class Worker:
     """Holds what it has prepared, and runs cases of it."""
 
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
+        self.lease = Lease()  # of the last task
+        self.report_calls: Callable[[int], None] | None = None
         self._domains: dict[Any, Domain] = {}  # each once for its settings
         self._prepared: dict[tuple[Path, tuple[tuple[str, str], ...]], Prepared] = {}
         self._begun: tuple[int, int] | None = None  # which campaign runs
         self._inputs = ""  # the checksum of its inputs
         self._making: dict[int, Making] = {}  # how inputs are made, by the program
+
+    def run_task(
+        self, granted: int | None, phase: Phase, method: str, *arguments: Any
+    ) -> Done:
+        """Do a task, the call of one of the methods below, with no more calls than granted."""
+        self.lease = Lease(granted, phase, self.report_calls)
+        try:
+            with under_lease(self.lease):
+                value = getattr(self, method)(*arguments)
+        except CallsSpent:
+            raise NomosError("the calls are used up") from None
+        return Done(value, dict(self.lease.asked))
 
     def prepared(self, job: Job) -> Prepared:
         """Return a job, made ready the first time it is asked for."""
@@ -150,10 +173,12 @@ class Worker:
         Without a limit they are not counted; raises where they cannot be listed.
         """
         engine = self.prepared(job).engine
-        if limit is not None:
-            return engine.space_within(limit)
         try:
+            if limit is not None:
+                return engine.space_within(limit)
             next(engine.listed(), None)
+        except CallsSpent:  # conditions ask the model: the campaign will end by it
+            return None
         except EndlessRange as error:
             name = engine.program.spec.name
             raise NomosError(
@@ -163,11 +188,14 @@ class Worker:
 
     def estimated_space(self, job: Job) -> int | None:
         """Return about how many cases there are; None where they cannot be listed."""
-        return self.prepared(job).engine.estimated_space()
+        try:
+            return self.prepared(job).engine.estimated_space()
+        except CallsSpent:
+            return None
 
     def material(self, job: Job, is_guided: bool = True) -> Material:
         """Return what a search has to know of a job."""
-        return self._made_for(self.prepared(job)).material(is_guided)
+        return self._made_for(self.prepared(job)).build_material(is_guided)
 
     def _made_for(self, prepared: Prepared) -> Making:
         key = id(prepared)
@@ -186,10 +214,21 @@ class Worker:
         stream = Stream(campaign[1], prepared.subject.property)
         watch.mark(WHOLE_CHUNK)
         judged: list[Judged] = []
-        if asked.made is not None:
-            judged.append(self._judge_made(prepared, stream, asked))
-            judged[0].inputs = self._inputs
-            return judged
+        try:
+            if asked.made is not None:
+                judged.append(self._judge_made(prepared, stream, asked))
+                judged[0].inputs = self._inputs
+            else:
+                self._judge_drawn(prepared, stream, asked, judged)
+        except CallsSpent:  # by the conditions of cases that were only listed
+            judged.append(replace(unjudged(0), is_spent=True))
+        return judged
+
+    def _judge_drawn(
+        self, prepared: Prepared, stream: Stream, asked: Range, judged: list[Judged]
+    ) -> None:
+        """Judge cases chunk by chunk, as long as the limits and the calls go."""
+        engine = prepared.engine
         limits = Limits(asked.tests, asked.crashes)
         for cases in _cases(prepared, stream, asked):
             if limits.are_reached:
@@ -199,13 +238,14 @@ class Worker:
             part.inputs = self._inputs
             judged.append(part)
             limits = limits.after(part)
-        return judged
+            if part.is_spent:
+                break
 
     def _judge_made(self, prepared: Prepared, stream: Stream, asked: Range) -> Judged:
         """Judge cases that a search has made, and tell how near they come."""
         assert asked.made is not None
         making = self._made_for(prepared)
-        made = making.inputs(asked.made)
+        made = making.build_inputs(asked.made)
         stop = asked.count if asked.stop is None else asked.stop
         count = stop - asked.start
         cases = MadeCases(stream, asked.first, made, asked.start, count)
@@ -220,19 +260,22 @@ class Worker:
         )
         # Of a whole generation at once: scores may depend on the batch.
         if asked.signals and count == asked.count:
-            signals = making.signals(cases)
+            signals = making.measure_signals(cases)
             judged.signals = None if signals is None else signals[:, : len(judged)]
         return judged
 
     def confirm(self, job: Job, cases: Sequence[KnownCase]) -> list[RunAlone]:
-        """Run cases alone."""
+        """Run cases alone, as far as the calls suffice."""
         prepared = self.prepared(job)
-        outcomes = []
+        outcomes: list[RunAlone] = []
         for case in cases:
             watch.mark(WHOLE_CHUNK)  # the time of a call counts from here
-            outcome = self._run_alone(prepared, case)
+            try:
+                outcome = self._run_alone(prepared, case)
+            except CallsSpent:
+                break
             if case.records and outcome.verdict is Verdict.VIOLATED:
-                near = self._made_for(prepared).nearest(case.records)
+                near = self._made_for(prepared).find_nearest(case.records)
                 outcome = replace(outcome, nearest=near)
             outcomes.append(outcome)
         return outcomes

@@ -14,7 +14,7 @@ from nomos.device import Array
 from nomos.domain.domain import Domain, members
 from nomos.domain.functions import batched
 from nomos.engine.cases import ListedCases
-from nomos.engine.engine import Limits
+from nomos.engine.judged import Limits
 from nomos.engine.vectorized.chunk import padded
 from nomos.errors import DomainError, NomosError
 from nomos.results.result import Bug, Result
@@ -208,8 +208,7 @@ def _network(layers: list[Layer]) -> Actions:
                 values = values @ weight + bias
             else:
                 values = layer(values)
-        best: Array = values.argmax(axis=1)
-        return best
+        return np.asarray(values.argmax(axis=1))
 
     return act
 

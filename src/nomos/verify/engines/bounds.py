@@ -3,7 +3,9 @@
 Scores are bounded from the last layer backwards (CROWN): each ReLU is put between two
 straight lines, and what remains is linear in the sums of the first layer, which the
 components bound exactly. Differences between two calls have bounds of their own, from
-how far a ReLU can carry a difference.
+how far a ReLU can carry a difference: bounding the calls apart would lose that both see
+almost the same input, which is what relational properties are about. The error of each
+layer's sums is bounded along with them and added at the end.
 """
 
 from __future__ import annotations

@@ -1,9 +1,23 @@
 """Sums of trees: branch and bound over the rows of the tables.
 
-A part of the cases is a choice of rows of each table. What a sum can come to there is
-bounded by the best tuple of leaves of each tree; parts that the bounds do not settle are
-halved, down to parts in which every tree has one tuple left: there all cases have the
-same answers, and the model itself is asked for them.
+A part of the cases is a choice of rows of each table. A violation is a set of linear
+conditions on the scores of all calls of a case. What a condition can come to in a part is
+at most the sum, over the trees, of the best tuple of leaves that the part still reaches:
+each tree chooses for itself, so the bound ignores that no single case may reach all of
+these tuples at once. Where that bound is below zero for some condition of every violation,
+the part holds; where the least is above zero for all conditions of one, it is violated.
+Other parts are halved by the leaves of the tree whose choice is the widest, which is where
+the bound may gain most. In a part in which every tree has one tuple left all cases have
+the same answers, and the model itself is asked for one of them: no rounding is guessed.
+
+Where a library adds up its trees in one order (`Trees.in_order`), rounding cannot turn the
+order of two sums each of whose terms is in that order; so a violation that needs a rise is
+impossible where no tree rises, and needs no margin for rounding errors.
+
+Bounding a part costs tuples x conditions; there are at most as many tuples of a tree as
+combinations of its leaves over the calls, mostly far fewer, since only those count that a
+case reaches. The number of parts is exponential in the worst case, in the features on which
+trees disagree: then time ends the search, and what is left is undecided.
 """
 
 from __future__ import annotations

@@ -1,8 +1,16 @@
 """Networks and linear models: branch and bound over parts of the cases.
 
+A part is a state of each component: some rows of a table, a range, a polygon. Its scores
+are bounded (`bounds`) together with those of other parts, since a pass over many costs
+little more than one. A part whose bounds do not decide it is halved in the component
+by which the bound of its nearest condition gains most; small parts are asked from the
+model itself, case by case.
+
 Bounds hold for what the library calculates, not only for exact numbers: a condition
-counts as impossible only where it fails by more than rounding errors can make up. Parts
-that are small enough are asked from the model itself, case by case.
+counts as impossible only where it fails by more than rounding errors can make up.
+A pass costs parts x weights of the network; the number of parts may grow exponentially
+with the features that vary and the ReLUs that may go either way; a search whose time is up
+leaves an undecided rest.
 """
 
 from __future__ import annotations

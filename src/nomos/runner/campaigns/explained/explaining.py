@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from nomos.domain.meter import CallsSpent, current_lease
 from nomos.engine.cases import ListedCases
 from nomos.engine.choices import Stream
 from nomos.engine.engine import Engine
@@ -91,11 +93,13 @@ def explain(prepared: Prepared, request: Request) -> Explained:
     engine = prepared.engine
     analysis = Analysis()
     if request.groups:
-        analysis = _grouped(engine, request)
+        with suppress(CallsSpent):  # then without groups
+            analysis = _grouped(engine, request)
     if not request.shrink:
         return analysis, {}
     shrinker = Shrinker(engine)
-    shrunk = _shrink(shrinker, request.result, analysis.groups)
+    with current_lease().during_phase("shrinking"):
+        shrunk = _shrink(shrinker, request.result, analysis.groups)
     calls = analysis.model_calls + shrinker.calls
     return replace(analysis, tried=shrinker.tried, model_calls=calls), shrunk
 
@@ -151,7 +155,10 @@ def _shrink(
             break
         bug = by_id[id]
         most = min(MOST_TRIED, left - shrinker.tried)
-        smaller = _smaller(shrinker, bug, most)
+        try:
+            smaller = _smaller(shrinker, bug, most)
+        except CallsSpent:
+            break
         if smaller is not None:
             found[id] = smaller
     return found

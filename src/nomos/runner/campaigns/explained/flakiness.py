@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from nomos.device import Array, is_tensor, to_host
+from nomos.domain.meter import CallsSpent, current_lease
 from nomos.domain.records import items
 from nomos.domain.same_answers import Spread, is_same_answer, measure_spread
 from nomos.domain.values import plain
@@ -87,7 +88,11 @@ def needs_check(result: Result) -> bool:
 def sample_cases(engine: Engine, result: Result) -> FlakinessSample:
     """Run some cases of a campaign again as it did: in batches, by its own model."""
     schema, counts = engine.program.schema, result.counts
-    wanted = ENOUGH if counts.k else _FEWEST
+    wanted, left = ENOUGH if counts.k else _FEWEST, current_lease().left
+    if left is not None:  # each case as before, in isolation, and in another batch
+        wanted = min(wanted, left // (3 * max(1, counts.k)))
+        if not wanted:
+            raise CallsSpent
     listed = _all_cases(engine, result, wanted)
     accepted = max(1, counts.tests)
     drawn = min(_MOST_DRAWN, wanted * (accepted + counts.discarded) // accepted)
@@ -206,6 +211,8 @@ def check_cases(
             _compare_batches(engine, comparison, outcomes, left)
     except ModelError as failed:
         error = str(failed)
+    except CallsSpent:  # what was run so far counts
+        pass
     flaky = list(comparison.flaky.values())
     return FlakinessFound(
         len(outcomes),

@@ -28,8 +28,7 @@ def chosen_rows(choices: Array, lengths: Array, most: int) -> Array:
     marks = mixed(lengths)
     for column in choices.T:
         marks = mixed(marks ^ column.astype(np.uint64))
-    chosen: Array = np.sort(np.argsort(marks, kind="stable")[:most])
-    return chosen
+    return np.asarray(np.sort(np.argsort(marks, kind="stable")[:most]))
 
 
 class Sample:

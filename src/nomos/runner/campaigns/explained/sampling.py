@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 
 from nomos.device import Array
+from nomos.domain.meter import CallsSpent
 from nomos.domain.records import items
 from nomos.engine.alone import Verdict
 from nomos.engine.cases import Cases, ListedCases, RandomCases
 from nomos.engine.choices import Stream
-from nomos.engine.engine import Engine, Limits
+from nomos.engine.engine import Engine
+from nomos.engine.judged import Limits
 from nomos.engine.vectorized.chunk import padded
-from nomos.groups.features import Raw, ask, joined, raw_features
+from nomos.groups.features import Raw, ask_answers, join_features, raw_features
 from nomos.groups.grouping import Key, Sampled, key_of
 from nomos.results.describe import describe
 from nomos.runner.campaigns.explained.sample import chosen_rows, mixed
@@ -72,6 +74,8 @@ def listed_part(
         rows = np.arange(len(chosen))
         return SampledPart(cases, rows, failed), 0
     judged = engine.run(cases, Limits(2**62, 2**62), repeat=False)
+    if judged.is_spent:
+        raise CallsSpent
     failed[judged.violations.rows] = judged.violations.failed
     rows = np.flatnonzero((judged.verdicts == Verdict.PASSED) | (failed > 0))
     return SampledPart(cases, rows, failed[rows]), int(judged.calls.sum())
@@ -103,7 +107,7 @@ class Sampling:
         if not len(came):
             return
         raw = raw_features(values, inputs, schema)
-        self.raw = joined(self.raw, raw) if self.keys else raw
+        self.raw = join_features(self.raw, raw) if self.keys else raw
         for name in inputs:
             self.columns.setdefault(name, []).append(values[name])
         outputs: dict[int, dict[str, Any]] = {}
@@ -128,7 +132,7 @@ class Sampling:
     def sampled(self, most_asked: int) -> Sampled:
         """Return the sample; answers are asked for no more than so many records."""
         columns = {name: _whole(parts) for name, parts in self.columns.items()}
-        answers, answered, asked = ask(self.program, columns, most_asked)
+        answers, answered, asked = ask_answers(self.program, columns, most_asked)
         self.calls += asked
         # By inputs: a rule that only knows single ones by heart must not hold up.
         held_out = mixed(np.concatenate(self.places)) & np.uint64(1) == 1

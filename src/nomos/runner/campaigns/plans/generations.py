@@ -13,7 +13,7 @@ from nomos.engine.judged import Judged
 from nomos.runner.campaigns.plans.ranges import Plan, Range
 from nomos.runner.options import Options
 from nomos.search.guided import Strategy
-from nomos.search.strategy import Told, generator
+from nomos.search.strategy import Told, generation_rng
 
 
 class Generations(Plan):
@@ -47,7 +47,7 @@ class Generations(Plan):
         if self._waits:
             return None
         number = self.next_first // self.strategy.size
-        cases = self.strategy.propose(generator(self._seed, self._name, number))
+        cases = self.strategy.propose(generation_rng(self._seed, self._name, number))
         if self._learns and wanted < len(cases):  # the last one is not run in vain
             cases = cases.take(np.s_[: max(self.strategy.size, math.ceil(wanted))])
         planned = Range(

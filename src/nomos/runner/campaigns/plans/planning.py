@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from nomos.domain.meter import Meter
 from nomos.runner.campaigns.plans.generations import Generations
 from nomos.runner.campaigns.plans.ranges import LARGEST, ON_DEVICE, Plan
 from nomos.runner.executors.worker import About
 from nomos.runner.options import Options
-from nomos.search.guided import Strategy, strategy
+from nomos.search.guided import Strategy, strategy_by_name
 from nomos.search.strategy import Material
 
 
@@ -49,18 +50,19 @@ def _strategy(
     """Return how inputs are made; say so where nothing guides a guided search."""
     if options.search != "guided":
         made = "diverse" if options.search == "diverse" else "mutated"
-        return strategy(made, material)
+        return strategy_by_name(made, material)
     if material.unguided:
         how = "mutated at random" if material.cuts is None else "made between cuts"
         warn(
             f"{spec}: nothing tells how near a case comes to a violation"
             f" ({material.unguided}), so inputs are {how}"
         )
-    return strategy("guided", material)
+    return strategy_by_name("guided", material)
 
 
 def _listable(options: Options, k: int | None) -> int:
     """Return up to how many cases all are tried, where nobody says what to do."""
     if options.calls is None:
         return options.every
-    return min(options.every, max(options.cases, options.calls // max(1, k or 1)))
+    calls = options.calls - Meter(options.calls).reserve
+    return min(options.every, max(options.cases, calls // max(1, k or 1)))

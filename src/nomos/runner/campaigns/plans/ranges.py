@@ -23,6 +23,7 @@ class Range:
     In a random search, `count` cases from number `first` on. In an exhaustive search,
     all cases of `count` ways to draw the inputs. Of these only the cases from `start`
     to `stop` are meant. `one_by_one` runs each alone and says which is under way.
+    Where several ranges share the calls of the model, this one is meant to need `calls`.
     `made` are the cases that a search has made, at most `batch` of them run at once;
     with `signals`, it is told how near each came to a violation.
     """
@@ -35,6 +36,7 @@ class Range:
     one_by_one: bool = False
     tests: int = 2**62  # where to stop early: nobody asks for more
     crashes: int = 2**62
+    calls: int | None = None
     made: Proposal | None = field(default=None, compare=False, repr=False)
     batch: int | None = None
     signals: bool = False
@@ -44,6 +46,11 @@ class Range:
         here = self.start + row
         whole = replace(self, one_by_one=False)
         return replace(whole, stop=here), replace(whole, start=here + 1)
+
+    def parted(self, cases: int) -> tuple[Range, Range]:
+        """Return the range up to so many of its cases, and its rest."""
+        at = self.start + cases
+        return replace(self, stop=at), replace(self, start=at, calls=None)
 
     def halves(self) -> tuple[Range, Range] | None:
         """Return two smaller ranges; None where there is but one case."""

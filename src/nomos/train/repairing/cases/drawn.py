@@ -20,7 +20,8 @@ from nomos.domain.values import plain
 from nomos.engine.answers import Answers
 from nomos.engine.cases import RandomCases
 from nomos.engine.choices import Stream
-from nomos.engine.engine import Engine, Limits
+from nomos.engine.engine import Engine
+from nomos.engine.judged import Limits
 from nomos.engine.vectorized.chunk import Cell, Chunk
 from nomos.engine.vectorized.columns import Columns
 from nomos.errors import ModelError, NomosError

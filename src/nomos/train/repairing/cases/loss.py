@@ -22,7 +22,7 @@ from nomos.device import Array
 from nomos.engine.vectorized.vector import ARITHMETIC
 from nomos.lang import core
 from nomos.models.formats.torch import need_torch
-from nomos.search.margins import apart
+from nomos.search.margins import comparison_margin
 from nomos.train.repairing.cases.answers import Answering, Labels, Number
 from nomos.train.repairing.cases.drawn import TrainingCases, Untrainable
 
@@ -236,7 +236,7 @@ class SpecLoss(SoftValues):
         choice = joint(sign, left, right)
         if choice is not None:
             return self._truth(choice)
-        return apart(sign, as_numbers(left), as_numbers(right))
+        return comparison_margin(sign, as_numbers(left), as_numbers(right))
 
     def _hard(self, expr: core.Expr) -> Array | None:
         """Return where an expression holds that the model has no say in, else None."""

@@ -20,7 +20,8 @@ from nomos.domain.schema import Schema
 from nomos.engine.alone import Verdict
 from nomos.engine.cases import Cases, ListedCases, RandomCases
 from nomos.engine.choices import Stream
-from nomos.engine.engine import Engine, Limits
+from nomos.engine.engine import Engine
+from nomos.engine.judged import Limits
 from nomos.engine.program import Program, same
 from nomos.engine.space import listed_cases
 from nomos.errors import DomainError, NomosError

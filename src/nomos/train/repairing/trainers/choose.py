@@ -39,7 +39,9 @@ def make_trainer(model: Any, *, trust: bool) -> Trainer:
             return FineTuner(model, name, write_weights)
         if hasattr(model, "fit") and hasattr(model, "predict"):
             return _train_estimator(model, name, pickle.dumps)
-        raise ModelError(f"a {name} cannot be repaired; what can are {_repairable()}")
+        raise ModelError(
+            f"a {name} cannot be repaired; what can are {_list_repairable()}"
+        )
     text, path = str(model), Path(model)
     if not path.exists():
         if "@" in text and Path(text.rpartition("@")[0]).exists():
@@ -48,7 +50,7 @@ def make_trainer(model: Any, *, trust: bool) -> Trainer:
         if ":" in text and not text.startswith(("http:", "https:")):
             raise ModelError(
                 f"{text} is a function, and only a model that can be trained is "
-                f"repaired: {_repairable()}"
+                f"repaired: {_list_repairable()}"
             )
         if text.startswith(("http:", "https:")):
             raise ModelError(
@@ -58,7 +60,7 @@ def make_trainer(model: Any, *, trust: bool) -> Trainer:
     return _make_file_trainer(path, trust=trust)
 
 
-def _repairable() -> str:
+def _list_repairable() -> str:
     kinds = [k.name for k in all_kinds() if k.trainer or k.to_train is not None]
     return f"a {', a '.join(kinds)}, modules of torch and estimators with `fit`"
 
@@ -75,7 +77,7 @@ def _make_file_trainer(path: Path, *, trust: bool) -> Trainer:
     if kind.to_train is None:
         raise ModelError(
             f"{name} is a {kind.name}, which cannot be trained further; what can be "
-            f"repaired are {_repairable()}"
+            f"repaired are {_list_repairable()}"
         )
     loaded = load_model(path, trust=trust)
     if getattr(loaded, "categories", None):

@@ -98,21 +98,21 @@ class FineTuner:
     def begin(self, data: TrainingData) -> None:
         """Take note of what the model says before the first round, and how."""
         self._first, self._data = self.snapshot(), data
-        with _one_thread(0):
-            self._before = self._outputs(data.rows)
+        with _train_alike(0):
+            self._before = self._compute_outputs(data.rows)
         found = find_answering(data.function, self._before, data.answers)
         self._answering[data.function] = found
 
-    def _notes(self, data: RoundData) -> dict[str, str]:
+    def _explain_cases(self, data: RoundData) -> dict[str, str]:
         """Say of each spec that has no loss of its own why, and what is done instead."""
         found = {}
         for name, cases in data.cases.items():
             few = cases.take(np.arange(min(4, len(cases))))
             try:
-                with _one_thread(data.seed):
-                    self._look_at(cases)
-                    rows = [self._tensors(few)]
-                    self._losses(few, self._asked([few.by_number()], rows)[0])
+                with _train_alike(data.seed):
+                    self._find_answering(cases)
+                    rows = [self._case_tensors(few)]
+                    self._case_losses(few, self._ask_module([few.by_number()], rows)[0])
             except Untrainable as why:
                 found[name] = f"{why}; {TOGETHER}"
         return found
@@ -121,11 +121,11 @@ class FineTuner:
         self, data: RoundData, told: Callable[[float], None]
     ) -> Mapping[str, str]:
         """Train for one round; after one that cost too much, from the first weights."""
-        torch, notes = self._torch, self._notes(data)
+        torch, notes = self._torch, self._explain_cases(data)
         if data.is_costly:
             self.restore(self._first)
-        with _one_thread(data.seed):
-            rows = self._tensor(self._data.rows)
+        with _train_alike(data.seed):
+            rows = self._to_tensor(self._data.rows)
             answering = self._answering[self._data.function]
             labels = _DataLoss(answering, self._data.labels, self._before)
             rng = np.random.default_rng(data.seed)
@@ -135,22 +135,22 @@ class FineTuner:
             slowing = torch.optim.lr_scheduler.LambdaLR(
                 optimiser, lambda step: 1 - step / steps
             )
-            batches = _batches(len(rows), rng)
-            given = [(c, self._tensors(c)) for c in data.cases.values() if len(c)]
+            batches = _shuffle_batches(len(rows), rng)
+            given = [(c, self._case_tensors(c)) for c in data.cases.values() if len(c)]
             specs = [(cases.by_number(), tensors) for cases, tensors in given]
             for step in range(steps):
                 chosen = next(batches)
                 optimiser.zero_grad()
-                loss = labels.of(self._scored(self.module(rows[chosen])), chosen)
+                loss = labels.of(self._to_scores(self.module(rows[chosen])), chosen)
                 if specs:
-                    loss = loss + self._specs(specs, data.weights, rng)
+                    loss = loss + self._spec_loss(specs, data.weights, rng)
                 loss.backward()
                 optimiser.step()
                 slowing.step()
                 told((step + 1) / steps)
         return notes
 
-    def _specs(
+    def _spec_loss(
         self,
         specs: Sequence[tuple[TrainingCases, Tensors]],
         weights: Mapping[str, float],
@@ -163,16 +163,18 @@ class FineTuner:
         size = min(_MOST_PER_SPEC, _CASES_PER_STEP // len(specs) + 8)
         parts = [cases.take(rng.integers(0, len(cases), size)) for cases, _ in specs]
         total: Tensor = 0.0
-        outputs = self._asked(parts, [tensors for _, tensors in specs])
+        outputs = self._ask_module(parts, [tensors for _, tensors in specs])
         for cases, output in zip(parts, outputs, strict=True):
             try:
-                losses = self._losses(cases, output)
+                losses = self._case_losses(cases, output)
             except Untrainable:
-                losses = _apart(output, self._torch.as_tensor(cases.violated))
+                losses = _measure_spread(output, self._torch.as_tensor(cases.violated))
             total = total + weights[cases.spec.name] / len(parts) * losses.mean()
         return total
 
-    def _losses(self, cases: TrainingCases, outputs: Mapping[int, Tensor]) -> Tensor:
+    def _case_losses(
+        self, cases: TrainingCases, outputs: Mapping[int, Tensor]
+    ) -> Tensor:
         if cases.opaque:
             raise Untrainable(cases.opaque)
         for ask in cases.asks.values():
@@ -180,10 +182,10 @@ class FineTuner:
                 raise Untrainable(f"`{ask.function}` answers in a way of its own")
         return SpecLoss(cases, outputs, self._answering, _MARGIN).losses()
 
-    def _tensors(self, cases: TrainingCases) -> Tensors:
-        return {key: self._tensor(ask.rows) for key, ask in cases.asks.items()}
+    def _case_tensors(self, cases: TrainingCases) -> Tensors:
+        return {key: self._to_tensor(ask.rows) for key, ask in cases.asks.items()}
 
-    def _asked(
+    def _ask_module(
         self, parts: Sequence[TrainingCases], tensors: Sequence[Tensors]
     ) -> list[dict[int, Tensor]]:
         """Return the module's outputs for all asks of cases by number, asked at once."""
@@ -192,32 +194,34 @@ class FineTuner:
             for at, (cases, rows) in enumerate(zip(parts, tensors, strict=True))
             for key, ask in cases.asks.items()
         ]
-        outputs = self._scored(self.module(self._torch.cat([a for _, _, a in asks])))
+        outputs = self._to_scores(self.module(self._torch.cat([a for _, _, a in asks])))
         found: list[dict[int, Tensor]] = [{} for _ in parts]
         split = outputs.split([len(rows) for _, _, rows in asks])
         for (at, key, _), output in zip(asks, split, strict=True):
             found[at][key] = output
         return found
 
-    def _look_at(self, cases: TrainingCases) -> None:
+    def _find_answering(self, cases: TrainingCases) -> None:
         """Find out how the functions that a spec calls answer, where it can be seen."""
         for ask in cases.asks.values():
             if ask.function and ask.function not in self._answering and len(ask.rows):
-                outputs = self._outputs(ask.rows)
+                outputs = self._compute_outputs(ask.rows)
                 found = find_answering(ask.function, outputs, ask.answers)
                 self._answering[ask.function] = found
 
-    def _outputs(self, rows: Any) -> Array:
+    def _compute_outputs(self, rows: Any) -> Array:
         torch = self._torch
         with torch.no_grad():
             parts = [
-                self._scored(self.module(self._tensor(rows[first : first + _MANY])))
+                self._to_scores(
+                    self.module(self._to_tensor(rows[first : first + _MANY]))
+                )
                 for first in range(0, len(rows), _MANY)
             ]
         outputs: Array = torch.cat(parts).numpy()
         return outputs
 
-    def _scored(self, output: Tensor) -> Tensor:
+    def _to_scores(self, output: Tensor) -> Tensor:
         """Return scores whose differences mean something: of probabilities, logarithms."""
         torch = self._torch
         if output.ndim == 2 and output.shape[1] > 1:
@@ -227,7 +231,7 @@ class FineTuner:
             return output.clamp_min(1e-12).log() if is_share else output
         return output
 
-    def _tensor(self, rows: Any) -> Tensor:
+    def _to_tensor(self, rows: Any) -> Tensor:
         torch = self._torch
         array = self._prepare(rows)
         if array.dtype.kind not in "biuf":
@@ -270,7 +274,7 @@ class _DataLoss:
         return _KEEP * said + (1 - _KEEP) * right
 
 
-def _batches(count: int, rng: np.random.Generator) -> Iterator[Array]:
+def _shuffle_batches(count: int, rng: np.random.Generator) -> Iterator[Array]:
     """Yield the places of the rows in batches, in ever new orders."""
     while True:
         order = rng.permutation(count)
@@ -278,7 +282,7 @@ def _batches(count: int, rng: np.random.Generator) -> Iterator[Array]:
             yield order[first : first + _BATCH]
 
 
-def _apart(outputs: Mapping[int, Tensor], violated: Tensor) -> Tensor:
+def _measure_spread(outputs: Mapping[int, Tensor], violated: Tensor) -> Tensor:
     """Return how far the answers of a violating case are from each other."""
     torch = need_torch()
     together = torch.stack([o.reshape(len(o), -1) for o in outputs.values()])
@@ -287,7 +291,7 @@ def _apart(outputs: Mapping[int, Tensor], violated: Tensor) -> Tensor:
 
 
 @contextmanager
-def _one_thread(seed: int) -> Iterator[None]:
+def _train_alike(seed: int) -> Iterator[None]:
     """Train the same way on every machine: one thread, and torch's seed set."""
     torch = need_torch()
     threads, state = torch.get_num_threads(), torch.get_rng_state()

@@ -16,8 +16,9 @@ from nomos.errors import ModelError
 from nomos.models.extras import need, reason
 from nomos.models.formats.onnx import OnnxModel
 from nomos.models.formats.torch import need_torch
+from nomos.structures.onnxfile import OnnxNode
 from nomos.train.repairing.trainers.fine_tune import FineTuner
-from nomos.train.repairing.trainers.onnx_operators import OPERATORS, Step
+from nomos.train.repairing.trainers.onnx_operators import OPERATORS
 
 _WHAT = "repairs of ONNX models"
 _LAYERS = ("Gemm", "MatMul", "Conv")
@@ -59,11 +60,11 @@ class OnnxNetwork:
         self.constants: dict[str, Any] = {
             one.name: onnx.numpy_helper.to_array(one) for one in graph.initializer
         }
-        steps = [Step(node, onnx) for node in graph.node]
-        self.constants |= {s.output: s.value for s in steps if s.kind == "Constant"}
+        steps = [OnnxNode(node, onnx) for node in graph.node]
+        self.constants |= {s.outputs[0]: s.value for s in steps if s.kind == "Constant"}
         inputs = [one.name for one in graph.input if one.name not in self.constants]
-        self.output = _scores(graph, steps)
-        self.steps = _needed(steps, self.output)
+        self.output = _find_scores(graph, steps)
+        self.steps = _list_needed(steps, self.output)
         unknown = sorted({s.kind for s in self.steps} - set(OPERATORS))
         if unknown or len(inputs) != 1:
             problem = ", ".join(unknown) or f"{len(inputs)} inputs"
@@ -76,7 +77,7 @@ class OnnxNetwork:
         self.trainable = self._find_weights()
         if not self.trainable:
             raise ModelError(f"{name} has no layers, so there is nothing to train")
-        self.module = _module(self, torch)
+        self.module = _make_module(self, torch)
 
     def _find_weights(self) -> list[str]:
         """Return the constants that are trained: weights of layers, and biases after."""
@@ -95,7 +96,7 @@ class OnnxNetwork:
         values = {**values, self.input: rows}
         for step in self.steps:
             given = [values[name] if name else None for name in step.inputs]
-            values[step.output] = OPERATORS[step.kind](given, step)
+            values[step.outputs[0]] = OPERATORS[step.kind](given, step)
         return values[self.output]
 
     def to_bytes(self, weights: dict[str, Any]) -> bytes:
@@ -115,7 +116,7 @@ class OnnxNetwork:
         return content
 
 
-def _scores(graph: Any, steps: list[Step]) -> str:
+def _find_scores(graph: Any, steps: list[OnnxNode]) -> str:
     """Return what is trained: the output of reals, else what the labels are made of."""
     for one in graph.output:
         if one.type.tensor_type.elem_type in _REALS:
@@ -126,7 +127,7 @@ def _scores(graph: Any, steps: list[Step]) -> str:
     return str(graph.output[0].name)
 
 
-def _needed(steps: list[Step], output: str) -> list[Step]:
+def _list_needed(steps: list[OnnxNode], output: str) -> list[OnnxNode]:
     """Return the nodes that an output is made of, in their order."""
     wanted, found = {output}, []
     for step in reversed(steps):
@@ -136,7 +137,7 @@ def _needed(steps: list[Step], output: str) -> list[Step]:
     return found[::-1]
 
 
-def _module(network: OnnxNetwork, torch: Any) -> Any:
+def _make_module(network: OnnxNetwork, torch: Any) -> Any:
     """Make the module around a network; its class needs torch, so it is made here."""
 
     class Network(torch.nn.Module):  # type: ignore[misc]  # torch has no types here

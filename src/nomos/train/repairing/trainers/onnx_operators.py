@@ -6,41 +6,12 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from nomos.errors import ModelError
 from nomos.models.formats.torch import need_torch
+from nomos.structures.onnxfile import OnnxNode
 
 
-class Step:
-    """A node of the graph."""
-
-    def __init__(self, node: Any, onnx: Any) -> None:
-        self.kind: str = node.op_type
-        self.inputs = list(node.input)
-        self.outputs = list(node.output)
-        self.output: str = node.output[0]
-        self.options: dict[str, Any] = {}
-        for one in node.attribute:
-            value = onnx.helper.get_attribute_value(one)
-            if isinstance(value, onnx.TensorProto):
-                value = onnx.numpy_helper.to_array(value)
-            is_text = isinstance(value, bytes)
-            self.options[one.name] = (
-                value.decode(errors="replace") if is_text else value
-            )
-
-    def option(self, name: str, default: Any) -> Any:
-        """Return an attribute of the node."""
-        return self.options.get(name, default)
-
-    @property
-    def value(self) -> Any:
-        """What a Constant holds, in its only attribute."""
-        return np.asarray(*self.options.values())
-
-
-def _gemm(given: list[Any], step: Step) -> Any:
+def _gemm(given: list[Any], step: OnnxNode) -> Any:
     a = given[0].T if step.option("transA", 0) else given[0]
     b = given[1].T if step.option("transB", 0) else given[1]
     product = step.option("alpha", 1.0) * (a @ b)
@@ -49,7 +20,7 @@ def _gemm(given: list[Any], step: Step) -> Any:
     return product
 
 
-def _reshape(given: list[Any], step: Step) -> Any:
+def _reshape(given: list[Any], step: OnnxNode) -> Any:
     rows = given[0]
     shape = [int(size) for size in given[1].tolist()]
     shape = [rows.shape[i] if size == 0 else size for i, size in enumerate(shape)]
@@ -57,21 +28,21 @@ def _reshape(given: list[Any], step: Step) -> Any:
     return rows.reshape(len(rows), *shape[1:])
 
 
-def _method(name: str) -> Callable[[list[Any], Step], Any]:
+def _method(name: str) -> Callable[[list[Any], OnnxNode], Any]:
     return lambda given, step: getattr(given[0], name)()
 
 
-def _along(name: str) -> Callable[[list[Any], Step], Any]:
+def _along(name: str) -> Callable[[list[Any], OnnxNode], Any]:
     return lambda given, step: getattr(given[0], name)(dim=step.option("axis", -1))
 
 
-def _bent(name: str, alpha: float) -> Callable[[list[Any], Step], Any]:
+def _bent(name: str, alpha: float) -> Callable[[list[Any], OnnxNode], Any]:
     return lambda given, step: getattr(need_torch().nn.functional, name)(
         given[0], step.option("alpha", alpha)
     )
 
 
-def _conv(given: list[Any], step: Step) -> Any:
+def _conv(given: list[Any], step: OnnxNode) -> Any:
     torch = need_torch()
     bias = given[2] if len(given) > 2 else None
     size = given[1].ndim - 2
@@ -86,14 +57,14 @@ def _conv(given: list[Any], step: Step) -> Any:
     )
 
 
-def _max_pool(given: list[Any], step: Step) -> Any:
+def _max_pool(given: list[Any], step: OnnxNode) -> Any:
     size = step.option("kernel_shape", [])
     pool = getattr(need_torch().nn.functional, f"max_pool{len(size)}d")
     rows = _padded(given[0], step, len(size), -math.inf)
     return pool(rows, size, step.option("strides", 1), ceil_mode=_ceil(step))
 
 
-def _average_pool(given: list[Any], step: Step) -> Any:
+def _average_pool(given: list[Any], step: OnnxNode) -> Any:
     size = step.option("kernel_shape", [])
     pads = step.option("pads", [0] * 2 * len(size))
     if pads[: len(size)] != pads[len(size) :]:
@@ -109,11 +80,11 @@ def _average_pool(given: list[Any], step: Step) -> Any:
     )
 
 
-def _ceil(step: Step) -> bool:
+def _ceil(step: OnnxNode) -> bool:
     return bool(step.option("ceil_mode", 0))
 
 
-def _padded(rows: Any, step: Step, size: int, value: float) -> Any:
+def _padded(rows: Any, step: OnnxNode, size: int, value: float) -> Any:
     """Pad as a node says: all begins, then all ends; torch wants the last axis first."""
     if step.option("auto_pad", "NOTSET") not in ("NOTSET", "VALID"):
         raise ModelError(f"a {step.kind} with auto_pad {step.option('auto_pad', '')}")
@@ -125,7 +96,7 @@ def _padded(rows: Any, step: Step, size: int, value: float) -> Any:
     return need_torch().nn.functional.pad(rows, turned, value=value)
 
 
-def _batch_norm(given: list[Any], step: Step) -> Any:
+def _batch_norm(given: list[Any], step: OnnxNode) -> Any:
     rows, *weights = given
     shape = (1, -1, *[1] * (rows.ndim - 2))
     scale, bias, mean, variance = (weight.reshape(shape) for weight in weights)
@@ -133,39 +104,39 @@ def _batch_norm(given: list[Any], step: Step) -> Any:
     return (rows - mean) / spread * scale + bias
 
 
-def _scaler(given: list[Any], step: Step) -> Any:
+def _scaler(given: list[Any], step: OnnxNode) -> Any:
     torch = need_torch()
     offset, scale = (torch.tensor(step.option(n, [])) for n in ("offset", "scale"))
     return (given[0] - offset) * scale
 
 
-def _axes(given: list[Any], step: Step) -> list[int]:
+def _axes(given: list[Any], step: OnnxNode) -> list[int]:
     axes = given[1].tolist() if len(given) > 1 else step.option("axes", None)
     if axes is None:
         raise ModelError(f"a {step.kind} that does not name its axes")
     return sorted(int(axis) for axis in axes)
 
 
-def _unsqueeze(given: list[Any], step: Step) -> Any:
+def _unsqueeze(given: list[Any], step: OnnxNode) -> Any:
     rows = given[0]
     for axis in _axes(given, step):
         rows = rows.unsqueeze(axis)
     return rows
 
 
-def _clip(given: list[Any], step: Step) -> Any:
+def _clip(given: list[Any], step: OnnxNode) -> Any:
     low, high = [*given[1:], None, None][:2]
     low = step.option("min", None) if low is None else low
     high = step.option("max", None) if high is None else high
     return given[0].clamp(min=low, max=high)
 
 
-def _transpose(given: list[Any], step: Step) -> Any:
+def _transpose(given: list[Any], step: OnnxNode) -> Any:
     order = step.option("perm", list(reversed(range(given[0].ndim))))
     return given[0].permute(order)
 
 
-OPERATORS: dict[str, Callable[[list[Any], Step], Any]] = {
+OPERATORS: dict[str, Callable[[list[Any], OnnxNode], Any]] = {
     "Add": lambda given, step: given[0] + given[1],
     "AveragePool": _average_pool,
     "BatchNormalization": _batch_norm,

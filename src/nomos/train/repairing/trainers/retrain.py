@@ -71,12 +71,12 @@ class Retrainer:
         """Match the domain's answers with the model's classes."""
         said = np.asarray(self.model.predict(data.rows)).tolist()
         for answer, known in zip(data.answers, said, strict=True):
-            if self.classes.setdefault(_plain(answer), known) != known:
+            if self.classes.setdefault(_to_python(answer), known) != known:
                 raise ModelError(
                     f"`{data.function}` gives one answer for different classes of "
                     f"{self.first.name}"
                 )
-        unknown = {_plain(v) for v in data.labels} - self.classes.keys()
+        unknown = {_to_python(v) for v in data.labels} - self.classes.keys()
         if all(a == c for a, c in self.classes.items()):  # so the others are the same
             if self.first.classes is not None:
                 classes = self.first.classes.tolist()
@@ -84,7 +84,7 @@ class Retrainer:
             self.classes |= {value: value for value in unknown}
         elif self.first.classes is not None:
             check_labels(unknown, self.classes)
-        labels = np.array([self.classes[_plain(v)] for v in data.labels])
+        labels = np.array([self.classes[_to_python(v)] for v in data.labels])
         self.data, self._columns = (data.rows, labels), data.columns
 
     def train(
@@ -95,31 +95,33 @@ class Retrainer:
             self.given_up = 1 if self.ignored else 2
         self.directions, self.ignored = {}, set()
         rng = np.random.default_rng(data.seed)
-        wanted = {name: self._constraint(cases) for name, cases in data.cases.items()}
-        notes = {"model": self._constraints_unknown()}
+        wanted = {
+            name: self._find_constraint(cases) for name, cases in data.cases.items()
+        }
+        notes = {"model": self._warn_of_constraints()}
         for name, cases in data.cases.items():
-            found, columns = wanted[name], self._named(cases)
+            found, columns = wanted[name], self._name_columns(cases)
             is_denied = found is not None and any(
                 map(found.is_against, wanted.values())
             )
             if found is None or is_denied:
-                self._add(cases, data.weights[name], rng)
-                notes[name] = self._why_added(cases, columns if is_denied else "")
+                self._add_failing(cases, data.weights[name], rng)
+                notes[name] = self._explain_added(cases, columns if is_denied else "")
             elif found.direction:
                 self.directions[found.columns[0]] = found.direction
                 notes[name] = (
                     "a monotonicity: trained with the constraint that the answer may "
-                    f"only {self._way(found)} {columns}{self._other_kind()}"
+                    f"only {self._describe_direction(found)} {columns}{self._note_variant()}"
                 )
             else:
                 self.ignored |= set(found.columns)
                 notes[name] = f"an independence: trained without what {columns} says"
         told(0.5)
-        self._fit()
+        self._fit_again()
         told(1.0)
         return {name: note for name, note in notes.items() if note}
 
-    def _constraints_unknown(self) -> str:
+    def _warn_of_constraints(self) -> str:
         """Say that a file tells nothing of constraints that training again would drop."""
         if not self.first.forgotten:
             return ""
@@ -127,14 +129,14 @@ class Retrainer:
             f"{self.first.forgotten}; if it had any, name the specs that they keep, too"
         )
 
-    def _why_added(self, cases: TrainingCases, denied: str) -> str:
+    def _explain_added(self, cases: TrainingCases, denied: str) -> str:
         """Say why failing cases are added, where one would expect something else."""
         if denied:
             return (
                 "a spec asks for the opposite of another: the answer would have to "
                 f"rise and to fall with {denied}, so no constraint is set"
             )
-        if self.given_up and self._constraint(cases, given_up=0) is not None:
+        if self.given_up and self._find_constraint(cases, given_up=0) is not None:
             return (
                 "its constraint cost too much accuracy; failing cases are added to the "
                 "data instead"
@@ -146,11 +148,11 @@ class Retrainer:
             )
         return f"{cases.opaque}; {TOGETHER}" if cases.opaque else ""
 
-    def _constraint(
+    def _find_constraint(
         self, cases: TrainingCases, given_up: int | None = None
     ) -> Constraint | None:
         """Return the constraint that a spec is for this model, if it is one."""
-        found = find_constraint(cases, self._prepared)
+        found = find_constraint(cases, self._prepare_columns)
         given_up = self.given_up if given_up is None else given_up
         if found is None or given_up > (1 if found.direction else 0):
             return None
@@ -168,7 +170,7 @@ class Retrainer:
         direction = found.direction if is_higher else -found.direction
         return Constraint(found.columns, direction)
 
-    def _named(self, cases: TrainingCases) -> str:
+    def _name_columns(self, cases: TrainingCases) -> str:
         """Return what the columns of a constraint are called in the domain."""
         found = find_constraint(cases)
         columns = () if found is None else found.columns
@@ -178,14 +180,14 @@ class Retrainer:
         names = [f"`{self._columns[c]}`" if known else f"column {c}" for c in columns]
         return ", ".join(names) or "a feature"
 
-    def _way(self, found: Constraint) -> str:
+    def _describe_direction(self, found: Constraint) -> str:
         """Say which way answers may go: names have no order that a reader knows."""
         classes, is_up = self.first.classes, found.direction > 0
         if classes is not None and classes.dtype.kind not in "biuf":
             return f"turn to `{classes[int(is_up)]}` with a higher"
         return f"{'rise' if is_up else 'fall'} with"
 
-    def _other_kind(self) -> str:
+    def _note_variant(self) -> str:
         other = histogram_variant(self.estimator)
         return (
             f", as a {other}: a {other.removeprefix('Hist')} has no constraints"
@@ -201,7 +203,7 @@ class Retrainer:
         except TypeError:
             return False
 
-    def _add(
+    def _add_failing(
         self, cases: TrainingCases, weight: float, rng: np.random.Generator
     ) -> None:
         """Add failing cases, labelled so that they would not fail."""
@@ -213,7 +215,9 @@ class Retrainer:
         failing = rng.permutation(failing)[:most]
         cases = cases.take(np.sort(failing))
         values = np.array(list(self.classes))
-        scores = {key: self._likely(a.rows, values) for key, a in cases.asks.items()}
+        scores = {
+            key: self._score_answers(a.rows, values) for key, a in cases.asks.items()
+        }
         try:
             if cases.opaque:
                 raise Untrainable(cases.opaque)
@@ -222,15 +226,15 @@ class Retrainer:
             together = values[np.sum(list(scores.values()), axis=0).argmax(axis=1)]
             labels, found = dict.fromkeys(scores, together), np.ones(len(cases), bool)
         for key, ask in cases.take(np.flatnonzero(found)).asks.items():
-            classes = [self.classes[_plain(v)] for v in labels[key][found]]
+            classes = [self.classes[_to_python(v)] for v in labels[key][found]]
             if classes:
                 self.added.append((ask.rows, np.array(classes)))
 
-    def _likely(self, rows: Any, values: Array) -> Array:
+    def _score_answers(self, rows: Any, values: Array) -> Array:
         """Return the logarithm of how likely each answer is, for each row."""
         assert self.first.classes is not None
         order = self.first.classes.tolist()
-        places = [order.index(self.classes[_plain(v)]) for v in values]
+        places = [order.index(self.classes[_to_python(v)]) for v in values]
         try:
             scores = np.log(np.clip(self.model.scores(rows), 1e-9, None))
         except NoScores:  # it has labels alone
@@ -239,9 +243,9 @@ class Retrainer:
         likely: Array = scores[:, places]
         return likely
 
-    def _prepared(self, rows: Any) -> Any:
+    def _prepare_columns(self, rows: Any) -> Any:
         """Return rows as the last step of a pipeline gets them; as an array, if narrow."""
-        made = prepared(self.estimator, self.first._rows(rows))
+        made = prepared(self.estimator, self.first._prepare_rows(rows))
         is_bare = not hasattr(self.estimator, "steps") and hasattr(made, "columns")
         if is_bare and self.first.schema is not None:
             places = [self.first.schema.columns.index(name) for name in made.columns]
@@ -249,7 +253,7 @@ class Retrainer:
         is_narrow = hasattr(made, "toarray") and made.shape[1] <= _NARROW
         return made.toarray() if is_narrow else made
 
-    def _fit(self) -> None:
+    def _fit_again(self) -> None:
         assert self.data is not None
         parts = [self.data, *self.added]
         rows, classes = joined_rows([r for r, _ in parts]), [c for _, c in parts]
@@ -258,12 +262,12 @@ class Retrainer:
             rows[:, sorted(self.ignored)] = 0
         estimator = fresh(self.estimator)
         if self.directions:
-            width = np.asarray(self._prepared(self.data[0][:1])).shape[1]
+            width = np.asarray(self._prepare_columns(self.data[0][:1])).shape[1]
             names = getattr(last_step(self.estimator), "feature_names_in_", ())
             estimator = with_directions(estimator, self.directions, width, names)
         try:
             with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-                estimator.fit(self.first._rows(rows), np.concatenate(classes))
+                estimator.fit(self.first._prepare_rows(rows), np.concatenate(classes))
         except Exception as error:  # a library's own
             raise ModelError(
                 f"{self.first.name} cannot be trained again: {reason(error)}"
@@ -296,7 +300,7 @@ class Retrainer:
         self.given_up = int(kept["given_up"])
         self.added = [(kept["rows"], kept["classes"])] if len(kept["classes"]) else []
         if self.added or self.directions or self.ignored:
-            self._fit()
+            self._fit_again()
         else:
             self.model = self.first
 
@@ -305,5 +309,5 @@ class Retrainer:
         return self._dump(self.model.estimator)
 
 
-def _plain(value: Any) -> Any:
+def _to_python(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value

@@ -54,16 +54,16 @@ def make_network_trainer(
         return made
 
     return FineTuner(
-        _module(last_step(estimator)),
+        _make_module(last_step(estimator)),
         name,
         lambda module: dump(with_weights(module)),
         first=first,
         wrap=asked,
-        prepare=lambda rows: np.asarray(prepared(estimator, first._rows(rows))),
+        prepare=lambda rows: np.asarray(prepared(estimator, first._prepare_rows(rows))),
     )
 
 
-def _module(network: Any) -> Any:
+def _make_module(network: Any) -> Any:
     """Make a module of the layers; it ends in scores, before they become chances."""
     tensor = need_torch().tensor
     pairs = zip(network.coefs_, network.intercepts_, strict=True)

@@ -1,0 +1,184 @@
+"""The call meter: every row that a model is asked about passes it, whoever asks.
+
+A campaign has one `Meter`, held by the driver. Whatever asks the model runs as a task, in
+this process or in a worker, under a `Lease`: the driver's meter grants it so many calls,
+the lease counts them where the model is asked, refuses what goes beyond, and its count
+goes back with the answer. What is granted and not yet accounted for counts as asked, so
+the sum never passes the limit, however many workers there are and whichever of them dies.
+
+A model is asked in few places: a batched function (`BoundBatched.many`), a plain function
+that stands for the model, an adapter of `load_model`, and what asks for scores. Each says
+so with `asking`, before it asks. Calls inside of one that was paid for are paid for too;
+one that asks its model more often than for the rows it was given pays for the rest.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
+from typing import Literal
+
+from nomos.device import Array, during
+from nomos.errors import Stop
+
+Phase = Literal[
+    "set-up",
+    "known bugs",
+    "search",
+    "confirmation",
+    "flakiness check",
+    "grouping",
+    "shrinking",
+    "display",
+]
+_RESERVED = 5  # one call in so many is kept for what comes after the search
+_RERUN = 10  # and one in so many may go into isolated re-runs, as many into known bugs
+
+
+class CallsSpent(Stop):
+    """A call of the model that the limit does not allow; the model was not asked."""
+
+
+class Lease:
+    """The calls that one task may make, and those that it made, by what for."""
+
+    __slots__ = ("asked", "granted", "phase", "report")
+
+    def __init__(
+        self,
+        granted: int | None = None,
+        phase: Phase = "search",
+        report: Callable[[int], None] | None = None,
+    ) -> None:
+        self.granted = granted  # None: as many as it likes
+        self.phase: Phase = phase
+        self.asked: Counter[Phase] = Counter()
+        self.report = report  # says the count where it outlives this process
+
+    @property
+    def left(self) -> int | None:
+        """How many calls it may still make; None: no limit."""
+        return None if self.granted is None else self.granted - self.asked.total()
+
+    def charge(self, rows: int) -> None:
+        """Count rows that a model is about to be asked about, or refuse them."""
+        left = self.left
+        if left is not None and rows > left:
+            raise CallsSpent("the calls are used up")
+        self.asked[self.phase] += rows
+        if self.report is not None:
+            self.report(self.asked.total())
+
+    @contextmanager
+    def during_phase(self, phase: Phase) -> Iterator[None]:
+        """Count what is asked inside for another phase."""
+        before, self.phase = self.phase, phase
+        try:
+            yield
+        finally:
+            self.phase = before
+
+
+class _Prepaid:
+    """Rows that were counted already: what asks for them inside pays for more only."""
+
+    __slots__ = ("left", "outer")
+
+    def __init__(self, outer: Lease | _Prepaid, rows: int) -> None:
+        self.outer = outer
+        self.left = rows
+
+    def charge(self, rows: int) -> None:
+        more = rows - self.left
+        self.left = max(0, -more)
+        if more > 0:
+            self.outer.charge(more)
+
+
+_lease: ContextVar[Lease | None] = ContextVar("lease", default=None)
+_charged: ContextVar[Lease | _Prepaid | None] = ContextVar("charged", default=None)
+
+
+@contextmanager
+def under_lease(lease: Lease) -> Iterator[Lease]:
+    """Count on a lease what is asked inside."""
+    with during(_lease, lease), during(_charged, lease):
+        yield lease
+
+
+def current_lease() -> Lease:
+    """Return the lease under which this code runs; one without a limit, if under none."""
+    return _lease.get() or Lease()
+
+
+def asking(rows: int) -> AbstractContextManager[None]:
+    """Pay for rows that a model is asked about inside; raises CallsSpent if it may not."""
+    charged = _charged.get()
+    if charged is None or not rows:
+        return nullcontext()
+    charged.charge(rows)
+    return during(_charged, _Prepaid(charged, rows))
+
+
+class Meter:
+    """All calls of a campaign: what was asked for what, what is granted, and the limit.
+
+    A share is reserved for what comes after the search: trying again what it found or did
+    not find. The search stops where the rest of its own share is less than a case may
+    need, which is counted as if each case ran by itself: so it stops at the same case for
+    every batch, execution mode and number of workers. The leases hold in any case.
+    """
+
+    def __init__(self, limit: int | None = None) -> None:
+        self.limit = limit
+        self.asked: Counter[Phase] = Counter()
+        self.held = 0  # granted to tasks that are under way
+        self._rerun = 0  # asked by tasks that may use the reserve
+
+    @property
+    def reserve(self) -> int:
+        """How many calls the search leaves to others."""
+        return 0 if self.limit is None else max(1, self.limit // _RESERVED)
+
+    def most_rerun(self, calls: int) -> int | None:
+        """Return how many cases, of so many calls each, are re-run in isolation at most."""
+        return (
+            None
+            if self.limit is None
+            else max(1, self.limit // _RERUN // max(1, calls))
+        )
+
+    def is_short(self, spent: Array, calls: Array) -> Array:
+        """Tell where a search that has spent so many calls must stop.
+
+        `calls` is what a case asks; one that is violated is run a second time.
+        """
+        assert self.limit is not None
+        short: Array = self.limit - self.reserve - spent < 2 * calls
+        return short
+
+    def free(self, *, from_reserve: bool) -> int | None:
+        """Return how many calls can be granted now; None: no limit."""
+        if self.limit is None:
+            return None
+        kept = 0 if from_reserve else max(0, self.reserve - self._rerun)
+        return max(0, self.limit - self.asked.total() - self.held - kept)
+
+    def grant(self, most: int | None, *, from_reserve: bool) -> int | None:
+        """Set calls aside for a task, at most so many (None: all); return how many."""
+        free = self.free(from_reserve=from_reserve)
+        if free is None:
+            return None
+        granted = free if most is None else min(most, free)
+        self.held += granted
+        return granted
+
+    def settle(
+        self, granted: int | None, asked: Mapping[Phase, int], *, from_reserve: bool
+    ) -> None:
+        """Take back what a task was granted, and count what it asked."""
+        self.held -= granted or 0
+        self.asked.update(asked)
+        self._rerun += sum(asked.values()) if from_reserve else 0

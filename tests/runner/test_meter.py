@@ -1,0 +1,139 @@
+"""The model is never asked about more rows than `calls` allows, whoever asks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nomos.domain.meter import CallsSpent, Lease, Meter, asking, under_lease
+from tests.runner.driving import drive
+
+SEARCHES: tuple[dict[str, Any], ...] = (
+    {"search": "random"},
+    {"search": "exhaustive"},
+    {"search": "guided"},
+    {"search": "diverse"},
+    {"search": "random", "inputs": "generated"},
+    {"search": "auto"},
+)
+DOMAIN = """
+import os
+from pathlib import Path
+import numpy as np
+from nomos import Domain, Schema, batched
+from nomos.domain.schema import Integer
+
+class Rows(Domain):
+    schema = Schema(*[Integer(name, 0, 60) for name in "abc"])
+
+    def inputs(self):
+        return np.random.default_rng({seed}).integers(0, 50, ({count}, 3))
+
+    @batched
+    def predict(self, rows):
+        rows = np.asarray(rows)
+        with Path(__file__).with_name("asked").open("ab") as file:
+            file.write(bytes(len(rows)))  # its own counter, which survives it
+        if {fails_at} in rows[:, 0]:
+            raise ValueError("no answer")
+        return rows[:, 0] * {factor} % 13 // 4
+"""
+SPEC = """
+import rows;
+input x;
+var r := randInt(0, 5);
+var y := x[a := x.a + r];
+requires y.a <= 60;
+{requires}
+output d1;
+output d2;
+{{
+  d1 = predict(x)
+  {other}
+}}
+ensures {ensures};
+"""
+REQUIRES = ("", "requires y.a % 3 != 0;", "requires predict(x) > 0;")
+ENSURES = ("d1 <= d2", "d1 <= 99", "d1 == d2", "d1 <= d2 + 1")
+OTHERS = (
+    "d2 = predict(y)",
+    "d2 = predict(y)\n  for _ in range(x.b % 3): d2 = predict(y)",
+)
+
+
+def run_random_campaign(folder: Path, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    fails_at = int(rng.integers(0, 50)) if rng.random() < 0.3 else -1
+    parts = {"seed": seed, "count": int(rng.integers(1, 60)), "fails_at": fails_at}
+    (folder / "pyproject.toml").write_text("")
+    domain = DOMAIN.format(**parts, factor=rng.integers(1, 9999))
+    (folder / "rows.py").write_text(domain)
+    (folder / "asked").write_bytes(b"")
+    spec = folder / "specs" / "rows.nom"
+    spec.parent.mkdir()
+    spec.write_text(
+        SPEC.format(
+            requires=rng.choice(REQUIRES),
+            ensures=rng.choice(ENSURES),
+            other=rng.choice(OTHERS, p=[0.7, 0.3]),
+        )
+    )
+    calls = int(rng.choice([1, 3, 7, 20, 60, 100, 250, 800]))
+    options: dict[str, Any] = {
+        **SEARCHES[seed % len(SEARCHES)],
+        "batch": int(rng.choice([1, 7, 64])) if rng.random() < 0.5 else None,
+        "until_bug": bool(rng.random() < 0.2),
+        "mode": "sequential" if rng.random() < 0.2 else None,
+        "confirm": "all" if rng.random() < 0.2 else None,
+        "jobs": 2 if seed % 10 == 9 else 1,
+    }
+    run, _, _ = drive([spec], calls=calls, **options)
+    for failure in run.failures:
+        raise failure.error
+    asked, counted = (folder / "asked").stat().st_size, run.results[0].calls
+    assert asked <= calls, (calls, options, counted)
+    assert asked <= counted.asked <= calls
+    assert counted.limit == calls
+    assert sum(counted.by_phase.values()) == counted.asked
+
+
+@pytest.mark.parametrize("seed", range(18))
+def test_the_models_own_counter_never_exceeds_the_calls(
+    tmp_path: Path, seed: int
+) -> None:
+    run_random_campaign(tmp_path, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(18, 200))
+def test_the_counter_of_many_more_campaigns_never_exceeds_the_calls(
+    tmp_path: Path, seed: int
+) -> None:
+    run_random_campaign(tmp_path, seed)
+
+
+def test_what_is_paid_for_is_paid_for_inside_and_more_is_more() -> None:
+    with under_lease(Lease(10)) as lease, asking(4):
+        with asking(3):
+            pass
+        with asking(3):
+            pass
+        assert lease.asked.total() == 6
+        with pytest.raises(CallsSpent), asking(5):
+            pass
+    assert lease.left == 4
+
+
+def test_what_tasks_hold_and_lose_is_never_granted_twice() -> None:
+    meter = Meter(100)
+    first = meter.grant(60, from_reserve=False)
+    second = meter.grant(60, from_reserve=False)
+    assert (first, second) == (60, 20)
+    assert meter.free(from_reserve=True) == 20
+    meter.settle(first, {"search": 10}, from_reserve=False)
+    meter.settle(second, {"search": 20}, from_reserve=False)  # its worker was lost
+    assert meter.free(from_reserve=False) == 50
+    assert meter.grant(None, from_reserve=True) == 70
