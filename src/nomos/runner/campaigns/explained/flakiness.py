@@ -42,7 +42,7 @@ _SIZES = (2, 3, 5, 8, 13, 21, 34, 55, 89)  # of batches
 _SHARE, _LEAST_S = 0.1, 0.5  # of a campaign's time, and what any may take
 _LONGEST = 40  # characters of an output
 # Libraries that take long to import: the next fresh process has them already.
-_SLOW = frozenset({"catboost", "lightgbm", "onnxruntime", "pandas", "scipy", "sklearn"})
+_SLOW = frozenset({"pandas", "scipy"})
 
 
 @dataclass(frozen=True, slots=True)
