@@ -19,13 +19,14 @@ import numpy as np
 
 import nomos
 from nomos import Domain, Schema, batched, random, tensors
+from nomos.accepted import Mode
 from nomos.device import Placement, placed
 from nomos.diagnostics import Source
 from nomos.domain import Integer, Real
 from nomos.domain.domain import offer_of
 from nomos.engine.cases import RandomCases
 from nomos.engine.choices import Stream
-from nomos.engine.engine import Engine, Mode
+from nomos.engine.engine import Engine
 from nomos.engine.judged import Judged, Limits
 from nomos.engine.program import Program
 from nomos.lang.checking.check import check_spec

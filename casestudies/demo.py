@@ -15,7 +15,7 @@ from casestudies.datasets import DataMissingError
 from casestudies.paper_runs import ROOT
 from nomos.cli import cli
 from nomos.errors import NomosError
-from nomos.report.view import view
+from nomos.report.view import view_property
 
 COMPAS = "casestudies/compas"
 PAGE = "build/demo.html"
@@ -41,7 +41,7 @@ def groups(store: Path) -> None:
     title("What bugs have in common")
     spec, model = command("run", "felony_inc", "dt")
     result = nomos.run(ROOT / spec, model=str(ROOT / model), store=store)
-    told = view([result])
+    told = view_property([result])
     print(f"{told.name}: {told.verdict}; {told.rate}. The largest group with a rule:\n")
     assert result.analysis is not None
     both = zip(told.groups, result.analysis.groups, strict=True)

@@ -6,7 +6,7 @@
 The campaigns are those of COMPAS and German credit (`NOMOS_DATA` names the data): five specs
 of each, a tree and a network, by random, exhaustive and guided search. Compared are counts,
 verdicts, and the ids and values of all bugs; seconds and dates are not. `RENAMED` maps fields
-of earlier versions to what they are called now.
+of earlier versions to what they are called now, `NEW_WORDS` the values of fields.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ STUDIES = {
 }
 SEARCHES = ("random", "auto", "guided", "random", "exhaustive")
 RENAMED: dict[str, str] = {}  # old field: new field
+NEW_WORDS = {"mutated": "generated"}  # old value of a field: what it is called now
 COUNTS = (
     "tests", "passed", "violations", "unique_bugs", "bug_inputs", "discarded", "crashed",
     "k", "verdict", "scope", "is_complete", "space", "rate", "seed",
@@ -83,7 +84,11 @@ def main() -> None:
     results = json.loads(json.dumps(results))
     differing = 0
     for key, old in before.items():
-        others = [name for name in old if old[name] != results[key][name]]
+        new_words = {
+            name: NEW_WORDS.get(value, value) if isinstance(value, str) else value
+            for name, value in old.items()
+        }
+        others = [name for name in old if new_words[name] != results[key][name]]
         differing += bool(others)
         for name in others:
             shown = "bugs" if name == "bugs" else f"{old[name]} -> {results[key][name]}"

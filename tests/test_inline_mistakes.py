@@ -40,17 +40,14 @@ class Module:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (
-            {"budget": "many"},
-            "^budget must be a whole number of 1 or more, not 'many'$",
-        ),
-        ({"budget": 0}, "^budget must be a whole number of 1 or more, not 0$"),
+        ({"budget": "many"}, "^`budget` takes a whole number from 1 on, not 'many'$"),
+        ({"budget": 0}, "^`budget` takes a whole number from 1 on, not 0$"),
         ({"budget": -3}, "not -3$"),
         ({"budget": 2.5}, "not 2.5$"),
         ({"budget": True}, "not True$"),
         ({"budget": float("inf")}, "not inf$"),
-        ({"seed": "x"}, "^seed must be a whole number, not 'x'$"),
-        ({"seed": None}, "^seed must be a whole number, not None$"),
+        ({"seed": "x"}, "^`seed` takes a whole number, not 'x'$"),
+        ({"seed": None}, "^`seed` takes a whole number, not None$"),
         ({"predict": MODEL}, "a LogisticRegression, .* wanted: predict=model.predict$"),
         ({"predict": LogisticRegression}, "is the class LogisticRegression: give"),
         ({"predict": Module()}, "Module of torch, .*nomos.load_model.model..predict$"),

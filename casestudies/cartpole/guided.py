@@ -23,7 +23,7 @@ from casestudies.cartpole.cartpole import LONGEST, STEP_LIMIT, CartPole, PoleSta
 from casestudies.lunar.guided.effects import effect, mean
 from casestudies.lunar.guided.setting import ARMS
 from nomos.train import GuidedTraining
-from nomos.train.guiding.fine_tune import play
+from nomos.train.guiding.fine_tune import play_games
 from nomos.train.guiding.policy_tests import Actions, PolicyTests, best_actions
 from nomos.train.guiding.starts import Start, StartChooser
 
@@ -49,7 +49,7 @@ class PoolStarts(StartChooser):
 
     def pick(self) -> Start:
         """Return a state of the pool, as it is or changed."""
-        state = super().pick().state
+        state = super().pick_start().state
         longer = self.rng.random() < 0.5
         factor = self.rng.uniform(1.0, LONGEST) if longer else 1.0
         return Start("", "s2", replace(state, length=state.length * factor))
@@ -106,7 +106,7 @@ def judge(act: Actions) -> dict[str, Any]:
     tests = PolicyTests(SPEC, {"pool": HELD_OUT}, policy="policy", budget=JUDGE_TESTS)
     bugs = len(tests.run(act, seed=JUDGING_SEED).bugs)
     reward = mean(
-        play(act, [make_game() for _ in range(JUDGE_GAMES)], seed=JUDGING_SEED)
+        play_games(act, [make_game() for _ in range(JUDGE_GAMES)], seed=JUDGING_SEED)
     )
     return {"bugs": bugs, "won": won_share(act), "reward": reward}
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nomos.accepted import FILE, RUN, TakesList, accepted, meant
 from nomos.errors import NomosError, StoreError
 from nomos.terminal import printable
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:  # help and mistakes do not wait for numpy
     from nomos.runner.jobs import Job
     from nomos.runner.live import Reopened
     from nomos.runner.options import Options
+    from nomos.runner.project.discovery import Discovery
     from nomos.runner.project.specs import LoadedSpec
     from nomos.runner.stopping import Signals
     from nomos.store.rows import BugRecord
@@ -32,14 +34,16 @@ if TYPE_CHECKING:  # help and mistakes do not wait for numpy
     from nomos.verify.prove import ProofOptions
 
 
-def find_specs(
-    named: str | Path | Sequence[str | Path], *, libraries: bool = False
-) -> list[Path]:
-    """Return the specs that files, folders and globs name, each once."""
-    from nomos.runner.project import specs
+def find_specs(named: str | Path | Sequence[str | Path], **options: Any) -> Discovery:
+    """Find the specs that files, folders and globs name, each once.
+
+    See `nomos.runner.project.discovery.discover_specs` for the options.
+    """
+    from nomos.runner.project.discovery import discover_specs
 
     every = [named] if isinstance(named, str | Path) else named
-    return specs.find_specs([str(one) for one in every], libraries=libraries)
+    every = accepted("specs", TakesList(FILE), every)
+    return discover_specs([str(one) for one in every], **options)
 
 
 def load_spec(path: Path, **options: Any) -> LoadedSpec:
@@ -67,11 +71,11 @@ class Results(Sequence["ShownResult"]):
 
     def save(self, path: str | Path) -> Path:
         """Write one page with all results and what could not be run."""
-        from nomos.report.html.page import html
+        from nomos.report.html.page import html_page
 
         failures = [(str(f.job.path), str(f.error)) for f in self.failures]
         path = Path(path)
-        path.write_text(html(self.results, failures), encoding="utf-8")
+        path.write_text(html_page(self.results, failures), encoding="utf-8")
         return path
 
 
@@ -100,32 +104,54 @@ def run_specs(  # noqa: PLR0913 - keywords
     A spec that cannot be run is in `failures` of what is returned.
     """
     from nomos.runner.jobs import Job
-    from nomos.runner.project.naming import project_root
+    from nomos.runner.project.discovery import group_by_project
     from nomos.runner.project.params import each_setting
 
-    paths = find_specs(specs)
-    loaded = {path: load_spec(path) for path in paths}
-    jobs = [
-        Job(path, {**given, **chosen}, loaded[path])
-        for path in paths
-        for given in each_setting(loaded[path].checked.spec, settings or {})
-        for chosen in ([{"model": model} for model in models] or [{}])
-    ]
-    root = project_root(paths[0])
-    run = drive(
-        jobs,
-        list(seeds),
-        root=root,
-        options=campaign_options(**options),
-        store=keeping_store(root, _warn, store),
-        handlers=handlers,
-        warn=_warn,
-        control=None if control is None else Path(control),
-        verify=verify,
-    )
-    if run.stopped:  # what was found is in the store, and `resume` goes on
-        raise KeyboardInterrupt
-    return shown_results(run)
+    how = campaign_options(**options)
+    if how.resume and store is False:
+        raise NomosError("`resume` needs a store, and `store` is False")
+    given: dict[str, Any] = {
+        "models": models,
+        "settings": settings,
+        "seeds": seeds,
+        "store": store,
+    }
+    given |= {"handlers": handlers, "control": control, "verify": verify}
+    taken = {name: accepted(name, RUN[name], value) for name, value in given.items()}
+    found = find_specs(specs)
+    loaded = {path: load_spec(path) for path in found.specs}
+    whole = left_out(found)
+    for root, paths in group_by_project(found.specs).items():
+        run = drive(
+            [
+                Job(path, {**given, **chosen}, loaded[path])
+                for path in paths
+                for given in each_setting(loaded[path].checked.spec, taken["settings"])
+                for chosen in ([{"model": str(m)} for m in taken["models"]] or [{}])
+            ],
+            taken["seeds"],
+            root=root,
+            options=how,
+            store=keeping_store(root, _warn, store),
+            handlers=taken["handlers"],
+            warn=_warn,
+            control=None if control is None else Path(control),
+            verify=taken["verify"],
+        )
+        if run.stopped:  # what was found is in the store, and `resume` goes on
+            raise KeyboardInterrupt
+        whole.results += run.results
+        whole.failures += run.failures
+    return shown_results(whole)
+
+
+def left_out(found: Discovery) -> Run:
+    """Return a run without results, whose failures are what looks like specs."""
+    from nomos.runner.driver import Failure, Run
+    from nomos.runner.jobs import Job
+
+    failures = [Failure(Job(path), error) for path, error in found.not_run.items()]
+    return Run(failures=failures)
 
 
 def spaces(
@@ -136,11 +162,15 @@ def spaces(
 ) -> dict[Path, int | None]:
     """Count the cases that each spec has; None where there are more than `limit`."""
     from nomos.runner.jobs import Job
-    from nomos.runner.project.naming import project_root
+    from nomos.runner.project.discovery import group_by_project
 
-    paths = find_specs(specs)
-    worker = _worker(project_root(paths[0]))
-    return {path: worker.space(Job(path, settings or {}), limit) for path in paths}
+    found = find_specs(specs)
+    return {
+        path: worker.space(Job(path, settings or {}), limit)
+        for root, paths in group_by_project(found.specs).items()
+        for worker in [_worker(root)]
+        for path in paths
+    }
 
 
 def drive(  # noqa: PLR0913 - keywords
@@ -233,16 +263,18 @@ def campaign_options(**given: Any) -> Options:
     """Return how campaigns are run; raises NomosError for what is no option."""
     from nomos.runner.options import Options
 
-    if unknown := given.keys() - {f.name for f in fields(Options)}:
-        raise NomosError(f"unknown options: {', '.join(sorted(unknown))}")
+    known = {f.name for f in fields(Options)}
+    if unknown := sorted(given.keys() - known):
+        hint = meant(unknown[0], known | {"models", "settings", "seeds", "store"})
+        raise NomosError(f"there is no option `{unknown[0]}`{hint}")
     return Options(**given)
 
 
 def shown_results(run: Run) -> Results:
     """Return results that show themselves."""
-    from nomos.report.notebook import shown
+    from nomos.report.notebook import showable_result
 
-    results = tuple(shown(result) for result in run.results)
+    results = tuple(showable_result(result) for result in run.results)
     return Results(results, tuple(run.failures))
 
 
@@ -262,6 +294,7 @@ def assert_holds(
     *,
     max_rate: str | float | None = None,
     baseline: Path | str | None = None,
+    min_cases: int | None = None,
     **options: Any,
 ) -> None:
     """Assert, in a test or a notebook, that a campaign finds no violation.
@@ -269,6 +302,8 @@ def assert_holds(
     Takes what `run_specs` takes, and `model` for a single model. "No violation found"
     is no proof: see the verdict. With `max_rate` (`"2%"`) or `baseline` (a file that
     `nomos run --json` wrote) violations pass as with these options of `nomos run`.
+    A sample of fewer cases than `min_cases` fails; without it, one of fewer than 100, or
+    than the budget where that is less, and one of fewer than 10 always.
     """
     from nomos.report.summary import failure_text
     from nomos.results.gate import make_gate, rulings
@@ -278,8 +313,8 @@ def assert_holds(
         options["models"] = [options.pop("model")]
     if "seed" in options:
         options["seeds"] = [options.pop("seed")]
-    accepted = options.get("accept_unstable", 0.0)
-    gate = make_gate(max_rate, baseline, accepted=accepted)
+    accepts = options.get("accept_unstable", 0.0)
+    gate = make_gate(max_rate, baseline, accept_unstable=accepts, min_cases=min_cases)
     results = run_specs(path, **options)
     for failure in results.failures:
         raise failure.error

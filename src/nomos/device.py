@@ -11,14 +11,14 @@ import warnings
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeGuard, TypeVar, get_args
+from typing import Any, TypeGuard, TypeVar, get_args
 
 import numpy as np
 
+from nomos.accepted import Precision
 from nomos.errors import ModelError
 
 Array = np.ndarray[Any, Any]
-Precision = Literal["float32", "bfloat16", "float16"]
 _UNTOLD = 2**33  # bytes that are left, where a device does not tell
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 _RESIDENT = 4  # inputs stay on a device if they take at most this part of what is free

@@ -3,6 +3,7 @@
 NomosError            what every caller may catch
 ├── SpecError         a spec is wrong: carries the diagnostics
 ├── DomainError       a domain file cannot be found, loaded or built
+├── NotRun            what looks like a spec is not run
 ├── ModelError        a model file or a model's answer is not what it must be
 ├── StoreError        the store of campaigns and bugs cannot be read or written
 └── NotProvable       no proof covers what a spec asks, or the model
@@ -44,6 +45,10 @@ class ModelError(NomosError):
     """A model that cannot be loaded, or whose answer breaks its contract."""
 
 
+class NotRun(NomosError):
+    """Something looks like a spec, and no campaign runs it."""
+
+
 class StoreError(NomosError):
     """A store that cannot be read or written."""
 
@@ -71,7 +76,7 @@ class NotProvable(NomosError):
 
 def exit_status(error: Exception) -> int:
     """Return 2 for wrong usage or a bad spec, 3 where the outside world failed."""
-    world = DomainError | ModelError | StoreError | OSError
+    world = DomainError | ModelError | NotRun | StoreError | OSError
     return 3 if isinstance(error, world) else 2
 
 

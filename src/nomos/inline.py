@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any, cast
 import numpy as np
 
 from nomos import api
+from nomos.accepted import MODEL, OPTIONS, SEED, SETTINGS, accepted, meant
 from nomos.diagnostics import Source
 from nomos.domain.domain import Domain, offer_of
 from nomos.domain.find import Imported
@@ -24,7 +26,7 @@ from nomos.lang.reading.parse import parse_spec
 from nomos.report.notebook import ShownResult
 from nomos.runner.events import Handler
 from nomos.runner.jobs import Job
-from nomos.runner.project.params import as_settings
+from nomos.runner.options import Options
 from nomos.runner.project.specs import LoadedSpec, read_libraries, read_source
 
 
@@ -93,18 +95,21 @@ def run(  # noqa: PLR0913 - keywords, each with a default
     Raises SpecError where the spec is wrong.
     """
     limits: dict[str, Any] = {
-        "budget": None if budget is None else _require_whole("budget", budget, 1),
+        "budget": budget,
         "time": time,
         "calls": calls,
         "until_bug": until_bug,
         "search": search,
         "jobs": jobs,
     }
-    limits |= {n: functions.pop(n) for n in _OPTIONS if n in functions}
-    seed = _require_whole("seed", seed)
-    settings = {**(settings or {}), **as_settings(params or {})}
-    if model is not None:
-        settings["model"] = model
+    named = [n for n in functions if n in OPTIONS and not callable(functions[n])]
+    limits |= {n: functions.pop(n) for n in named}
+    if isinstance(inputs, str) and not (
+        isinstance(spec, SpecText) or _is_spec_text(spec)
+    ):
+        limits["inputs"], inputs = inputs, None  # the spec's file has a domain
+    seed = accepted("seed", SEED, seed)
+    settings = _texts_of(settings, params, model)
     wide: dict[str, int] = {}
     domain = _choose_domain(domain, inputs, labels, functions, wide)
     if domain is None:
@@ -115,11 +120,7 @@ def run(  # noqa: PLR0913 - keywords, each with a default
             api.run_specs(spec, settings=settings, seeds=[seed], **more)
         )
     options = api.campaign_options(**limits)
-    if not options.is_inline:
-        raise NomosError(
-            "functions at hand run in this process only: leave out `jobs`, or write a"
-            " domain file, which other processes can load"
-        )
+    _refuse_workers(options)
     job = _build_job(*_load_spec_text(spec), domain, settings)
     run = api.drive([job], [seed], root=Path(), options=options, handlers=handlers)
     if run.stopped:
@@ -130,19 +131,35 @@ def run(  # noqa: PLR0913 - keywords, each with a default
     return result
 
 
+def _texts_of(settings: Any, params: Any, model: Any) -> dict[str, str]:
+    """Return the settings of a job, params and the model among them."""
+    found: dict[str, str] = {
+        **accepted("settings", SETTINGS, settings),
+        **accepted("params", SETTINGS, params),
+    }
+    if model is not None:
+        found["model"] = str(accepted("model", MODEL, model))
+    return found
+
+
+def _refuse_workers(options: Options) -> None:
+    """Raise NomosError for what functions at hand cannot do."""
+    if not options.is_inline:
+        raise NomosError(
+            "functions at hand run in this process only: leave out `jobs`, `isolate`,"
+            " `engine` and limits of workers, or write a domain file, which other"
+            " processes can load"
+        )
+    if options.resume:
+        raise NomosError("`resume` needs a store, which functions at hand have not")
+
+
 def _too_wide(name: str, width: int) -> str:
     return (
         f"`{name}` answers with {width} numbers for each record, and the spec takes "
         f"them for one: give {name}=model.predict, or a function for one of them, "
         f"such as {name}=lambda rows: model.predict_proba(rows)[:, 1]"
     )
-
-
-_OPTIONS = (
-    *("batch", "mode", "confirm", "max_crashes", "isolate", "call_timeout_s"),
-    *("groups", "shrink"),
-    *("device", "dtype", "accept_unstable"),
-)
 
 
 def _choose_domain(
@@ -159,6 +176,7 @@ def _choose_domain(
     if inputs is not None:
         raise NomosError("a domain has inputs of its own: leave out `inputs`")
     if functions:
+        _check_functions(functions)
         names = ", ".join(functions)
         raise NomosError(f"{names}: functions need `inputs` to be tested on")
     return domain
@@ -182,16 +200,6 @@ def _is_spec_text(spec: Any) -> bool:
     return isinstance(spec, str) and ("\n" in spec or ";" in spec)
 
 
-def _require_whole(name: str, given: Any, least: int | None = None) -> int:
-    """Return a whole number, or say that it is none."""
-    is_number = isinstance(given, int | float | np.number)
-    wrong = not is_number or isinstance(given, bool) or given != given // 1
-    if wrong or (least is not None and given < least):
-        limit = "" if least is None else f" of {least} or more"
-        raise NomosError(f"{name} must be a whole number{limit}, not {given!r}")
-    return int(given)
-
-
 def _check_functions(functions: dict[str, Any]) -> None:
     if not functions:
         raise NomosError("give at least one function: predict=model.predict")
@@ -209,7 +217,8 @@ def _check_functions(functions: dict[str, Any]) -> None:
                 f"{name}=nomos.load_model(model).predict"
             )
         if not callable(given):
-            raise NomosError(f"{name} is a {kind}, and a function is wanted")
+            hint = meant(name, [*OPTIONS, *inspect.signature(run).parameters])
+            raise NomosError(f"{name} is a {kind}, and a function is wanted{hint}")
 
 
 def _load_spec_text(spec: SpecText | str | Path) -> tuple[SpecText, Path]:

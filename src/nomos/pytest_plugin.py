@@ -5,7 +5,8 @@ Imports of Nomos wait until a spec is collected, so that other test suites pay n
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import argparse
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -13,40 +14,52 @@ from typing import Any
 import pytest
 
 
+def _taking(kind: str) -> Callable[[str], Any]:
+    """Return what reads the text of an option, by the kind that all callers share."""
+
+    def read(text: str) -> Any:
+        from nomos import accepted
+
+        try:
+            return getattr(accepted, kind).read(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(f"it {error}") from None
+
+    return read
+
+
+_OPTIONS = {
+    "budget": (_taking("COUNT"), "N", "cases for each property"),
+    "seed": (_taking("SEED"), "N", "same seed, same cases"),
+    "min-cases": (_taking("COUNT"), "N", "a sample of fewer cases is red"),
+    "max-rate": (
+        *(_taking("SHARE"), "SHARE"),
+        "pass where at most this share of cases (2%%) is violated",
+    ),
+    "baseline": (
+        *(Path, "FILE"),
+        "pass where no rate is worse than in FILE, written by `nomos run --json`",
+    ),
+}
+_FLAGS = {
+    "verify": "where no violation is found, try a proof for all inputs of the schema",
+    "trust": "load model files that can run code, such as pickles",
+}
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options of the plugin."""
     group = parser.getgroup("nomos", "properties of models (.nom files)")
+    for name, (kind, metavar, about) in _OPTIONS.items():
+        group.addoption(f"--nomos-{name}", type=kind, metavar=metavar, help=about)
+    for name, about in _FLAGS.items():
+        group.addoption(f"--nomos-{name}", action="store_true", help=about)
     group.addoption(
         "--nomos-model",
         action="append",
         default=[],
         metavar="MODEL",
         help="the model under test; may be given several times",
-    )
-    group.addoption(
-        "--nomos-budget", type=int, metavar="N", help="cases for each property"
-    )
-    group.addoption("--nomos-seed", type=int, metavar="N", help="same seed, same cases")
-    group.addoption(
-        "--nomos-max-rate",
-        metavar="SHARE",
-        help="pass where at most this share of cases (2%%) is violated",
-    )
-    group.addoption(
-        "--nomos-baseline",
-        type=Path,
-        metavar="FILE",
-        help="pass where no rate is worse than in FILE, written by `nomos run --json`",
-    )
-    group.addoption(
-        "--nomos-verify",
-        action="store_true",
-        help="where no violation is found, try a proof for all inputs of the schema",
-    )
-    group.addoption(
-        "--nomos-trust",
-        action="store_true",
-        help="load model files that can run code, such as pickles",
     )
 
 
@@ -59,7 +72,7 @@ def pytest_collect_file(
     file_path: Path, parent: pytest.Collector
 ) -> pytest.Collector | None:
     """Collect specs."""
-    if file_path.suffix != ".nom":
+    if file_path.suffix.lower() != ".nom":
         return None
     return SpecFile.from_parent(parent, path=file_path)
 
@@ -73,6 +86,10 @@ class SpecFile(pytest.File):
         from nomos.runner.project.naming import project_root, short_names
         from nomos.runner.project.specs import is_library
 
+        if self.path.suffix != ".nom":
+            raise self.CollectError(
+                f"{self.path} is left out: the ending of a spec is .nom, in small letters"
+            )
         if is_library(self.path):
             return
         root, name = project_root(self.path), self.path.stem
@@ -110,6 +127,7 @@ class SpecItem(pytest.Item):
                 seed=config.seed if seed is None else seed,
                 max_rate=config.max_rate if rate is None else rate,
                 baseline=given("--nomos-baseline") or config.baseline,
+                min_cases=given("--nomos-min-cases") or config.min_cases,
                 budget=given("--nomos-budget"),
                 default_budget=config.budget,
                 verify=given("--nomos-verify"),

@@ -69,7 +69,7 @@ def test_the_pool_arm_starts_from_states_of_the_pool_both_as_they_are_and_longer
     chooser.update([], [])
     chooser.probability = 1.0
     lengths = {state.length for state in CartPole().inputs()}
-    known = [chooser.choose().state.length in lengths for _ in range(400)]
+    known = [chooser.choose_start().state.length in lengths for _ in range(400)]
     assert 140 < sum(known) < 260
 
 

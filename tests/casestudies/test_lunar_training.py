@@ -260,5 +260,5 @@ def test_the_pool_arm_starts_from_states_of_the_pool_both_as_they_are_and_lowere
     pads = {
         from_row(row).pad for row in load_pool(bases.HERE.parent / "pool.npz").states
     }
-    known = [chooser.choose().state.pad in pads for _ in range(400)]
+    known = [chooser.choose_start().state.pad in pads for _ in range(400)]
     assert 140 < sum(known) < 260

@@ -66,11 +66,11 @@ class TestExitStatus:
         assert nomos("run", "nowhere.nom").exit_code == 2
         assert nomos("run", "specs", "--set", "people").exit_code == 2
 
-    def test_a_setting_that_the_domain_lacks_gives_3_and_names_those_it_has(
+    def test_a_setting_that_the_domain_lacks_gives_2_and_names_those_it_has(
         self, project
     ):
         result = nomos("run", "specs", "--set", "size=3")
-        assert result.exit_code == 3
+        assert result.exit_code == 2
         assert "`size`; its settings are: model, people, fail_at" in result.stderr
 
     def test_a_file_of_inputs_that_the_domain_cannot_take_gives_3(self, project):

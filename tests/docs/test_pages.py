@@ -2,7 +2,7 @@
 
 In a folder of the page's own: a block with a title is written to that file, `python`
 blocks run in one namespace, each line of an `sh` block is a command, `nom` blocks are
-checked, and a `text` block is what the block before it printed. A comment ahead of a
+checked, and run at the end of the page, and a `text` block is what the block before it printed. A comment ahead of a
 block says what is special about it: `<!-- not run: WHY -->`, `<!-- has mistakes -->`
 (of a spec), `<!-- numbers may differ -->` (of printed text, where a model is trained by a
 library that may have changed). A command that ends with `# exit status N` must do so.
@@ -29,6 +29,7 @@ from markdown_it import MarkdownIt
 
 from nomos import api
 from nomos.diagnostics import Code
+from tests.docs.stand_ins import STAND_INS
 
 ROOT = Path(__file__).parents[2]
 # Its blocks are mistakes and their remedies; tests/diagnostics/test_codes.py checks each.
@@ -42,6 +43,7 @@ HAS_MISTAKES = "<!-- has mistakes -->"
 NUMBERS_DIFFER = "<!-- numbers may differ -->"
 NO_DATA = "to be had; looked in"  # how the case studies' loader says so
 SLOWEST_COMMAND_S = 120
+QUICK: dict[str, Any] = {"budget": 60, "store": False, "groups": False, "shrink": False}
 # What stands for something else in printed text; the rest must be there as it is.
 LOOSE = re.compile(
     r"(?P<gap> ?\.\.\. ?)"
@@ -84,6 +86,8 @@ class Page:
         self.names: dict[str, Any] = {"__name__": "page"}
         self.ids: dict[str, str] = {}  # of bugs: on the page, and here
         self.printed: str | None = None
+        self.specs: list[tuple[Block, Path]] = []  # without mistakes
+        self.stand_in: tuple[str, str, str] | None = None
         bin_folder = str(Path(sys.executable).parent)
         kept = ("HOME", "LANG", "NOMOS_DATA", "XDG_CACHE_HOME")
         self.environment = {k: os.environ[k] for k in kept if k in os.environ}
@@ -95,6 +99,10 @@ class Page:
 
     def run(self, block: Block) -> None:
         printed, self.printed = self.printed, None
+        if block.language == "nom" and NOT_RUN.fullmatch(block.mark):
+            assert self.stand_in, "no page shows a spec that nobody runs"
+            self.specs.append((block, self.write(block)))
+            return
         if NOT_RUN.fullmatch(block.mark):
             return
         if block.language == "nom":
@@ -120,13 +128,29 @@ class Page:
         return path
 
     def check(self, block: Block) -> None:
-        checked = api.load_spec(self.write(block)).checked
+        path = self.write(block)
+        checked = api.load_spec(path).checked
         found = checked.diagnostics
         mistakes = [d.message for d in found if d.code is not Code.DOMAIN_UNAVAILABLE]
         if block.mark == HAS_MISTAKES:
             assert mistakes, "this spec has no mistakes"
         else:
             assert not mistakes, mistakes
+            self.specs.append((block, path))
+
+    def run_spec(self, block: Block, path: Path) -> None:
+        """Run a spec on the page's domain, or on one made for it."""
+        path.write_text(block.text, encoding="utf-8")  # a later one has its name
+        if api.load_spec(path).imported is None:
+            assert self.stand_in, f"{path.name} has no domain to be run on"
+            name, domain, ahead = self.stand_in
+            (path.parent / f"{name}.py").write_text(domain, encoding="utf-8")
+            path.write_text(ahead + block.text, encoding="utf-8")
+        found = api.run_specs(path, **QUICK)
+        assert not found.failures, [str(failure) for failure in found.failures]
+        for result in found:
+            assert result.verdict != "failed", (result.problem, result.crashes[:1])
+            assert result.counts.judged, result
 
     def python(self, block: Block) -> str:
         output = io.StringIO()
@@ -226,11 +250,19 @@ def test_page_runs_as_it_says(path: Path, page: Page) -> None:
     if "casestudies/" in text:
         unread = shutil.ignore_patterns("__pycache__", ".nomos")
         shutil.copytree(ROOT / "casestudies", "casestudies", ignore=unread)
+    name = str(path.relative_to(ROOT))
+    page.stand_in = STAND_INS.get(name)
     for block in blocks(text):
         try:
             page.run(block)
         except Exception as error:
-            error.add_note(f"{path.relative_to(ROOT)}:{block.line}")
+            error.add_note(f"{name}:{block.line}")
+            raise
+    for block, spec in page.specs:
+        try:
+            page.run_spec(block, spec)
+        except Exception as error:
+            error.add_note(f"{name}:{block.line}: run at the end of the page")
             raise
 
 

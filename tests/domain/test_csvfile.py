@@ -117,3 +117,27 @@ def test_what_pandas_takes_for_a_gap_is_one_in_a_frame(tmp_path: Path) -> None:
     schema = Schema(*infer_features(read_columns(path), one_hot=False))
     frame = to_frame(read_rows(path, schema), schema)
     pandas.testing.assert_frame_equal(frame, pandas.read_csv(path), check_dtype=False)
+
+
+def test_blanks_in_a_cell_are_a_part_of_it(tmp_path: Path) -> None:
+    path = tmp_path / "plans.csv"
+    path.write_text("plan,age\npro , 3\npro,4 \n pro,5\n")
+    columns = read_columns(path)
+    assert columns["plan"] == ["pro ", "pro", " pro"]
+    plan, age = infer_features(columns, one_hot=False)
+    assert plan.levels == (" pro", "pro", "pro ")
+    rows = read_rows(path, Schema(plan, age))
+    assert rows.tolist() == [[2, 3], [1, 4], [0, 5]]
+
+
+@pytest.mark.parametrize("cell", ["16777217", "9007199254740993", "1e39"])
+def test_a_number_that_rows_would_change_is_refused(tmp_path: Path, cell: str) -> None:
+    path = tmp_path / "numbers.csv"
+    path.write_text(f"n\n1\n{cell}\n")
+    with pytest.raises(DomainError, match="does not fit"):
+        read_rows(path, Schema(Real("n", 0, 1)))
+
+
+def test_a_date_keeps_its_time() -> None:
+    assert number("1970-01-02T12:00") == 1.5
+    assert number("1970-01-02 and later") is None

@@ -1,5 +1,6 @@
 """Features of every kind of record, for one record and for a column of them."""
 
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -145,18 +146,62 @@ def test_a_column_of_rows_is_read_and_written_as_each_row_is(
 ) -> None:
     values = data.draw(st.lists(VALUES[name], min_size=1, max_size=6))
     rows = np.zeros((len(values), SCHEMA.width), dtype=dtype)
-    with np.errstate(all="ignore"):
-        many = set_feature_many(rows, name, to_column(list(values)), SCHEMA)
+    try:
         each = [
             set_feature(row, name, value, SCHEMA)
             for row, value in zip(rows, values, strict=True)
         ]
+    except OverflowError:
+        with pytest.raises(OverflowError):
+            set_feature_many(rows, name, to_column(list(values)), SCHEMA)
+        return
+    many = set_feature_many(rows, name, to_column(list(values)), SCHEMA)
     assert np.array_equal(many, np.stack(each), equal_nan=True)
     read = items(get_feature_many(many, name, SCHEMA))
     for found, row in zip(read, each, strict=True):
         expected = get_feature(row, name, SCHEMA)
         assert type(found) is type(expected)
         assert found == expected or (found != found and expected != expected)
+
+
+UNFIT = [
+    ("<U3", "abcdef"), ("<U3", "ab\0"), ("<U3", 5), ("S2", b"abc"), ("S2", "ab"),
+    ("f2", 2049), ("f4", 2**24 + 1), ("f8", 2**53 + 1), ("f2", 70000.0), ("f4", 1e300),
+    ("f8", "1.5"), ("i1", 128), ("i1", -129), ("u1", -1), ("u1", 256), ("i2", 2**15),
+    ("u2", 2**16), ("i4", 2**31), ("u4", 2**32), ("i8", 2**63), ("u8", 2**64),
+    ("i4", 2.5), ("?", 2), ("M8[D]", np.datetime64("2020-01-01T12:00")),
+    ("M8[D]", "2020-01-01"), ("m8[h]", np.timedelta64(90, "m")),
+    ([("a", "i1"), ("b", "U2")], 300),
+]  # fmt: skip
+FIT = [
+    ("<U3", "abc"), ("S2", b"ab"), ("f2", 2048), ("f4", 2**24), ("f4", 0.1),
+    ("f8", 2**53), ("f4", math.inf), ("f4", math.nan), ("i1", 127), ("u8", 2**64 - 1),
+    ("i8", -(2**63)), ("?", True), ("O", "abcdef"), ("M8[s]", np.datetime64("2020-01-01")),
+    ([("a", "i1"), ("b", "U2")], 100),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("dtype", "value"), UNFIT)
+def test_a_value_that_does_not_fit_is_refused_never_changed(
+    dtype: Any, value: Any
+) -> None:
+    record = np.zeros(2, dtype=dtype)
+    with pytest.raises((OverflowError, TypeError)):
+        set_feature(record, "a" if record.dtype.names else 0, value, None)
+    if record.dtype.kind in "iuf":
+        rows, schema = np.zeros((2, 1), dtype), Schema(Integer("n", 0, 1))
+        with pytest.raises((OverflowError, TypeError)):
+            set_feature(rows[0], "n", value, schema)
+        with pytest.raises((OverflowError, TypeError)):
+            set_feature_many(rows, "n", to_column([value, value]), schema)
+
+
+@pytest.mark.parametrize(("dtype", "value"), FIT)
+def test_a_value_that_fits_is_held(dtype: Any, value: Any) -> None:
+    record = np.zeros(2, dtype=dtype)
+    place: Any = "a" if record.dtype.names else 0
+    changed = np.ravel(set_feature(record, place, value, None)[place])[0]
+    assert changed == value or value != value or changed == np.float32(0.1)
 
 
 def test_a_column_without_a_schema_is_read_by_number() -> None:

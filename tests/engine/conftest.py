@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from nomos import Discard, Domain, Schema, batched, random
+from nomos.accepted import Mode
 from nomos.diagnostics import Source
 from nomos.domain import Category, Flag, Integer, OneHot, Ordinal, Real
 from nomos.domain.domain import offer_of
@@ -21,7 +22,7 @@ from nomos.engine.alone import Alone, Case, Outcome, Verdict
 from nomos.engine.cases import RandomCases
 from nomos.engine.choices import CaseDraws, Stream
 from nomos.engine.compile import compile_harness
-from nomos.engine.engine import Engine, Mode
+from nomos.engine.engine import Engine
 from nomos.engine.judged import Limits
 from nomos.engine.program import Program
 from nomos.lang.checking.check import check_spec

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 from nomos import Discard, Domain, ModelError, Schema, batched
+from nomos.accepted import Mode
 from nomos.domain import Integer, total
 from nomos.engine import part_size
 from nomos.engine.alone import Verdict
 from nomos.engine.cases import ListedCases, RandomCases
 from nomos.engine.choices import Stream, replay_draws
-from nomos.engine.engine import Engine, Mode
+from nomos.engine.engine import Engine
 from nomos.engine.judged import Limits
 from nomos.engine.program import Program
 from nomos.engine.watch import WHOLE_CHUNK, watch

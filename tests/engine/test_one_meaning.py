@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from nomos import Discard, Domain, Schema, batched
+from nomos.accepted import Mode
 from nomos.domain import Integer, Real, total
 from nomos.engine.alone import Verdict
 from nomos.engine.cases import RandomCases
 from nomos.engine.choices import Stream
-from nomos.engine.engine import Engine, Mode
+from nomos.engine.engine import Engine
 from nomos.engine.judged import Limits
 
 BATCHES = {1: 20, 7: 70, 150: 150}

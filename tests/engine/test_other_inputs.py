@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from nomos import Domain, Schema, batched
+from nomos.accepted import Mode
 from nomos.domain import Integer
 from nomos.engine.alone import Verdict
 from nomos.engine.cases import ListedCases, MadeCases, MadeInputs, RandomCases
 from nomos.engine.choices import Stream
-from nomos.engine.engine import Engine, Mode
+from nomos.engine.engine import Engine
 from nomos.engine.judged import Limits
 
 SPEC = """

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 from nomos import Discard, Domain, Schema, batched, random
+from nomos.accepted import Mode
 from nomos.domain import Integer
 from nomos.engine import space as spaces
 from nomos.engine.alone import Alone, Case, Verdict
 from nomos.engine.cases import ListedCases
 from nomos.engine.choices import EndlessRange, Odometer
-from nomos.engine.engine import Engine, Mode
+from nomos.engine.engine import Engine
 from nomos.engine.judged import Limits
 from nomos.engine.space import listed_cases
 

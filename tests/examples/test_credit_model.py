@@ -129,3 +129,46 @@ def test_what_the_job_installs_is_what_it_needs(repository: Path, number: int) -
     assert INSTALL.search(command)
     status, said = run(command, more, repository)
     assert status == 0, said
+
+
+HOSTILE = '"; touch owned; echo "$(touch owned)`touch owned` *.nom \\'
+
+
+def test_no_script_of_the_action_has_an_input_in_its_text() -> None:
+    document = yaml.safe_load((ROOT / "action.yml").read_text())
+    scripts = [step["run"] for step in document["runs"]["steps"]]
+    assert [script for script in scripts if "${{" in script] == []
+
+
+@pytest.mark.parametrize("name", ["specs", "options", "extras", "junit", "html"])
+def test_an_input_of_the_action_runs_nothing(tmp_path: Path, name: str) -> None:
+    statuses = [
+        run(command.replace("pip install", "pip --version #"), more, tmp_path)[0]
+        for command, more in action({name: HOSTILE})
+    ]
+    assert any(statuses)
+    assert not (tmp_path / "owned").exists()
+
+
+def test_paths_of_specs_may_have_blanks(tmp_path: Path) -> None:
+    """The command is taken down word by word, by what stands for `nomos`."""
+    program = tmp_path / "nomos"
+    program.write_text("#!/bin/sh\nprintf '%s\\n' \"$@\" > words\n")
+    program.chmod(0o755)
+    given = {
+        "specs": "my specs\n  other.nom\n\n-odd.nom",
+        "options": "--set 'name=a b' --budget 5",
+        "html": "",
+    }
+    command, more = action(given)[1]
+    more = {**more, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(
+        ["bash", "-eo", "pipefail", "-c", command],
+        cwd=tmp_path,
+        env={**os.environ, **more},
+        check=False,
+    )
+    assert done.returncode == 0
+    words = (tmp_path / "words").read_text().splitlines()
+    assert words[:5] == ["run", "--set", "name=a b", "--budget", "5"]
+    assert words[5:] == ["--junit=nomos.xml", "--", "my specs", "other.nom", "-odd.nom"]

@@ -112,3 +112,27 @@ def test_records_of_other_kinds_are_described_by_their_fields() -> None:
     (words,) = features_of(many)
     assert words.name == "words of text"
     assert words.values.tolist() == [2.0] * 50 + [1.0]
+
+
+def test_the_interval_of_a_rule_covers_the_rate_where_inputs_are_drawn_repeatedly() -> (
+    None
+):
+    covered = found = 0
+    for seed in range(120):
+        rng = np.random.default_rng(seed)
+        x = rng.random(400)
+        bad = rng.random(400) < np.where(x > 0.8, 0.7, 0.02)
+        held_out = rng.permutation(400) < 200
+        drawn = rng.integers(0, 400, 4000)
+        features = [CaseFeature("x", x[drawn])]
+        rule = find_rule(features, bad[drawn], held_out[drawn], places=drawn)
+        if rule is not None:
+            met = np.ones(400, bool)
+            for condition in rule[0].conditions:
+                met &= CaseFeature("x", x).meets(condition)
+            truth = bad[met].mean()
+            precision = rule[0].precision
+            covered += precision.low <= truth <= precision.high
+            found += 1
+    assert found > 90
+    assert covered >= 0.92 * found

@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 
 from nomos import Domain, Schema, batched
+from nomos.accepted import Mode
 from nomos.diagnostics import Source
 from nomos.domain import Flag, Integer, OneHot
 from nomos.domain.domain import offer_of
 from nomos.domain.find import Imported
-from nomos.engine.engine import Engine, Mode
+from nomos.engine.engine import Engine
 from nomos.engine.program import Program
 from nomos.lang.checking.check import check_spec
 from nomos.runner.driver import run_prepared

@@ -119,3 +119,30 @@ def test_a_folder_in_the_place_of_a_file_is_told(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
         with pytest.raises(ModelError, match=f"the folder .*{name} is no model"):
             load_model(tmp_path / name, trust=True)
+
+
+@pytest.mark.parametrize("mark", [b"[", b'{"learner":', b'{"a":"]\\"","b":['])
+def test_json_that_nests_too_deeply_is_refused_before_a_library_reads_it(
+    tmp_path: Path, mark: bytes
+) -> None:
+    """XGBoost's reader calls itself for each level, until the process dies."""
+    pytest.importorskip("xgboost", reason="needs xgboost")
+    path = tmp_path / "deep.json"
+    path.write_bytes(b'{"learner":' + mark * (2_200_000 // len(mark)))
+    with pytest.raises(ModelError, match="it nests too deeply"):
+        load_model(path)
+
+
+@pytest.mark.parametrize("name", ["schema.json", "data.npy"])
+def test_a_small_archive_that_unpacks_to_a_gigabyte_is_refused(
+    tmp_path: Path, name: str
+) -> None:
+    path = tmp_path / "bomb.skops"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("schema.json" if name != "schema.json" else "other", b"{}")
+        with archive.open(name, "w") as member:
+            for _ in range(2**10):
+                member.write(bytes(2**20))
+    assert path.stat().st_size < 2_000_000
+    with pytest.raises(ModelError, match="is refused: it would unpack to 1 GiB"):
+        load_model(path)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from nomos.domain.show import Fields, Image, Scene, Sound, Words
-from nomos.report.bug import card_text, heading, picture, write_files
-from nomos.report.cards import recorded_card
+from nomos.report.bug import bug_heading, bug_picture, card_text, write_files
+from nomos.report.cards import card_as_recorded
 from nomos.results.result import Bug, Subject
 from nomos.store.rows import BugRecord
 
@@ -17,15 +17,15 @@ TWO = {"age": 30, "town": "Bern", "income": 1300.0}
 
 def show_bug(inputs, outputs, failed="", **how):
     bug = Bug("", 0, (), failed, inputs=inputs, outputs=outputs)
-    return card_text(recorded_card(bug), **how)
+    return card_text(card_as_recorded(bug), **how)
 
 
 def test_the_heading_says_which_bug_this_is(bug):
     subject = Subject("specs/income.nom", "income", model="nn.onnx")
-    text = heading(BugRecord(bug(3), subject, 7, "open", 1)).plain
+    text = bug_heading(BugRecord(bug(3), subject, 7, "open", 1)).plain
     assert "income  bug 0000000003   open   `d1 <= d2` does not hold" in text
     assert "specs/income.nom  model nn.onnx  seed 7  case 9  choices [3]" in text
-    batch = heading(BugRecord(bug(confirmed="batch"), subject, 7, "open", 1)).plain
+    batch = bug_heading(BugRecord(bug(confirmed="batch"), subject, 7, "open", 1)).plain
     assert "not run alone" in batch and "not run alone" not in text
 
 
@@ -88,7 +88,7 @@ def test_records_wider_than_the_terminal_stand_one_below_the_other():
 @pytest.mark.parametrize("size", [12, 8])  # narrower than the last word
 def test_images_stand_side_by_side_with_their_difference(size):
     one, two = np.zeros((size, size)), np.eye(size)
-    text = picture({"x1": one, "x2": two, "d": 3}, ("d",), None, colour=False).plain
+    text = bug_picture({"x1": one, "x2": two, "d": 3}, ("d",), None, colour=False).plain
     first, *rest = text.splitlines()
     assert first.split() == ["x1", "x2", "difference"]
     assert rest[0].rstrip().endswith("▒▒")  # half of each is black
@@ -101,7 +101,7 @@ def test_a_domain_may_show_pixels_and_is_asked_for_no_number():
             return record.reshape(12, 12)
 
     values = {"x1": np.zeros(144), "x2": np.ones(144), "v": 2, "d": np.int64(3)}
-    text = picture(values, ("d",), Pictures(), colour=False).plain
+    text = bug_picture(values, ("d",), Pictures(), colour=False).plain
     assert text.split()[:2] == ["x1", "x2"]
     assert "v = 2" in text
     assert "d = 3" in text
@@ -113,7 +113,7 @@ def test_sounds_are_shown_as_spectrograms():
             return Sound(record, 8000)
 
     values = {"x1": np.zeros(400), "x2": np.ones(600)}
-    text = picture(values, (), Sounds(), colour=False).plain
+    text = bug_picture(values, (), Sounds(), colour=False).plain
     assert text.split()[:2] == ["x1", "x2"]
     assert "difference" not in text  # of other lengths
 
@@ -121,7 +121,7 @@ def test_sounds_are_shown_as_spectrograms():
 def test_a_text_shows_what_was_added_and_what_was_removed():
     same = "and the people at the desk were kind to all of us, every day"
     values = {"x1": f"a good stay {same}", "x2": f"a very good night {same}"}
-    text = picture(values, (), None, colour=False).plain
+    text = bug_picture(values, (), None, colour=False).plain
     assert "x1: a good stay" in text
     assert "x2: a {+very+} good[- stay-] {+night+} and" in text
 
@@ -168,5 +168,5 @@ def test_scenes_are_one_drawing_with_their_captions(tmp_path):
     drawing = written[-1].read_text()
     assert "landed &lt;well&gt;" in drawing and "crashed" in drawing
     assert drawing.count('class="parting"') == 2
-    text = picture({"s": 1}, (), Games(), colour=False).plain
+    text = bug_picture({"s": 1}, (), Games(), colour=False).plain
     assert "game s1  landed <well>" in text

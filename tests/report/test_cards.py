@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 
 from nomos.domain.show import Image, Scene, Sound, Words
-from nomos.report.cards import card_of, tables, that_matter
+from nomos.report.cards import card_of, card_tables, that_matter
 from nomos.report.texts import Written
 
 
@@ -125,7 +125,7 @@ RECORDS = {"x1": ONE, "x2": DONOR, "x3": OTHER}
 
 
 def test_a_record_that_only_lends_a_value_is_set_apart():
-    shown, others = tables(RECORDS, Written([]), outputs=2)
+    shown, others = card_tables(RECORDS, Written([]), outputs=2)
     assert [table.names for table in shown] == [("x1", "x3")]
     assert [row.field for row in shown[0].rows] == ["sex"]
     assert [table.names for table in others] == [("x2",)]
@@ -148,13 +148,13 @@ def test_as_many_records_as_outputs_are_all_shown():
 
 
 def test_records_of_other_fields_have_a_table_of_their_own():
-    shown, _ = tables({"x1": {"a": 1}, "x2": {"a": 2}, "y": {"b": 3}}, Written([]))
+    shown, _ = card_tables({"x1": {"a": 1}, "x2": {"a": 2}, "y": {"b": 3}}, Written([]))
     assert [table.names for table in shown] == [("x1", "x2"), ("y",)]
 
 
 def test_a_wide_record_keeps_its_changed_fields():
     wide = {f"f{n}": n for n in range(5000)}
-    (table,), _ = tables({"x1": wide, "x2": wide | {"f4999": 0}}, Written([]))
+    (table,), _ = card_tables({"x1": wide, "x2": wide | {"f4999": 0}}, Written([]))
     assert [row.field for row in table.rows] == ["f4999"]
     assert len(table.same) == 199 and table.left == 4800
     assert table.sameness.endswith(" and 4,800 more")
@@ -162,7 +162,9 @@ def test_a_wide_record_keeps_its_changed_fields():
 
 def test_long_texts_that_differ_late_still_differ():
     long = "word " * 2000
-    (table,), _ = tables({"x1": {"t": long}, "x2": {"t": long + "end"}}, Written([]))
+    (table,), _ = card_tables(
+        {"x1": {"t": long}, "x2": {"t": long + "end"}}, Written([])
+    )
     before, after = table.rows[0].cells
     assert any(piece.kind == "ins" and piece.text == "end" for piece in after)
     assert sum(len(piece.text) for piece in before) < 5000

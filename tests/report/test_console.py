@@ -32,13 +32,13 @@ def shown(project, *, quiet: bool = False, **how) -> str:
     with RunConsole(quiet=quiet, console=out) as console:
         driver = Driver(project.folder, options, handlers=[console.handle])
         run = driver.run([Job(project.folder / "specs" / "income.nom")], [0, 1])
-    console.finish(run.results)
+    console.print_summary(run.results)
     return written(out)
 
 
 def finished(*results, **how) -> str:
     out = screen(**how)
-    RunConsole(console=out).finish(results)
+    RunConsole(console=out).print_summary(results)
     return written(out)
 
 
@@ -84,7 +84,7 @@ def test_a_problem_is_on_the_line_of_a_pipe(result):
 
 def test_only_what_is_stored_can_be_shown_later(bug, result):
     out = screen(terminal=False)
-    RunConsole(console=out).finish([result(bug())], stored=False)
+    RunConsole(console=out).print_summary([result(bug())], stored=False)
     assert "nomos show" not in written(out)
     assert "nomos show" in finished(result(bug()), terminal=False)
 
@@ -110,5 +110,5 @@ def test_lines_of_a_narrow_terminal_end_between_words(bug, result):
 
 
 def test_a_warning_goes_to_the_error_output_as_it_is(capsys):
-    RunConsole(quiet=True).warn("[bold]disk[/bold] is full")
+    RunConsole(quiet=True).print_warning("[bold]disk[/bold] is full")
     assert capsys.readouterr().err == "warning: [bold]disk[/bold] is full\n"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from nomos.report.groups import cost_words, group_views, rule_words, shrunk_words
-from nomos.report.html.page import html
-from nomos.report.notebook import shown
-from nomos.report.summary import clearest, example, summary
+from nomos.report.html.page import html_page
+from nomos.report.notebook import showable_result
+from nomos.report.summary import clearest_bug, example_text, summary_parts
 from nomos.results.analysis import (
     Analysis,
     BugGroup,
@@ -104,13 +104,13 @@ def test_a_group_names_its_bugs_and_its_rule() -> None:
 
 
 def test_the_console_shows_the_group_and_its_smallest_bug_made_smaller() -> None:
-    said = "\n".join(str(part) for part in summary([RESULT]))
+    said = "\n".join(str(part) for part in summary_parts([RESULT]))
     assert f"income: 2 of 2 bugs: d1 = 1, d2 = 0\n  {WORDS}" in said
     assert "took 140 model calls more (30 cases tried)" in said
-    found = clearest([RESULT])
+    found = clearest_bug([RESULT])
     assert found is not None
     assert found[1].id == "bbbbbbbbbb"
-    text = example([RESULT])
+    text = example_text([RESULT])
     assert text is not None
     assert "* income  59   60" in text.plain
     assert "made smaller, 1 feature not as in the nearest input (row 4)" in text.plain
@@ -119,13 +119,13 @@ def test_the_console_shows_the_group_and_its_smallest_bug_made_smaller() -> None
 def test_groups_that_the_console_leaves_out_are_counted() -> None:
     analysis = replace(RESULT.analysis or Analysis(), groups=(GROUP,) * 5)
     many = replace(RESULT, analysis=analysis)
-    said = "\n".join(str(part) for part in summary([many]))
+    said = "\n".join(str(part) for part in summary_parts([many]))
     assert said.endswith("\nincome: 2 groups more, which `nomos report` shows")
-    unstored = "\n".join(str(part) for part in summary([many], stored=False))
+    unstored = "\n".join(str(part) for part in summary_parts([many], stored=False))
     assert "which --html shows" in unstored and "nomos report" not in unstored
-    shown = example([RESULT], stored=False)
+    shown = example_text([RESULT], stored=False)
     assert shown is not None and "nomos show" not in shown.plain
-    assert "groups more" not in "\n".join(str(part) for part in summary([RESULT]))
+    assert "groups more" not in "\n".join(str(part) for part in summary_parts([RESULT]))
 
 
 def test_without_groups_nothing_more_is_said() -> None:
@@ -135,16 +135,16 @@ def test_without_groups_nothing_more_is_said() -> None:
 
 
 def test_the_page_and_notebooks_have_groups_and_escape_them() -> None:
-    page = html([RESULT])
+    page = html_page([RESULT])
     assert "Age &lt;= 25: 80 % of such cases" in page
     assert '<a href="#bug-bbbbbbbbbb">' in page
     assert "26 to &lt;80" in page
     assert "0 of 90" in page
     assert "Made smaller: 1 feature not as in the nearest input (row 4)" in page
-    notebook = shown(RESULT)._repr_html_()
+    notebook = showable_result(RESULT)._repr_html_()
     assert "age &lt;= 25: 80 % of such cases" in notebook
     assert "(made smaller)" in notebook
-    assert "* income  59   60" in str(shown(RESULT))
+    assert "* income  59   60" in str(showable_result(RESULT))
 
 
 def test_far_from_real_data_is_said() -> None:

@@ -23,20 +23,20 @@ def order(one: float, two: float) -> int:
 def test_numbers_compare_as_their_full_values_do(values):
     written = Written(values)
     for one, two in itertools.combinations(values, 2):
-        shown = float(written.text(one)), float(written.text(two))
+        shown = float(written.text_of(one)), float(written.text_of(two))
         assert order(*shown) == order(one, two), (one, two, shown)
 
 
 def test_a_number_is_told_from_the_one_in_the_condition():
     written = Written([], [0.1 + 0.2], "d1 == 0.3")
-    assert written.text(0.1 + 0.2) == "0.30000000000000004"
-    assert Written([], [0.1 + 0.2]).text(0.1 + 0.2) == "0.3"
+    assert written.text_of(0.1 + 0.2) == "0.30000000000000004"
+    assert Written([], [0.1 + 0.2]).text_of(0.1 + 0.2) == "0.3"
 
 
 def test_a_difference_that_the_condition_is_missed_by_shows():
     high, low = 0.80000001, 0.7
     written = Written([], [high, low], "d1 - d2 <= 0.1", gap=1e-8)
-    assert (written.text(high), written.text(low)) == ("0.80000001", "0.7")
+    assert (written.text_of(high), written.text_of(low)) == ("0.80000001", "0.7")
 
 
 @pytest.mark.parametrize(
@@ -58,10 +58,10 @@ def test_a_difference_that_the_condition_is_missed_by_shows():
     ids=str,
 )
 def test_numbers_are_as_short_as_they_can_be(value, text):
-    assert Written([value]).text(value) == text
+    assert Written([value]).text_of(value) == text
 
 
 def test_only_the_numbers_that_are_alike_get_more_digits():
     written = Written([0.123456789, 0.123456788, 0.987654321])
-    assert written.text(0.123456789) != written.text(0.123456788)
-    assert written.text(0.987654321) == "0.987654"
+    assert written.text_of(0.123456789) != written.text_of(0.123456788)
+    assert written.text_of(0.987654321) == "0.987654"

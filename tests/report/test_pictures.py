@@ -11,7 +11,14 @@ import numpy as np
 import pytest
 
 from nomos.domain.show import Image, Sound, shown
-from nomos.report.pictures import blocks, difference, png, shrunk, spectrogram, wav
+from nomos.report.pictures import (
+    image_difference,
+    png_bytes,
+    shrink_picture,
+    spectrogram,
+    text_blocks,
+    wav_bytes,
+)
 
 RED, BLUE = [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]
 
@@ -42,24 +49,24 @@ def read_png(data: bytes) -> np.ndarray:
 
 def test_grey_pixels_come_back_from_the_file():
     pixels = np.array([[0.0, 1.0], [0.2, 0.4]])
-    assert read_png(png(pixels)).tolist() == [[0, 255], [51, 102]]
+    assert read_png(png_bytes(pixels)).tolist() == [[0, 255], [51, 102]]
 
 
 def test_colours_come_back_from_the_file():
-    drawn = read_png(png(coloured(2, 2), scale=2))
+    drawn = read_png(png_bytes(coloured(2, 2), scale=2))
     assert drawn.shape == (4, 4, 3)
     assert drawn[0, 0].tolist() == [255, 0, 0]
     assert drawn[3, 3].tolist() == [0, 0, 255]
 
 
 def test_pixels_of_another_range_are_stretched():
-    assert read_png(png(np.array([[-1.0, 0.0, 1.0]]))).tolist() == [[0, 128, 255]]
-    assert read_png(png(np.array([[3.0, 3.0]]))).tolist() == [[0, 0]]
+    assert read_png(png_bytes(np.array([[-1.0, 0.0, 1.0]]))).tolist() == [[0, 128, 255]]
+    assert read_png(png_bytes(np.array([[3.0, 3.0]]))).tolist() == [[0, 0]]
 
 
 def test_pixels_that_are_no_numbers_are_drawn_all_the_same():
     odd = np.array([[np.nan, np.inf, -np.inf, 1.0]])
-    assert read_png(png(odd)).tolist() == [[0, 255, 0, 255]]
+    assert read_png(png_bytes(odd)).tolist() == [[0, 255, 0, 255]]
 
 
 @pytest.mark.parametrize("shape", [(9, 12), (9, 12, 1), (1, 9, 12)])
@@ -93,7 +100,7 @@ def test_a_sound_is_one_row_of_samples():
 
 
 def test_a_high_picture_fits_a_terminal():
-    assert len(blocks(Image(np.zeros((500, 5))), colour=False)) == 32
+    assert len(text_blocks(Image(np.zeros((500, 5))), colour=False)) == 32
 
 
 def test_whole_numbers_go_to_255():
@@ -104,7 +111,7 @@ def test_whole_numbers_go_to_255():
 
 def test_the_difference_of_bytes_does_not_wrap_around():
     dark, bright = (Image(np.full((8, 8), v, dtype=np.uint8)) for v in (250, 5))
-    found = difference(dark, bright)
+    found = image_difference(dark, bright)
     assert found is not None
     assert found[1] == pytest.approx(245 / 255)
     assert found[0].pixels.tolist() == np.ones((8, 8)).tolist()
@@ -112,42 +119,42 @@ def test_the_difference_of_bytes_does_not_wrap_around():
 
 def test_pictures_of_truth_values_are_black_and_white():
     dots = np.eye(8, dtype=bool)
-    found = difference(Image(dots), Image(~dots))
+    found = image_difference(Image(dots), Image(~dots))
     assert found is not None
     assert found[1] == 1
 
 
 def test_pictures_of_two_shapes_have_no_difference():
-    assert difference(Image(np.zeros((8, 8))), Image(np.zeros((8, 9)))) is None
+    assert image_difference(Image(np.zeros((8, 8))), Image(np.zeros((8, 9)))) is None
 
 
 def test_a_picture_is_shrunk_by_means():
     pixels = np.array([[0.0, 1.0, 4.0, 4.0], [1.0, 2.0, 4.0, 4.0]])
-    assert shrunk(pixels, 1, 2).tolist() == [[1.0, 4.0]]
-    assert shrunk(coloured(4, 4), 1, 2).tolist() == [[RED, BLUE]]
+    assert shrink_picture(pixels, 1, 2).tolist() == [[1.0, 4.0]]
+    assert shrink_picture(coloured(4, 4), 1, 2).tolist() == [[RED, BLUE]]
 
 
 def test_a_terminal_shows_shades_or_colours():
-    (line,) = blocks(Image(np.array([[0.0, 1.0], [0.0, 1.0]])), colour=False)
+    (line,) = text_blocks(Image(np.array([[0.0, 1.0], [0.0, 1.0]])), colour=False)
     assert line.plain == " █"
-    (line,) = blocks(Image(coloured(2, 2)), colour=True)
+    (line,) = text_blocks(Image(coloured(2, 2)), colour=True)
     assert line.plain == "▀▀"
     assert [str(span.style) for span in line.spans] == [
         "rgb(255,0,0) on rgb(255,0,0)",
         "rgb(0,0,255) on rgb(0,0,255)",
     ]
-    assert len(blocks(Image(coloured()), colour=False)) == 4
+    assert len(text_blocks(Image(coloured()), colour=False)) == 4
 
 
 def test_a_wide_picture_fits_the_terminal():
-    lines = blocks(Image(np.zeros((301, 500))), colour=False)
+    lines = text_blocks(Image(np.zeros((301, 500))), colour=False)
     assert len(lines) == 16
     assert {len(line) for line in lines} == {60}
 
 
 def test_a_sound_comes_back_from_its_file():
     sound = Sound(np.array([0.0, 0.5, -2.0, np.nan]), 8000)
-    with wave.open(io.BytesIO(wav(sound))) as file:
+    with wave.open(io.BytesIO(wav_bytes(sound))) as file:
         assert (file.getframerate(), file.getsampwidth()) == (8000, 2)
         samples = np.frombuffer(file.readframes(9), dtype="<i2").tolist()
     assert samples == [0, 16383, -32767, 0]

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 from textwrap import dedent
 
-from nomos.report.texts import coloured_lines, names_in_block
+from nomos.report.texts import lines_in_colour, names_in_block
 
 SPECS = sorted((Path(__file__).parents[2] / "casestudies").rglob("*.nom"))
 SPEC = dedent(
@@ -28,12 +28,12 @@ SPEC = dedent(
 def test_text_is_the_same_without_the_colours():
     assert len(SPECS) > 10
     for spec in (SPEC, *(path.read_text(encoding="utf-8") for path in SPECS)):
-        lines = ("".join(text for _, text in line) for line in coloured_lines(spec))
+        lines = ("".join(text for _, text in line) for line in lines_in_colour(spec))
         assert "\n".join(lines) == spec
 
 
 def test_words_are_coloured_by_what_they_are():
-    lines = coloured_lines(SPEC)
+    lines = lines_in_colour(SPEC)
     assert lines[0] == [("comment", "# A <comment>.")]
     assert lines[1][0] == ("keyword", "import")
     assert lines[3] == [("comment", "   lines */")]
@@ -52,7 +52,7 @@ def test_words_are_coloured_by_what_they_are():
 
 
 def test_a_block_that_never_ends_is_python_to_the_end():
-    (line,) = coloured_lines("input x; { d = 1")
+    (line,) = lines_in_colour("input x; { d = 1")
     assert line[-1] == ("number", "1")
 
 

@@ -1,7 +1,13 @@
 from __future__ import annotations
 
-from nomos.report.notebook import shown
-from nomos.report.summary import clearest, example, failure_text, next_steps, summary
+from nomos.report.notebook import showable_result
+from nomos.report.summary import (
+    clearest_bug,
+    example_text,
+    failure_text,
+    next_steps,
+    summary_parts,
+)
 
 
 def two(income: int, debts: int = 2):
@@ -15,25 +21,25 @@ def test_the_clearest_bug_has_the_fewest_changes_then_the_largest_gap(bug, resul
         bug(n, inputs=two(61), gap=g) for n, g in ((1, 1), (2, 5), (3, 5))
     )
     one = result(many, small, large, late)
-    assert clearest([result(), one]) == (one, large)
-    assert clearest([result()]) is None
+    assert clearest_bug([result(), one]) == (one, large)
+    assert clearest_bug([result()]) is None
 
 
 def test_a_bug_without_values_is_the_clearest_only_where_none_has_any(bug, result):
     bare = bug(0, confirmed="batch", inputs={}, outputs={})
-    assert clearest([result(bare, bug(1))])[1].id == bug(1).id
-    assert clearest([result(bare)])[1] == bare
+    assert clearest_bug([result(bare, bug(1))])[1].id == bug(1).id
+    assert clearest_bug([result(bare)])[1] == bare
 
 
 def test_console_notebook_and_page_show_the_same_clearest_bug(bug, result):
-    from nomos.report.html.page import html
+    from nomos.report.html.page import html_page
 
     one = result(bug(0, inputs=two(61, debts=3)), bug(1, inputs=two(77)))
-    assert "77" in example([one]).plain and bug(1).id in example([one]).plain
-    assert "77" in str(shown(one))
-    notebook = shown(one)._repr_html_()
+    assert "77" in example_text([one]).plain and bug(1).id in example_text([one]).plain
+    assert "77" in str(showable_result(one))
+    notebook = showable_result(one)._repr_html_()
     assert notebook.index("77") < notebook.index("61")
-    page = html([one])
+    page = html_page([one])
     assert page.index(f'id="bug-{bug(1).id}"') < page.index(f'id="bug-{bug(0).id}"')
 
 
@@ -77,5 +83,7 @@ def test_each_ensures_and_chance_are_lines(bug, result):
 
 
 def test_a_narrow_terminal_gets_lines_instead_of_a_table(bug, result):
-    parts = [part.plain for part in summary([result(bug()), result(model="m")], 40)]
+    parts = [
+        part.plain for part in summary_parts([result(bug()), result(model="m")], 40)
+    ]
     assert parts[0].startswith("income on -\n  violated, 2-safety, 1 unique bugs\n")

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from nomos.report.view import failed_lines, view, views
+from nomos.report.view import bugs_by_line, view_properties, view_property
 from nomos.results.result import Crash, EnsuresCounts, Recorded
 from nomos.results.statistics import Estimate, Interval
 
 
 def remarks(one):
-    return [remark.text for remark in view([one]).remarks]
+    return [remark.text for remark in view_property([one]).remarks]
 
 
 def test_results_are_grouped_by_property_model_and_settings(bug, result):
@@ -20,20 +20,22 @@ def test_results_are_grouped_by_property_model_and_settings(bug, result):
         result(model="nn.onnx"),
         result(settings={"people": "9"}),
     ]
-    assert [len(one.results) for one in views(results)] == [2, 1, 1]
+    assert [len(one.results) for one in view_properties(results)] == [2, 1, 1]
 
 
 def test_the_worst_verdict_of_the_seeds_is_told(bug, result):
-    assert view([result(), result(bug())]).verdict == "violated"
-    assert view([result(), result(crashed=1)]).verdict == "failed"
+    assert view_property([result(), result(bug())]).verdict == "violated"
+    assert view_property([result(), result(crashed=1)]).verdict == "failed"
 
 
 def test_seeds_are_told_together(bug, result):
-    one = view([result(bug(0), bug(1), seed=3), result(bug(1), bug(2), seed=4)])
+    one = view_property(
+        [result(bug(0), bug(1), seed=3), result(bug(1), bug(2), seed=4)]
+    )
     assert one.unique_bugs == "2.0 ± 0.0"
     assert one.seeds == "3 to 4"
     assert one.rate.startswith("4 of 600: 0.67 % (")
-    assert [(f.bug.id[-1], f.seen) for f in one.found()] == [
+    assert [(f.bug.id[-1], f.seen) for f in one.all_bugs()] == [
         ("0", 1),
         ("1", 2),
         ("2", 1),
@@ -41,28 +43,31 @@ def test_seeds_are_told_together(bug, result):
 
 
 def test_an_exact_count_has_no_interval(bug, result):
-    one = view([result(bug(), search="exhaustive", is_complete=True)])
+    one = view_property([result(bug(), search="exhaustive", is_complete=True)])
     assert one.rate == "exact: 1 of 300"
 
 
 def test_without_a_verdict_no_bound_is_claimed(result):
     assert (
-        view([result(unstable=71, passed=229)]).rate == "0 of 229, 71 did not come back"
+        view_property([result(unstable=71, passed=229)]).rate
+        == "0 of 229, 71 did not come back"
     )
-    assert view([result(crashed=1)]).rate == "0 of 300, no verdict"
-    assert view([result()]).rate == "0 of 300: at most 1 % at 95 %"
+    assert view_property([result(crashed=1)]).rate == "0 of 300, no verdict"
+    assert view_property([result()]).rate == "0 of 300: at most 1 % at 95 %"
 
 
 def test_new_bugs_are_told_where_some_are_known(bug, result):
-    one = view([result(bug(0), bug(1, is_new=False))])
+    one = view_property([result(bug(0), bug(1, is_new=False))])
     assert one.new_bugs == "1 new"
-    assert [found.status for found in one.found()] == ["new", "known"]
-    assert view([result(bug(0))]).new_bugs == ""
-    assert [found.status for found in view([result(bug(0))]).found()] == [""]
+    assert [found.status for found in one.all_bugs()] == ["new", "known"]
+    assert view_property([result(bug(0))]).new_bugs == ""
+    assert [found.status for found in view_property([result(bug(0))]).all_bugs()] == [
+        ""
+    ]
 
 
 def test_holding_says_over_which_cases(result):
-    one = view([result(search="exhaustive", is_complete=True, scope="inputs")])
+    one = view_property([result(search="exhaustive", is_complete=True, scope="inputs")])
     assert one.meaning.endswith("the cases are those of the inputs that were given")
 
 
@@ -99,13 +104,13 @@ def test_how_bugs_were_confirmed_is_told(bug, result):
         bug(0), bug(1, confirmed="batch"), confirmed=1, repeated=1, run_alone=1
     )
     assert any("1 more came back in a batch" in text for text in remarks(one))
-    _, second = view([one]).found()
+    _, second = view_property([one]).all_bugs()
     assert "came back in a batch of other cases, not run alone" in second.facts
 
 
 def test_problems_come_first_and_crashes_have_their_traceback(bug, result):
     crash = Crash(7, (1,), "ValueError: no", "Traceback\n  here\n", seen=3)
-    one = view([result(bug(), crashed=3, crashes=(crash,))])
+    one = view_property([result(bug(), crashed=3, crashes=(crash,))])
     first, second = one.remarks
     assert first.is_problem and first.text == "3 cases crashed"
     assert second.text == "case 7 crashed, 3 cases: ValueError: no"
@@ -114,26 +119,26 @@ def test_problems_come_first_and_crashes_have_their_traceback(bug, result):
 
 def test_each_ensures_of_several_has_its_own_rate(bug, result):
     both = (EnsuresCounts("1", "a", 3, 30, 20), EnsuresCounts("2", "b", 4, 0, 0))
-    one = view([result(bug(), ensures=both)])
+    one = view_property([result(bug(), ensures=both)])
     assert [(e.text, e.unique_bugs) for e in one.ensures] == [("a", "20"), ("b", "0")]
     assert one.ensures[0].rate.startswith("30 of 300: 10 % (")
     assert one.ensures[1].rate == "0 of 300: at most 1 % at 95 %"
-    assert view([result(bug())]).ensures == ()
+    assert view_property([result(bug())]).ensures == ()
     exact = result(bug(), ensures=both, search="exhaustive", is_complete=True)
-    assert view([exact]).ensures[0].rate == "30 of 300"
+    assert view_property([exact]).ensures[0].rate == "30 of 300"
 
 
 def test_lines_of_the_spec_have_the_counts_of_their_bugs(bug, result):
-    assert failed_lines(view([result(bug(), unique_bugs=19_869)])) == {
+    assert bugs_by_line(view_property([result(bug(), unique_bugs=19_869)])) == {
         11: "19,869 bugs"
     }
-    assert failed_lines(view([result()])) == {}
+    assert bugs_by_line(view_property([result()])) == {}
     seeds = [result(bug(), seed=0), result(bug(0), bug(1), seed=1)]
-    assert failed_lines(view(seeds)) == {11: "1.5 ± 0.7 bugs"}
+    assert bugs_by_line(view_property(seeds)) == {11: "1.5 ± 0.7 bugs"}
 
 
 def test_gaps_become_bars_as_long_as_they_are_many(bug, result):
-    one = view(
+    one = view_property(
         [result(bug(), gaps={0.04: 30, 0.79: 10}), result(bug(), gaps={0.04: 30})]
     )
     assert [(bar.label, bar.words) for bar in one.bars] == [
@@ -145,20 +150,20 @@ def test_gaps_become_bars_as_long_as_they_are_many(bug, result):
 
 def test_many_gaps_are_put_together_in_ranges(bug, result):
     gaps = {n / 7: 1 for n in range(1, 200)}
-    bars = view([result(bug(), gaps=gaps)]).bars
+    bars = view_property([result(bug(), gaps=gaps)]).bars
     assert len(bars) == 8 and sum(int(bar.words) for bar in bars) == 199
     assert " to " in bars[0].label
 
 
 def test_gaps_that_are_all_alike_are_no_histogram(bug, result):
-    assert view([result(bug(), gaps={1.0: 9})]).bars == ()
-    assert view([result(bug())]).bars == ()
+    assert view_property([result(bug(), gaps={1.0: 9})]).bars == ()
+    assert view_property([result(bug())]).bars == ()
 
 
 def test_violations_stand_beside_those_of_the_control(bug, result):
     control = result(bug(), property="chance", violations=1)
     one = result(*(bug(n) for n in range(30)), control=control)
-    told = view([one]).chance
+    told = view_property([one]).chance
     assert told is not None and told.control == "chance"
     ((what, ours, theirs, chance),) = told.rows
     assert (what, ours, theirs) == ("any gap", "30 of 300", "1 of 300")
@@ -168,7 +173,7 @@ def test_violations_stand_beside_those_of_the_control(bug, result):
 def test_the_chance_of_a_next_bug_is_that_of_the_result(bug, result):
     estimate = Estimate(1.0, Interval(0.9, 1.0, 0.95))
     one = result(bug(), next_bug=estimate)
-    said = view([one]).next_bug
+    said = view_property([one]).next_bug
     assert "about 100 % (at most 100 % at 95 %" in said
-    assert view([one, one]).next_bug == ""
-    assert view([replace(one, next_bug=None)]).next_bug == ""
+    assert view_property([one, one]).next_bug == ""
+    assert view_property([replace(one, next_bug=None)]).next_bug == ""

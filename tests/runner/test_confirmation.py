@@ -105,7 +105,7 @@ def test_a_share_that_is_accepted_is_no_more_than_that(steps: Path) -> None:
     result, _ = run(path, **options, accept_unstable=0.99)
     assert result.counts.unstable == 240  # all of them
     assert result.verdict == "failed"
-    assert rulings([result], Gate(accepted=0.99))[0].status == 3
+    assert rulings([result], Gate(accept_unstable=0.99))[0].status == 3
 
 
 @pytest.mark.parametrize(("accepted", "status"), [(0.0, 3), (0.01, 3), (0.1, 0)])
@@ -115,7 +115,7 @@ def test_only_what_is_accepted_passes_beside_known_bugs(
     result, _ = run(many, search="exhaustive")
     counts = Counts(tests=20, passed=18, violations=1, confirmed=1, unstable=1)
     known = replace(result, counts=counts)
-    gate = Gate(fail_on="new", accepted=accepted)
+    gate = Gate(fail_on="new", accept_unstable=accepted)
     assert rulings([known], gate)[0].status == status
 
 

@@ -22,6 +22,9 @@ DEATHS: dict[str, tuple[str, dict[str, Any]]] = {
     "segfault": ("its process was ended by SIGSEGV", {}),
     "kill": ("its process was ended by SIGKILL", {}),
     "exit": ("its process ended itself with status 0", {}),
+    "close": ("its process ended itself with status 1", {}),
+    "close and hang": ("it closed the pipe to its driver", {}),
+    "leave a child": ("its process ended itself with status 0", {}),
     "hang": (
         "a call took longer than 0.5 s (--call-timeout)",
         {"call_timeout_s": 0.5},
@@ -42,7 +45,10 @@ def judged(result: Result) -> dict[str, int]:
 @pytest.mark.parametrize(
     "search", ["exhaustive", pytest.param("random", marks=pytest.mark.slow)]
 )
-def test_exactly_the_cases_at_fault_crash(steps: Path, fault: str, search: str) -> None:
+def test_exactly_the_cases_at_fault_crash(
+    steps: Path, fault: str, search: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nomos.runner.executors.processes._GRACE_S", 0.5)
     reason, limits = DEATHS[fault]
     options = {"search": search, "cases": 400, "crashes": 10**6}
     result, _ = run(

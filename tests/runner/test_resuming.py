@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +113,19 @@ def test_killed_again_and_again_it_comes_to_the_same(
             for folder in ("whole", "killed")
         ]
         assert files[0].read_bytes() == files[1].read_bytes()
+
+
+@pytest.mark.parametrize("name", ["random", "exhaustive", "capped"])
+def test_killed_between_its_last_case_and_its_end_it_only_ends(
+    steps: Path, tmp_path: Path, name: str
+) -> None:
+    whole = run_stored(steps, tmp_path, **CAMPAIGNS[name])
+    with closing(sqlite3.connect(tmp_path / "nomos.db")) as database:
+        database.execute("UPDATE campaigns SET finished = NULL")
+        database.commit()
+    done = run_stored(steps, tmp_path, resume=True, **CAMPAIGNS[name])
+    assert whole is not None and done is not None
+    assert comparable(done.results[0]) == comparable(whole.results[0])
 
 
 def test_a_premise_that_no_case_has_is_told_after_a_kill_too(

@@ -14,7 +14,7 @@ from nomos.train.guiding.fine_tune import (
     Judgement,
     TuningBudget,
     fine_tune,
-    play,
+    play_games,
 )
 from nomos.train.guiding.training import GuidedTraining
 
@@ -156,7 +156,7 @@ def test_the_last_policy_that_keeps_the_reward_is_kept(project, monkeypatch):
     def on_test(_: Any, model: Any) -> None:
         weights.append(model.policy.action_net.bias.tolist())
 
-    monkeypatch.setattr(module, "play", play)
+    monkeypatch.setattr(module, "play_games", play)
     budget = replace(QUICK, steps=384, tests=3, lose=10.0)
     guided = GuidedTraining("up.nom", tests=2, fresh=0, on_test=on_test)
     result = fine_tune(policy(learning_rate=0.01), guided, budget=budget)
@@ -199,7 +199,7 @@ def test_the_reward_is_that_of_games_from_their_own_starts(project):
 
     from casestudies.cartpole.pole import Pole
 
-    rewards = play(
+    rewards = play_games(
         lambda views: np.zeros(len(views), dtype=int),
         [TimeLimit(Pole(), 7), TimeLimit(Pole(), 500), TimeLimit(Pole(), 500)],
         seed=3,

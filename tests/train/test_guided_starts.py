@@ -16,14 +16,14 @@ def starts(*bugs: str) -> list[Start]:
 def chooser(share: float, newest: list[Start], everything: list[Start]):
     made = StartChooser(1)
     made.probability = share
-    made.update(newest, everything)
+    made.take_starts(newest, everything)
     return made
 
 
 def found(pool: BuggyStarts, *bugs: str) -> int:
     """Let a test find these bugs; return how many of them are new."""
-    pool.begin()
-    return sum(pool.add(bug, (1, 2), starts(bug)) for bug in bugs)
+    pool.begin_test()
+    return sum(pool.add_bug(bug, (1, 2), starts(bug)) for bug in bugs)
 
 
 def known(pool: BuggyStarts) -> list[str]:
@@ -41,10 +41,10 @@ def dosed(share: float, phases: list[tuple[int, int]]) -> list[float]:
     for lengths in phases:
         steps = [0, 0]
         for _ in range(6000):
-            made.probability = dose.probability(share)
-            from_bug = made.choose() is not None
+            made.probability = dose.probability_of(share)
+            from_bug = made.choose_start() is not None
             length = int(rng.integers(1, 2 * lengths[from_bug]))
-            dose.ended(*([], [length]) if from_bug else ([length], []))
+            dose.add_lengths(*([], [length]) if from_bug else ([length], []))
             steps[from_bug] += length
         shares.append(steps[True] / sum(steps))
     return shares
@@ -81,14 +81,16 @@ def test_the_share_follows_lengths_that_change():
 
 
 def test_no_episode_starts_from_a_bug_at_probability_zero_or_without_bugs():
-    assert not any(chooser(0.0, starts("a"), starts("a")).choose() for _ in range(500))
-    assert not any(chooser(1.0, [], []).choose() for _ in range(500))
+    assert not any(
+        chooser(0.0, starts("a"), starts("a")).choose_start() for _ in range(500)
+    )
+    assert not any(chooser(1.0, [], []).choose_start() for _ in range(500))
 
 
 def test_the_newest_bugs_come_first_and_each_of_them_once():
     old, new = starts(*"abcdef"), starts(*"uvwxyz")
     made = chooser(1.0, new, old + new)
-    first = [made.choose() for _ in range(6)]
+    first = [made.choose_start() for _ in range(6)]
     assert sorted(start.bug for start in first) == list("uvwxyz")
 
 
@@ -96,8 +98,8 @@ def test_after_the_newest_all_known_bugs_are_drawn_alike():
     old, new = starts(*"abc"), starts(*"xyz")
     made = chooser(1.0, new, old + new)
     for _ in new:
-        made.choose()
-    later = Counter(made.choose().bug for _ in range(6000))
+        made.choose_start()
+    later = Counter(made.choose_start().bug for _ in range(6000))
     assert set(later) == set("abcxyz")
     assert all(800 < count < 1200 for count in later.values())
 
@@ -118,15 +120,15 @@ def test_a_bug_that_does_not_occur_for_two_tests_in_a_row_is_forgotten():
     for occurred, left in ([], ["a", "b"]), (["b"], ["b"]), ([], ["b"]), ([], []):
         found(pool)
         again = pool.not_found()
-        pool.tried_again(again, occurred)
+        pool.forget_missed(again, occurred)
         assert known(pool) == left
 
 
 def test_a_forgotten_bug_that_is_found_again_is_known_again_but_not_new():
     pool = BuggyStarts(1)
     found(pool, "a")
-    pool.begin()
-    pool.tried_again(["a"], [])
+    pool.begin_test()
+    pool.forget_missed(["a"], [])
     assert known(pool) == []
     assert found(pool, "a") == 0
     assert known(pool) == ["a"]
@@ -134,8 +136,8 @@ def test_a_forgotten_bug_that_is_found_again_is_known_again_but_not_new():
 
 def test_both_states_of_a_bug_are_starts_and_count_as_one_bug():
     pool = BuggyStarts(2)
-    pool.begin()
-    pool.add("a", (1, 2), [Start("a", "s1", 1), Start("a", "s2", 2)])
+    pool.begin_test()
+    pool.add_bug("a", (1, 2), [Start("a", "s1", 1), Start("a", "s2", 2)])
     assert [start.state for start in pool.newest] == [1, 2]
     assert len(pool) == 1
 
@@ -143,7 +145,9 @@ def test_both_states_of_a_bug_are_starts_and_count_as_one_bug():
 def test_the_same_seed_chooses_the_same_starts():
     def chosen() -> list[str | None]:
         made = chooser(0.5, starts(*"xyz"), starts(*"abcxyz"))
-        return [start and start.bug for start in (made.choose() for _ in range(50))]
+        return [
+            start and start.bug for start in (made.choose_start() for _ in range(50))
+        ]
 
     assert chosen() == chosen()
 
@@ -153,8 +157,8 @@ def test_choosing_draws_from_no_global_generator():
     before = np.random.get_state()[1].copy()
     made = chooser(0.5, starts("a"), starts("a"))
     for _ in range(20):
-        made.choose()
-        made.seed()
+        made.choose_start()
+        made.draw_seed()
     assert np.array_equal(before, np.random.get_state()[1])
 
 

@@ -109,9 +109,9 @@ def test_cases_of_several_tests_are_tried_again_as_they_were(spec):
     results = [tests.run(always_left, seed=seed) for seed in (4, 5)]
     bugs = {bug.id: bug.choices for result in results for bug, _ in result.bugs}
     assert len(bugs) > 10
-    assert tests.occurring(always_left, bugs) == set(bugs)
-    assert tests.occurring(home, bugs) == set()
-    assert tests.occurring(home, {}) == set()
+    assert tests.find_occurring(always_left, bugs) == set(bugs)
+    assert tests.find_occurring(home, bugs) == set()
+    assert tests.find_occurring(home, {}) == set()
 
 
 def test_the_domains_settings_are_kept(spec):

@@ -206,13 +206,13 @@ def test_a_model_that_turns_out_worse_is_not_written(
     model = DecisionTreeClassifier(random_state=0).fit(*people.data(600, 2))
     path = people.folder / "tree.pkl"
     path.write_bytes(pickle.dumps(model))
-    judge, seen = Repairing._judge, []
+    judge, seen = Repairing._judge_model, []
 
     def unlucky(self: Repairing) -> Any:
         seen.append(judge(self))  # the held-out cases of a clean model come first
         return seen[-1] if len(seen) > 1 else lucky(seen[0])
 
-    monkeypatch.setattr(Repairing, "_judge", unlucky)
+    monkeypatch.setattr(Repairing, "_judge_model", unlucky)
     result = repair(people.specs("poorer"), path, points=100, trust=True)
     assert result.verdict == "not repaired"
     assert "did not hold what it promised on held-out records" in result.statement

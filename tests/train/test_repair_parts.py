@@ -25,8 +25,12 @@ from nomos.train.repairing.cases.answers import (
 )
 from nomos.train.repairing.cases.constraints import Constraint, find_constraint
 from nomos.train.repairing.cases.drawn import TrainingCases, Untrainable, draw_cases
-from nomos.train.repairing.cases.loss import holds, satisfying
-from nomos.train.repairing.judging.data import check_apart, read_records, split
+from nomos.train.repairing.cases.loss import best_labels, which_hold
+from nomos.train.repairing.judging.data import (
+    check_apart,
+    load_records,
+    partition_records,
+)
 from nomos.train.repairing.judging.evaluate import (
     Bench,
     Evaluation,
@@ -37,7 +41,7 @@ from nomos.train.repairing.judging.evaluate import (
 )
 from nomos.train.repairing.rounds import Checkpoint, Goal, Round, RoundProgress, seed_of
 from nomos.train.repairing.trainers.choose import make_trainer
-from nomos.train.repairing.verdict import statement, verdict_on
+from nomos.train.repairing.verdict import repair_statement, verdict_on
 
 
 class Rule:
@@ -190,14 +194,14 @@ FORMULAS = [
 def test_the_verdict_on_given_answers_is_that_of_the_engine(ensures: str) -> None:
     cases = drawn(ensures)
     answers = {key: np.asarray(ask.answers) for key, ask in cases.asks.items()}
-    assert (holds(cases, answers) == ~cases.violated).all()
+    assert (which_hold(cases, answers) == ~cases.violated).all()
 
 
 def test_labels_are_those_that_satisfy_the_spec_and_cost_least() -> None:
     cases = drawn("d1 <= d2").take(np.arange(1))
     low, high = cases.asks
     scores = {low: np.log([[0.1, 0.2, 0.7]]), high: np.log([[0.2, 0.5, 0.3]])}
-    labels, found = satisfying(cases, np.array([0, 1, 2]), scores)
+    labels, found = best_labels(cases, np.array([0, 1, 2]), scores)
     assert found.all()
     assert (labels[low][0], labels[high][0]) == (2, 2)  # 0.21; (1, 1) has 0.10
 
@@ -205,7 +209,7 @@ def test_labels_are_those_that_satisfy_the_spec_and_cost_least() -> None:
 def test_a_spec_that_no_labels_satisfy_has_none() -> None:
     cases = drawn("d1 < 0 && d2 >= 0").take(np.arange(3))
     scores = {key: np.zeros((3, 3)) for key in cases.asks}
-    assert not satisfying(cases, np.array([0, 1, 2]), scores)[1].any()
+    assert not best_labels(cases, np.array([0, 1, 2]), scores)[1].any()
 
 
 def test_how_answers_follow_from_outputs_is_seen() -> None:
@@ -231,13 +235,13 @@ def records(first: int, count: int) -> Records:
 
 
 def test_what_is_trained_on_looked_at_and_judged_on_shares_nothing() -> None:
-    parts = split(Numbers(), None, seed=0)
+    parts = partition_records(Numbers(), None, seed=0)
     values = [set(part.items[:, 0].tolist()) for part in _parts(parts)]
     assert [len(part) for part in values] == [50, 17, 33]
     assert set.union(*values) == set(range(100))
-    own = split(Numbers(), records(500, 40), seed=0)
+    own = partition_records(Numbers(), records(500, 40), seed=0)
     assert [len(part) for part in _parts(own)] == [40, 33, 67]
-    other = split(Numbers(), None, seed=1)
+    other = partition_records(Numbers(), None, seed=1)
     assert set(other.held_out.items[:, 0].tolist()) != values[2]
 
 
@@ -248,8 +252,8 @@ def _parts(parts: Any) -> tuple[Records, Records, Records]:
 def test_judging_on_what_is_trained_on_is_refused() -> None:
     given = Records(Numbers().inputs(), Numbers().labels())
     with pytest.raises(DomainError, match=r"in the same order .*--allow-overlap"):
-        split(Numbers(), given, seed=0)
-    parts = split(Numbers(), given, seed=0, allow_overlap=True)
+        partition_records(Numbers(), given, seed=0)
+    parts = partition_records(Numbers(), given, seed=0, allow_overlap=True)
     assert "may be those of records that were trained on" in parts.warning
 
 
@@ -295,17 +299,17 @@ def test_rows_of_one_table_are_told_apart_by_where_they_lie() -> None:
 
 def test_too_few_records_are_refused() -> None:
     with pytest.raises(DomainError, match="has 5 records to train on; at least 10"):
-        split(Numbers(), records(500, 5), seed=0)
+        partition_records(Numbers(), records(500, 5), seed=0)
 
 
 def test_records_are_read_from_a_table_by_the_schema(tmp_path: Path) -> None:
     table = tmp_path / "table.csv"
     table.write_text("b,risk,a\n1,0,7\n2,1,8\n")
-    found = read_records(table, "risk", Numbers())
+    found = load_records(table, "risk", Numbers())
     assert found.items.tolist() == [[7, 1], [8, 2]]
     assert list(found.labels) == [0, 1]
     with pytest.raises(DomainError, match="has no column `rsk`; it has: b, risk, a"):
-        read_records(table, "rsk", Numbers())
+        load_records(table, "rsk", Numbers())
 
 
 def evaluation(right: int, **rates: int) -> Evaluation:
@@ -336,17 +340,17 @@ def rounds(*standings: Evaluation) -> list[Round]:
 def test_what_stood_in_the_way_is_said() -> None:
     goal, before = Goal(times=10, points=1), evaluation(80, up=100, down=100)
     price = rounds(before, evaluation(60, up=0, down=0))
-    said = statement(before, before, goal, price, 0)
+    said = repair_statement(before, before, goal, price, 0)
     assert "the specs may ask for what the data deny" in said
     assert "cost 20.0 points of accuracy (allowed: 1)" in said
     against = rounds(before, evaluation(80, up=10, down=300))
-    said = statement(before, before, goal, against, 0)
+    said = repair_statement(before, before, goal, against, 0)
     assert "in round 1, `up` from 10 % to 1 % and `down` from 10 % to 30 %" in said
     lucky = rounds(before, evaluation(80, up=0, down=0))
-    said = statement(before, evaluation(80, up=50, down=50), goal, lucky, 1)
+    said = repair_statement(before, evaluation(80, up=50, down=50), goal, lucky, 1)
     assert "10 times lower was asked for; on the other inputs" in said
     stuck = rounds(before, evaluation(80, up=90, down=95))
-    said = statement(before, before, goal, stuck, 0)
+    said = repair_statement(before, before, goal, stuck, 0)
     assert "did not lower the rate of up, down by half, which does not say" in said
 
 

@@ -23,7 +23,7 @@ torch = pytest.importorskip("torch")
 
 from nomos.train.repairing.cases.answers import Labels, Number  # noqa: E402 - needs torch
 from nomos.train.repairing.cases.drawn import TrainingCases, Untrainable, draw_cases  # noqa: E402
-from nomos.train.repairing.cases.loss import SpecLoss, holds  # noqa: E402
+from nomos.train.repairing.cases.loss import SpecLoss, which_hold  # noqa: E402
 from nomos.train.repairing.judging.evaluate import SwappableModel  # noqa: E402
 
 FORMULAS = [
@@ -76,8 +76,8 @@ def test_the_margin_is_positive_exactly_where_the_spec_holds(ensures: str) -> No
     outputs = {key: torch.tensor(rng.normal(size=(300, 3))) for key in cases.asks}
     answers = {key: scores.argmax(dim=1).numpy() for key, scores in outputs.items()}
     loss = SpecLoss(cases, outputs, {"f": Labels(np.arange(3))}, 0.0)
-    margin = loss._margin(cases.spec.ensures[0].test)
-    assert ((margin > 0).numpy() == holds(cases, answers)).all()
+    margin = loss._margin_of(cases.spec.ensures[0].test)
+    assert ((margin > 0).numpy() == which_hold(cases, answers)).all()
 
 
 @pytest.mark.parametrize("ensures", FORMULAS)
@@ -92,10 +92,10 @@ def test_training_on_the_loss_makes_the_spec_hold(ensures: str) -> None:
     for _ in range(300):
         optimiser.zero_grad()
         loss = SpecLoss(cases, outputs, {"f": Labels(np.arange(3))}, 0.1)
-        loss.losses().sum().backward()
+        loss.case_losses().sum().backward()
         optimiser.step()
     answers = {key: scores.argmax(dim=1).numpy() for key, scores in outputs.items()}
-    assert holds(cases, answers).all()
+    assert which_hold(cases, answers).all()
 
 
 def test_numbers_are_compared_as_numbers() -> None:
@@ -105,7 +105,7 @@ def test_numbers_are_compared_as_numbers() -> None:
         for key, values in zip(cases.asks, ([1, 2, 3], [1, 1, 1]), strict=True)
     }
     loss = SpecLoss(cases, outputs, {"f": Number()}, 0.0)
-    assert loss.losses().tolist() == [0, 0, 1]
+    assert loss.case_losses().tolist() == [0, 0, 1]
 
 
 def test_what_has_no_order_has_no_loss() -> None:
@@ -113,7 +113,7 @@ def test_what_has_no_order_has_no_loss() -> None:
     words = Labels(np.array(["low", "mid", "high"]))
     outputs = {key: torch.zeros(3, 3) for key in cases.asks}
     with pytest.raises((Untrainable, TypeError)):
-        SpecLoss(cases, outputs, {"f": words}, 0.0).losses()
+        SpecLoss(cases, outputs, {"f": words}, 0.0).case_losses()
 
 
 def network(people: Any, *, last: Any = None) -> Any:

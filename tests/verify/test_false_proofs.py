@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,11 @@ import pytest
 
 from nomos.domain import Integer, Schema
 from nomos.domain.records import whole_limits
+from nomos.models.kinds import all_kinds, read_structure
 from nomos.results.result import Proof
 from nomos.verify import NotProvable, ProofOptions, prove, verify
 from nomos.verify.engines.search import Findings
+from tests.slow.libraries import quiet
 from tests.verify.triples import domain_of, spec_of
 
 tree = pytest.importorskip("sklearn.tree")
@@ -92,3 +95,64 @@ def test_a_proof_is_not_made_of_bounds_that_cannot_be(
 ) -> None:
     with pytest.raises(ValueError, match="at least"):
         Proof("holds", cases=8, violating=violating)
+
+
+def installed(library: str) -> set[str]:
+    """Return the parameters of a library's estimators, as it is installed."""
+    module = pytest.importorskip(library)
+    if library == "lightgbm":
+        own = set(module.basic._ConfigAliases._get_all_param_aliases())
+        return own | set(module.LGBMClassifier().get_params())
+    if library == "xgboost":
+        kinds = (module.XGBClassifier, module.XGBRegressor, module.XGBRFClassifier)
+        return {name for kind in kinds for name in kind().get_params()}
+    kinds = (module.CatBoostClassifier, module.CatBoostRegressor)
+    return {n for k in kinds for n in signature(k.__init__).parameters} - {"self"}
+
+
+@pytest.mark.parametrize("library", ["xgboost", "lightgbm", "catboost"])
+def test_every_parameter_of_a_library_is_in_one_part_of_the_table(library: str) -> None:
+    (known,) = (k.parameters for k in all_kinds() if k.extra == library)
+    assert known is not None
+    words = known.names
+    assert installed(library) - set(words) == set()
+    assert sorted(words) == sorted(set(words))
+
+
+LYING = {
+    "xgboost, a value for missing": ("xgboost", "XGBClassifier", {"missing": 7.0}),
+    "xgboost, dart": ("xgboost", "XGBClassifier", {"booster": "dart"}),
+    "xgboost, a link": ("xgboost", "XGBRegressor", {"objective": "count:poisson"}),
+    "xgboost, unknown": ("xgboost", "XGBClassifier", {"of_tomorrow": 1}),
+    "lightgbm, stops early": ("lightgbm", "LGBMClassifier", {"pred_early_stop": True}),
+    "lightgbm, some trees": (
+        "lightgbm",
+        "LGBMClassifier",
+        {"num_iteration_predict": 1},
+    ),
+    "lightgbm, forest": (
+        "lightgbm",
+        "LGBMClassifier",
+        {"boosting_type": "rf", "bagging_freq": 1, "bagging_fraction": 0.5},
+    ),
+    "lightgbm, zero": ("lightgbm", "LGBMClassifier", {"zero_as_missing": True}),
+    "catboost, a threshold": ("catboost", "CatBoostClassifier", {}),
+    "catboost, a link": ("catboost", "CatBoostRegressor", {"loss_function": "Poisson"}),
+}
+
+
+@pytest.mark.parametrize("name", LYING)
+def test_a_parameter_that_changes_answers_is_refused(name: str) -> None:
+    library, kind, given = LYING[name]
+    module = pytest.importorskip(library)
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, 20, (200, 2)).astype(np.float32)
+    target = (rows[:, 0] > 7).astype(int)
+    some = {"iterations": 3, "verbose": 0, "allow_writing_files": False}
+    few = some if library == "catboost" else {"n_estimators": 3}
+    with quiet():
+        model = getattr(module, kind)(**few, **given).fit(rows, target)
+    if name.endswith("a threshold"):
+        model.set_probability_threshold(0.3)
+    with pytest.raises(NotProvable):
+        read_structure(model, 2)

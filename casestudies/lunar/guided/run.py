@@ -44,7 +44,7 @@ class PoolStarts(StartChooser):
 
     def pick(self) -> Start:
         """Return a state of the pool, as it is or changed."""
-        start = super().pick()
+        start = super().pick_start()
         if self.rng.random() < 0.5:
             return start
         pad = float(self.rng.uniform(*lowered_pads(start.state)))

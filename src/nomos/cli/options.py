@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from nomos import api
+from nomos import accepted, api
 from nomos.cli.output import print_diagnostics
 from nomos.diagnostics import Code
-from nomos.errors import NomosError
 
 if TYPE_CHECKING:
     from nomos.runner.options import Options
@@ -45,29 +44,43 @@ def combine_options(*options: _Decorator) -> _Decorator:
     return add
 
 
-def parse_share_option(words: str) -> float:
-    """Read a share such as `1%` or `0.01`."""
-    from nomos.results.gate import parse_share
+class Taking(click.ParamType):  # type: ignore[type-arg]  # not in older clicks
+    """Values of a kind that all callers share, in the words of all callers."""
 
-    try:
-        return parse_share(words)
-    except NomosError as error:
-        raise click.BadParameter(str(error)) from None
+    def __init__(self, kind: accepted.Kind) -> None:
+        self.kind = kind
+        self.name = kind.metavar
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Return the value of a text or of a default."""
+        kind = self.kind
+        try:
+            return kind.read(value) if isinstance(value, str) else kind.accept(value)
+        except ValueError as error:
+            self.fail(f"it {error}", param, ctx)
+
+    def get_metavar(self, param: Any, ctx: Any = None) -> str:
+        """Return what stands for the value in help."""
+        return f"[{self.name}]" if "|" in self.name else self.name
+
+    def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> Any:
+        """Return the words that may follow."""
+        words = getattr(self.kind, "words", ())
+        return click.Choice(words).shell_complete(ctx, param, incomplete)
 
 
-def _parse_confirm(words: str) -> str:
-    """Read `all`, or how many violations are run alone."""
-    if words == "all" or (words.isdigit() and int(words) > 0):
-        return words
-    raise click.BadParameter(f"{words!r} is neither `all` nor a number from 1 on")
+def taking(name: str) -> Taking:
+    """Return the type of one of the options that `nomos.run` has, too."""
+    return Taking(accepted.OPTIONS[name])
 
 
 FOLDER = click.Path(file_okay=False, path_type=Path)
 FILE = click.Path(dir_okay=False, path_type=Path)
 PRESENT = click.Path(exists=True, path_type=Path)
 PRESENT_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-COUNT, AMOUNT = click.IntRange(1), click.FloatRange(0)
-SECONDS = click.FloatRange(0, min_open=True)
+COUNT, AMOUNT = Taking(accepted.COUNT), Taking(accepted.AMOUNT)
+SECONDS, SHARE = Taking(accepted.SECONDS), Taking(accepted.SHARE)
+SEED = Taking(accepted.SEED)
 quiet_option = flag("--quiet -q", "Print nothing but errors.")
 # Of commands that programs read, too.
 format_option = option(
@@ -117,7 +130,7 @@ campaign_options = combine_options(
     ),
     option("--time", "Stop after so many seconds.", SECONDS, metavar="S"),
     option("--calls", "Stop after so many calls of the model.", COUNT),
-    option("--seed", "Same seed, same cases.  [default: 0, or [tool.nomos]]", int),
+    option("--seed", "Same seed, same cases.  [default: 0, or [tool.nomos]]", SEED),
     option(
         "--search",
         "auto: every case where the budget covers them all (without --budget:"
@@ -125,13 +138,13 @@ campaign_options = combine_options(
         " guided: generated inputs, towards what the model's scores say is near a"
         " violation."
         " diverse: generated inputs around violations, as many different ones as possible.",
-        click.Choice(["auto", "random", "exhaustive", "guided", "diverse"]),
+        taking("search"),
         default="auto",
     ),
     option(
         "--mode",
         "Force an execution mode; the verdicts are the same.",
-        click.Choice(["vectorized", "coroutines", "sequential"]),
+        taking("mode"),
     ),
     option(
         "--batch", "The most cases to run at once; the verdicts are the same.", COUNT
@@ -140,8 +153,7 @@ campaign_options = combine_options(
         "--confirm",
         "How many violations are run again alone; the others in batches."
         "  [default: 100]",
-        _parse_confirm,
-        metavar="all|N",
+        taking("confirm"),
     ),
     option("--max-crashes", "Give up after so many crashed cases.", COUNT, default=100),
     quiet_option,
@@ -165,25 +177,25 @@ worker_options = combine_options(
         "--device",
         "Where networks run, and where functions of tensors have their tensors."
         "  [default: cpu]",
+        taking("device"),
         metavar="cpu|cuda|cuda:N|mps|auto",
     ),
     option(
         "--dtype",
         "The precision of networks of torch; float32 is the judge of bugs."
         "  [default: as in their files]",
-        click.Choice(["float32", "bfloat16", "float16"]),
+        taking("dtype"),
     ),
     option(
         "--accept-unstable",
         "Accept that so many cases (1%) are violated in a batch and not when run"
         " again.  [default: none]",
-        parse_share_option,
-        metavar="SHARE",
+        SHARE,
     ),
     option(
         "--jobs -j",
         "Worker processes. The results are the same for every number.",
-        COUNT,
+        taking("jobs"),
         default=1,
     ),
     flag(
@@ -205,10 +217,15 @@ worker_options = combine_options(
     option(
         "--engine",
         "Where workers run: on this machine, or on Ray (extra `ray`).",
-        click.Choice(["processes", "ray"]),
+        taking("engine"),
         default="processes",
     ),
-    option("--ray-address", "Of a Ray cluster that is there.", metavar="ADDRESS"),
+    option(
+        "--ray-address",
+        "Of a Ray cluster that is there.",
+        taking("ray_address"),
+        metavar="ADDRESS",
+    ),
     *(
         option(
             f"--worker-{kind}s {kind}s",
@@ -250,6 +267,8 @@ def parse_settings(pairs: Sequence[str]) -> dict[str, str]:
         name, equals, value = pair.partition("=")
         if not equals or not name:
             raise click.BadParameter(f"{pair!r} is not NAME=VALUE", param_hint="--set")
+        if name in settings:
+            raise click.BadParameter(f"`{name}` is given twice", param_hint="--set")
         settings[name] = value
     return settings
 

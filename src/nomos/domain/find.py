@@ -13,10 +13,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from nomos.accepted import meant
 from nomos.domain.domain import Domain, offer_of, signature
 from nomos.domain.failure import told_as
 from nomos.domain.own_modules import Project
-from nomos.errors import DomainError
+from nomos.errors import DomainError, NomosError
 from nomos.lang.types import Offer
 
 _ROOT_MARKS = ("pyproject.toml", ".git")
@@ -132,8 +133,9 @@ def build(domain: type[Domain], settings: Mapping[str, str]) -> Domain:
     for name, text in settings.items():
         if name not in parameters:
             known = ", ".join(parameters) or "none"
-            raise DomainError(
+            raise NomosError(
                 f"{domain.__name__} has no setting `{name}`; its settings are: {known}"
+                f"{meant(name, parameters)}"
             )
         arguments[name] = _convert(name, text, hints.get(name, _kind(parameters[name])))
     many = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
@@ -144,7 +146,7 @@ def build(domain: type[Domain], settings: Mapping[str, str]) -> Domain:
     ]
     if missing:
         ways = ["--model MODEL" if n == "model" else f"--set {n}=…" for n in missing]
-        raise DomainError(f"{domain.__name__} needs a setting: {' '.join(ways)}")
+        raise NomosError(f"{domain.__name__} needs a setting: {' '.join(ways)}")
     with told_as(f"{domain.__name__} could not be set up"):
         made = domain(**arguments)
         _ = made.device  # known from now on, wherever it is asked for
@@ -189,4 +191,4 @@ def _convert(name: str, text: str, wanted: Any) -> Any:
         if kind in (str, Any):
             return text
     shown = wanted.__name__ if inspect.isclass(wanted) else str(wanted)
-    raise DomainError(f"`{name}` takes {shown}, but {text!r} was given")
+    raise NomosError(f"`{name}` takes {shown}, not {text!r}")

@@ -8,6 +8,7 @@ own, whatever held them, so that every way of running a spec reckons alike.
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -43,7 +44,10 @@ def set_feature(record: Any, key: Any, value: Any, schema: Schema | None) -> Any
             feature, columns = schema.place(key)
             changed[columns] = written(np.asarray(feature.write(value)), record.dtype)
         else:
-            changed[key] = _part(value, np.ndim(record[key]), key, record.dtype)
+            old, dtype = record[key], record.dtype
+            if dtype.names is not None:
+                dtype = np.asarray(old).dtype  # a field's own
+            changed[key] = _part(value, np.ndim(old), key, dtype)
         changed.flags.writeable = False
         return changed
     if isinstance(record, Mapping):
@@ -67,7 +71,14 @@ def _part(value: Any, most: int, key: Any, dtype: np.dtype[Any]) -> Any:
     """Return what an array holds at a key, where it has `most` dimensions."""
     if np.ndim(value) > most:
         raise TypeError(f"feature {key!r} takes a number, not {value!r}")
-    return written(np.asarray(value), dtype) if dtype.kind in "iub" else value
+    if dtype.kind == "V" and np.array(value, dtype).tolist() != value:
+        raise OverflowError(f"{value!r} does not fit records of {dtype}")
+    if dtype.kind in "OV":
+        return value
+    given = np.asarray(value)
+    if isinstance(value, str | bytes) and given.tolist() != value:  # zeros at its end
+        raise OverflowError(f"{value!r} does not fit rows of {dtype}")
+    return written(given, dtype)
 
 
 def _name_in(record: Mapping[Any, Any], key: Any) -> Any:
@@ -113,13 +124,52 @@ def set_feature_many(
 
 
 def written(values: Array, dtype: np.dtype[Any]) -> Array:
-    """Return values as rows of a type hold them; OverflowError where one does not fit."""
+    """Return values as rows of a type hold them; OverflowError where one does not fit.
+
+    Real numbers are rounded as the type does; nothing else may become another value.
+    """
     if dtype.kind in "iub":
         _check_fits(values, dtype)
-    if dtype.kind == "f" and values.dtype.kind == "i":
-        # Python's integers go into a row by way of a double; so do numpy's, then.
-        values = values.astype(np.float64)
+    elif dtype.kind == "f":
+        _check_floats(values, dtype)
+        if values.dtype.kind in "iu":
+            # Python's integers go into a row by way of a double; so do numpy's, then.
+            values = values.astype(np.float64)
+    elif dtype.kind != "c" and values.dtype != dtype:
+        _check_same(values, dtype)
     return values.astype(dtype)
+
+
+def _check_floats(values: Array, dtype: np.dtype[Any]) -> None:
+    """Refuse whole numbers that floats of a type round, and what becomes infinite."""
+    kind, (low, high) = values.dtype.kind, whole_limits(dtype)
+    if values.dtype == dtype or not values.size or kind == "b":
+        return
+    if kind in "iu" and low <= int(values.min()) and int(values.max()) <= high:
+        return
+    if kind == "f" and np.abs(values[np.isfinite(values)]).max(initial=0) <= high:
+        return
+    for value in values.ravel().tolist():
+        if not isinstance(value, bool | int | float):
+            raise TypeError(f"rows of {dtype} take numbers, not {value!r}")
+        try:
+            with np.errstate(over="ignore"):
+                held = float(dtype.type(value))
+        except OverflowError:
+            held = math.inf
+        is_other = isinstance(value, int) and held != value
+        if is_other or (math.isinf(held) and not math.isinf(value)):
+            raise OverflowError(f"{value!r} does not fit rows of {dtype}")
+
+
+def _check_same(values: Array, dtype: np.dtype[Any]) -> None:
+    """Refuse what texts, bytes or dates of a type would cut or turn into another value."""
+    given = values.tolist()
+    same = values.astype(dtype).tolist() == given
+    if values.dtype.kind == dtype.kind and dtype.kind in "mM":
+        same = bool((values.astype(dtype) == values).all())
+    if not same:
+        raise OverflowError(f"{given!r} does not fit rows of {dtype}")
 
 
 def whole_limits(dtype: np.dtype[Any]) -> tuple[int, int]:

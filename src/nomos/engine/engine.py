@@ -7,10 +7,11 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
+from nomos.accepted import Mode
 from nomos.device import Array, free_bytes, is_out_of_memory
 from nomos.domain.meter import CallsSpent, current_lease
 from nomos.domain.records import Column
@@ -42,7 +43,6 @@ from nomos.engine.vectorized.rows import recorded_rows
 from nomos.engine.watch import WHOLE_CHUNK, watch
 from nomos.errors import NomosError
 
-Mode = Literal["vectorized", "coroutines", "sequential"]
 _ALL = 2**62  # tests and crashes: no limit
 _EVEN = 64  # violations on a device run again in multiples: each size is planned anew
 _TRIED_INPUTS, _MOST_COUNTED = 64, 100_000  # where the size of a space is estimated

@@ -28,7 +28,7 @@ class Sampled:
     """Judged cases that rules are found and tried on.
 
     `keys` are None for cases that pass. `answers` describe the model's first answer, for
-    the cases that are `answered`.
+    the cases that are `answered`. `places` are those of the inputs that were drawn first.
     """
 
     raw: Raw
@@ -36,6 +36,7 @@ class Sampled:
     held_out: Array
     answers: Raw
     answered: Array
+    places: Array | None = None
 
 
 def key_of(mask: int, outputs: Mapping[str, Any]) -> Key:
@@ -93,7 +94,8 @@ class _Grouping:
         by_answer = self._by_answer(y)
         found = []
         for _ in range(_MOST_REGIONS):
-            rule = find_rule(self.features, y, self.sampled.held_out, taken)
+            places = self.sampled.places
+            rule = find_rule(self.features, y, self.sampled.held_out, taken, places)
             if rule is None:
                 break
             inside = mine & meets_rule(rule[0], self.ours)
@@ -142,7 +144,9 @@ class _Grouping:
             return None
         known, held = self.sampled.answered, self.sampled.held_out
         features = [f.take(known) for f in (*self.answers, *self.features)]
-        found = find_rule(features, y[known], held[known])
+        places = self.sampled.places
+        own = None if places is None else places[known]
+        found = find_rule(features, y[known], held[known], places=own)
         names = {feature.name for feature in self.answers}
         if found is None or not names & {c.feature for c in found[0].conditions}:
             return None

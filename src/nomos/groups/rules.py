@@ -6,6 +6,7 @@ its precision does not come from the cases that it was fitted to.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from nomos.device import Array
 from nomos.groups.features import CaseFeature
 from nomos.results.analysis import Relation, Rule, RuleCondition
-from nomos.results.statistics import clopper_pearson
+from nomos.results.statistics import Interval, clopper_pearson
 
 _Numbered = tuple[int, RuleCondition]  # with the number of its feature
 FEWEST = 5  # violations that a rule is found on
@@ -114,12 +115,17 @@ def _extend_rules(
 
 
 def find_rule(
-    features: Sequence[CaseFeature], y: Array, held_out: Array, but: Array | None = None
+    features: Sequence[CaseFeature],
+    y: Array,
+    held_out: Array,
+    but: Array | None = None,
+    places: Array | None = None,
 ) -> tuple[Rule, Array] | None:
     """Return a rule that held up, and which cases it covers; None where none does.
 
     It is found where `held_out` is false and tried where it is true. `but` are cases
-    that another rule covers already: they do not help to find this one.
+    that another rule covers already: they do not help to find this one. `places` say
+    which cases have an input in common: these are no independent cases.
     """
     use = ~held_out if but is None else ~held_out & ~but
     part = [feature.take(use) for feature in features]
@@ -131,9 +137,26 @@ def find_rule(
     cases, hits = int(tried.sum()), int((tried & y).sum())
     others = int((held_out & y).sum())
     base = others / max(1, int(held_out.sum()))
-    precision = clopper_pearson(hits, cases)
+    precision = _precision(y[tried], None if places is None else places[tried])
     if hits < FEWEST or precision.low <= _LIFT * base:
         return None
     share = hits / others if others else 0.0
     words = tuple(condition for _, condition in conditions)
     return Rule(words, hits, cases, precision, share, base), met
+
+
+def _precision(y: Array, places: Array | None) -> Interval:
+    """Return how precise a rule is among all inputs, of which some were drawn.
+
+    What is drawn independently is an input, not a case: however often it comes, it tells
+    nothing of other inputs. So each is one trial, by the share of its cases that are
+    violations; a sum of shares varies no more than a count, and is rounded outwards.
+    """
+    if places is None:
+        return clopper_pearson(int(y.sum()), len(y))
+    _, inverse = np.unique(places, return_inverse=True)
+    total = float(np.sum(np.bincount(inverse, y) / np.bincount(inverse)))
+    count = int(inverse.max(initial=-1)) + 1
+    low = clopper_pearson(math.floor(total + 1e-9), count)
+    high = clopper_pearson(min(count, math.ceil(total - 1e-9)), count)
+    return Interval(low.low, high.high, low.confidence)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from nomos.errors import ModelError, NotProvable
 from nomos.structures.inherited import check_inherited, find_class
 from nomos.structures.model import ModelColumns, Structure, as_they_are
+from nomos.structures.parameters import Parameters
 from nomos.structures.sklearn import last_step
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ class ModelKind:
         types: Classes of objects in memory, as `module:Class`.
         adapt: Makes an adapter of such an object; without it, its `predict` is asked.
         read: Reads the structure of such an object, given the columns that it gets.
+        parameters: What a proof makes of the parameters of such an object.
         constraints: By type, the parameter that takes a direction for each column.
         directions: What that parameter takes of a list of directions.
         to_train: Of a loaded model, the object to train and what writes its file.
@@ -83,6 +85,7 @@ class ModelKind:
     types: tuple[str, ...] = ()
     adapt: Callable[[Any, str], Any] | None = None
     read: Callable[[Any, ModelColumns], Structure] | None = None
+    parameters: Parameters | None = None
     constraints: Mapping[str, str] = field(default_factory=dict)
     directions: Callable[[list[int]], Any] = list
     to_train: Callable[[Any], tuple[Any, Callable[[Any], bytes]]] | None = None
@@ -137,6 +140,8 @@ def read_object(model: Any, columns: ModelColumns) -> Structure:
     model, columns = last_step(model, columns)
     for kind in all_kinds():
         if kind.read is not None and find_class(model, kind.types):
+            if kind.parameters is not None:
+                kind.parameters.check(model)
             return kind.read(model, columns)
     raise NotProvable(
         f"a {type(model).__name__} of {type(model).__module__} is neither trees nor "

@@ -13,7 +13,8 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any, Protocol
 
-from nomos.device import Placement, Precision, during, placed, placement
+from nomos.accepted import Precision
+from nomos.device import Placement, during, placed, placement
 from nomos.domain.schema import Category, Schema
 from nomos.errors import ModelError
 from nomos.models.adapter import Adapter, plain_name

@@ -17,7 +17,7 @@ from nomos.models.kinds import ModelKind, all_kinds
 
 _HEAD = 64
 # A model is not much smaller packed than unpacked; a zip bomb is.
-_MOST_UNPACKED, _MOST_TIMES_PACKED = 2**30, 100
+_MOST_UNPACKED, _MOST_TIMES_PACKED = 2**28, 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ def open_archive(path: Path) -> zipfile.ZipFile:
     names = archive.namelist()
     problem = None
     if unpacked > allowed:
-        problem = f"would unpack to {unpacked / 2**30:.0f} GiB"
+        problem = f"would unpack to {unpacked / 2**30:.2g} GiB"
     elif len(set(names)) != len(names):
         problem = "has two members of one name"  # readers differ in which they take
     if problem is not None:

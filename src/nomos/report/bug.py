@@ -10,9 +10,15 @@ from typing import Any
 from rich.text import Text
 
 from nomos.domain.show import Fields, Image, Scene, Sound, Words, looks
-from nomos.report.cards import Card, CardTable, Cell, replayed_card
-from nomos.report.pictures import blocks, difference, png, spectrogram, wav
-from nomos.report.texts import printable, shortened
+from nomos.report.cards import Card, CardTable, Cell, card_as_replayed
+from nomos.report.pictures import (
+    image_difference,
+    png_bytes,
+    spectrogram,
+    text_blocks,
+    wav_bytes,
+)
+from nomos.report.texts import make_printable, terminal_lines
 from nomos.results.result import Bug
 from nomos.store.rows import BugRecord
 
@@ -24,7 +30,7 @@ _STYLES = {"ins": "bold green", "del": "red strike", "cut": "dim", "": ""}
 _MARKS = {"ins": ("{+", "+}"), "del": ("[-", "-]"), "cut": ("", ""), "": ("", "")}
 
 
-def heading(record: BugRecord) -> Text:
+def bug_heading(record: BugRecord) -> Text:
     """Return the lines that say which bug this is."""
     bug, subject = record.bug, record.subject
     text = Text()
@@ -42,7 +48,7 @@ def heading(record: BugRecord) -> Text:
     return text
 
 
-def picture(
+def bug_picture(
     values: Mapping[str, Any],
     outputs: tuple[str, ...],
     domain: Any,
@@ -52,7 +58,7 @@ def picture(
     failed: str = "",
 ) -> Text:
     """Return a bug's values as its domain shows them: tables, texts, images, sounds."""
-    card = replayed_card(values, outputs, domain, Bug("", 0, choices, failed))
+    card = card_as_replayed(values, outputs, domain, Bug("", 0, choices, failed))
     # Only a terminal has colours, and a width to keep to.
     width = shutil.get_terminal_size((WIDTH, 24)).columns if colour else WIDTH
     return card_text(card, colour=colour, everything=True, width=width)
@@ -65,25 +71,25 @@ def card_text(
     text = Text()
     images = {n: k for n, k in card.drawn.items() if isinstance(k, Image | Sound)}
     if images:
-        text.append(_images(images, colour=colour, width=width))
+        text.append(_image_blocks(images, colour=colour, width=width))
     for name, cell in card.texts:
         text.append(f"  {name}: ", style="dim")
         text.append(cell_text(cell)).append("\n")
     for table in card.tables:
-        text.append(_table(table, everything=everything, width=width))
+        text.append(_table_text(table, everything=everything, width=width))
     for table in card.others:
         if everything:
-            text.append(_table(table, everything=True, width=width))
+            text.append(_table_text(table, everything=True, width=width))
         else:
             text.append(
                 f"    ({table.names[0]} is not given to the model)\n", style="dim"
             )
     for title, values in (("values", card.values), ("outputs", card.outputs)):
-        text.append(_line(title, values, everything=everything))
+        text.append(_value_line(title, values, everything=everything))
     for name, scene in card.drawn.items():
         if isinstance(scene, Scene):
             text.append(f"  {name:<8} ", style="dim")
-            text.append(printable(scene.caption).replace("\n", "; ") + "\n")
+            text.append(make_printable(scene.caption).replace("\n", "; ") + "\n")
     return text
 
 
@@ -92,28 +98,30 @@ def cell_text(cell: Cell) -> Text:
     text = Text()
     for piece in cell:
         begin, end = _MARKS[piece.kind]
-        text.append(begin + printable(piece.text) + end, style=_STYLES[piece.kind])
+        text.append(begin + make_printable(piece.text) + end, style=_STYLES[piece.kind])
     return text
 
 
-def _line(title: str, values: Sequence[tuple[str, Cell]], *, everything: bool) -> Text:
+def _value_line(
+    title: str, values: Sequence[tuple[str, Cell]], *, everything: bool
+) -> Text:
     text = Text()
     if not values:
         return text
     words = ["".join(piece.text for piece in cell) for _, cell in values]
     longest = 10 * _LONGEST_VALUE if everything else _LONGEST_VALUE
-    pairs = zip(values, shortened(words, longest), strict=True)
+    pairs = zip(values, terminal_lines(words, longest), strict=True)
     line = "   ".join(f"{name} = {word}" for (name, _), word in pairs)
     text.append(f"  {title:<8} ", style="dim")
     return text.append(line + "\n", style="bold" if title == "outputs" else "")
 
 
-def _table(table: CardTable, *, everything: bool, width: int) -> Text:
+def _table_text(table: CardTable, *, everything: bool, width: int) -> Text:
     same = table.same if everything or not table.rows else ()
     lines = [("", list(table.names), False)]
     for row in table.rows:
         kept = [[p.text for p in cell if p.kind != "del"] for cell in row.cells]
-        cells = [printable("".join(texts)).replace("\n", " ") for texts in kept]
+        cells = [make_printable("".join(texts)).replace("\n", " ") for texts in kept]
         lines.append((row.field, cells, True))
     lines += [(field, [word] * len(table.names), False) for field, word in same]
     columns = [max(len(line[1][i]) for line in lines) for i in range(len(table.names))]
@@ -143,18 +151,22 @@ def _one_below_the_other(table: CardTable, same: Sequence[tuple[str, str]]) -> T
             text.append(f"  * {name}.{row.field}: ", style="dim")
             text.append(cell_text(cell)).append("\n")
     for field, word in same:
-        text.append(f"    {field}: ", style="dim").append(f"{printable(word)}\n")
+        text.append(f"    {field}: ", style="dim").append(f"{make_printable(word)}\n")
     return text
 
 
-def _images(kinds: Mapping[str, Image | Sound], *, colour: bool, width: int) -> Text:
+def _image_blocks(
+    kinds: Mapping[str, Image | Sound], *, colour: bool, width: int
+) -> Text:
     pictures = {
         n: k if isinstance(k, Image) else spectrogram(k) for n, k in kinds.items()
     }
     first, *others = pictures.values()
-    if others and (change := difference(first, others[0])) is not None:
+    if others and (change := image_difference(first, others[0])) is not None:
         pictures["difference"] = change[0]
-    drawn = {name: blocks(image, colour=colour) for name, image in pictures.items()}
+    drawn = {
+        name: text_blocks(image, colour=colour) for name, image in pictures.items()
+    }
     text = Text()
     side_by_side = sum(len(lines[0]) + 2 for lines in drawn.values()) <= width
     groups = [drawn] if side_by_side else [{n: lines} for n, lines in drawn.items()]
@@ -188,10 +200,10 @@ def write_files(
         match look:
             case Image(pixels=pixels):
                 scale = max(1, _PIXELS_A_SIDE // max(pixels.shape[:2]))
-                written[f"{name}.png"] = png(pixels, scale=scale)
+                written[f"{name}.png"] = png_bytes(pixels, scale=scale)
             case Sound():
-                written[f"{name}.wav"] = wav(look)
-                written[f"{name}.png"] = png(spectrogram(look).pixels, scale=3)
+                written[f"{name}.wav"] = wav_bytes(look)
+                written[f"{name}.png"] = png_bytes(spectrogram(look).pixels, scale=3)
             case Words(text=text):
                 written[f"{name}.txt"] = text
             case Scene(caption=caption):

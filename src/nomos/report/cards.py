@@ -22,7 +22,14 @@ from nomos.domain.show import (
     shown,
 )
 from nomos.errors import NomosError
-from nomos.report.texts import Piece, Written, brief, change, cut, names_in_block
+from nomos.report.texts import (
+    Piece,
+    Written,
+    fit_texts,
+    names_in_block,
+    shorten_text,
+    word_changes,
+)
 from nomos.results.describe import describe
 from nomos.results.result import Bug, Result
 
@@ -93,14 +100,14 @@ def card_of(
             is_more = _shows_more(bug, live.domain)
             values = live.values(bug, shrunk=smaller) if is_more else None
             if values:
-                return replayed_card(values, outputs, live.domain, bug, spec)
+                return card_as_replayed(values, outputs, live.domain, bug, spec)
         except Exception as error:  # a domain's own code: the report is worth more
             is_told = isinstance(error, NomosError)
             problem = str(error) if is_told else f"{type(error).__name__}: {error}"
-    return replace(recorded_card(bug, spec), problem=problem)
+    return replace(card_as_recorded(bug, spec), problem=problem)
 
 
-def shown_card(result: Result, bug: Bug) -> Card:
+def first_card(result: Result, bug: Bug) -> Card:
     """Return the card that a reader sees first: of the smaller case, where there is one."""
     small = smaller_card(result, bug, draw=True)
     return small or card_of(result, bug, draw=True)
@@ -121,11 +128,11 @@ def smaller_card(result: Result, bug: Bug, *, draw: bool = False) -> Card | None
     return card_of(result, made, draw=draw, smaller=True)
 
 
-def recorded_card(bug: Bug, spec: str = "") -> Card:
+def card_as_recorded(bug: Bug, spec: str = "") -> Card:
     """Return the card of a bug's values as they were recorded."""
     found = {n: shown(v) for n, v in bug.inputs.items() if not _is_digest(v)}
     kinds = {name: look for name, look in found.items() if look is not None}
-    return _card(bug, kinds, spec)
+    return _build_card(bug, kinds, spec)
 
 
 def _shows_more(bug: Bug, domain: Any) -> bool:
@@ -135,7 +142,7 @@ def _shows_more(bug: Bug, domain: Any) -> bool:
     return own or any(_is_digest(v) or isinstance(v, list) for v in values)
 
 
-def replayed_card(
+def card_as_replayed(
     values: Mapping[str, Any],
     outputs: tuple[str, ...],
     domain: Any,
@@ -160,14 +167,14 @@ def replayed_card(
         for some in (given, made)
     ]
     again = replace(bug, inputs=described[0], outputs=described[1])
-    return _card(again, kinds, spec)
+    return _build_card(again, kinds, spec)
 
 
-def _card(bug: Bug, kinds: Mapping[str, Shown], spec: str) -> Card:
+def _build_card(bug: Bug, kinds: Mapping[str, Shown], spec: str) -> Card:
     """Put the values of a bug into words; `kinds` says how records are shown."""
     records = {n: look.values for n, look in kinds.items() if isinstance(look, Fields)}
     plain = {
-        name: _words(value)
+        name: _value_in_words(value)
         for name, value in bug.inputs.items()
         if not isinstance(kinds.get(name), Fields | Image | Sound | Scene)
     }
@@ -178,26 +185,28 @@ def _card(bug: Bug, kinds: Mapping[str, Shown], spec: str) -> Card:
         plain |= texts
         texts = {}
     drawn = {n: k for n, k in kinds.items() if isinstance(k, Image | Sound | Scene)}
-    outputs = {n: _words(v) for n, v in bug.outputs.items() if n not in drawn}
+    outputs = {n: _value_in_words(v) for n, v in bug.outputs.items() if n not in drawn}
     written = Written(
         [*records.values(), *plain.values()], outputs.values(), bug.failed, bug.gap
     )
     used = names_in_block(spec)
-    shown_tables, others = tables(records, written, used=used, outputs=len(bug.outputs))
+    shown_tables, others = card_tables(
+        records, written, used=used, outputs=len(bug.outputs)
+    )
     return Card(
         tuple(shown_tables),
         tuple(others),
-        tuple(zip(texts, cells(list(texts.values()), written), strict=True)),
-        tuple(_plain(plain, written)),
-        tuple(_plain(outputs, written)),
+        tuple(zip(texts, mark_cells(list(texts.values()), written), strict=True)),
+        tuple(_value_cells(plain, written)),
+        tuple(_value_cells(outputs, written)),
         drawn,
     )
 
 
-def _plain(values: Mapping[str, Any], written: Written) -> list[tuple[str, Cell]]:
+def _value_cells(values: Mapping[str, Any], written: Written) -> list[tuple[str, Cell]]:
     """Return values by name; long ones are cut so that they stay told apart."""
-    texts = [written.text(value) for value in values.values()]
-    pieces = cut(texts, _LONGEST_TEXT)
+    texts = [written.text_of(value) for value in values.values()]
+    pieces = fit_texts(texts, _LONGEST_TEXT)
     return [(name, tuple(p)) for name, p in zip(values, pieces, strict=True)]
 
 
@@ -205,7 +214,7 @@ def _is_digest(value: Any) -> bool:
     return isinstance(value, Mapping) and set(value) == _DIGEST
 
 
-def _words(value: Any) -> Any:
+def _value_in_words(value: Any) -> Any:
     """Return a value, with what is recorded of a large array in words."""
     if not _is_digest(value):
         return value
@@ -213,7 +222,7 @@ def _words(value: Any) -> Any:
     return f"array, {shape} {value['dtype']}, sha256 {value['sha256'][:12]}"
 
 
-def tables(
+def card_tables(
     records: Mapping[str, Record],
     written: Written,
     *,
@@ -227,9 +236,11 @@ def tables(
     shown, others = [], []
     for group in alike.values():
         chosen = that_matter(group, used=used, outputs=outputs)
-        shown.append(_table({name: group[name] for name in chosen}, written))
+        shown.append(_card_table({name: group[name] for name in chosen}, written))
         left = {n: record for n, record in group.items() if n not in chosen}
-        others += [_table({name: record}, written) for name, record in left.items()]
+        others += [
+            _card_table({name: record}, written) for name, record in left.items()
+        ]
     return shown, others
 
 
@@ -248,19 +259,21 @@ def that_matter(
     if len(names) <= most:
         return names
     pairs: list[tuple[str, str]] = list(combinations(names, 2))
-    chosen = [*min(pairs, key=lambda pair: _apart(records, pair))]
+    chosen = [*min(pairs, key=lambda pair: _count_differences(records, pair))]
     while len(chosen) < most:
         rest = [name for name in names if name not in chosen]
-        chosen.append(min(rest, key=lambda n: _apart(records, (chosen[0], n))))
+        chosen.append(
+            min(rest, key=lambda n: _count_differences(records, (chosen[0], n)))
+        )
     return [name for name in names if name in chosen]
 
 
-def _apart(records: Mapping[str, Record], pair: tuple[str, str]) -> int:
+def _count_differences(records: Mapping[str, Record], pair: tuple[str, str]) -> int:
     one, two = records[pair[0]], records[pair[1]]
     return sum(one[field] != two[field] for field in one)
 
 
-def _table(records: Mapping[str, Record], written: Written) -> CardTable:
+def _card_table(records: Mapping[str, Record], written: Written) -> CardTable:
     first, *others = records.values()
     changed = [f for f in first if any(o[f] != first[f] for o in others)]
     same = [field for field in first if field not in set(changed)]
@@ -269,30 +282,32 @@ def _table(records: Mapping[str, Record], written: Written) -> CardTable:
     return CardTable(
         tuple(records),
         tuple(
-            CardRow(field, tuple(cells([r[field] for r in records.values()], written)))
+            CardRow(
+                field, tuple(mark_cells([r[field] for r in records.values()], written))
+            )
             for field in rows
         ),
-        tuple((f, brief(written.text(first[f]), longest)) for f in kept),
+        tuple((f, shorten_text(written.text_of(first[f]), longest)) for f in kept),
         len(first) - len(rows) - len(kept),
     )
 
 
-def cells(values: Sequence[Any], written: Written) -> Iterator[Cell]:
+def mark_cells(values: Sequence[Any], written: Written) -> Iterator[Cell]:
     """Yield values that belong together; texts are marked against the first."""
-    texts = [written.text(value) for value in values]
+    texts = [written.text_of(value) for value in values]
     if all(len(text) <= _MARKED_TEXT for text in texts):
         yield from ((Piece("", text),) for text in texts)
         return
-    pieces = cut(texts, _LONGEST_TEXT)
+    pieces = fit_texts(texts, _LONGEST_TEXT)
     marked = all(isinstance(value, str) for value in values)
     for text, one in zip(texts, pieces, strict=True):
         if marked and text != texts[0]:
-            yield tuple(_changed(pieces[0], one))
+            yield tuple(_mark_changes(pieces[0], one))
         else:
             yield tuple(one)
 
 
-def _changed(before: Sequence[Piece], after: Sequence[Piece]) -> Iterator[Piece]:
+def _mark_changes(before: Sequence[Piece], after: Sequence[Piece]) -> Iterator[Piece]:
     old = "".join(piece.text for piece in before if not piece.kind)
     for piece in after:
-        yield from [piece] if piece.kind else change(old, piece.text)
+        yield from [piece] if piece.kind else word_changes(old, piece.text)

@@ -64,25 +64,25 @@ class RunConsole:
         if self.quiet:
             return
         if isinstance(event, events.Started) and event.about_space is not None:
-            self.spaces[_space(event.subject, event.about_space)] = None
+            self.spaces[_space_text(event.subject, event.about_space)] = None
         match event:
             case events.Finished(result=result) if not self.live:
-                self.console.print(_line(result), soft_wrap=True)
+                self.console.print(_result_line(result), soft_wrap=True)
             case _ if not self.live:
                 return
             case events.Started(budget=budget, space=space):
-                self._begin(event, budget if space is None else space)
+                self._begin_bar(event, budget if space is None else space)
             case events.Progress(counts=counts):
                 now = time.perf_counter()
                 if now - self._shown > _REFRESH_S:
                     self._shown = now
-                    self._update(event, counts)
+                    self._update_bar(event, counts)
             case events.Finished(result=result):
-                self._update(event, result.counts)
+                self._update_bar(event, result.counts)
             case _:
                 return
 
-    def _begin(self, event: events.Started, total: int) -> None:
+    def _begin_bar(self, event: events.Started, total: int) -> None:
         key = event.subject.spec, event.subject.model
         model = PurePath(event.subject.model).stem
         name = f"{event.subject.property} {model} seed {event.seed}"
@@ -96,7 +96,7 @@ class RunConsole:
         for old in list(self._tasks.values())[:-room]:
             self._progress.update(old, visible=False)
 
-    def _update(self, event: events.Event, counts: Counts) -> None:
+    def _update_bar(self, event: events.Event, counts: Counts) -> None:
         key = event.subject.spec, event.subject.model
         if key not in self._tasks:
             return
@@ -105,25 +105,25 @@ class RunConsole:
         self._progress.update(
             self._tasks[key],
             completed=done,
-            speed=_speed(counts),
+            speed=_speed_text(counts),
             bugs=counts.unique_bugs,
         )
 
-    def warn(self, message: str) -> None:
+    def print_warning(self, message: str) -> None:
         """Show something that went wrong beside the campaigns."""
         Screen(stderr=True).print(f"warning: {message}")
 
-    def finish(self, results: Sequence[Result], stored: bool = True) -> None:
+    def print_summary(self, results: Sequence[Result], stored: bool = True) -> None:
         """Show what the campaigns came to, and what to type next where it is stored."""
         if self.quiet or not results:
             return
         out = self.console
         # A pipe has no width to keep to; on a terminal, lines end between words.
         soft = not out.is_terminal
-        for part in summary.summary(results, out.width, stored=stored):
+        for part in summary.summary_parts(results, out.width, stored=stored):
             out.print(part, soft_wrap=soft and not isinstance(part, Table))
         colour = out.is_terminal and not out.no_color
-        example = summary.example(
+        example = summary.example_text(
             results, colour=colour, width=out.width, stored=stored
         )
         if example is not None:
@@ -134,32 +134,32 @@ class RunConsole:
             out.print(step)
 
 
-def _line(result: Result) -> str:
+def _result_line(result: Result) -> str:
     """Return the one line that a pipe gets for a campaign."""
     subject = result.subject
     problem = f" problem={result.problem!r}" if result.problem else ""
     return (
         f"{result.verdict:<10} {subject.property} model={subject.model or '-'}"
         f" seed={result.seed} {count_words(result.counts)} mode={result.mode}"
-        f" search={result.search} cases/s={_speed(result.counts)}{problem}"
+        f" search={result.search} cases/s={_speed_text(result.counts)}{problem}"
     )
 
 
-def _speed(counts: Counts) -> str:
+def _speed_text(counts: Counts) -> str:
     return f"{counts.tests / counts.seconds:,.0f}" if counts.seconds else "-"
 
 
-def _space(subject: Subject, cases: int) -> str:
+def _space_text(subject: Subject, cases: int) -> str:
     """Say what it would cost to try every case, where they are drawn at random."""
     k = subject.k
-    calls = f", about {_rounded(cases * k)} calls of the model" if k else ""
+    calls = f", about {_two_digits(cases * k)} calls of the model" if k else ""
     return (
-        f"{subject.property}: about {_rounded(cases)} cases in all;"
+        f"{subject.property}: about {_two_digits(cases)} cases in all;"
         f" --search exhaustive tries each of them{calls}"
     )
 
 
-def _rounded(number: int) -> str:
+def _two_digits(number: int) -> str:
     """Write a number with two digits that count."""
     digits = max(0, len(str(number)) - 2)
     return f"{round(number, -digits):,}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from nomos.report.texts import count, percent
+from nomos.report.texts import count_of, percent
 from nomos.results.analysis import BugGroup, Rule, Shrunk
 from nomos.results.result import Result
 
@@ -53,12 +53,14 @@ def group_views(results: Sequence[Result]) -> tuple[GroupView, ...]:
                     group = replace(group, by_answer=None)
                 elif group.by_answer is not None:
                     said.add(group.by_answer)
-                views.append(_view(group, grouped, told, result.counts.bug_inputs))
+                views.append(
+                    _group_view(group, grouped, told, result.counts.bug_inputs)
+                )
             return tuple(views)
     return ()
 
 
-def _view(
+def _group_view(
     group: BugGroup, grouped: int, several_ensures: bool, bug_inputs: int
 ) -> GroupView:
     outputs = ", ".join(f"{name} = {value}" for name, value in group.outputs.items())
@@ -78,7 +80,7 @@ def _view(
         (bar.violations / bar.cases for bar in group.bars if bar.cases), default=0
     )
     return GroupView(
-        title=f"{group.bugs:,} of {count(grouped, 'bug')}: {'; '.join(said)}",
+        title=f"{group.bugs:,} of {count_of(grouped, 'bug')}: {'; '.join(said)}",
         where=where,
         by_answer=by_answer,
         bugs=tuple((" and ".join(words), id) for id, words in ids.items()),
@@ -113,9 +115,7 @@ def cost_words(results: Sequence[Result]) -> str:
     tried = sum(analysis.tried for analysis in found)
     grouped = any(analysis.groups for analysis in found)
     what = "grouping bugs and making them smaller" if grouped else "making bugs smaller"
-    return (
-        f"{what} took {count(calls, 'model call')} more ({count(tried, 'case')} tried)"
-    )
+    return f"{what} took {count_of(calls, 'model call')} more ({count_of(tried, 'case')} tried)"
 
 
 def shrunk_words(shrunk: Shrunk) -> str:
@@ -127,4 +127,4 @@ def shrunk_words(shrunk: Shrunk) -> str:
         return "its records are inputs that were given"
     rows = ", ".join(str(record.row) for record in shrunk.records if record.changes)
     far = "" if off < 3 else "; it stays far from them"
-    return f"{count(off, 'feature')} not as in the nearest input (row {rows}){far}"
+    return f"{count_of(off, 'feature')} not as in the nearest input (row {rows}){far}"

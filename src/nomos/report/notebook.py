@@ -10,10 +10,10 @@ from typing import Any
 
 from nomos.errors import NomosError
 from nomos.report.bug import card_text
-from nomos.report.cards import shown_card
+from nomos.report.cards import first_card
 from nomos.report.summary import by_clearness, remark_lines
-from nomos.report.texts import count
-from nomos.report.view import view
+from nomos.report.texts import count_of
+from nomos.report.view import view_property
 from nomos.results.result import Bug, Result, to_data
 
 _MOST_SHOWN = 3
@@ -26,30 +26,30 @@ class ShownResult(Result):
 
     def __str__(self) -> str:
         """Return the verdict, how often, what else must be said, and the clearest bug."""
-        told = view([self])
+        told = view_property([self])
         verdict = told.verdict.replace("-", " ")
         lines = [f"{self.name}: {verdict}; {told.rate}"]
         lines += remark_lines(told, problems_only=True)
         for bug in self.clearest()[:1]:
-            shown = card_text(shown_card(self, bug)).plain
+            shown = card_text(first_card(self, bug)).plain
             lines += [f"`{bug.failed}` does not hold:", shown.rstrip()]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         """Return the verdict and the clearest bugs, for a notebook."""
-        from nomos.report.html.drawings import drawings
-        from nomos.report.html.templating import environment
+        from nomos.report.html.drawings import draw_all
+        from nomos.report.html.templating import template_environment
 
-        bugs = _clearest(self)
-        cards = [(bug, shown_card(self, bug)) for bug in bugs]
+        bugs = _clearest_bugs(self)
+        cards = [(bug, first_card(self, bug)) for bug in bugs]
         left = self.counts.unique_bugs - len(bugs)
         return (
-            environment()
+            template_environment()
             .get_template("notebook.html")
             .render(
-                view=view([self]),
-                cards=[(bug, card, drawings(card.drawn)) for bug, card in cards],
-                left=count(left, "other bug") if bugs and left else "",
+                view=view_property([self]),
+                cards=[(bug, card, draw_all(card.drawn)) for bug, card in cards],
+                left=count_of(left, "other bug") if bugs and left else "",
             )
         )
 
@@ -64,18 +64,18 @@ class ShownResult(Result):
         own = ("id", "case", "failed", "seen", "confirmed", "gap")
         return pd.DataFrame(
             {name: getattr(bug, name) for name in own}
-            | dict(_flat({**bug.inputs, **bug.outputs}))
+            | dict(_flat_values({**bug.inputs, **bug.outputs}))
             for bug in self.bugs
         )
 
     def save(self, path: str | Path) -> Path:
         """Write a page (`.html`) or the data (`.json`), by the file's ending."""
-        from nomos.report.html.page import html
+        from nomos.report.html.page import html_page
 
         path = Path(path)
         match path.suffix.lower():
             case ".html" | ".htm":
-                text = html([self])
+                text = html_page([self])
             case ".json":
                 text = json.dumps(to_data(self), indent=1) + "\n"
             case ending:
@@ -96,12 +96,12 @@ class ShownResult(Result):
         return self.live.values(bug)
 
 
-def shown(result: Result) -> ShownResult:
+def showable_result(result: Result) -> ShownResult:
     """Return a result as one that shows itself."""
     return ShownResult(**{f.name: getattr(result, f.name) for f in fields(Result)})
 
 
-def _clearest(result: Result) -> list[Bug]:
+def _clearest_bugs(result: Result) -> list[Bug]:
     """Return the clearest bugs, one of each input first: a patient twice tells less."""
     firsts: dict[tuple[int, ...], Bug] = {}
     others = []
@@ -111,9 +111,11 @@ def _clearest(result: Result) -> list[Bug]:
     return [*firsts.values(), *others][:_MOST_SHOWN]
 
 
-def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+def _flat_values(
+    values: Mapping[str, Any], prefix: str = ""
+) -> Iterator[tuple[str, Any]]:
     for name, value in values.items():
         if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{name}.")
+            yield from _flat_values(value, f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}", value

@@ -20,21 +20,21 @@ _HIGHEST = 64  # pixels, two of them in a line
 _FRAME, _STEP = 256, 128  # samples; about 16 ms at 16 kHz
 
 
-def finite(values: Array) -> Array:
+def make_finite(values: Array) -> Array:
     """Return numbers that can be drawn in the place of those that cannot."""
     return np.nan_to_num(np.asarray(values, dtype=np.float64), posinf=1, neginf=0)
 
 
 def as_bytes(pixels: Array) -> Array:
     """Return pixels as bytes, whatever their range: 0..1 as it is, others stretched."""
-    values = finite(pixels)
+    values = make_finite(pixels)
     low, high = float(values.min()), float(values.max())
     if low < 0 or high > 1:
         values = (values - low) / ((high - low) or 1.0)
     return np.asarray(np.rint(values * 255).astype(np.uint8))
 
 
-def png(pixels: Array, *, scale: int = 1) -> bytes:
+def png_bytes(pixels: Array, *, scale: int = 1) -> bytes:
     """Return a picture, grey or in colour, as a PNG file."""
     rows = as_bytes(pixels).repeat(scale, axis=0).repeat(scale, axis=1)
     height, width = rows.shape[:2]
@@ -44,11 +44,11 @@ def png(pixels: Array, *, scale: int = 1) -> bytes:
     )
     data = (b"IDAT", zlib.compress(filtered.tobytes(), 9))
     chunks = [(b"IHDR", header), data, (b"IEND", b"")]
-    body = b"".join(_chunk(name, content) for name, content in chunks)
+    body = b"".join(_png_chunk(name, content) for name, content in chunks)
     return b"\x89PNG\r\n\x1a\n" + body
 
 
-def difference(first: Image, second: Image) -> tuple[Image, float] | None:
+def image_difference(first: Image, second: Image) -> tuple[Image, float] | None:
     """Return how far two pictures are apart, the most as white, and that most.
 
     None where they are of different shapes.
@@ -60,7 +60,7 @@ def difference(first: Image, second: Image) -> tuple[Image, float] | None:
     return Image(apart / (most or 1.0)), most
 
 
-def shrunk(pixels: Array, rows: int, columns: int) -> Array:
+def shrink_picture(pixels: Array, rows: int, columns: int) -> Array:
     """Return a picture of so many rows and columns, by means over boxes."""
     height, width = pixels.shape[:2]
     down = np.linspace(0, height, rows + 1).astype(int)
@@ -72,12 +72,12 @@ def shrunk(pixels: Array, rows: int, columns: int) -> Array:
     return np.asarray(sums / sizes.reshape(*sizes.shape, *[1] * (pixels.ndim - 2)))
 
 
-def _chunk(kind: bytes, data: bytes) -> bytes:
+def _png_chunk(kind: bytes, data: bytes) -> bytes:
     checksum = zlib.crc32(kind + data)
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", checksum)
 
 
-def wav(sound: Sound) -> bytes:
+def wav_bytes(sound: Sound) -> bytes:
     """Return a sound as a WAV file of 16 bits."""
     samples = np.nan_to_num(np.asarray(sound.samples, dtype=np.float64))
     out = io.BytesIO()
@@ -100,9 +100,9 @@ def spectrogram(sound: Sound) -> Image:
     return Image((loud - loud.min()) / ((loud.max() - loud.min()) or 1.0))
 
 
-def blocks(image: Image, *, colour: bool) -> list[Text]:
+def text_blocks(image: Image, *, colour: bool) -> list[Text]:
     """Return a picture as lines of text; each character stands for two pixels."""
-    pixels = _fit(as_bytes(image.pixels))
+    pixels = _fit_to_terminal(as_bytes(image.pixels))
     if len(pixels) % 2:
         pixels = np.concatenate([pixels, np.zeros_like(pixels[:1])])
     upper, lower = pixels[::2], pixels[1::2]
@@ -115,23 +115,23 @@ def blocks(image: Image, *, colour: bool) -> list[Text]:
     return [Text("".join(_SHADES[s] for s in row)) for row in shade]
 
 
-def _fit(pixels: Array) -> Array:
+def _fit_to_terminal(pixels: Array) -> Array:
     """Make a picture small enough for a terminal."""
     height, width = pixels.shape[:2]
     columns = min(width, _WIDEST)
     rows = max(2, min(height, round(height * columns / width), _HIGHEST))
     if width > _WIDEST:
         rows = min(rows, 32)
-    return np.rint(shrunk(pixels, rows, columns)).astype(np.uint8)
+    return np.rint(shrink_picture(pixels, rows, columns)).astype(np.uint8)
 
 
 def _half_blocks(upper: Array, lower: Array) -> Text:
     line = Text()
     for a, b in zip(upper, lower, strict=True):
-        line.append("▀", Style(color=_rgb(a), bgcolor=_rgb(b)))
+        line.append("▀", Style(color=_rgb_text(a), bgcolor=_rgb_text(b)))
     return line
 
 
-def _rgb(pixel: Array) -> str:
+def _rgb_text(pixel: Array) -> str:
     red, green, blue = np.broadcast_to(pixel, 3).tolist()
     return f"rgb({red},{green},{blue})"

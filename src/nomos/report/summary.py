@@ -9,10 +9,10 @@ from rich.table import Table
 from rich.text import Text
 
 from nomos.report.bug import WIDTH, card_text
-from nomos.report.cards import card_of, shown_card
+from nomos.report.cards import card_of, first_card
 from nomos.report.groups import shrunk_words
-from nomos.report.texts import count
-from nomos.report.view import PropertyView, model_names, view, views
+from nomos.report.texts import count_of
+from nomos.report.view import PropertyView, model_names, view_properties, view_property
 from nomos.results.bug_list import with_values
 from nomos.results.result import Bug, Result
 from nomos.runner.stopping import EXIT_STATUS
@@ -24,7 +24,7 @@ _MOST_GROUPS = 3  # of one property; the page has all of them
 _BAR = 24  # columns of the longest bar
 
 
-def clearest(results: Sequence[Result]) -> tuple[Result, Bug] | None:
+def clearest_bug(results: Sequence[Result]) -> tuple[Result, Bug] | None:
     """Return the clearest bug of the first property that has any."""
     for result in results:
         if ordered := by_clearness(result):
@@ -46,11 +46,11 @@ def by_clearness(result: Result) -> list[Bug]:
     some = (weighed or list(found[:_MOST_WEIGHED]))[:_MOST_WEIGHED]
     weighed = some + [bug for bug in weighed[_MOST_WEIGHED:] if bug.id in first]
 
-    def key(bug: Bug) -> tuple[int, int, float]:
+    def clearness_of(bug: Bug) -> tuple[int, int, float]:
         rank = first.get(bug.id, len(first))
         return rank, card_of(result, bug).changes, -(bug.gap or 0.0)
 
-    return sorted(weighed, key=key)
+    return sorted(weighed, key=clearness_of)
 
 
 def summary_table(told: Sequence[PropertyView]) -> Table:
@@ -95,11 +95,11 @@ def summary_lines(told: Sequence[PropertyView]) -> Iterable[Text]:
         yield text
 
 
-def summary(
+def summary_parts(
     results: Sequence[Result], width: int = WIDTH, *, stored: bool = True
 ) -> Iterable[Table | Text]:
     """Yield the end of a run: the table, and what else must be said of each property."""
-    told = views(results)
+    told = view_properties(results)
     if width < _NARROW:
         yield from summary_lines(told)
     else:
@@ -113,7 +113,7 @@ def summary(
             yield Text("\n".join([f"{one.name}: {first}", *others]))
         if left := one.groups[most:]:
             page = "`nomos report`" if stored else "--html"
-            more = f"{count(len(left), 'group')} more, which {page} shows"
+            more = f"{count_of(len(left), 'group')} more, which {page} shows"
             yield Text(f"{one.name}: {more}")
 
 
@@ -143,7 +143,7 @@ def remark_lines(
     return said
 
 
-def example(
+def example_text(
     results: Sequence[Result],
     *,
     colour: bool = False,
@@ -151,7 +151,7 @@ def example(
     stored: bool = True,
 ) -> Text | None:
     """Return the clearest bug, as its domain shows it."""
-    found = clearest(results)
+    found = clearest_bug(results)
     if found is None:
         return None
     result, bug = found
@@ -161,7 +161,7 @@ def example(
     text.append(f"   `{bug.failed}` does not hold\n")
     if result.subject.description:
         text.append(f"  {result.subject.description}\n", style="italic")
-    card = shown_card(result, bug)
+    card = first_card(result, bug)
     text.append(card_text(card, colour=colour, width=width))
     if bug.shrunk is not None:
         words = f"made smaller, {shrunk_words(bug.shrunk)}"
@@ -172,7 +172,7 @@ def example(
 
 def next_steps(results: Sequence[Result]) -> list[str]:
     """Return the commands that a reader will want next."""
-    found = clearest(results)
+    found = clearest_bug(results)
     if any(result.reason in EXIT_STATUS for result in results):
         return ["nomos run … --resume  go on where it stopped"]
     if found is None:
@@ -190,9 +190,9 @@ def next_steps(results: Sequence[Result]) -> list[str]:
 
 def failure_text(result: Result, weighed: str = "") -> str:
     """Return what a red test says: how often, the clearest bug, and how to replay it."""
-    one = view([result])
+    one = view_property([result])
     lines = [*([weighed] if weighed else []), one.rate, *remark_lines(one)]
-    shown = example([result])
+    shown = example_text([result])
     if shown is not None:
         lines += [shown.plain.rstrip(), *next_steps([result])]
     return "\n".join(lines)

@@ -28,34 +28,34 @@ class Piece:
     text: str
 
 
-def count(number: int, noun: str, plural: str | None = None) -> str:
+def count_of(number: int, noun: str, plural: str | None = None) -> str:
     """Return a number with its noun: 1 bug, 2,000 bugs."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
-def brief(text: str, longest: int) -> str:
+def shorten_text(text: str, longest: int) -> str:
     """Return a text of at most so many characters."""
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
-def clipped(text: str, longest: int) -> str:
+def clip_text(text: str, longest: int) -> str:
     """Return a text of about so many characters, and how many more there were."""
     left = len(text) - longest
     return text if left <= 0 else f"{text[:longest]} … {left} more characters"
 
 
-def printable(text: str) -> str:
+def make_printable(text: str) -> str:
     """Replace what a terminal would act on."""
     return "".join(char if char.isprintable() or char == "\n" else "�" for char in text)
 
 
-def shared_start(texts: Sequence[str]) -> int:
+def common_start(texts: Sequence[str]) -> int:
     """Return how many characters texts begin with alike."""
     alike = takewhile(lambda chars: len(set(chars)) == 1, zip(*texts, strict=False))
     return sum(1 for _ in alike)
 
 
-def cut(texts: Sequence[str], longest: int) -> list[list[Piece]]:
+def fit_texts(texts: Sequence[str], longest: int) -> list[list[Piece]]:
     """Return texts of at most so many characters; different ones stay different.
 
     Texts that begin alike are cut around the place where they differ.
@@ -71,13 +71,13 @@ def cut(texts: Sequence[str], longest: int) -> list[list[Piece]]:
             groups.setdefault(window, []).append(text)
         for group in groups.values():
             if len(group) > 1:
-                start = max(0, shared_start(group) - longest // 3)
+                start = max(0, common_start(group) - longest // 3)
                 starts |= dict.fromkeys(group, start)
                 pending.append(group)
-    return [_window(text, starts[text], longest) for text in texts]
+    return [_text_window(text, starts[text], longest) for text in texts]
 
 
-def _window(text: str, start: int, longest: int) -> list[Piece]:
+def _text_window(text: str, start: int, longest: int) -> list[Piece]:
     end = start + longest
     pieces = [Piece("cut", f"… from character {start + 1:,}: ")] if start else []
     pieces.append(Piece("", text[start:end]))
@@ -86,13 +86,15 @@ def _window(text: str, start: int, longest: int) -> list[Piece]:
     return pieces
 
 
-def shortened(texts: Sequence[str], longest: int) -> list[str]:
+def terminal_lines(texts: Sequence[str], longest: int) -> list[str]:
     """Return texts as lines of a terminal, cut; different ones stay different."""
-    flat = [printable(text).replace("\n", " ") for text in texts]
-    return ["".join(piece.text for piece in pieces) for pieces in cut(flat, longest)]
+    flat = [make_printable(text).replace("\n", " ") for text in texts]
+    return [
+        "".join(piece.text for piece in pieces) for pieces in fit_texts(flat, longest)
+    ]
 
 
-def change(before: str, after: str) -> list[Piece]:
+def word_changes(before: str, after: str) -> list[Piece]:
     """Return a text in pieces, with what was added and removed, word by word.
 
     Where little is shared, it is returned as it is.
@@ -103,7 +105,7 @@ def change(before: str, after: str) -> list[Piece]:
     rest = shortest - head
     tail = next((n for n in range(rest) if old[-1 - n] != new[-1 - n]), rest)
     gone, come = old[head : len(old) - tail], new[head : len(new) - tail]
-    middle = _middle(gone, come)
+    middle = _middle_changes(gone, come)
     kept = head + tail + sum(len(words) for kind, words in middle if not kind)
     if 3 * kept < max(len(old), len(new)):
         return [Piece("", after)]
@@ -119,7 +121,7 @@ def change(before: str, after: str) -> list[Piece]:
 Step = tuple[Literal["", "ins", "del"], list[str]]
 
 
-def _middle(old: list[str], new: list[str]) -> list[Step]:
+def _middle_changes(old: list[str], new: list[str]) -> list[Step]:
     """Return the words between what is shared at both ends, as kept or changed."""
     if len(old) * len(new) > _LONGEST_DIFF:
         return [("del", old), ("ins", new)]
@@ -158,8 +160,10 @@ class Written:
     ) -> None:
         self._texts: dict[float, str] = {}
         self._fewest = fewest
-        related = {number for value in outputs for number in _numbers(value)}
-        found = {number for value in values for number in _numbers(value)} | related
+        related = {number for value in outputs for number in _find_numbers(value)}
+        found = {
+            number for value in values for number in _find_numbers(value)
+        } | related
         fixed: list[Number] = [
             number for number in found if not isinstance(number, float)
         ]
@@ -167,15 +171,15 @@ class Written:
         floats = [value for value in found if isinstance(value, float)]
         self._related = [value for value in floats if value in related]
         self._gap = 0.0 if gap is None else gap
-        self._write(floats, fixed)
+        self._write_floats(floats, fixed)
 
-    def _write(self, floats: list[float], fixed: list[Number]) -> None:
+    def _write_floats(self, floats: list[float], fixed: list[Number]) -> None:
         digits = dict.fromkeys(floats, self._fewest)
         order = sorted({*floats, *fixed})
         crowded = set(floats)
         while crowded:
             for value in crowded:
-                self._texts[value] = _text(value, digits[value])
+                self._texts[value] = _float_text(value, digits[value])
             shown = [float(self._texts[v]) if v in digits else v for v in order]
             crowded = {
                 value
@@ -190,21 +194,21 @@ class Written:
             for value in crowded:
                 digits[value] += 1
 
-    def text(self, value: Any) -> str:
+    def text_of(self, value: Any) -> str:
         """Return described data as a text; numbers by their digits, lists in brackets."""
         if isinstance(value, float):
-            return self._texts.get(value) or _text(value, self._fewest)
+            return self._texts.get(value) or _float_text(value, self._fewest)
         if isinstance(value, str):
             return value
         if isinstance(value, Mapping):
-            inner = (f"{name}: {self.text(one)}" for name, one in value.items())
+            inner = (f"{name}: {self.text_of(one)}" for name, one in value.items())
             return "{" + ", ".join(inner) + "}"
         if isinstance(value, list | tuple):
-            return "[" + ", ".join(self.text(one) for one in value) + "]"
+            return "[" + ", ".join(self.text_of(one) for one in value) + "]"
         return str(value)
 
 
-def _text(value: float, digits: int) -> str:
+def _float_text(value: float, digits: int) -> str:
     if abs(value) < _LARGEST:
         if value.is_integer():
             return f"{value or 0.0:.0f}"  # no minus before a zero
@@ -212,16 +216,16 @@ def _text(value: float, digits: int) -> str:
     return repr(value) if digits >= _MOST else f"{value:.{digits}g}"
 
 
-def _numbers(value: Any) -> Iterator[Number]:
+def _find_numbers(value: Any) -> Iterator[Number]:
     match value:
         case int() | float() if not isinstance(value, bool):
             yield value
         case Mapping():
             for inner in value.values():
-                yield from _numbers(inner)
+                yield from _find_numbers(inner)
         case list() | tuple():
             for inner in value:
-                yield from _numbers(inner)
+                yield from _find_numbers(inner)
         case _:
             return
 
@@ -237,17 +241,17 @@ _KINDS = {  # by the beginning of what Pygments calls it
 }
 
 
-def coloured_lines(spec: str) -> list[list[Word]]:
+def lines_in_colour(spec: str) -> list[list[Word]]:
     """Return the lines of a spec, each as its pieces."""
     lines: list[list[Word]] = [[]]
-    for kind, pieces in groupby(_words(spec), key=lambda word: word[0]):
+    for kind, pieces in groupby(_words_in_colour(spec), key=lambda word: word[0]):
         first, *rest = "".join(text for _, text in pieces).split("\n")
         lines[-1].append((kind, first))
         lines += [[(kind, part)] for part in rest]
     return [[word for word in line if word[1]] for line in lines]
 
 
-def _words(spec: str) -> Iterator[Word]:
+def _words_in_colour(spec: str) -> Iterator[Word]:
     # Loaded when it is needed: most runs show no spec.
     from nomos.pygments import NomosLexer
 

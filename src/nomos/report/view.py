@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from nomos.report.groups import BarView, GroupView, cost_words, group_views
-from nomos.report.texts import Written, count, percent
+from nomos.report.texts import Written, count_of, percent
 from nomos.results.gaps import against_chance, gaps_together, histogram
 from nomos.results.gate import by_subject
 from nomos.results.result import Bug, Result, Verdict
@@ -86,7 +86,7 @@ class FoundBug:
         ]
         said += [f"met {self.seen:,} times"] if self.seen > 1 else []
         if self.bug.gap:
-            said.append(f"misses by {Written([self.bug.gap]).text(self.bug.gap)}")
+            said.append(f"misses by {Written([self.bug.gap]).text_of(self.bug.gap)}")
         if self.bug.confirmed == "batch":
             said.append("came back in a batch of other cases, not run alone")
         return tuple(said)
@@ -130,7 +130,7 @@ class PropertyView:
         """How many unique bugs there are, and how many of them are new."""
         return self.unique_bugs + (f" ({self.new_bugs})" if self.new_bugs else "")
 
-    def found(self) -> list[FoundBug]:
+    def all_bugs(self) -> list[FoundBug]:
         """Return the bugs of all seeds, each once, in the order they were found."""
         some_known = any(r.counts.new_bugs < r.counts.unique_bugs for r in self.results)
         found: dict[str, FoundBug] = {}
@@ -143,12 +143,12 @@ class PropertyView:
         return list(found.values())
 
 
-def views(results: Sequence[Result]) -> list[PropertyView]:
+def view_properties(results: Sequence[Result]) -> list[PropertyView]:
     """Return what is said of results, by property, model and settings."""
-    return [view(group) for group in by_subject(results)]
+    return [view_property(group) for group in by_subject(results)]
 
 
-def view(results: Sequence[Result]) -> PropertyView:
+def view_property(results: Sequence[Result]) -> PropertyView:
     """Return what is said of one property and one model."""
     first = results[0]
     counts = [result.counts for result in results]
@@ -162,9 +162,9 @@ def view(results: Sequence[Result]) -> PropertyView:
     return PropertyView(
         results=tuple(results),
         verdict=verdict,
-        meaning=_meaning(verdict, first),
+        meaning=_meaning_of_verdict(verdict, first),
         k=str(k) if k else "?",
-        rate=_rate(results, verdict),
+        rate=_rate_words(results, verdict),
         share=sum(c.violations for c in counts) / judged if judged else 0.0,
         bugs=sum(c.unique_bugs for c in counts) / len(counts),
         unique_bugs=_over_seeds([c.unique_bugs for c in counts]),
@@ -172,10 +172,10 @@ def view(results: Sequence[Result]) -> PropertyView:
         cases=f"{tests:,}" + (f" and {discarded:,} discarded" if discarded else ""),
         speed=f"{tests / seconds:,.0f}" if seconds and tests else "-",
         seeds=str(seeds[0]) if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}",
-        remarks=tuple(remarks(results)),
-        ensures=tuple(_ensures(results)),
-        bars=tuple(_bars(results)),
-        chance=_chance(results),
+        remarks=tuple(remarks_on(results)),
+        ensures=tuple(_ensures_views(results)),
+        bars=tuple(_gap_bars(results)),
+        chance=_chance_view(results),
         next_bug=next_bug_words(first) if len(results) == 1 else "",
         groups=group_views(results),
     )
@@ -187,7 +187,7 @@ def model_names(told: Sequence[PropertyView]) -> list[str]:
     return [name or "-" for name in names]
 
 
-def _meaning(verdict: Verdict, result: Result) -> str:
+def _meaning_of_verdict(verdict: Verdict, result: Result) -> str:
     if verdict != "holds":
         return MEANINGS[verdict]
     proved = result.proof is not None and result.scope == result.proof.scope
@@ -195,7 +195,7 @@ def _meaning(verdict: Verdict, result: Result) -> str:
     return (said if proved else MEANINGS[verdict]) + _SCOPES[result.scope]
 
 
-def _rate(results: Sequence[Result], verdict: Verdict) -> str:
+def _rate_words(results: Sequence[Result], verdict: Verdict) -> str:
     """Return the rate of violations; without a verdict, only what was counted."""
     if verdict != "failed":
         return rate_text(results)
@@ -212,22 +212,22 @@ def _over_seeds(bugs: Sequence[int]) -> str:
     return f"{found.mean:,.1f} ± {found.deviation:,.1f}"
 
 
-def remarks(results: Sequence[Result]) -> Iterable[Remark]:
+def remarks_on(results: Sequence[Result]) -> Iterable[Remark]:
     """Return what must be said of campaigns beside their counts, each thing once."""
-    said = dict.fromkeys(r for result in results for r in _remarks(result))
+    said = dict.fromkeys(r for result in results for r in _remarks_of_result(result))
     if cost := cost_words(results):
         said[Remark(cost)] = None
     return sorted(said, key=lambda remark: not remark.is_problem)
 
 
-def _remarks(result: Result) -> Iterable[Remark]:
+def _remarks_of_result(result: Result) -> Iterable[Remark]:
     counts, recorded = result.counts, result.recorded
     if result.problem:
         yield Remark(result.problem, is_problem=True)
     elif result.verdict == "failed":
         yield Remark("there is no verdict", is_problem=True)
     for crash in result.crashes:
-        more = f", {count(crash.seen, 'case')}" if crash.seen > 1 else ""
+        more = f", {count_of(crash.seen, 'case')}" if crash.seen > 1 else ""
         yield Remark(
             f"case {crash.case} crashed{more}: {crash.error}", crash.traceback.rstrip()
         )
@@ -238,13 +238,13 @@ def _remarks(result: Result) -> Iterable[Remark]:
         yield Remark(flakiness_text(check))
     if result.analysis is not None and (same := result.analysis.unvaried):
         yield Remark(
-            f"{', '.join(same)} in all of {count(result.analysis.sampled, 'case')} looked"
+            f"{', '.join(same)} in all of {count_of(result.analysis.sampled, 'case')} looked"
             " at again: such cases say little of the model (--sanity plants faults in it)"
         )
     if recorded.tried:
         fixed = len(recorded.fixed)
         yield Remark(
-            f"of {count(recorded.tried, 'bug')} known before,"
+            f"of {count_of(recorded.tried, 'bug')} known before,"
             f" {recorded.tried - fixed} are left, {fixed} fixed"
         )
     if result.proof is not None:
@@ -255,10 +255,10 @@ def _remarks(result: Result) -> Iterable[Remark]:
             said = MEANINGS["open"] if is_open else "the proof ends here"
             yield Remark(said, place[2], is_problem=is_open)
     if result.reason in ("interrupted", "terminated"):
-        yield Remark(f"{result.reason} after {count(counts.tests, 'case')}")
+        yield Remark(f"{result.reason} after {count_of(counts.tests, 'case')}")
 
 
-def _ensures(results: Sequence[Result]) -> Iterable[EnsuresView]:
+def _ensures_views(results: Sequence[Result]) -> Iterable[EnsuresView]:
     """Return each `ensures` with its own rate, where there are several."""
     first = results[0]
     judged = sum(result.counts.judged for result in results)
@@ -275,20 +275,20 @@ def _ensures(results: Sequence[Result]) -> Iterable[EnsuresView]:
         yield EnsuresView(one.text, one.line, bugs, rate)
 
 
-def _bars(results: Sequence[Result]) -> Iterable[BarView]:
+def _gap_bars(results: Sequence[Result]) -> Iterable[BarView]:
     """Return by how much violations miss; nothing where all are alike."""
     gaps = gaps_together(results)
     bars = histogram(gaps) if gaps is not None and len(gaps) > 1 else []
     most = max((bar.count for bar in bars), default=1)
     written = Written([end for bar in bars for end in (bar.low, bar.high)], fewest=3)
     for bar in bars:
-        label = written.text(bar.low)
+        label = written.text_of(bar.low)
         if bar.low != bar.high:
-            label += f" to {written.text(bar.high)}"
+            label += f" to {written.text_of(bar.high)}"
         yield BarView(label, f"{bar.count:,}", bar.count / most)
 
 
-def _chance(results: Sequence[Result]) -> ChanceView | None:
+def _chance_view(results: Sequence[Result]) -> ChanceView | None:
     controls = [r.control.name for r in results if r.control is not None]
     if not controls:
         return None
@@ -317,7 +317,7 @@ def next_bug_words(result: Result) -> str:
     )
 
 
-def failed_lines(view: PropertyView) -> dict[int, str]:
+def bugs_by_line(view: PropertyView) -> dict[int, str]:
     """Return how many bugs each condition of the spec has, by its line."""
     notes = {}
     for number, one in enumerate(view.first.ensures):
@@ -325,6 +325,6 @@ def failed_lines(view: PropertyView) -> dict[int, str]:
         if any(bugs):
             single = len(bugs) == 1
             notes[one.line] = (
-                count(bugs[0], "bug") if single else f"{_over_seeds(bugs)} bugs"
+                count_of(bugs[0], "bug") if single else f"{_over_seeds(bugs)} bugs"
             )
     return notes

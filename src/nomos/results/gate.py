@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
+from nomos.accepted import COUNT, SHARE, TEXT, Kind, accept_fields
 from nomos.errors import NomosError
 from nomos.results.reading import read_json
 from nomos.results.result import Result, from_data
@@ -16,6 +17,15 @@ from nomos.results.statistics import clopper_pearson, fisher, percent
 from nomos.results.verdict import is_unstable
 
 CONFIDENCE = 0.95  # one-sided, of what a sample says of `max_rate`
+DEFAULT_MIN_CASES = 100  # without a violation the rate is then under 3 % (95 %)
+FEWEST_CASES = 10  # of a sample that is green by default, however small the budget
+FAIL_ON = ("any", "new", "open")
+KINDS: dict[str, Kind] = {
+    "fail_on": TEXT,
+    "max_rate": SHARE,
+    "accept_unstable": SHARE,
+    "min_cases": COUNT,
+}
 LEVEL = 0.01  # a rate is worse than the baseline's below this chance
 
 
@@ -24,16 +34,28 @@ class Gate:
     """What is asked of campaigns; one that is violated passes only if all of it lets it.
 
     Attributes:
-        fail_on: `any` violation, `new` bugs only, or `open` proofs too.
+        fail_on: `any` violation, `new` bugs only, `open` proofs too, or violations of the
+            `ensures` that it names, as NAME or PROPERTY.NAME.
         max_rate: The greatest share of violated cases.
         baseline: Earlier results, than which the rates may not be worse.
-        accepted: The share of cases that may not come back when they are run again.
+        accept_unstable: The share of cases that may not come back when they are run again.
+        min_cases: How many cases a sample needs to be green; None: `DEFAULT_MIN_CASES`,
+            or the budget where that is less, but never fewer than `FEWEST_CASES`.
     """
 
     fail_on: str = "any"
     max_rate: float | None = None
     baseline: tuple[Result, ...] | None = None
-    accepted: float = 0.0
+    accept_unstable: float = 0.0
+    min_cases: int | None = None
+
+    def __post_init__(self) -> None:
+        accept_fields(self, KINDS)
+
+    @property
+    def names_ensures(self) -> bool:
+        """Whether the violations of one `ensures` alone count."""
+        return self.fail_on not in FAIL_ON
 
     @property
     def weighs_rates(self) -> bool:
@@ -51,6 +73,8 @@ class Ruling:
     results: tuple[Result, ...]
     status: int
     said: str = ""  # what was compared
+    gate: Gate = field(default_factory=Gate)
+    is_small: bool = False  # whether it would pass if more cases were evaluated
 
     @property
     def worst(self) -> Result:
@@ -69,27 +93,40 @@ def make_gate(
     max_rate: str | float | None, baseline: str | Path | None, **more: Any
 ) -> Gate:
     """Return a gate from a share such as `2%` or 0.02 and the file of a baseline."""
-    rate = None if max_rate is None else parse_share(max_rate)
+    rate: Any = max_rate  # the gate reads it
+    if not isinstance(baseline, str | Path | None):
+        raise NomosError(f"`baseline` takes the path of a file, not {baseline!r}")
     earlier = None if baseline is None else read_baseline(Path(baseline))
     return Gate(max_rate=rate, baseline=earlier, **more)
 
 
-def parse_share(text: str | float) -> float:
-    """Return a share such as `2%` or 0.02; raises NomosError where it is none."""
-    words = str(text)
-    try:
-        share = float(words.removesuffix("%")) / (100 if words.endswith("%") else 1)
-    except ValueError:
-        share = -1.0
-    if not 0 <= share < 1:
-        raise NomosError(f"{text!r} is no share such as 2%")
-    return share
-
-
 def rulings(results: Sequence[Result], gate: Gate) -> list[Ruling]:
     """Return what a gate says of each result; of rates, over all seeds together."""
-    groups = by_subject(results) if gate.weighs_rates else [(r,) for r in results]
-    return [_ruling(group, gate) for group in groups]
+    found = []
+    for seeds in by_subject(results):
+        few = _few_cases(seeds, gate)
+        for group in [seeds] if gate.weighs_rates else [(r,) for r in seeds]:
+            ruling = _ruling(group, gate)
+            if few and ruling.status == 0:
+                ruling = Ruling(group, 3, few, is_small=True)
+            found.append(replace(ruling, gate=gate))
+    return found
+
+
+def _few_cases(seeds: Sequence[Result], gate: Gate) -> str:
+    """Say that a sample is too small to be green; "" where it is not, or is none."""
+    first = seeds[0]
+    is_proved = first.proof is not None and first.proof.verdict == "holds"
+    if first.is_complete or is_proved or first.search == "proof":
+        return ""
+    least = gate.min_cases
+    if least is None:
+        least = max(FEWEST_CASES, min(DEFAULT_MIN_CASES, first.budget))
+    cases = sum(result.counts.judged for result in seeds)
+    if cases >= least:
+        return ""
+    were = "case was" if cases == 1 else "cases were"
+    return f"{cases} {were} evaluated, at least {least} are needed (--min-cases)"
 
 
 def by_subject(results: Sequence[Result]) -> list[tuple[Result, ...]]:
@@ -142,13 +179,17 @@ def _ruling(results: tuple[Result, ...], gate: Gate) -> Ruling:
     status = max(_plain_status(result, gate) for result in results)
     if status == 3:
         return Ruling(results, status)
+    if gate.names_ensures and not gate.weighs_rates:
+        is_asked = results[0].verdict == "violated"
+        said = f"`{gate.fail_on}` is {'' if status else 'not '}violated"
+        return Ruling(results, status, said if is_asked else "")
     if not gate.weighs_rates:
         is_asked = gate.fail_on == "new" and results[0].verdict == "violated"
         said = "there are new bugs" if status else "all of its bugs are known"
         return Ruling(results, status, said if is_asked else "")
     if any(r.proof is not None and r.proof.verdict == "violated" for r in results):
         return Ruling(results, 1, "a proof found a case, which belongs to no rate")
-    if any(is_unstable(result.counts, gate.accepted) for result in results):
+    if any(is_unstable(result.counts, gate.accept_unstable) for result in results):
         return Ruling(results, 3, "violations did not come back: the rate is not known")
     if any(r.recorded.still and not r.counts.violations for r in results):
         # Either these are rare, or no case of a batch is answered like one alone.
@@ -171,9 +212,32 @@ def _plain_status(result: Result, gate: Gate) -> int:
         return 3
     if result.verdict != "violated":
         return int(gate.fail_on == "open" and _is_open(result))
-    if gate.fail_on != "new" or result.has_new_bugs:
+    if gate.names_ensures:
+        is_red = _breaks_named(result, gate.fail_on)
+    else:
+        is_red = gate.fail_on != "new" or result.has_new_bugs
+    if is_red:
         return 1
-    return 3 if is_unstable(counts, gate.accepted) else 0
+    return 3 if is_unstable(counts, gate.accept_unstable) else 0
+
+
+def is_named(result: Result, name: str, asked: str) -> bool:
+    """Tell whether an `ensures` of a result is the one that is asked for."""
+    return asked in (name, f"{result.subject.property}.{name}")
+
+
+def _breaks_named(result: Result, asked: str) -> bool:
+    """Tell whether an `ensures` is violated, by a case or by a proof's case.
+
+    Of recorded bugs nobody knows which one they violate: they count.
+    """
+    names = [one.name for one in result.subject.ensures]
+    if not any(is_named(result, name, asked) for name in names):
+        return False
+    broken = {one.name for one in result.ensures if one.violations}
+    witness = None if result.proof is None else result.proof.witness
+    broken |= {names[number] for number in witness.failures} if witness else set()
+    return not broken or any(is_named(result, name, asked) for name in broken)
 
 
 def _is_open(result: Result) -> bool:
@@ -194,7 +258,15 @@ class _Rate:
         return f"{known}{self.violated} of {self.cases} ({share})"
 
 
-def _rate(results: Sequence[Result]) -> _Rate | None:
+def _violations(result: Result, gate: Gate) -> int:
+    """Return how many cases are violated, by the `ensures` that the gate names."""
+    if not gate.names_ensures:
+        return result.counts.violations
+    named = [e for e in result.ensures if is_named(result, e.name, gate.fail_on)]
+    return sum(one.violations for one in named)
+
+
+def _rate(results: Sequence[Result], gate: Gate) -> _Rate | None:
     """Return the rate over all seeds; None where the cases are no sample of the inputs."""
     first = results[0]
     if first.is_complete:  # every seed then has the same cases
@@ -202,14 +274,14 @@ def _rate(results: Sequence[Result]) -> _Rate | None:
     elif any(r.rate is None or r.reason == "a bug was found" for r in results):
         return None
     unstable = sum(result.counts.unstable for result in results)
-    violated = sum(result.counts.violations for result in results)
+    violated = sum(_violations(result, gate) for result in results)
     cases = unstable + sum(result.counts.judged for result in results)
     return _Rate(violated + unstable, cases, first.is_complete) if cases else None
 
 
 def _compared(results: Sequence[Result], gate: Gate) -> Iterator[tuple[int, str]]:
     """Yield the status of each comparison of rates, and what was compared."""
-    rate = _rate(results)
+    rate = _rate(results, gate)
     if gate.max_rate is not None:
         if all(r.verdict == "holds" for r in results):
             yield 0, "it holds, so that the rate is 0"
@@ -220,7 +292,7 @@ def _compared(results: Sequence[Result], gate: Gate) -> Iterator[tuple[int, str]
     if gate.baseline is not None:
         old = [r for r in gate.baseline if r.subject.spec == results[0].subject.spec]
         if old:
-            yield _against_baseline(results, rate, old)
+            yield _against_baseline(results, old, gate)
         else:
             is_red = any(r.verdict == "violated" for r in results)
             yield int(is_red), "it is not in the baseline"
@@ -246,7 +318,7 @@ def _against_limit(rate: _Rate, limit: float) -> tuple[int, str]:
 
 
 def _against_baseline(
-    results: Sequence[Result], rate: _Rate | None, old: Sequence[Result]
+    results: Sequence[Result], old: Sequence[Result], gate: Gate
 ) -> tuple[int, str]:
     """Compare with earlier results of the same spec."""
     subject = results[0].subject
@@ -259,15 +331,20 @@ def _against_baseline(
         return 3, f"{changed} changed since the baseline, which must be written anew"
     if any(_plain_status(r, Gate()) == 3 or is_unstable(r.counts) for r in old):
         return 3, "the baseline itself was not judged"
-    before = _rate(old)
+    rate, before = _rate(results, gate), _rate(old, gate)
     if rate is None or before is None:
         return 3, "these cases are no sample of the inputs, and have no rate"
     if rate.violated and all(r.verdict == "holds" for r in old):
         return 1, f"{rate}, and in the baseline it holds"
-    chance = fisher(rate.violated, rate.cases, before.violated, before.cases)
     inputs = [r[0].fingerprint.get("inputs") for r in (results, old)]
     where = ", on other inputs" if all(inputs) and inputs[0] != inputs[1] else ""
-    said = f"{rate}, in the baseline {before}{where} (p = {chance:.2g}"
+    said = f"{rate}, in the baseline {before}{where}"
+    if rate.is_exact and before.is_exact and not where:
+        # The same cases, each of them tried: no chance is left to test for.
+        is_worse = rate.violated > before.violated
+        return int(is_worse), f"{said}: {'worse' if is_worse else 'not worse'}"
+    chance = fisher(rate.violated, rate.cases, before.violated, before.cases)
+    said = f"{said} (p = {chance:.2g}"
     return int(chance < LEVEL), f"{said}, worse below {LEVEL:g})"
 
 

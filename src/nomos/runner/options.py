@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
 
-from nomos.device import Placement, Precision
-from nomos.engine.engine import Mode
+from nomos.accepted import (
+    OPTIONS,
+    Inputs,
+    Mode,
+    Precision,
+    Search,
+    WorkerPool,
+    accept_fields,
+)
+from nomos.device import Placement
 from nomos.errors import NomosError
 
-Search = Literal["auto", "random", "exhaustive", "guided", "diverse"]
-_MAKING = ("guided", "diverse")  # searches whose inputs are made
-Inputs = Literal["data", "generated"]
+_GENERATING = ("guided", "diverse")  # searches that generate their inputs
 DEFAULT_CASES = 5000
 EVERY_CASE_UP_TO = 100_000  # that `auto` tries, where no budget was given
 RUN_ALONE = 100  # different violations that are run alone by default
@@ -41,7 +46,7 @@ class Options:
     resume: bool = False
     accept: bool = True  # whether the bugs found become known ones
     jobs: int = 1
-    engine: Literal["processes", "ray"] = "processes"
+    engine: WorkerPool = "processes"
     isolate: bool = False
     call_timeout_s: float | None = None
     memory_limit_mb: int | None = None
@@ -56,36 +61,31 @@ class Options:
     accept_unstable: float = 0.0  # the share of cases that may not come back
 
     def __post_init__(self) -> None:
-        for name in ("budget", "default_budget", "calls", "max_crashes"):
-            value = getattr(self, name)
-            if value is not None and (type(value) is not int or value < 1):
-                raise NomosError(
-                    f"`{name}` takes a whole number from 1 on, not {value!r}"
-                )
-        seconds: Any = self.time  # callers may give anything
-        if seconds is not None and not (type(seconds) in (int, float) and seconds > 0):
-            raise NomosError(f"`time` takes seconds, more than 0, not {seconds!r}")
-        Placement(self.device, self.dtype)  # says what is wrong with them
-        share: Any = self.accept_unstable
-        if type(share) not in (int, float) or not 0 <= share < 1:
-            raise NomosError(
-                f"`accept_unstable` takes a share from 0 to 1, not {share!r}"
-            )
+        accept_fields(self, OPTIONS)
+        self._refuse_contradictions()
+
+    def _refuse_contradictions(self) -> None:
+        """Raise NomosError where one option asks for what another one excludes."""
         if self.search == "exhaustive" and self.inputs == "generated":
             raise NomosError(
                 "`search` exhaustive tries the cases of the data: generated inputs have"
                 " no end, so use random or guided"
             )
-        if self.search in _MAKING and self.inputs == "data":
+        if self.search in _GENERATING and self.inputs == "data":
             raise NomosError(
-                f"`search` {self.search} makes its own inputs from the data: use random or"
+                f"`search` {self.search} generates inputs from the data: use random or"
                 " exhaustive for the data alone"
             )
+        if self.engine != "ray":
+            only_ray = {"ray_address": None, "cpus": 1.0, "gpus": 0.0}
+            for name, default in only_ray.items():
+                if getattr(self, name) != default:
+                    raise NomosError(f"`{name}` goes with `engine` ray")
 
     @property
-    def makes_inputs(self) -> bool:
-        """Whether inputs are made from the data, not drawn from them."""
-        return self.search in _MAKING or self.inputs == "generated"
+    def generates_inputs(self) -> bool:
+        """Whether inputs are generated from the data, not drawn from them."""
+        return self.search in _GENERATING or self.inputs == "generated"
 
     @property
     def cases(self) -> int:

@@ -38,7 +38,7 @@ from nomos.inline import feature_of, with_feature
 from nomos.models import load_model
 from nomos.models.adapter import plain_name
 from nomos.models.load import check_places
-from nomos.report.texts import count
+from nomos.report.texts import count_of
 
 # What the column that a model predicts is often called; it is then no feature.
 _TARGETS = ("label", "labels", "target", "class", "y", "outcome", "risk", "output")
@@ -120,10 +120,12 @@ def scaffold_table(
     specs = _table_specs(loaded.schema, module, answers)
     files |= {f"specs/{name}.nom": text for name, text in specs}
     length = len(next(iter(columns.values())))
-    notes = [f"{data} has {count(length, 'row')} of {count(len(columns), 'column')}"]
+    notes = [
+        f"{data} has {count_of(length, 'row')} of {count_of(len(columns), 'column')}"
+    ]
     notes += _describe_columns(columns, reading, label, loaded)
     if names is None and width is not None:
-        notes.append(f"{model} takes {count(width, 'number')} a row")
+        notes.append(f"{model} takes {count_of(width, 'number')} a row")
     return ProjectFiles(files, (*notes, *problem))
 
 

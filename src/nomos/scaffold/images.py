@@ -15,7 +15,7 @@ from nomos.errors import NomosError
 from nomos.models import load_model
 from nomos.models.adapter import OutputModel
 from nomos.models.load import FunctionModel
-from nomos.report.texts import count
+from nomos.report.texts import count_of
 from nomos.scaffold import (
     ASKED,
     ProjectFiles,
@@ -79,7 +79,7 @@ def scaffold_images(model: str, data: Path, folder: Path) -> ProjectFiles:
     files = {f"{module}.py": _image_domain(model, data, folder, (code, by_255), read)}
     files |= dict(_image_specs(module, answers, in_range))
     shape = " by ".join(map(str, images.shape[1:]))
-    notes = [f"{data} has {count(len(images), 'image')}, {shape} {images.dtype}"]
+    notes = [f"{data} has {count_of(len(images), 'image')}, {shape} {images.dtype}"]
     notes.append(
         f"the model gets `{code}`{', divided by 255' if by_255 else ''}: if it was"
         f" trained on something else, mend `predict` in {module}.py"

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nomos.files import write_whole
+from nomos.results.reading import read, read_json
 
 FILE_FORMAT = 1
 _KEPT = ("seed", "origin", "trial_count", "fruitless_count")  # of a pool, in its file
@@ -179,16 +180,16 @@ def load_pool(path: Path) -> StatePool:
     """Read a pool that `StatePool.save` wrote."""
     try:
         with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
-            about = json.loads(str(file["about"]))
+            about = read_json(str(file["about"]))
             states, observations = file["states"], file["observations"]
-    except (KeyError, TypeError, ValueError, EOFError, BadZipFile) as error:
+        if about["format"] != FILE_FORMAT:
+            raise ValueError(f"it has format {about['format']}, not {FILE_FORMAT}")
+        pool = StatePool(settings=read(FuzzSettings, about["settings"]))
+        pool.rng.bit_generator.state = about["generator"]
+        for name in _KEPT:
+            setattr(pool, name, about[name])
+    except (LookupError, TypeError, ValueError, EOFError, BadZipFile) as error:
         raise ValueError(f"{path} is not a pool of states: {error}") from error
-    if about["format"] != FILE_FORMAT:
-        raise ValueError(f"{path} has format {about['format']}, not {FILE_FORMAT}")
-    pool = StatePool(settings=FuzzSettings(**about["settings"]))
-    pool.rng.bit_generator.state = about["generator"]
-    for name in _KEPT:
-        setattr(pool, name, about[name])
     pool._states.extend(states)
     pool._observations.extend(observations)
     return pool

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from nomos.report.html.page import html
+from nomos.report.html.page import html_page
 from nomos.results.result import Result
 from nomos.runner.driver import Driver
 from nomos.runner.jobs import Job
@@ -264,7 +264,7 @@ def results(gallery: Gallery, tmp_path_factory: pytest.TempPathFactory) -> list[
 @pytest.fixture(scope="module")
 def report(results: list[Result], tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("report") / "report.html"
-    path.write_text(html(results), encoding="utf-8")
+    path.write_text(html_page(results), encoding="utf-8")
     return path
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from nomos.report.html.page import html
+from nomos.report.html.page import html_page
 from nomos.results.result import Result
 
 pytestmark = pytest.mark.slow
@@ -132,7 +132,7 @@ def test_verdict_filter_is_there_only_where_verdicts_differ(
     opened.page.select_option("#verdict", "holds")
     assert opened.visible("section.property") == opened.visible("#property-town") == 1
     page = tmp_path / "alike.html"
-    page.write_text(html(gallery.income(tmp_path)), encoding="utf-8")
+    page.write_text(html_page(gallery.income(tmp_path)), encoding="utf-8")
     opened.open(page)
     assert not opened.page.is_visible("#verdict")
 
@@ -160,7 +160,7 @@ def test_bugs_are_sorted_by_how_much_changed(
     )
     results = gallery.run(tmp_path, {"changes": spec})
     page = tmp_path / "changes.html"
-    page.write_text(html(results), encoding="utf-8")
+    page.write_text(html_page(results), encoding="utf-8")
     tab.open(page)
     counts = (
         "[...document.querySelectorAll('.card')]"
@@ -176,7 +176,7 @@ def test_more_cards_come_when_asked_for(
     tab: Any, tmp_path: Path, many: list[Result]
 ) -> None:
     page = tmp_path / "many.html"
-    page.write_text(html(many), encoding="utf-8")
+    page.write_text(html_page(many), encoding="utf-8")
     tab.open(page)
     assert tab.visible(".card") == 8
     tab.page.click(".rest > summary")
@@ -336,7 +336,7 @@ def test_ten_thousand_bugs_open_soon(
 ) -> None:
     last = many[0].bugs[-1].id
     path = tmp_path / "large.html"
-    path.write_text(html(many), encoding="utf-8")
+    path.write_text(html_page(many), encoding="utf-8")
     assert path.stat().st_size < LARGEST_PAGE
     seconds = min(tab.open(path) for _ in range(3))
     assert seconds < SLOWEST_OPENING_S, f"{seconds:.2f} s"

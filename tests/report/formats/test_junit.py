@@ -4,14 +4,16 @@ from xml.etree import ElementTree
 
 import pytest
 
-from nomos.report.formats.junit import junit
-from nomos.results.gate import Gate
+from nomos.report.formats.junit import junit_document
+from nomos.results.gate import Gate, rulings
 from nomos.results.result import Crash
 
+ANY = Gate()
 
-def outcomes(*results, failures=(), **how):
+
+def outcomes(*results, failures=(), gate=ANY):
     """Return the root, and of each test case what came of it and what is said."""
-    root = ElementTree.fromstring(junit(results, failures, **how))
+    root = ElementTree.fromstring(junit_document(rulings(results, gate), failures))
     cases = root.findall("testsuite/testcase")
     return root, [
         (c[0].tag, c[0].get("message")) if len(c) else ("", "") for c in cases
@@ -54,7 +56,7 @@ def test_the_traceback_of_a_crash_is_there_with_and_without_a_bug(bug, result):
         result(crashed=1, crashes=(crash,)),
         result(bug(), crashed=1, crashes=(crash,)),
     ):
-        root = ElementTree.fromstring(junit([one]))
+        root = ElementTree.fromstring(junit_document(rulings([one], ANY)))
         assert "<here>" in root.find("testsuite/testcase")[0].text
 
 
@@ -102,6 +104,6 @@ def test_what_xml_cannot_hold_is_replaced_and_what_is_long_is_cut(bug, result):
     odd = bug(
         inputs={"s": "a\x00]]>\ud800 <script>" + "y" * 100}, outputs={"d": "x" * 10**6}
     )
-    text = junit([result(odd, description="\x00")])
+    text = junit_document(rulings([result(odd, description="\x00")], ANY))
     assert "<script>" in ElementTree.fromstring(text).find(".//failure").text
     assert len(text) < 50_000

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
-from nomos.report.formats.sarif import sarif
-from nomos.results.gate import Gate
+from nomos.report.formats.sarif import sarif_document
+from nomos.results.gate import Gate, rulings
+
+ANY = Gate()
 
 
-def run_of(*results, **how):
-    (run,) = sarif(results, **how)["runs"]
+def run_of(*results, gate=ANY, failures=()):
+    (run,) = sarif_document(rulings(results, gate), failures)["runs"]
     return run
 
 
@@ -68,4 +70,4 @@ def test_new_bugs_come_first_and_known_ones_are_notes(bug, result):
 
 def test_long_texts_are_cut(bug, result):
     one = bug(inputs={"x": "y" * 10**6, "list": ["z" * 5000]})
-    assert len(str(sarif([result(one)]))) < 10_000
+    assert len(str(sarif_document(rulings([result(one)], ANY)))) < 10_000

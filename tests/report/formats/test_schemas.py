@@ -16,9 +16,9 @@ import pytest
 import xmlschema
 
 from casestudies.datasets import Carrier, DataFile, DataMissingError, find
-from nomos.report.formats.junit import junit
-from nomos.report.formats.sarif import sarif
-from nomos.results.gate import Gate
+from nomos.report.formats.junit import junit_document
+from nomos.report.formats.sarif import sarif_document
+from nomos.results.gate import Gate, rulings
 from nomos.results.result import Crash, Result
 
 pytestmark = pytest.mark.slow  # fetching the schemas, once
@@ -46,6 +46,8 @@ JUNIT = DataFile(
     ),
 )
 ODD = "a\x00b <script>alert(1)</script> ]]> &amp; \u202e\u200f \ud800 </style>"
+
+ANY = Gate()
 
 
 def schema(file: DataFile) -> Path:
@@ -84,9 +86,12 @@ def check_junit() -> Callable[[str], Any]:
 def written(check_sarif: Any, check_junit: Any) -> Callable[..., Any]:
     """Return both documents of results, which are valid."""
 
-    def written(*results: Result, failures: Any = (), **how: bool) -> tuple[Any, Any]:
-        text = json.dumps(sarif(results, failures, **how))
-        return check_sarif(text), check_junit(junit(results, failures, **how))
+    def written(
+        *results: Result, failures: Any = (), gate: Gate = ANY
+    ) -> tuple[Any, Any]:
+        ruled = rulings(results, gate)
+        text = json.dumps(sarif_document(ruled, failures))
+        return check_sarif(text), check_junit(junit_document(ruled, failures))
 
     return written
 

@@ -10,7 +10,7 @@ import pytest
 
 from nomos.domain.show import Image
 from nomos.report.html.cards import MOST_DRAWN
-from nomos.report.html.page import html
+from nomos.report.html.page import html_page
 from nomos.results.result import Crash, EnsuresCounts
 
 SVG = "http://www.w3.org/2000/svg"
@@ -20,7 +20,7 @@ DIGEST = {"shape": [9, 9], "dtype": "float64", "sha256": "ab" * 32}
 
 
 def page(*results, **how):
-    return html(results, **how).replace("\N{NO-BREAK SPACE}%", " %")
+    return html_page(results, **how).replace("\N{NO-BREAK SPACE}%", " %")
 
 
 def later(text):

@@ -17,10 +17,13 @@ from nomos.cli.output import STDOUT, Output, ReportPath, own_stdout
 from nomos.terminal import echo
 
 if TYPE_CHECKING:
+    from nomos.report.console import RunConsole
     from nomos.results.comparison import ModelComparison
     from nomos.results.result import Bug, Result
+    from nomos.runner.driver import Run
     from nomos.runner.jobs import Job
     from nomos.runner.project.specs import LoadedSpec
+    from nomos.runner.stopping import Signals
 
 _FILE = ReportPath()
 _ALONE: dict[str, Any] = {"accept": False, "groups": False, "shrink": False}
@@ -51,41 +54,69 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     spec, 3 a model, its data or some cases failed. If several apply, the highest.
     """
     from nomos.report.console import RunConsole
-    from nomos.runner.project.config import load_config
-    from nomos.runner.project.naming import project_root
+    from nomos.results.gate import Gate, rulings
+    from nomos.runner.project.discovery import group_by_project
     from nomos.runner.stopping import EXIT_STATUS, Signals
 
     if len(options["models"]) != 2:
         raise click.UsageError("give --model twice: the old model, then the new one")
-    paths = api.find_specs(specs)
-    loaded = cli.load_specs(paths)
-    root = project_root(paths[0])
-    config = load_config(root)
-    seed = config.seed if options["seed"] is None else options["seed"]
+    found = api.find_specs(specs)
+    loaded = cli.load_specs(found.specs)
+    whole = api.left_out(found)
+    compared: list[ModelComparison] = []
     piped = STDOUT in [options[name] for name in ("json_file", "html_file")]
     with Signals() as signals, own_stdout(piped) as output:
         with RunConsole(quiet=True) as console:
-            run = api.drive(
-                _comparison_jobs(paths, loaded, options),
-                [seed],
-                root=root,
-                # What a model is only compared with becomes nobody's known bug.
-                options=replace(cli.run_options(options, config.budget), **_ALONE),
-                store=cli.keeping_store(root, options, console.warn),
-                handlers=[console.handle],
-                warn=console.warn,
-                signals=signals,
-            )
-        compared = _compare_models(run.results)
+            for root, paths in group_by_project(found.specs).items():
+                run = _run_project(
+                    root,
+                    _comparison_jobs(paths, loaded, options),
+                    console,
+                    signals,
+                    options,
+                )
+                compared += _compare_models(run.results)
+                whole.results += run.results
+                whole.failures += run.failures
+                whole.stopped = run.stopped
+                if run.stopped:
+                    break
         _write_files(compared, options, output)
         if not options["quiet"] and not piped:
             _print_comparison(compared, console.console, stored=not options["no_store"])
-    for failure in run.failures:
+    for failure in whole.failures:
         echo(f"error: {failure}", err=True)
-    unjudged = any(r.verdict == "failed" or r.problem for r in run.results)
-    failed = run.failures or unjudged or output.has_failed or not compared
+    few = [ruling for ruling in rulings(whole.results, Gate()) if ruling.is_small]
+    for ruling in few:
+        echo(ruling.line, err=True)
+    unjudged = any(r.verdict == "failed" or r.problem for r in whole.results)
+    failed = whole.failures or few or unjudged or output.has_failed or not compared
     added = int(any(c.added for c in compared))
-    sys.exit(EXIT_STATUS.get(run.stopped) or (3 if failed else added))
+    sys.exit(EXIT_STATUS.get(whole.stopped) or (3 if failed else added))
+
+
+def _run_project(
+    root: Path,
+    jobs: list[Job],
+    console: RunConsole,
+    signals: Signals,
+    options: dict[str, Any],
+) -> Run:
+    """Run the campaigns of one project, as its configuration says."""
+    from nomos.runner.project.config import load_config
+
+    config = load_config(root)
+    return api.drive(
+        jobs,
+        [config.seed if options["seed"] is None else options["seed"]],
+        root=root,
+        # What a model is only compared with becomes nobody's known bug.
+        options=replace(cli.run_options(options, config.budget), **_ALONE),
+        store=cli.keeping_store(root, options, console.print_warning),
+        handlers=[console.handle],
+        warn=console.print_warning,
+        signals=signals,
+    )
 
 
 def _comparison_jobs(

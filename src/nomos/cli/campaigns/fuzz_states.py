@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     cli.AMOUNT,
     default=0.4,
 )
-@cli.option("--seed", "Same seed, same pool.", default=0)
+@cli.option("--seed", "Same seed, same pool.", cli.SEED, default=0)
 @cli.option(
     "-o --output",
     "The pool: made, or continued where there is one.",

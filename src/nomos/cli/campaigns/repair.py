@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nomos.accepted import TakesNumber
 from nomos.cli import options as cli
 from nomos.cli.output import ReportPath
 from nomos.terminal import echo
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 @cli.option(
     "--times",
     "By how much the rate of violations is to fall.",
-    click.FloatRange(1),
+    cli.Taking(TakesNumber("a number from 1 on", 1)),
     default=10.0,
 )
 @cli.option(
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
     cli.COUNT,
     default=5000,
 )
-@cli.option("--seed", "Same seed, same repair.", default=0)
+@cli.option("--seed", "Same seed, same repair.", cli.SEED, default=0)
 @cli.flag("--resume", "Go on where the same repair was killed.")
 @cli.flag(
     "--allow-overlap",
@@ -79,7 +80,7 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     from nomos import api
     from nomos.cli.output import Output
 
-    cli.load_specs(api.find_specs(specs))
+    cli.load_specs(api.find_specs(specs).all_specs())
     if (options["data"] is None) != (options["label"] is None):
         raise click.UsageError("--data and --label go together")
     screen = _Screen(quiet=options["quiet"] or str(options["json_file"]) == "-")

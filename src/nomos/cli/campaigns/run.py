@@ -3,45 +3,53 @@
 from __future__ import annotations
 
 import inspect
-import json
 import sys
-from contextlib import ExitStack
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from nomos import api
+from nomos import accepted, api
 from nomos.cli import options as cli
-from nomos.cli.output import STDOUT, Output, ReportPath, own_stdout
+from nomos.cli.campaigns.reports import (
+    FILE,
+    REPORTS,
+    event_handlers,
+    is_piped,
+    relative_failures,
+    report_options,
+    write_reports,
+)
+from nomos.cli.output import Output, own_stdout
 from nomos.errors import DomainError, NomosError, exit_status
 from nomos.terminal import echo
 
 if TYPE_CHECKING:
-    from nomos.results.gate import Gate
+    from nomos.report.console import RunConsole
+    from nomos.results.gate import Gate, Ruling
     from nomos.runner.driver import Run
     from nomos.runner.events import Handler
     from nomos.runner.jobs import Job
     from nomos.runner.options import Options
     from nomos.runner.project.config import Config
+    from nomos.runner.project.discovery import Discovery
     from nomos.runner.project.specs import LoadedSpec
+    from nomos.runner.stopping import Signals
 
-_FILE = ReportPath()
-# `write_reports` writes them.
-report_options = cli.combine_options(
-    cli.option("--json json_file", "Write the results to a file.", _FILE),
-    cli.option("--html html_file", "Write a page to read and send.", _FILE),
-    cli.option("--junit junit_file", "Write JUnit XML for CI.", _FILE),
-    cli.option("--sarif sarif_file", "Write SARIF for code hosts.", _FILE),
-)
-_FILES = ("json_file", "html_file", "junit_file", "sarif_file", "events_file")
 _INPUT_SETTINGS = ("inputs", "pool")  # of a constructor, in order of preference
 
 
 def _inputs_or_file(words: str) -> str | Path:
     """Read `data`, `generated`, or a file that exists."""
-    if words in ("data", "generated"):
-        return words
+    kind = accepted.OPTIONS["inputs"]
+    with suppress(ValueError):
+        return str(kind.read(words))
+    hint = accepted.meant(words, get_args(accepted.Inputs))
+    if hint and not Path(words).exists():
+        raise click.BadParameter(f"there is no file {words!r}{hint}")
     file: Path = cli.PRESENT_FILE.convert(words, None, None)
     return file
 
@@ -79,18 +87,30 @@ def _inputs_or_file(words: str) -> str | Path:
 )
 @cli.option(
     "--fail-on",
-    "new: exit 1 only for bugs that .nomos/cases does not list as known. "
-    "open: also where --verify neither proves nor refutes.",
-    click.Choice(["any", "new", "open"]),
+    "new: exit 1 only for bugs that .nomos/cases does not list as known."
+    " open: also where --verify neither proves nor refutes. NAME: only for violations of"
+    " the `ensures` of that name; PROPERTY.NAME is that of one spec.",
     default="any",
+    metavar="any|new|open|NAME",
+)
+@cli.option(
+    "--min-cases",
+    "A sample of fewer cases is not green: the status is 3.  [default: 100, or the"
+    " budget where that is less, but at least 10]",
+    cli.COUNT,
+)
+@cli.option(
+    "--exclude",
+    "Leave out specs and folders of this name or pattern. May be given several times.",
+    multiple=True,
+    metavar="NAME",
 )
 @cli.option(
     "--max-rate",
     "Pass where at most this share of cases (2%) is violated: the exact rate where"
     " every case was tried, else the upper bound (95 %, one-sided) that the sample gives."
     " Where the sample is too small to tell, the status is 3.",
-    cli.parse_share_option,
-    metavar="SHARE",
+    cli.SHARE,
 )
 @cli.option(
     "--baseline",
@@ -114,7 +134,7 @@ def _inputs_or_file(words: str) -> str | Path:
 @cli.option(
     "--events events_file",
     "Write each event as a line of JSON, as it happens.",
-    _FILE,
+    FILE,
 )
 def command(specs: tuple[str, ...], **options: Any) -> None:
     """Test a model against SPECS: files, folders or globs.
@@ -132,21 +152,80 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     was not judged (a model, its data or some cases failed, or answers did not come
     back), 130 interrupted, 143 terminated. If several apply, the highest.
     """
-    from nomos.runner.project.config import load_config
-    from nomos.runner.project.naming import project_root
-
-    paths = api.find_specs(specs)
-    control = options["control"]
-    loaded = cli.load_specs(paths if control is None else [*paths, control])
-    root = project_root(paths[0])
-    config = load_config(root)
-    jobs = _build_jobs(paths, loaded, root, config, options)
-    seed = config.seed if options["seed"] is None else options["seed"]
-    how = cli.run_options(options, config.budget)
+    found = api.find_specs(specs, exclude=options["exclude"])
+    projects = _load_projects(found, options)
     if options["sanity"]:
-        sys.exit(_run_sanity(jobs, root, seed, how))
-    options |= {"gate": _build_gate(config, options), "specs": specs}
-    sys.exit(_run_campaigns(jobs, seed, root, how, options))
+        sys.exit(_run_sanity(projects))
+    sys.exit(_run_campaigns(projects, api.left_out(found), options | {"specs": specs}))
+
+
+@dataclass(frozen=True, slots=True)
+class _Project:
+    """The jobs of one project, and how it wants them run: nothing of another project."""
+
+    root: Path
+    jobs: list[Job]
+    seed: int
+    how: Options
+    gate: Gate
+
+
+def _load_projects(found: Discovery, options: dict[str, Any]) -> list[_Project]:
+    """Return the projects of specs, each with its own configuration and gate."""
+    from nomos.runner.project.config import load_config
+    from nomos.runner.project.discovery import group_by_project
+
+    control = options["control"]
+    _refuse_contradictions(options)
+    loaded = cli.load_specs([*found.specs, *([] if control is None else [control])])
+    _check_ensures(options["fail_on"], loaded.values())
+    return [
+        _Project(
+            root,
+            _build_jobs(paths, loaded, root, config, options),
+            config.seed if options["seed"] is None else options["seed"],
+            cli.run_options(options, config.budget),
+            _build_gate(config, options),
+        )
+        for root, paths in group_by_project(found.specs).items()
+        for config in [load_config(root)]
+    ]
+
+
+def _refuse_contradictions(options: dict[str, Any]) -> None:
+    """Raise a usage error where one option has no effect beside another."""
+    is_piped(options)
+    if options["sanity"] and (
+        others := [n for n in (*REPORTS, "verify", "resume") if options[n]]
+    ):
+        name = others[0].removesuffix("_file")
+        raise click.UsageError(f"--sanity runs no campaign: leave out --{name}")
+    if options["no_store"] and (options["store"] or options["resume"]):
+        other = "--store" if options["store"] else "--resume"
+        raise click.UsageError(f"--no-store and {other} contradict each other")
+    if options["models"] and "model" in cli.parse_settings(options["settings"]):
+        raise click.UsageError("--model and --set model= contradict each other")
+
+
+def _check_ensures(fail_on: str, loaded: Iterable[LoadedSpec]) -> None:
+    """Raise a usage error where --fail-on names an `ensures` that no spec has."""
+    from nomos.results.gate import FAIL_ON
+
+    specs = [one.checked.spec for one in loaded if one.checked.spec is not None]
+    names = [
+        name
+        for spec in specs
+        for number, one in enumerate(spec.ensures, 1)
+        for own in [getattr(one, "name", "") or str(number)]
+        for name in (own, f"{spec.name}.{own}")
+    ]
+    if fail_on not in (*FAIL_ON, *names):
+        hint = accepted.meant(fail_on, (*FAIL_ON, *names))
+        raise click.BadParameter(
+            f"{fail_on!r} is none of {', '.join(FAIL_ON)}, and no spec has an `ensures`"
+            f" of that name{hint}",
+            param_hint="--fail-on",
+        )
 
 
 def _build_gate(config: Config, options: dict[str, Any]) -> Gate:
@@ -156,21 +235,21 @@ def _build_gate(config: Config, options: dict[str, Any]) -> Gate:
     if len(files) == 2 and files[0] == files[1]:
         raise click.UsageError("--json would write over the baseline that is compared")
     return config.gate(
-        *(options["max_rate"], options["baseline"]),
+        *(options["max_rate"], options["baseline"], options["min_cases"]),
         fail_on=options["fail_on"],
-        accepted=options["accept_unstable"] or 0.0,
+        accept_unstable=options["accept_unstable"] or 0.0,
     )
 
 
 def _run_campaigns(
-    jobs: list[Job], seed: int, root: Path, how: Options, options: dict[str, Any]
+    projects: Sequence[_Project], whole: Run, options: dict[str, Any]
 ) -> int:
     """Run campaigns and show them; return the exit status."""
     from nomos.report.console import RunConsole
-    from nomos.results.gate import rulings
+    from nomos.results.gate import missing, rulings
     from nomos.runner.stopping import Signals
 
-    piped = STDOUT in [options[name] for name in _FILES]
+    piped, ruled, gone = is_piped(options), [], []
     with ExitStack() as stack:
         signals = stack.enter_context(Signals())
         # What goes to standard output must be all that goes there.
@@ -178,55 +257,81 @@ def _run_campaigns(
         console = RunConsole(quiet=options["quiet"] or piped)
         with ExitStack() as running:
             running.enter_context(console)
-            run = api.drive(
-                jobs,
-                range(seed, seed + options["seeds"]),
-                root=root,
-                options=how,
-                store=cli.keeping_store(root, options, console.warn),
-                handlers=[console.handle, *_event_file(options, output, running)],
-                warn=console.warn,
-                control=options["control"],
-                signals=signals,
-                verify=options["verify"],
-            )
-        write_reports(run, root, options, output)
-        console.finish(run.results, stored=not options["no_store"])
+            handlers = [console.handle, *event_handlers(options, output, running)]
+            for project in projects:
+                run = _run_project(project, handlers, console, signals, options)
+                ruled += rulings(run.results, project.gate)
+                gone += missing(
+                    run.results, project.gate, project.root, options["specs"]
+                )
+                whole.results += run.results
+                whole.failures += run.failures
+                whole.stopped = run.stopped
+                if run.stopped:
+                    break
+        write_reports(whole, ruled, relative_failures(whole), options, output)
+        console.print_summary(whole.results, stored=not options["no_store"])
         if not console.quiet:
-            lines = [ruling.line for ruling in rulings(run.results, options["gate"])]
+            lines = [ruling.line for ruling in ruled]
             for line in [*filter(None, dict.fromkeys(lines)), *console.spaces]:
                 echo(line)
-    return _exit_status_of(run, root, options, output)
+    return _exit_status_of(whole, ruled, gone, output)
+
+
+def _run_project(
+    project: _Project,
+    handlers: Sequence[Handler],
+    console: RunConsole,
+    signals: Signals,
+    options: dict[str, Any],
+) -> Run:
+    """Run the campaigns of one project."""
+    return api.drive(
+        project.jobs,
+        range(project.seed, project.seed + options["seeds"]),
+        root=project.root,
+        options=project.how,
+        store=cli.keeping_store(project.root, options, console.print_warning),
+        handlers=handlers,
+        warn=console.print_warning,
+        control=options["control"],
+        signals=signals,
+        verify=options["verify"],
+    )
 
 
 def _exit_status_of(
-    run: Run, root: Path, options: dict[str, Any], output: Output
+    run: Run, ruled: Sequence[Ruling], gone: Sequence[str], output: Output
 ) -> int:
     """Say what could not be run, and return the exit status of the command."""
-    from nomos.results.gate import missing, rulings
     from nomos.runner.stopping import EXIT_STATUS
 
     for failure in run.failures:
         echo(f"error: {failure}", err=True)
     statuses = {exit_status(failure.error) for failure in run.failures}
-    gone = missing(run.results, options["gate"], root, options["specs"])
     for spec in gone:
         echo(f"error: {spec} is in the baseline and was not run", err=True)
-    statuses |= {ruling.status for ruling in rulings(run.results, options["gate"])}
-    statuses.add(3 if output.has_failed or gone or not run.results else 0)
+    statuses |= {ruling.status for ruling in ruled}
+    statuses.add(
+        3 if output.has_failed or gone or not (run.results or run.failures) else 0
+    )
     return EXIT_STATUS.get(run.stopped) or max(statuses)
 
 
-def _run_sanity(jobs: list[Job], root: Path, seed: int, options: Options) -> int:
+def _run_sanity(projects: Sequence[_Project]) -> int:
     """Say what specs notice; 0 if each notices something, 3 if one could not be tried."""
+    return max(_run_project_sanity(project) for project in projects)
+
+
+def _run_project_sanity(project: _Project) -> int:
     from nomos.runner.executors.worker import Setting, Worker
     from nomos.sanity import check_sanity
 
-    status = 0
-    worker = Worker(Setting(root, options.mode, placement=options.placement))
-    for job in jobs:
+    status, how = 0, project.how
+    worker = Worker(Setting(project.root, how.mode, placement=how.placement))
+    for job in project.jobs:
         try:
-            found = check_sanity(worker.prepared(job), seed, options)
+            found = check_sanity(worker.prepared(job), project.seed, how)
         except NomosError as error:
             echo(f"error: {error}", err=True)
             status = 3
@@ -274,49 +379,3 @@ def _input_setting(spec: LoadedSpec, file: Path | None) -> dict[str, str]:
             f" neither `inputs` nor `pool`; its settings are: {', '.join(known) or 'none'}"
         )
     return {name: str(file)}
-
-
-def _event_file(
-    options: dict[str, Any], output: Output, stack: ExitStack
-) -> list[Handler]:
-    from nomos.report.formats.stream import EventStream
-
-    path = options["events_file"]
-    if path is None:
-        return []
-    if path == STDOUT:
-        return [EventStream(output.stdout).handle]
-    return [EventStream(stack.enter_context(path.open("w", encoding="utf-8"))).handle]
-
-
-def write_reports(
-    run: Run, root: Path, options: dict[str, Any], output: Output
-) -> None:
-    """Write the files that were asked for."""
-    from nomos.results.gate import Gate
-    from nomos.results.result import to_data
-    from nomos.runner.project.naming import relative
-
-    results, gate = run.results, options.get("gate") or Gate(options["fail_on"])
-    failures = [(relative(str(f.job.path), root), str(f.error)) for f in run.failures]
-    if options["json_file"] is not None:
-        document = {
-            "schema": 3,
-            "runs": [to_data(result) for result in results],
-            "failures": [{"spec": path, "error": why} for path, why in failures],
-        }
-        output.write_file(options["json_file"], json.dumps(document, indent=1) + "\n")
-    if options["junit_file"] is not None:
-        from nomos.report.formats.junit import junit
-
-        text = junit(results, failures, gate)
-        output.write_file(options["junit_file"], text)
-    if options["sarif_file"] is not None:
-        from nomos.report.formats.sarif import sarif
-
-        document = sarif(results, failures, gate)
-        output.write_file(options["sarif_file"], json.dumps(document, indent=1) + "\n")
-    if options["html_file"] is not None:
-        from nomos.report.html.page import html
-
-        output.write_file(options["html_file"], html(results, failures))

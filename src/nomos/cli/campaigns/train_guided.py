@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nomos.accepted import TakesNumber, TakesWhole
 from nomos.cli import options as cli
 from nomos.errors import ModelError, NomosError
 from nomos.terminal import echo
@@ -57,7 +58,7 @@ _BUDGET = ("steps", "cases", "games", "lose")
 @cli.option(
     "--share",
     "The share of the steps that start from bugs.",
-    click.FloatRange(0, 1),
+    cli.Taking(TakesNumber("a share from 0 to 1", 0, 1)),
     default=0.5,
 )
 @click.option("--steps", default=294_912, show_default=True, type=cli.COUNT)
@@ -68,10 +69,13 @@ _BUDGET = ("steps", "cases", "games", "lose")
     default=3000,
 )
 @cli.option(
-    "--games", "Games that its reward is the mean of.", click.IntRange(2), default=100
+    "--games",
+    "Games that its reward is the mean of.",
+    cli.Taking(TakesWhole(2)),
+    default=100,
 )
 @cli.option("--lose", "The mean reward that may be lost.", cli.AMOUNT, default=10.0)
-@cli.option("--seed", "Same seed, same training.", default=0)
+@cli.option("--seed", "Same seed, same training.", cli.SEED, default=0)
 @cli.flag("--trust", "Load the policy, which can run code.")
 @cli.quiet_option
 def command(spec: Path, **options: Any) -> None:

@@ -11,7 +11,12 @@ import click
 
 from nomos import api
 from nomos.cli import options as cli
-from nomos.cli.campaigns.run import report_options, write_reports
+from nomos.cli.campaigns.reports import (
+    is_piped,
+    relative_failures,
+    report_options,
+    write_reports,
+)
 from nomos.cli.output import STDOUT, own_stdout
 from nomos.errors import NomosError, exit_status
 from nomos.terminal import echo
@@ -86,41 +91,52 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     Exit status: 0 all are proved; 1 one is violated; 2 wrong usage or a bad spec; 3 one
     is open: it could not be settled, or is of a kind that cannot be proved.
     """
-    from nomos.runner.project.naming import project_root
+    from nomos.results.gate import Gate, rulings
+    from nomos.runner.project.discovery import group_by_project
 
-    paths = api.find_specs(specs)
-    loaded = cli.load_specs(paths)
+    is_piped(options)
+    found = api.find_specs(specs)
+    loaded, run = cli.load_specs(found.specs), api.left_out(found)
+    for failure in run.failures:
+        echo(f"error: {failure}", err=True)
     settings = cli.parse_settings(options["settings"])
     if options["model"] is not None:
         settings["model"] = options["model"]
-    root = project_root(paths[0])
-    jobs = dict(zip(paths, api.live_jobs(loaded.values(), settings, root), strict=True))
+    projects = {
+        root: dict(zip(paths, api.live_jobs(these, settings, root), strict=True))
+        for root, paths in group_by_project(found.specs).items()
+        for these in [[loaded[path] for path in paths]]
+    }
     if options["export"] is not None:
-        _export_all(jobs, options)
+        _export_all(
+            {p: j for jobs in projects.values() for p, j in jobs.items()}, options
+        )
     with own_stdout(STDOUT in options.values()) as output:
-        store = cli.keeping_store(root, options, _print_warning)
-        proofs = api.proofs(_proof_options(options), store, _print_warning)
-        try:
-            run = _prove_all(jobs, proofs, options)
-        finally:
-            if store is not None:
-                store.close()
-        write_reports(run, root, options, output)
+        for root, jobs in projects.items():
+            store = cli.keeping_store(root, options, _print_warning)
+            proofs = api.proofs(_proof_options(options), store, _print_warning)
+            try:
+                _prove_all(run, jobs, proofs, options)
+            finally:
+                if store is not None:
+                    store.close()
+        gate = Gate("open" if options["fail_on"] == "open" else "any")
+        ruled = rulings(run.results, gate)
+        write_reports(run, ruled, relative_failures(run), options, output)
     statuses = {status_of(result, options["fail_on"]) for result in run.results}
     failed = {exit_status(failure.error) for failure in run.failures}
     # A violation is told before what is open: it is certain.
-    found = 1 if 1 in statuses else 3 if output.has_failed else max({0, *statuses})
-    sys.exit(max(failed, default=found))
+    worst = 1 if 1 in statuses else 3 if output.has_failed else max({0, *statuses})
+    sys.exit(max(failed, default=worst))
 
 
 def _prove_all(
-    jobs: dict[Path, Reopened], proofs: Proofs, options: dict[str, Any]
-) -> Run:
+    run: Run, jobs: dict[Path, Reopened], proofs: Proofs, options: dict[str, Any]
+) -> None:
     """Prove each property, and say what came of it; one that cannot begin is left."""
-    from nomos.runner.driver import Failure, Run
+    from nomos.runner.driver import Failure
     from nomos.runner.jobs import Job
 
-    run = Run()
     for path, live in jobs.items():
         try:
             with _show_status(f"proving {path.stem}"):
@@ -131,7 +147,6 @@ def _prove_all(
             continue
         if STDOUT not in options.values():
             echo(_result_text(run.results[-1]))
-    return run
 
 
 def _show_status(what: str) -> AbstractContextManager[Any]:
@@ -167,14 +182,14 @@ def status_of(result: Result, fail_on: str) -> int:
 
 def _result_text(result: Result) -> str:
     """Return a result as lines: of a violation also which inputs it is like."""
-    from nomos.report.notebook import shown
+    from nomos.report.notebook import showable_result
     from nomos.results.verdict import nearest_text
 
     proof = result.proof
     if proof is None or proof.witness is None:
-        return str(shown(result))
+        return str(showable_result(result))
     near = nearest_text(proof)
-    return f"{shown(result)}\n  {near}; `nomos show {proof.witness.id}` has it in full"
+    return f"{showable_result(result)}\n  {near}; `nomos show {proof.witness.id}` has it in full"
 
 
 def _print_warning(message: str) -> None:

@@ -11,14 +11,15 @@ from typing import Any
 import click
 
 from nomos import api
-from nomos.cli.options import FILE, flag, format_option, option
+from nomos.accepted import TakesWhole
+from nomos.cli.options import FILE, Taking, flag, format_option, option
 from nomos.cli.output import print_diagnostics
 from nomos.diagnostics import Code, Severity
 from nomos.diagnostics.render import to_json
 from nomos.errors import NomosError
 from nomos.lang.checking.check import Checked
 from nomos.lang.python.flow import safety_kind
-from nomos.report.texts import count
+from nomos.report.texts import count_of
 from nomos.terminal import echo
 
 
@@ -33,7 +34,7 @@ from nomos.terminal import echo
 @option(
     "--max-warnings",
     "Exit with 2 for more than N warnings.",
-    click.IntRange(min=0),
+    Taking(TakesWhole(0)),
     metavar="N",
 )
 @flag(
@@ -109,7 +110,9 @@ def _check_all(
             found[path or Path("stdin.nom")] = sys.stdin.buffer.read()
             continue
         try:
-            found |= dict.fromkeys(api.find_specs([spec], libraries=True))
+            these = api.find_specs([spec], libraries=True)
+            found |= dict.fromkeys(these.specs)
+            unreadable += [f"{path}: {why}" for path, why in these.not_run.items()]
         except NomosError as error:
             unreadable.append(str(error))
     checked: list[Checked] = []
@@ -133,14 +136,14 @@ def _print_introduction(checked: Checked) -> None:
 def _check_summary(
     checked: Sequence[Checked], unreadable: Sequence[str], errors: int, warnings: int
 ) -> str:
-    found = [count(errors, "error")] if errors else []
-    found += [count(warnings, "warning")] if warnings else []
+    found = [count_of(errors, "error")] if errors else []
+    found += [count_of(warnings, "warning")] if warnings else []
     found += [f"{len(unreadable)} cannot be read"] if unreadable else []
     unknown = sum(
         d.code is Code.DOMAIN_UNAVAILABLE for one in checked for d in one.diagnostics
     )
     skipped = f"; {unknown} not checked against the domain" if unknown else ""
-    return f"{count(len(checked), 'spec')}, {' and '.join(found) or 'no mistakes'}{skipped}"
+    return f"{count_of(len(checked), 'spec')}, {' and '.join(found) or 'no mistakes'}{skipped}"
 
 
 def _json_entry(checked: Checked) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from nomos.diagnostics import Code, Source, Span
 from nomos.errors import SpecError
 from nomos.files import write_whole
 from nomos.lang.writing.format import format_spec
-from nomos.report.texts import count
+from nomos.report.texts import count_of
 from nomos.runner.project.specs import read_source
 from nomos.terminal import echo
 
@@ -40,7 +40,10 @@ def command(specs: tuple[str, ...], check: bool, diff: bool) -> None:
     read.
     """
     changed = unreadable = 0
-    paths = api.find_specs(specs, libraries=True)
+    found = api.find_specs(specs, libraries=True)
+    paths = found.specs
+    for other, why in found.not_run.items():
+        echo(f"error: {other}: {why}", err=True)
     for path in paths:
         source, text = _format_file(path)
         if text is None:
@@ -53,7 +56,7 @@ def command(specs: tuple[str, ...], check: bool, diff: bool) -> None:
                 write_whole(path.resolve(), text.encode())
             echo(f"{'would format' if check or diff else 'formatted'} {path}")
     echo(_format_summary(len(paths), changed, unreadable, check or diff))
-    sys.exit(2 if unreadable else 1 if check and changed else 0)
+    sys.exit(2 if unreadable or found.not_run else 1 if check and changed else 0)
 
 
 def _format_file(path: Path) -> tuple[Source, str | None]:
@@ -85,4 +88,4 @@ def _format_summary(specs: int, changed: int, unreadable: int, dry: bool) -> str
         "unchanged": specs - changed - unreadable,
     }
     parts = [f"{number} {what}" for what, number in numbers.items() if number]
-    return f"{count(specs, 'spec')}: {', '.join(parts)}"
+    return f"{count_of(specs, 'spec')}: {', '.join(parts)}"

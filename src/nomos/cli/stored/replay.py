@@ -33,7 +33,7 @@ def command(
     """
     from nomos.engine.alone import Verdict
     from nomos.report.bug import card_text
-    from nomos.report.cards import recorded_card
+    from nomos.report.cards import card_as_recorded
     from nomos.report.screen import Screen
     from nomos.results.describe import described
     from nomos.results.result import Bug
@@ -60,5 +60,5 @@ def command(
     outputs, schema = live.prepared.subject.outputs, live.domain.schema
     inputs, answers = described(outcome.values, outputs, schema)
     seen = Bug("", 0, (), outcome.why, inputs=inputs, outputs=answers)
-    console.print(card_text(recorded_card(seen)), soft_wrap=True, end="")
+    console.print(card_text(card_as_recorded(seen)), soft_wrap=True, end="")
     sys.exit(1)

@@ -38,8 +38,8 @@ def command(
     them; where that cannot be done, what was recorded of them is shown.
     """
     from nomos.errors import StoreError
-    from nomos.report.html.page import html
-    from nomos.report.texts import count
+    from nomos.report.html.page import html_page
+    from nomos.report.texts import count_of
 
     with api.open_store(store) as opened:
         trusted = trusted_settings(model, settings)
@@ -52,11 +52,13 @@ def command(
                 f"{opened.path} holds no campaign\nhelp: `nomos run` makes some"
             )
     written = Output()
-    written.write_file(output, html(results))
+    written.write_file(output, html_page(results))
     if written.has_failed:
         sys.exit(3)
     bugs = sum(result.counts.unique_bugs for result in results)
-    said = f"{count(len(results), 'property', 'properties')}, {count(bugs, 'bug')}"
+    said = (
+        f"{count_of(len(results), 'property', 'properties')}, {count_of(bugs, 'bug')}"
+    )
     echo(f"wrote {os.path.relpath(output)}: {said}")
 
 

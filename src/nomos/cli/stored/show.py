@@ -51,15 +51,15 @@ def command(
     The case is run again to show it; where that cannot be done, what was recorded of
     it is shown.
     """
-    from nomos.report.bug import card_text, heading, write_files
-    from nomos.report.cards import recorded_card
+    from nomos.report.bug import bug_heading, card_text, write_files
+    from nomos.report.cards import card_as_recorded
     from nomos.report.screen import Screen
     from nomos.results.describe import distances
 
     console = Screen()
     with api.open_store(store) as opened:
         record, folder = opened.bug(bug), opened.path.parent
-    console.print(heading(record), soft_wrap=True, end="")
+    console.print(bug_heading(record), soft_wrap=True, end="")
     for made in distances(record.bug):
         console.print(made, soft_wrap=True, style="dim")
     try:
@@ -72,7 +72,7 @@ def command(
         values, why = outcome.values, "the case does not break the property any more"
     if not values:
         echo(f"warning: shown as recorded: {why}", err=True)
-        shown = card_text(recorded_card(record.bug), everything=True)
+        shown = card_text(card_as_recorded(record.bug), everything=True)
         console.print(shown, soft_wrap=True, end="")
         if output is not None:
             echo("warning: no files were written: it could not be run", err=True)
@@ -107,9 +107,9 @@ def _print_case(
     console: Console, live: Reopened, case: Outcome, choices: tuple[int, ...] = ()
 ) -> None:
     """Show the values of a case as its domain does."""
-    from nomos.report.bug import picture
+    from nomos.report.bug import bug_picture
 
-    shown = picture(
+    shown = bug_picture(
         case.values,
         live.prepared.subject.outputs,
         live.domain,

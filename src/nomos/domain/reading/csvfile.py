@@ -8,7 +8,7 @@ import json
 import math
 import re
 from dataclasses import fields
-from datetime import date
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from nomos.device import Array
 from nomos.domain.reading.table import infer_feature
+from nomos.domain.records import whole_limits, written
 from nomos.domain.schema import (
     Category,
     Feature,
@@ -32,6 +33,8 @@ _LONGEST_FIELD = 2**31 - 1  # the most that csv takes on every system
 MISSING = {"", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "<NA>"}
 MOST_LEVELS = 40  # a column of more different texts is a name or a remark, no category
 _COMMA = re.compile(r"[+-]?\d+,\d+")
+_WHOLE = re.compile(r"[+-]?[0-9]+")
+_FLAGS = {"0", "1", "0.0", "1.0"}
 _JOINTS = ("=", "_", " ", ":")  # between the name of a one-hot group and its level
 
 
@@ -51,7 +54,7 @@ def read_columns(path: Path) -> Columns:
             raise DomainError(
                 f"{path}: line {line} has {count}, and the head line has {len(names)}"
             )
-    read = {name: [row[i].strip() for _, row in rows] for i, name in enumerate(names)}
+    read = {name: [row[i] for _, row in rows] for i, name in enumerate(names)}
     if separator == ",":  # then one in a number parts its thousands
         return read
     return {name: _with_points(cells) for name, cells in read.items()}
@@ -90,6 +93,7 @@ def _read(path: Path) -> tuple[str, list[tuple[int, list[str]]]]:
 
 def number(text: str) -> float | None:
     """Return a cell as a number; a missing one is NaN, a date the days since 1970."""
+    text = text.strip()
     if text in MISSING:
         return math.nan
     try:
@@ -97,9 +101,17 @@ def number(text: str) -> float | None:
     except ValueError:
         pass
     try:
-        return float((date.fromisoformat(text[:10]) - date(1970, 1, 1)).days)
-    except ValueError:
+        return (datetime.fromisoformat(text) - datetime(1970, 1, 1)) / timedelta(days=1)
+    except (ValueError, TypeError):  # no date, or one with a zone
         return None
+
+
+def _is_rounded(cell: str, value: float | None) -> bool:
+    """Tell whether a whole number in a cell is another one as a float."""
+    is_large = value is not None and 2**53 <= abs(value) < math.inf
+    return (
+        is_large and _WHOLE.fullmatch(cell.strip()) is not None and int(cell) != value
+    )
 
 
 def infer_features(
@@ -135,7 +147,7 @@ def _groups(columns: Columns) -> dict[str, tuple[tuple[str, ...], tuple[str, ...
 
     They stand side by side, or the group's columns would not be where the model's are.
     """
-    flags = {n: c for n, c in columns.items() if set(c) <= {"0", "1", "0.0", "1.0"}}
+    flags = {n: c for n, c in columns.items() if {x.strip() for x in c} <= _FLAGS}
     places = {name: place for place, name in enumerate(columns)}
     found: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
     for joint in _JOINTS:
@@ -162,7 +174,27 @@ def read_rows(path: str | Path, schema: Schema, *, dtype: Any = np.float32) -> A
     columns = read_columns(Path(path))
     groups = _groups(columns)
     parts = [_part(Path(path), feature, columns, groups) for feature in schema.features]
-    return np.column_stack(parts).astype(dtype)
+    named = zip(schema.features, parts, strict=True)
+    return np.column_stack([_held(Path(path), f, part, dtype) for f, part in named])
+
+
+def _held(path: Path, feature: Feature, part: Array, dtype: Any) -> Array:
+    """Return columns in the type of rows; refuses whole numbers that it would change."""
+    kind = np.dtype(dtype)
+    whole = part[np.isfinite(part) & (np.rint(part) == part)]
+    least, most = whole_limits(kind)
+    lost = whole[(whole < max(least, -(2**53))) | (whole > min(most, 2**53))]
+    if kind.kind == "f":  # some are held all the same
+        with np.errstate(over="ignore"):
+            lost = lost[(lost.astype(kind) != lost) | (np.abs(lost) > 2**53)]
+    try:
+        if not lost.size:
+            return written(part, kind)
+        problem = f"{lost[0]:.0f} does not fit rows of {kind}"
+    except OverflowError as error:
+        problem = str(error)
+    remedy = "; read_rows(..., dtype=float) holds more" * (kind != np.float64)
+    raise DomainError(f"{path}: `{feature.name}`: {problem}{remedy}")
 
 
 def read_labels(path: str | Path, name: str) -> Any:
@@ -228,6 +260,10 @@ def _part(path: Path, feature: Feature, columns: Columns, groups: Any) -> Array:
     else:
         numbers = [number(cell) for cell in cells]
         fits, problem = [value is not None for value in numbers], "is no number:"
+        if all(fits):
+            pairs = zip(cells, numbers, strict=True)
+            fits = [not _is_rounded(cell, value) for cell, value in pairs]
+            problem = "does not fit a float of 64 bits:"
     if not all(fits):
         row = fits.index(False)
         shown = repr(cells[row][:80]) + "…"[: len(cells[row]) > 80]

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from nomos.device import Array
+from nomos.domain.records import written
 from nomos.domain.schema import Category, Feature, Flag, Integer, Real, Schema
 from nomos.errors import DomainError
 
@@ -64,7 +65,16 @@ def frame_rows(frame: Any, schema: Schema) -> Array:
                 f"the column `{name}` holds {columns[name].dtype}, and rows hold numbers: "
                 "give a category as the position of its level"
             )
-    return np.column_stack([columns[name] for name in schema.columns])
+    kind = np.result_type(*(columns[name].dtype for name in schema.columns))
+    return np.column_stack([_held(columns[n], kind, n) for n in schema.columns])
+
+
+def _held(column: Array, kind: Any, name: str) -> Array:
+    """Return a column in the type of all rows; says so where that would change it."""
+    try:
+        return written(column, np.dtype(kind))
+    except OverflowError as error:
+        raise DomainError(f"the column `{name}`: {error}") from None
 
 
 def _array(data: Array) -> Table:
@@ -72,8 +82,8 @@ def _array(data: Array) -> Table:
     features = [infer_feature(f"f{i}", data[:, i]) for i in range(data.shape[1])]
     kind = data.dtype
     # Numbers as they are, unless the array cannot hold what a spec may set.
-    rows = data if kind.kind == "f" else data.astype(np.float64)
-    return Table(rows, Schema(*features), lambda rows: rows.astype(kind, copy=False))
+    rows = data if kind.kind == "f" else _held(data, np.float64, "of numbers")
+    return Table(rows, Schema(*features), lambda rows: written(rows, kind))
 
 
 def _frame(data: Any) -> Table:
@@ -88,6 +98,7 @@ def _frame(data: Any) -> Table:
         np.unique(c, return_inverse=True)[1] if c.dtype == object else c
         for c in columns
     ]
+    held = [_held(c, np.float64, n) for n, c in zip(names, held, strict=True)]
     rows = np.column_stack(held) if held else np.empty((len(data), 0))
     ways = [
         _way_back(feature, column.dtype, data[name])
@@ -101,7 +112,7 @@ def _frame(data: Any) -> Table:
         }
         return _as_before(type(data)(made), data)
 
-    return Table(rows.astype(np.float64), Schema(*features), original)
+    return Table(rows, Schema(*features), original)
 
 
 def _as_before(frame: Any, data: Any) -> Any:
@@ -119,19 +130,31 @@ def _way_back(feature: Feature, kind: Any, before: Any) -> Callable[[Array], Any
     """Return what gives a column back: what its levels were, or its type of numbers."""
     if isinstance(feature, Category):
         known = {_text(value): value for value in reversed(list(before))}
+        twins = [v for v in before if _kind_of(v) is not _kind_of(known[_text(v)])]
+        if twins:
+            raise DomainError(
+                f"the column `{feature.name}` holds {twins[0]!r} and "
+                f"{known[_text(twins[0])]!r}, which read the same: make them one type"
+            )
         levels = [known[level] for level in feature.levels]
         return lambda column: [levels[int(place)] for place in column]
 
     def numbers(column: Array) -> Array:
         if kind.kind in "iub" and np.isfinite(column).all():
-            return np.rint(column).astype(kind)
+            return written(column, kind)
         return column.astype(kind if kind.kind == "f" else np.float64)
 
     return numbers
 
 
 def _text(value: Any) -> str:
-    return "" if value is None or value != value else str(value)
+    return "" if _kind_of(value) is None else str(value)
+
+
+def _kind_of(value: Any) -> type | None:
+    """Return the type of a value, None of one that is missing."""
+    missing = value is None or type(value).__name__ == "NAType" or value != value
+    return None if missing else type(value)
 
 
 def _values(column: Any) -> Array:

@@ -13,7 +13,7 @@ from nomos.lsp.document import Document
 from nomos.lsp.domains import Stamp, file_stamp
 from nomos.report.bug import card_text
 from nomos.report.cards import card_of
-from nomos.report.texts import count
+from nomos.report.texts import count_of
 from nomos.results.result import EnsuresCounts, Result
 from nomos.results.statistics import describe_rate
 from nomos.results.verdict import rate_text
@@ -91,7 +91,7 @@ def bugs_text(spec: Path, results: list[Result]) -> str:
     """Return the bugs of a spec as a text to read."""
     lines = []
     for result in results:
-        lines.append(f"{result.name}: {count(result.counts.unique_bugs, 'bug')}")
+        lines.append(f"{result.name}: {count_of(result.counts.unique_bugs, 'bug')}")
         for bug in result.bugs[:_MOST_BUGS]:
             lines += ["", f"bug {bug.id}: `{bug.failed}` does not hold"]
             lines.append(card_text(card_of(result, bug)).plain.rstrip())

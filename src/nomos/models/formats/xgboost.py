@@ -18,9 +18,10 @@ from nomos.models.adapter import NoScores
 from nomos.models.extras import need, told_as
 from nomos.models.formats.boosters import Booster
 from nomos.models.kinds import ModelKind
-from nomos.models.screening.ubjson import check_ubjson
+from nomos.models.screening.ubjson import check_json_depth, check_ubjson
 from nomos.structures.categories import CategorySplits
 from nomos.structures.model import SINGLE, ModelColumns, as_they_are
+from nomos.structures.parameters import Parameters
 from nomos.structures.trees import Tree, Trees, placed
 
 _LABEL_OBJECTIVES = {"binary:hinge", "multi:softmax"}
@@ -126,6 +127,8 @@ def load_xgboost(path: Path, *, trust: bool = False) -> XgboostModel:
         data = path.read_bytes()
         if data[1:2] == b"L":
             check_ubjson(data)
+        else:
+            check_json_depth(data)
         # From memory: for a path, XGBoost goes by the ending.
         return XgboostModel(xgboost.Booster(model_file=bytearray(data)), str(path))
 
@@ -142,6 +145,8 @@ def _read_booster(booster: Any, classes: Array | None, columns: ModelColumns) ->
     if objective not in known:
         raise NotProvable(f"an XGBoost model with the objective {objective}")
     parameters = learner["learner_model_param"]
+    if int(parameters.get("num_target", 1)) > 1:
+        raise NotProvable("an XGBoost model of several outputs")
     count = max(1, int(parameters["num_class"]))
     model = boosting["model"]
     parallel = int(model["gbtree_model_param"].get("num_parallel_tree", 1))
@@ -209,9 +214,23 @@ def _measure_depth(tree: dict[str, Any]) -> int:
     )
 
 
+PARAMETERS = Parameters(
+    "base_score booster early_stopping_rounds enable_categorical feature_types "
+    "multi_strategy n_estimators num_class num_parallel_tree objective",
+    "alpha colsample_bylevel colsample_bynode colsample_bytree eta eval_metric "
+    "feature_weights gamma grow_policy huber_slope interaction_constraints lambda "
+    "learning_rate max_bin max_cat_threshold max_cat_to_onehot max_delta_step "
+    "max_depth max_leaves min_child_weight monotone_constraints quantile_alpha "
+    "random_state refresh_leaf reg_alpha reg_lambda sampling_method "
+    "scale_pos_weight seed subsample tree_method",
+    "callbacks device importance_type n_jobs nthread validate_parameters verbosity",
+    {"missing": (float("nan"),)},
+)
+
 _CLASSES = ("xgboost:XGBClassifier", "xgboost:XGBRegressor")
 _FORESTS = ("xgboost:XGBRFClassifier", "xgboost:XGBRFRegressor")
 KIND = ModelKind(
+    parameters=PARAMETERS,
     name="XGBoost model",
     shown=("XGBoost", "`model.json`, `model.ubj`"),
     extra="xgboost",

@@ -1,9 +1,14 @@
-"""Walk through UBJSON and find out whether it is whole.
+"""Find out whether UBJSON is whole, and how deep JSON nests.
 
-The reader of its library runs past the end of a file that is cut short, and the process dies.
+The reader of a library runs past the end of a file that is cut short, and calls itself for
+each level: the process dies.
 """
 
 from __future__ import annotations
+
+import re
+
+import numpy as np
 
 _SIZES = {
     b"i": 1, b"U": 1, b"I": 2, b"l": 4, b"L": 8, b"d": 4, b"D": 8, b"C": 1,
@@ -65,6 +70,18 @@ class _Walk:
             return
         while not self.next_is(b"]"):
             self.value(self.take(1), depth + 1)
+
+
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_NO_BRACKET = bytes(sorted(set(range(256)) - set(b"[]{}")))
+
+
+def check_json_depth(data: bytes) -> None:
+    """Raise ValueError where JSON nests too deeply, before anything reads it."""
+    brackets = _STRING.sub(b"", data).translate(None, _NO_BRACKET)
+    steps = np.where(np.isin(np.frombuffer(brackets, np.uint8), list(b"[{")), 1, -1)
+    if steps.cumsum().max(initial=0) > _DEEPEST:
+        raise ValueError("it nests too deeply")
 
 
 def check_ubjson(data: bytes) -> None:

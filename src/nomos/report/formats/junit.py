@@ -7,52 +7,50 @@ from collections import Counter
 from collections.abc import Sequence
 from xml.etree import ElementTree
 
-from nomos.report.summary import example, remark_lines
-from nomos.report.texts import clipped
-from nomos.report.view import Failure, view
-from nomos.results.gate import Gate, Ruling, rulings
+from nomos.report.summary import example_text, remark_lines
+from nomos.report.texts import clip_text
+from nomos.report.view import Failure, view_property
+from nomos.results.gate import Ruling
 from nomos.results.result import Result
 from nomos.terminal import printable
 
 # What XML 1.0 cannot hold, however it is escaped.
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_ANY = Gate()
 _LONGEST_TEXT = 20_000  # characters; readers of these files give up on much longer ones
 
 
-def junit(
-    results: Sequence[Result],
+def junit_document(
+    rulings: Sequence[Ruling],
     failures: Sequence[Failure] = (),
-    gate: Gate = _ANY,
 ) -> str:
     """Return the document: violated is a failure, what has no verdict is an error.
 
     A property that is violated and that the gate lets pass is skipped.
     """
     groups: dict[str, list[ElementTree.Element]] = {}
-    for ruling in rulings(results, gate):
+    for ruling in rulings:
         for result in ruling.results:
-            case = _case(result, ruling, gate)
-            groups.setdefault(_folder(result.subject.spec), []).append(case)
+            case = _test_case_of(result, ruling)
+            groups.setdefault(_folder_of(result.subject.spec), []).append(case)
     for path, why in failures:
-        groups.setdefault(_folder(path), []).append(_failed_case(path, why))
+        groups.setdefault(_folder_of(path), []).append(_case_of_failure(path, why))
     suites = ElementTree.Element("testsuites", name="nomos")
     for folder, cases in groups.items():
-        suite = ElementTree.SubElement(suites, "testsuite", name=_clean(folder))
+        suite = ElementTree.SubElement(suites, "testsuite", name=_clean_text(folder))
         suite.extend(cases)
         _add_totals(suite, cases)
-        suite.set("skipped", str(_count(cases, "skipped")))
+        suite.set("skipped", str(_count_outcomes(cases, "skipped")))
     _add_totals(suites, [case for cases in groups.values() for case in cases])
     ElementTree.indent(suites)
     head = '<?xml version="1.0" encoding="UTF-8"?>\n'
     return head + ElementTree.tostring(suites, encoding="unicode") + "\n"
 
 
-def _folder(path: str) -> str:
+def _folder_of(path: str) -> str:
     return path.rpartition("/")[0] or "."
 
 
-def _count(cases: Sequence[ElementTree.Element], outcome: str) -> int:
+def _count_outcomes(cases: Sequence[ElementTree.Element], outcome: str) -> int:
     return Counter(child.tag for case in cases for child in case)[outcome]
 
 
@@ -60,27 +58,28 @@ def _add_totals(
     element: ElementTree.Element, cases: Sequence[ElementTree.Element]
 ) -> None:
     element.set("tests", str(len(cases)))
-    element.set("failures", str(_count(cases, "failure")))
-    element.set("errors", str(_count(cases, "error")))
+    element.set("failures", str(_count_outcomes(cases, "failure")))
+    element.set("errors", str(_count_outcomes(cases, "error")))
     seconds = sum(float(case.get("time", 0)) for case in cases)
     element.set("time", f"{seconds:.3f}")
 
 
-def _case(result: Result, ruling: Ruling, gate: Gate) -> ElementTree.Element:
-    subject, counts = result.subject, result.counts
+def _test_case_of(result: Result, ruling: Ruling) -> ElementTree.Element:
+    subject, counts, gate = result.subject, result.counts, ruling.gate
     name = result.name + (f"[{subject.model}]" if subject.model else "")
     case = _empty_case(subject.spec, f"{name} seed {result.seed}", counts.seconds)
-    told = view([result])
+    told = view_property([result])
     bugs = f"{counts.unique_bugs} unique bugs; {told.rate}"
-    weighed = [ruling.line] if gate.weighs_rates and ruling.said else []
+    is_plain = gate.fail_on == "new" and not gate.weighs_rates and not ruling.is_small
+    weighed = [ruling.line] if ruling.said and not is_plain else []
     said = "; ".join([*weighed, bugs, *(remark.text for remark in told.remarks)])
     is_known = gate.fail_on == "new" and not result.has_new_bugs
-    excuses = gate.weighs_rates or is_known
+    excuses = ruling.status == 0 or gate.weighs_rates or is_known
     if result.verdict == "violated" and (ruling.status == 1 or not excuses):
-        shown = example([result])
+        shown = example_text([result])
         ids = "\n".join(f"nomos replay {bug.id}" for bug in result.cases_shown[:10])
         remarks = "\n".join(remark_lines(told))
-        picture = clipped("" if shown is None else shown.plain, _LONGEST_TEXT)
+        picture = clip_text("" if shown is None else shown.plain, _LONGEST_TEXT)
         detail = f"{picture}\n{ids}\n{remarks}"
         _add_outcome(case, "failure", "violated", said, detail)
     elif ruling.status or result.problem or counts.unstable or result.verdict == "open":
@@ -93,7 +92,7 @@ def _case(result: Result, ruling: Ruling, gate: Gate) -> ElementTree.Element:
     return case
 
 
-def _failed_case(path: str, why: str) -> ElementTree.Element:
+def _case_of_failure(path: str, why: str) -> ElementTree.Element:
     name = path.rpartition("/")[2].removesuffix(".nom")
     case = _empty_case(path, name, 0.0)
     _add_outcome(case, "error", "failed", why.partition("\n")[0], why)
@@ -103,16 +102,19 @@ def _failed_case(path: str, why: str) -> ElementTree.Element:
 def _empty_case(path: str, name: str, seconds: float) -> ElementTree.Element:
     place = path.removesuffix(".nom").replace("/", ".")
     return ElementTree.Element(
-        "testcase", name=_clean(name), classname=_clean(place), time=f"{seconds:.3f}"
+        "testcase",
+        name=_clean_text(name),
+        classname=_clean_text(place),
+        time=f"{seconds:.3f}",
     )
 
 
 def _add_outcome(
     case: ElementTree.Element, tag: str, kind: str, message: str, detail: str = ""
 ) -> None:
-    outcome = ElementTree.SubElement(case, tag, type=kind, message=_clean(message))
-    outcome.text = _clean(detail) or None
+    outcome = ElementTree.SubElement(case, tag, type=kind, message=_clean_text(message))
+    outcome.text = _clean_text(detail) or None
 
 
-def _clean(text: str) -> str:
-    return _FORBIDDEN.sub("�", printable(clipped(text, _LONGEST_TEXT)))
+def _clean_text(text: str) -> str:
+    return _FORBIDDEN.sub("�", printable(clip_text(text, _LONGEST_TEXT)))

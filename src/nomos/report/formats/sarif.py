@@ -8,28 +8,32 @@ from typing import Any
 from urllib.parse import quote
 
 from nomos import __version__
-from nomos.report.texts import clipped
-from nomos.report.view import Failure, view
-from nomos.results.gate import Gate, Ruling, rulings
+from nomos.report.texts import clip_text
+from nomos.report.view import Failure, view_property
+from nomos.results.gate import Ruling
 from nomos.results.result import Bug, Ensures, Result, Subject
 from nomos.terminal import printable
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-_ANY = Gate()
 _MOST_BUGS = 20  # of one property; the rest is in the count
 _LONGEST_TEXT = 1000  # characters of a value; code hosts refuse large files
 
 
-def sarif(
-    results: Sequence[Result],
+def sarif_document(
+    rulings: Sequence[Ruling],
     failures: Sequence[Failure] = (),
-    gate: Gate = _ANY,
 ) -> dict[str, Any]:
     """Return the document; bugs that the gate lets pass are notes instead of errors."""
-    rules = {id: rule for result in results for id, rule in _rules(result)}
+    results = [result for ruling in rulings for result in ruling.results]
+    rules = {id: rule for result in results for id, rule in _rules_of(result)}
     names = list(rules)
-    failed = [n for result in results for n in _notifications(result)]
-    failed += [_notification(path, why) for path, why in failures]
+    failed = [n for result in results for n in _notifications_of(result)]
+    failed += [_build_notification(path, why) for path, why in failures]
+    failed += [
+        _build_notification(ruling.results[0].subject.spec, ruling.line)
+        for ruling in rulings
+        if ruling.is_small
+    ]
     run = {
         "tool": {
             "driver": {
@@ -40,9 +44,9 @@ def sarif(
         },
         "results": [
             item
-            for ruling in rulings(results, gate)
+            for ruling in rulings
             for result in ruling.results
-            for item in _results(result, names, ruling, gate)
+            for item in _sarif_results(result, names, ruling)
         ],
         "invocations": [
             {
@@ -54,13 +58,13 @@ def sarif(
     return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
-def _rules(result: Result) -> Iterator[tuple[str, dict[str, Any]]]:
+def _rules_of(result: Result) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield a rule for the property, and one for each `ensures` that has a name."""
     about = {result.name: result.subject.description or result.name}
     for one in result.subject.ensures:
         about.setdefault(_rule_of(result, one), one.text)
     for id, text in about.items():
-        yield id, {"id": id, "shortDescription": {"text": _brief(text)}}
+        yield id, {"id": id, "shortDescription": {"text": _clip_texts(text)}}
 
 
 def _rule_of(result: Result, one: Ensures) -> str:
@@ -68,51 +72,53 @@ def _rule_of(result: Result, one: Ensures) -> str:
     return f"{result.name}/{one.name}" if named else result.name
 
 
-def _broken(subject: Subject, bug: Bug) -> Ensures:
+def _ensures_of(subject: Subject, bug: Bug) -> Ensures:
     """Return the `ensures` that does not hold; a made-up one where nobody knows it."""
     same = (one for one in subject.ensures if one.text == bug.failed)
     return next(same, Ensures("", bug.failed, 1))
 
 
-def _results(
-    result: Result, rules: list[str], ruling: Ruling, gate: Gate
+def _sarif_results(
+    result: Result, rules: list[str], ruling: Ruling
 ) -> list[dict[str, Any]]:
-    counts, subject = result.counts, result.subject
+    counts, subject, gate = result.counts, result.subject, ruling.gate
     only_new = gate.fail_on == "new" and not gate.weighs_rates
     passes = ruling.status == 0
-    found = f"{counts.unique_bugs} unique bugs, {view([result]).rate}"
+    found = f"{counts.unique_bugs} unique bugs, {view_property([result]).rate}"
     # New ones first: they must be among those that are listed.
     bugs = sorted(result.cases_shown, key=lambda bug: not bug.is_new)[:_MOST_BUGS]
     return [
         {
-            "ruleId": (rule := _rule_of(result, _broken(subject, bug))),
+            "ruleId": (rule := _rule_of(result, _ensures_of(subject, bug))),
             "ruleIndex": rules.index(rule),
             "level": "note" if passes or (only_new and not bug.is_new) else "error",
             "message": {
-                "text": f"`{_brief(bug.failed)}` does not hold (bug {bug.id}, model"
+                "text": f"`{_clip_texts(bug.failed)}` does not hold (bug {bug.id}, model"
                 f" {subject.model or '-'}; {found})"
             },
-            "locations": [_location(subject.spec, _broken(subject, bug).line)],
+            "locations": [
+                _sarif_location(subject.spec, _ensures_of(subject, bug).line)
+            ],
             "partialFingerprints": {"nomosBug/v1": bug.id},
-            "properties": _brief(asdict(bug)),
+            "properties": _clip_texts(asdict(bug)),
         }
         for bug in bugs
     ]
 
 
-def _notifications(result: Result) -> list[dict[str, Any]]:
+def _notifications_of(result: Result) -> list[dict[str, Any]]:
     """Return problems as errors, and what else must be said as notes."""
     return [
-        _notification(
+        _build_notification(
             result.subject.spec,
             f"{result.name}: {remark.text}",
             level="error" if remark.is_problem else "note",
         )
-        for remark in view([result]).remarks
+        for remark in view_property([result]).remarks
     ]
 
 
-def _location(path: str, line: int) -> dict[str, Any]:
+def _sarif_location(path: str, line: int) -> dict[str, Any]:
     return {
         "physicalLocation": {
             "artifactLocation": {"uri": quote(path, errors="replace")},
@@ -121,18 +127,22 @@ def _location(path: str, line: int) -> dict[str, Any]:
     }
 
 
-def _notification(path: str, problem: str, level: str = "error") -> dict[str, Any]:
+def _build_notification(
+    path: str, problem: str, level: str = "error"
+) -> dict[str, Any]:
     return {
         "level": level,
-        "message": {"text": _brief(problem)},
-        "locations": [_location(path, 1)],
+        "message": {"text": _clip_texts(problem)},
+        "locations": [_sarif_location(path, 1)],
     }
 
 
-def _brief(value: Any) -> Any:
+def _clip_texts(value: Any) -> Any:
     """Return data with its long texts cut."""
     if isinstance(value, dict):
-        return {_brief(name): _brief(inner) for name, inner in value.items()}
+        return {_clip_texts(name): _clip_texts(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_brief(inner) for inner in value]
-    return printable(clipped(value, _LONGEST_TEXT)) if isinstance(value, str) else value
+        return [_clip_texts(inner) for inner in value]
+    return (
+        printable(clip_text(value, _LONGEST_TEXT)) if isinstance(value, str) else value
+    )

@@ -18,7 +18,7 @@ class EventStream:
 
     def handle(self, event: Event) -> None:
         """Write an event."""
-        kind, data = _data(event)
+        kind, data = _event_data(event)
         subject = event.subject
         line = {
             "event": kind,
@@ -31,7 +31,7 @@ class EventStream:
         self.file.flush()
 
 
-def _data(event: Event) -> tuple[str, dict[str, Any]]:
+def _event_data(event: Event) -> tuple[str, dict[str, Any]]:
     """Return what an event is called, and what it says; a result without its bugs."""
     match event:
         case Started(budget=budget, search=search, mode=mode, space=space):

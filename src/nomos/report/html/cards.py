@@ -13,11 +13,11 @@ from typing import Any
 
 from markupsafe import Markup
 
-from nomos.report.cards import Card, Cell, card_of, recorded_card, smaller_card
+from nomos.report.cards import Card, Cell, card_as_recorded, card_of, smaller_card
 from nomos.report.groups import shrunk_words
-from nomos.report.html.drawings import drawings
-from nomos.report.html.templating import environment
-from nomos.report.texts import brief
+from nomos.report.html.drawings import draw_all
+from nomos.report.html.templating import template_environment
+from nomos.report.texts import shorten_text
 from nomos.report.view import FoundBug
 from nomos.results.describe import describe
 from nomos.results.result import Bug
@@ -57,22 +57,22 @@ def write_cards(
     in_page = max(8, min(_IN_PAGE, _IN_ALL // owners))
     in_turn = sorted(range(len(bugs)), key=lambda number: len(bugs[number]))
     for turn, number in enumerate(in_turn):
-        cards = _write(bugs[number], room // (len(bugs) - turn), in_page, both)
+        cards = _write_cards_of(bugs[number], room // (len(bugs) - turn), in_page, both)
         room -= sum(map(len, cards.in_page + cards.rest))
         written[number] = cards
     return [written[number] for number in range(len(bugs))]
 
 
-def _write(
+def _write_cards_of(
     bugs: Sequence[FoundBug], room: int, in_page: int, both: Both | None
 ) -> Cards:
     cards = Cards()
     size = drawings_size = 0
     for number, found in enumerate(bugs):
         draw = number < MOST_DRAWN and drawings_size < room // 2
-        text = _card(found, cards, number, draw=draw, both=both)
+        text = _card_markup(found, cards, number, draw=draw, both=both)
         if len(text) > _LARGEST_DRAWING and draw:
-            text = _card(found, cards, number, draw=False, both=both)
+            text = _card_markup(found, cards, number, draw=False, both=both)
         drawings_size += len(text) if draw else 0
         size += len(text)
         if size > room:
@@ -82,54 +82,56 @@ def _write(
     return cards
 
 
-def _card(
+def _card_markup(
     found: FoundBug, cards: Cards, number: int, *, draw: bool, both: Both | None
 ) -> Markup:
     card = card_of(found.result, found.bug, draw=draw)
     try:
-        pictures = drawings(card.drawn)
+        pictures = draw_all(card.drawn)
     except Exception as error:  # what a domain gave is no such picture
         card = replace(
             card_of(found.result, found.bug), problem=f"{type(error).__name__}: {error}"
         )
-        pictures = drawings({})
+        pictures = draw_all({})
     cards.problem = cards.problem or card.problem
     cards.drawn += bool(card.drawn)
     cards.statuses.add(found.status)
     by: list[tuple[str, tuple[tuple[str, Cell], ...]]] = []
     if both is not None and draw:
-        by = [(name, _outputs(said, found.bug)) for name, said in both(found).items()]
+        by = [
+            (name, _output_cells(said, found.bug)) for name, said in both(found).items()
+        ]
         card = replace(card, outputs=())
-    module: Any = environment().get_template("card.html").module
+    module: Any = template_environment().get_template("card.html").module
     how: dict[str, Any] = {"is_first": number == 0, "brief": number >= WHOLE}
     small = found.bug.shrunk
     if small is not None:
         how["smaller"] = smaller_card(found.result, found.bug)
         how["how_small"] = shrunk_words(small)
-    return Markup(module.card(found, card, pictures, by, gist(card, by), **how))
+    return Markup(module.card(found, card, pictures, by, gist_of(card, by), **how))
 
 
-def _outputs(said: Mapping[str, Any], bug: Bug) -> tuple[tuple[str, Cell], ...]:
+def _output_cells(said: Mapping[str, Any], bug: Bug) -> tuple[tuple[str, Cell], ...]:
     described = {name: describe(value) for name, value in said.items()}
-    return recorded_card(replace(bug, inputs={}, outputs=described)).outputs
+    return card_as_recorded(replace(bug, inputs={}, outputs=described)).outputs
 
 
-def gist(card: Card, by: Sequence[tuple[str, tuple[tuple[str, Cell], ...]]]) -> str:
+def gist_of(card: Card, by: Sequence[tuple[str, tuple[tuple[str, Cell], ...]]]) -> str:
     """Return what a bug is about in half a line: what changed, and what came out."""
     said = [
-        f"{row.field} {' → '.join(_plain(cell) for cell in row.cells)}"
+        f"{row.field} {' → '.join(_plain_text(cell) for cell in row.cells)}"
         for table in card.tables
         for row in table.rows[:2]
     ][:2]
     more = card.changes - len(said)
     said += [f"{more} more"] if more > 0 and said else []
     outputs = card.outputs[:4] if not by else [(by[-1][0], c) for _, c in by[-1][1][:2]]
-    said += [f"{name} = {_plain(cell)}" for name, cell in outputs]
+    said += [f"{name} = {_plain_text(cell)}" for name, cell in outputs]
     if not said and card.texts:
-        said = [_plain(card.texts[0][1], 60)]
+        said = [_plain_text(card.texts[0][1], 60)]
     return ", ".join(said)
 
 
-def _plain(cell: Cell, longest: int = 24) -> str:
+def _plain_text(cell: Cell, longest: int = 24) -> str:
     text = "".join(piece.text for piece in cell if piece.kind in ("", "ins"))
-    return brief(text, longest)
+    return shorten_text(text, longest)

@@ -7,10 +7,10 @@ from typing import Any
 
 from nomos.report.comparison import change_words
 from nomos.report.html.cards import write_cards
-from nomos.report.html.drawings import curve
-from nomos.report.html.page import Column, Section, keys, page
-from nomos.report.texts import count
-from nomos.report.view import FoundBug, view
+from nomos.report.html.drawings import plot_curve
+from nomos.report.html.page import Column, Section, link_names, render_page
+from nomos.report.texts import count_of
+from nomos.report.view import FoundBug, view_property
 from nomos.results.comparison import ModelComparison
 from nomos.results.result import Bug, Result
 from nomos.results.verdict import rate_text
@@ -21,31 +21,33 @@ Outputs = Callable[[Result, Bug], Mapping[str, Any]]  # what a model makes of a 
 
 def comparison_html(compared: Sequence[ModelComparison], outputs: Outputs) -> str:
     """Return the page: bugs that are new, kept and fixed, and how rates changed."""
-    told = [view([one.new]) for one in compared]
-    bugs = [list(_found(one)) for one in compared]
-    cards = write_cards(bugs, lambda found: _both(found, compared, outputs))
+    told = [view_property([one.new]) for one in compared]
+    bugs = [list(_bugs_by_status(one)) for one in compared]
+    cards = write_cards(bugs, lambda found: _outputs_of_both(found, compared, outputs))
     sections = [
         Section(
             key,
             new,
-            _facts(one),
-            curve([one.new], old=one.old),
+            _comparison_facts(one),
+            plot_curve([one.new], old=one.old),
             some,
             one.counts_text,
-            _notes(one, some.left_out),
+            _comparison_notes(one, some.left_out),
         )
-        for key, new, one, some in zip(keys(told), told, compared, cards, strict=True)
+        for key, new, one, some in zip(
+            link_names(told), told, compared, cards, strict=True
+        )
     ]
-    return page(
+    return render_page(
         sections,
-        _overview(compared),
+        _comparison_columns(compared),
         brand="Nomos: two models on the same cases",
-        headline=_headline(compared),
-        totals=_totals(compared),
+        headline=_comparison_headline(compared),
+        totals=_comparison_totals(compared),
     )
 
 
-def _both(
+def _outputs_of_both(
     found: FoundBug, compared: Sequence[ModelComparison], outputs: Outputs
 ) -> Mapping[str, Mapping[str, Any]]:
     """Return what both models make of a bug's case."""
@@ -53,49 +55,49 @@ def _both(
     return {"old": outputs(one.old, found.bug), "new": outputs(one.new, found.bug)}
 
 
-def _found(one: ModelComparison) -> Iterator[FoundBug]:
+def _bugs_by_status(one: ModelComparison) -> Iterator[FoundBug]:
     """Yield new bugs, then kept ones, then those that only the old model has."""
     for status, bugs in one.by_status.items():
         result = one.old if status == "fixed" else one.new
         yield from (FoundBug(bug, result, bug.seen, status) for bug in bugs)
 
 
-def _notes(one: ModelComparison, left_out: int) -> list[str]:
+def _comparison_notes(one: ModelComparison, left_out: int) -> list[str]:
     notes = []
     if one.old.problem:
         notes.append(f"Of the old model: {one.old.problem}.")
     if one.difference is None:
         notes.append("The rates cannot be compared: not all bugs of both are kept.")
     if left_out:
-        notes.append(f"{count(left_out, 'more bug')} not on this page.")
+        notes.append(f"{count_of(left_out, 'more bug')} not on this page.")
     return notes
 
 
-def _headline(compared: Sequence[ModelComparison]) -> str:
+def _comparison_headline(compared: Sequence[ModelComparison]) -> str:
     new = sum(len(one.added) for one in compared)
     kept = sum(len(one.kept) for one in compared)
     fixed = sum(len(one.fixed) for one in compared)
-    said = f"{count(new, 'new bug')}, {kept:,} kept, {fixed:,} fixed"
+    said = f"{count_of(new, 'new bug')}, {kept:,} kept, {fixed:,} fixed"
     failed = sum("failed" in (one.old.verdict, one.new.verdict) for one in compared)
     return said + (f", {failed} without a verdict" if failed else "")
 
 
-def _totals(compared: Sequence[ModelComparison]) -> str:
+def _comparison_totals(compared: Sequence[ModelComparison]) -> str:
     if not compared:
         return "Neither model could be tested."
     first = compared[0]
     old, new = short_names([first.old.subject.model, first.new.subject.model])
-    properties = count(len(compared), "property", "properties")
+    properties = count_of(len(compared), "property", "properties")
     return f"{old} → {new}, {properties}, seed {first.new.seed}"
 
 
-def _overview(compared: Sequence[ModelComparison]) -> list[Column]:
-    def column(head: str) -> Column:
+def _comparison_columns(compared: Sequence[ModelComparison]) -> list[Column]:
+    def bug_column(head: str) -> Column:
         numbers = [len(one.by_status[head]) for one in compared]
         return Column(head, f"number {head}-cell", [f"{n:,}" for n in numbers], numbers)
 
     return [
-        *map(column, ("new", "kept", "fixed")),
+        *map(bug_column, ("new", "kept", "fixed")),
         Column("old model", "extra", [rate_text([one.old]) for one in compared]),
         Column("new model", "extra", [rate_text([one.new]) for one in compared]),
         Column(
@@ -107,7 +109,7 @@ def _overview(compared: Sequence[ModelComparison]) -> list[Column]:
     ]
 
 
-def _facts(one: ModelComparison) -> list[tuple[str, str]]:
+def _comparison_facts(one: ModelComparison) -> list[tuple[str, str]]:
     return [
         ("bugs", one.counts_text),
         ("violations of the old model", rate_text([one.old])),

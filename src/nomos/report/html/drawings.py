@@ -16,9 +16,16 @@ import numpy as np
 from nomos.device import Array
 from nomos.domain.show import Image, Scene, Sound
 from nomos.report.cards import Drawn
-from nomos.report.html.templating import environment
-from nomos.report.pictures import difference, finite, png, shrunk, spectrogram, wav
-from nomos.report.texts import count
+from nomos.report.html.templating import template_environment
+from nomos.report.pictures import (
+    image_difference,
+    make_finite,
+    png_bytes,
+    shrink_picture,
+    spectrogram,
+    wav_bytes,
+)
+from nomos.report.texts import count_of
 from nomos.results.result import Result
 
 _LONGEST_SIDE = 256  # pixels; a card is not much wider
@@ -70,53 +77,55 @@ class Stage:
     parting: tuple[float, float] | None  # where the first two paths come apart
 
 
-def drawings(drawn: Mapping[str, Drawn]) -> dict[str, list[Any]]:
+def draw_all(drawn: Mapping[str, Drawn]) -> dict[str, list[Any]]:
     """Return what is drawn of a bug, by its kind."""
     images = {n: look for n, look in drawn.items() if isinstance(look, Image)}
     scenes = {n: look for n, look in drawn.items() if isinstance(look, Scene)}
-    part = parting(list(scenes.values()))
+    part = first_parting(list(scenes.values()))
     return {
-        "images": _images(images),
-        "sounds": [_sound(n, k) for n, k in drawn.items() if isinstance(k, Sound)],
-        "scenes": [_scene(name, scene, part) for name, scene in scenes.items()],
+        "images": _draw_images(images),
+        "sounds": [_draw_sound(n, k) for n, k in drawn.items() if isinstance(k, Sound)],
+        "scenes": [_draw_scene(name, scene, part) for name, scene in scenes.items()],
     }
 
 
-def _images(images: Mapping[str, Image]) -> list[Picture]:
-    pictures = [_picture(image, f"image {n}", n) for n, image in images.items()]
+def _draw_images(images: Mapping[str, Image]) -> list[Picture]:
+    pictures = [_draw_picture(image, f"image {n}", n) for n, image in images.items()]
     first = next(iter(images.values()), None)
     for name, image in list(images.items())[1 : _MOST_DIFFERENCES + 1]:
         assert first is not None
-        apart = difference(first, image)
+        apart = image_difference(first, image)
         if apart is not None:
             title = f"difference of {name}" if len(images) > 2 else "difference"
             caption = f"{title}, up to {apart[1]:.3g}"
-            pictures.append(_picture(apart[0], f"{title} of the images", caption))
+            pictures.append(_draw_picture(apart[0], f"{title} of the images", caption))
     return pictures
 
 
-def _picture(image: Image, alt: str, caption: str) -> Picture:
-    pixels = _fit(finite(image.pixels))
+def _draw_picture(image: Image, alt: str, caption: str) -> Picture:
+    pixels = _fit_to_card(make_finite(image.pixels))
     height, width = pixels.shape[:2]
-    return Picture(_address("image/png", png(pixels)), width, height, alt, caption)
+    return Picture(
+        _data_address("image/png", png_bytes(pixels)), width, height, alt, caption
+    )
 
 
-def _address(kind: str, data: bytes) -> str:
+def _data_address(kind: str, data: bytes) -> str:
     return f"data:{kind};base64,{b64encode(data).decode()}"
 
 
-def _fit(pixels: Array) -> Array:
+def _fit_to_card(pixels: Array) -> Array:
     """Make a picture small enough for a card."""
     sides = pixels.shape[:2]
     scale = max(sides) / _LONGEST_SIDE
     if scale <= 1:
         return pixels
     rows, columns = (max(1, round(side / scale)) for side in sides)
-    return shrunk(pixels, rows, columns)
+    return shrink_picture(pixels, rows, columns)
 
 
-def _sound(name: str, sound: Sound) -> Heard:
-    samples = np.clip(finite(sound.samples).ravel(), -1, 1)
+def _draw_sound(name: str, sound: Sound) -> Heard:
+    samples = np.clip(make_finite(sound.samples).ravel(), -1, 1)
     seconds = len(samples) / sound.rate
     heard = Sound(samples[: _LONGEST_SOUND_S * sound.rate], sound.rate)
     cut = ", the beginning" if seconds > _LONGEST_SOUND_S else ""
@@ -125,15 +134,15 @@ def _sound(name: str, sound: Sound) -> Heard:
     lower = [f"{x},{-100 * c.min():.0f}" for x, c in enumerate(columns)]
     return Heard(
         name,
-        _address("audio/wav", wav(heard)),
+        _data_address("audio/wav", wav_bytes(heard)),
         len(columns),
         " ".join(upper + lower[::-1]),
-        _picture(spectrogram(heard), f"spectrogram of {name}", name),
+        _draw_picture(spectrogram(heard), f"spectrogram of {name}", name),
         f"{seconds:.3g} s at {sound.rate:,} Hz{cut}",
     )
 
 
-def parting(scenes: Sequence[Scene]) -> int | None:
+def first_parting(scenes: Sequence[Scene]) -> int | None:
     """Return the first step at which two scenes' bodies are apart; None if there is none."""
     if len(scenes) < 2:
         return None
@@ -145,16 +154,16 @@ def parting(scenes: Sequence[Scene]) -> int | None:
 
 def scenes_svg(scenes: Mapping[str, Scene]) -> str:
     """Return a drawing of scenes side by side, to be kept in a file."""
-    template = environment().get_template("scenes.svg")
-    return template.render(stages=drawings(scenes)["scenes"])
+    template = template_environment().get_template("scenes.svg")
+    return template.render(stages=draw_all(scenes)["scenes"])
 
 
-def _scene(name: str, scene: Scene, part: int | None) -> Stage:
+def _draw_scene(name: str, scene: Scene, part: int | None) -> Stage:
     digits = max(2, _DIGITS - len(str(int(scene.width))))
     whole = np.asarray(scene.path, dtype=np.float64).reshape(-1, 3)
-    path = finite(_thinned(whole, _MOST_STEPS)).round(digits)
+    path = make_finite(_thin_out(whole, _MOST_STEPS)).round(digits)
     lines = [
-        _points(finite(_thinned(line, _MOST_POINTS)).round(digits))
+        _points_text(make_finite(_thin_out(line, _MOST_POINTS)).round(digits))
         for line in scene.lines
     ]
     said = [scene.caption] if scene.caption else []
@@ -172,18 +181,18 @@ def _scene(name: str, scene: Scene, part: int | None) -> Stage:
         float(scene.height),
         max(scene.width, scene.height) / 40,
         tuple(lines),
-        _points(path),
+        _points_text(path),
         " ".join(f"{value:g}" for value in path.ravel().tolist()),
         end,
         None if part is None or part >= len(whole) else tuple(whole[part, :2].tolist()),
     )
 
 
-def _points(points: Array) -> str:
+def _points_text(points: Array) -> str:
     return " ".join(f"{x:g},{y:g}" for x, y in points[:, :2].tolist())
 
 
-def _thinned(points: Array, most: int) -> Array:
+def _thin_out(points: Array, most: int) -> Array:
     """Leave out points evenly; the first and the last stay."""
     points = np.asarray(points, dtype=np.float64)
     if len(points) <= most:
@@ -207,7 +216,7 @@ class Plot:
     words: str
 
 
-def curve(results: Sequence[Result], *, old: Result | None = None) -> Plot | None:
+def plot_curve(results: Sequence[Result], *, old: Result | None = None) -> Plot | None:
     """Return the plot of one property, a curve for each seed; None without bugs.
 
     An old model's curve is drawn behind that of the new one.
@@ -215,39 +224,41 @@ def curve(results: Sequence[Result], *, old: Result | None = None) -> Plot | Non
     every = [*([] if old is None else [old]), *results[:_MOST_CURVES]]
     if not any(result.bugs for result in every):
         return None
-    width = max(_cases(result) for result in every)
+    width = max(_count_cases(result) for result in every)
     height = max(len(result.bugs) for result in every)
     words = (
-        _in_words(results)
+        _describe_curve(results)
         if old is None
-        else f"Solid: {count(len(results[0].bugs), 'bug')} of the new model;"
+        else f"Solid: {count_of(len(results[0].bugs), 'bug')} of the new model;"
         f" dashed: {len(old.bugs):,} of the old one."
     )
     return Plot(
         tuple(
-            ("old" if result is old else "", _steps(result, width, height))
+            ("old" if result is old else "", _step_path(result, width, height))
             for result in every
         ),
-        tuple((f"{_y(bugs, height):.1f}", f"{bugs:,}") for bugs in _ticks(height)),
-        tuple(_column(case, width) for case in _ticks(width)),
+        tuple(
+            (f"{_y_of(bugs, height):.1f}", f"{bugs:,}") for bugs in _round_ticks(height)
+        ),
+        tuple(_axis_label(case, width) for case in _round_ticks(width)),
         words,
     )
 
 
-def _column(case: int, width: int) -> tuple[str, str, str]:
-    x = _x(case, width)
+def _axis_label(case: int, width: int) -> tuple[str, str, str]:
+    x = _x_of(case, width)
     anchor = "end" if x > WIDTH - RIGHT - 24 else "middle"
     return f"{x:.1f}", anchor, f"{case:,}"
 
 
-def _cases(result: Result) -> int:
+def _count_cases(result: Result) -> int:
     """Return how many cases were drawn; what was discarded has a number too."""
     counts = result.counts
     last = result.bugs[-1].case + 1 if result.bugs else 0
     return max(1, last, counts.tests + counts.discarded + counts.crashed)
 
 
-def _in_words(results: Sequence[Result]) -> str:
+def _describe_curve(results: Sequence[Result]) -> str:
     if len(results) > 1:
         hidden = len(results) - _MOST_CURVES
         more = f" The first {_MOST_CURVES} are drawn." if hidden > 0 else ""
@@ -260,32 +271,32 @@ def _in_words(results: Sequence[Result]) -> str:
         said += f", half of them by case {half:,}, the last with {cases[-1]:,}"
     later = result.counts.unique_bugs - len(cases)
     if later > 0:
-        said += f"; {count(later, 'later one')} not drawn"
-    return said + f". Cases in all: {_cases(result):,}."
+        said += f"; {count_of(later, 'later one')} not drawn"
+    return said + f". Cases in all: {_count_cases(result):,}."
 
 
-def _x(case: float, width: int) -> float:
+def _x_of(case: float, width: int) -> float:
     return LEFT + (WIDTH - LEFT - RIGHT) * case / width
 
 
-def _y(bugs: float, height: int) -> float:
+def _y_of(bugs: float, height: int) -> float:
     return HEIGHT - _BOTTOM - (HEIGHT - _TOP - _BOTTOM) * bugs / height
 
 
-def _steps(result: Result, width: int, height: int) -> str:
+def _step_path(result: Result, width: int, height: int) -> str:
     """Return the path that rises by one at each bug, thinned where bugs are many."""
     cases = [bug.case + 1 for bug in result.bugs]
     every = max(1, math.ceil(len(cases) / _MOST_MARKS))
     marks = [*range(every - 1, len(cases), every)]
     if cases and (not marks or marks[-1] != len(cases) - 1):
         marks.append(len(cases) - 1)
-    path = [f"M{_x(0, width):.1f} {_y(0, height):.1f}"]
+    path = [f"M{_x_of(0, width):.1f} {_y_of(0, height):.1f}"]
     for mark in marks:
-        path.append(f"H{_x(cases[mark], width):.1f}V{_y(mark + 1, height):.1f}")
-    return "".join(path) + f"H{_x(_cases(result), width):.1f}"
+        path.append(f"H{_x_of(cases[mark], width):.1f}V{_y_of(mark + 1, height):.1f}")
+    return "".join(path) + f"H{_x_of(_count_cases(result), width):.1f}"
 
 
-def _ticks(most: int) -> list[int]:
+def _round_ticks(most: int) -> list[int]:
     """Return round numbers from 0 up to what is drawn, about four of them."""
     size = 10 ** math.floor(math.log10(max(1, most)))
     steps = (step for step in (size // 5, size // 2, size, 2 * size) if step)

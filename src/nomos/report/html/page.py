@@ -18,17 +18,21 @@ from markupsafe import Markup
 
 from nomos import __version__
 from nomos.report.html.cards import MOST_DRAWN, WHOLE, Cards, write_cards
-from nomos.report.html.drawings import HEIGHT, LEFT, RIGHT, WIDTH, Plot, curve
-from nomos.report.html.templating import environment, policy, template_text
-from nomos.report.summary import clearest
-from nomos.report.texts import coloured_lines, count
+from nomos.report.html.drawings import HEIGHT, LEFT, RIGHT, WIDTH, Plot, plot_curve
+from nomos.report.html.templating import (
+    content_policy,
+    template_environment,
+    template_text,
+)
+from nomos.report.summary import clearest_bug
+from nomos.report.texts import count_of, lines_in_colour
 from nomos.report.view import (
     Failure,
     FoundBug,
     PropertyView,
-    failed_lines,
+    bugs_by_line,
     model_names,
-    views,
+    view_properties,
 )
 from nomos.results.result import Result
 
@@ -64,8 +68,8 @@ class Section:
     def spec(self) -> list[tuple[list[tuple[str, str]], str]]:
         """The lines of the spec, and how many bugs break each."""
         text = self.view.first.subject.text.rstrip()[:_LONGEST_SPEC]
-        notes = failed_lines(self.view)
-        lines = coloured_lines(text) if text else []
+        notes = bugs_by_line(self.view)
+        lines = lines_in_colour(text) if text else []
         return [(line, notes.get(number, "")) for number, line in enumerate(lines, 1)]
 
     @property
@@ -74,26 +78,33 @@ class Section:
         return Markup("<hr>").join(self.cards.rest)
 
 
-def html(results: Sequence[Result], failures: Sequence[Failure] = ()) -> str:
+def html_page(results: Sequence[Result], failures: Sequence[Failure] = ()) -> str:
     """Return the page."""
-    told = views(results)
+    told = view_properties(results)
     bugs = [_clearest_first(one) for one in told]
     cards = write_cards(bugs)
     sections = [
-        Section(key, one, _facts(one), curve(one.results), some, *_bug_words(one, some))
-        for key, one, some in zip(keys(told), told, cards, strict=True)
+        Section(
+            key,
+            one,
+            _property_facts(one),
+            plot_curve(one.results),
+            some,
+            *_bug_words(one, some),
+        )
+        for key, one, some in zip(link_names(told), told, cards, strict=True)
     ]
-    return page(
+    return render_page(
         sections,
-        _overview(told),
+        _property_columns(told),
         brand="Nomos report",
-        headline=_headline(told, len(failures)),
-        totals=_totals(told),
+        headline=_page_headline(told, len(failures)),
+        totals=_page_totals(told),
         failures=failures,
     )
 
 
-def page(
+def render_page(
     sections: Sequence[Section],
     columns: Sequence[Column],
     *,
@@ -106,21 +117,21 @@ def page(
     plot = {"width": WIDTH, "height": HEIGHT, "left": LEFT, "right": WIDTH - RIGHT}
     facts: Mapping[str, Any] = {**words, "plot": plot, "failures": failures}
     found = {status for section in sections for status in section.cards.statuses}
-    template = environment().get_template("page.html")
+    template = template_environment().get_template("page.html")
     return template.render(
         sections=sections,
         columns=columns,
         statuses=[s for s in ("new", "known", "kept", "fixed") if s in found],
         script=script,
         style=style,
-        policy=policy(script, style),
+        policy=content_policy(script, style),
         made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
         version=__version__,
         **facts,
     )
 
 
-def keys(told: Sequence[PropertyView]) -> list[str]:
+def link_names(told: Sequence[PropertyView]) -> list[str]:
     """Return names for links, which no two properties share."""
     taken: Counter[str] = Counter()
     found = []
@@ -132,7 +143,7 @@ def keys(told: Sequence[PropertyView]) -> list[str]:
 
 
 def _clearest_first(one: PropertyView) -> list[FoundBug]:
-    found, best = one.found(), clearest(one.results)
+    found, best = one.all_bugs(), clearest_bug(one.results)
     if best is None:
         return found
     return sorted(found, key=lambda each: each.bug.id != best[1].id)
@@ -146,7 +157,7 @@ def _bug_words(one: PropertyView, cards: Cards) -> tuple[str, list[str]]:
     notes = []
     if total > kept:
         notes.append(
-            f"{count(total - kept, 'more bug')} not on this page:"
+            f"{count_of(total - kept, 'more bug')} not on this page:"
             f" nomos bugs {one.name} lists them."
         )
     if kept > WHOLE:
@@ -166,7 +177,7 @@ def _bug_words(one: PropertyView, cards: Cards) -> tuple[str, list[str]]:
     return f"{total:,}", notes
 
 
-def _facts(one: PropertyView) -> list[tuple[str, str]]:
+def _property_facts(one: PropertyView) -> list[tuple[str, str]]:
     first = one.first
     facts = [
         ("found", f"{one.bugs_words} unique bugs, {one.rate}"),
@@ -179,7 +190,7 @@ def _facts(one: PropertyView) -> list[tuple[str, str]]:
     return facts + [(f"--set {n}", v) for n, v in first.subject.settings.items()]
 
 
-def _overview(told: Sequence[PropertyView]) -> list[Column]:
+def _property_columns(told: Sequence[PropertyView]) -> list[Column]:
     """Return the columns of all properties; what is the same for all has none."""
     columns = [
         Column("model", "model-cell", model_names(told)),
@@ -201,29 +212,29 @@ def _overview(told: Sequence[PropertyView]) -> list[Column]:
     return [c for c in columns if c.head not in dull or len(set(c.cells)) > 1]
 
 
-def _headline(told: Sequence[PropertyView], failures: int) -> str:
+def _page_headline(told: Sequence[PropertyView], failures: int) -> str:
     violated = sum(one.verdict == "violated" for one in told)
     failed = sum(one.verdict in ("failed", "open") for one in told)
     properties = len({one.first.subject.spec for one in told})
     models = len({one.first.subject.model for one in told})
-    named = count(properties, "property", "properties")
+    named = count_of(properties, "property", "properties")
     if properties == len(told):
         said = f"{violated} of {named} {'is' if violated == 1 else 'are'} violated"
     else:
-        on = count(models, "model")
+        on = count_of(models, "model")
         said = f"{violated} of {len(told)} violated: {named} on {on}"
     said += f", {failed} without a verdict" if failed else ""
     return said + (f", {failures} could not be run" if failures else "")
 
 
-def _totals(told: Sequence[PropertyView]) -> str:
+def _page_totals(told: Sequence[PropertyView]) -> str:
     counts = [result.counts for one in told for result in one.results]
     if all(len(one.results) == 1 for one in told):
-        bugs = count(sum(c.unique_bugs for c in counts), "unique bug")
+        bugs = count_of(sum(c.unique_bugs for c in counts), "unique bug")
     else:
         bugs = f"{sum(one.bugs for one in told):,.1f} unique bugs a seed"
     tests, seconds = sum(c.tests for c in counts), sum(c.seconds for c in counts)
-    said = [f"{bugs} in {count(tests, 'case')}, {seconds:,.1f} s"]
+    said = [f"{bugs} in {count_of(tests, 'case')}, {seconds:,.1f} s"]
     searches, seeds = {one.first.search for one in told}, {one.seeds for one in told}
     if len(searches) == 1:
         said.append(f"{searches.pop()} search")

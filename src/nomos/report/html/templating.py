@@ -23,25 +23,25 @@ def template_text(name: str) -> str:
 
 
 @lru_cache(maxsize=1)
-def environment() -> Environment:
+def template_environment() -> Environment:
     """Return where pages come from: whatever they show becomes text, never HTML."""
     made = Environment(
         loader=FunctionLoader(template_text),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=_visible,
+        finalize=_make_visible,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters["attribute"] = attribute
-    made.filters["breakable"] = breakable
+    made.filters["attribute"] = attribute_text
+    made.filters["breakable"] = break_words
     # A number stays with its per cent sign.
     made.filters["unbroken"] = lambda words: words.replace(" %", "\N{NO-BREAK SPACE}%")
     made.filters["sentence"] = lambda words: words[:1].upper() + words[1:]
     return made
 
 
-def _visible(value: Any) -> Any:
+def _make_visible(value: Any) -> Any:
     """Name the characters of a text that cannot be seen, and cut one that is too long."""
     if not isinstance(value, str) or isinstance(value, Markup):
         return value
@@ -49,27 +49,27 @@ def _visible(value: Any) -> Any:
     if left <= 0 and not ODD.search(value):
         return value
     shown = escape(value[:_LONGEST_TEXT])
-    marked = ODD.sub(lambda odd: f'<span class="odd">{_code(odd)}</span>', shown)
+    marked = ODD.sub(lambda odd: f'<span class="odd">{_code_point(odd)}</span>', shown)
     more = f'<span class="cut"> … {left:,} more</span>' if left > 0 else ""
     return Markup(marked + more)  # escaped above; what is added is ours
 
 
-def attribute(value: object) -> str:
+def attribute_text(value: object) -> str:
     """Return a value as what stands between the quotes of an attribute."""
-    return ODD.sub(_code, str(value)[:2000])
+    return ODD.sub(_code_point, str(value)[:2000])
 
 
-def breakable(value: str) -> Markup:
+def break_words(value: str) -> Markup:
     """Return a text that may go to the next line inside a path or a long name."""
     parts = re.split(r"(?<=[/_])", value[:2000])
-    return Markup("<wbr>").join(Markup(escape(_visible(part))) for part in parts)
+    return Markup("<wbr>").join(Markup(escape(_make_visible(part))) for part in parts)
 
 
-def _code(odd: re.Match[str]) -> str:
+def _code_point(odd: re.Match[str]) -> str:
     return f"U+{ord(odd[0]):04X}"
 
 
-def policy(script: str, style: str) -> str:
+def content_policy(script: str, style: str) -> str:
     """Return what a page may do: run its own script, show what is inside it."""
     hashes = [
         b64encode(sha256(part.encode()).digest()).decode() for part in (script, style)

@@ -117,6 +117,11 @@ class Campaign:
         """Go on from here, as a campaign that was stopped."""
         self.next_case = self._planned = next_case
         self.next_first = self.plan.next_first = next_first
+        most = math.inf if self.cases is None else self.cases + self.plan.is_listed
+        if self.plan.is_done:  # killed between its last case and its end
+            self.stop = EVERY_CASE
+        elif self.totals.tests >= most:
+            self.stop = _SPENT
 
     @property
     def calls_of_case(self) -> int:

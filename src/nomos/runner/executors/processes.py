@@ -29,6 +29,7 @@ from nomos.runner.executors.worker import Setting, Worker
 from nomos.runner.options import Options
 
 _SIGN = struct.Struct("dq")  # since when something runs (0: nothing), and for which row
+_GRACE_S = 5.0  # for a process to end once its pipe is closed
 _CALLS = struct.Struct("q")  # behind it: how many calls of the model the task has made
 _SIZE = _SIGN.size + _CALLS.size
 _LOOK_S = 0.05  # how often limits are looked at while waiting
@@ -103,17 +104,34 @@ class _Process:
         try:
             value, error, asked = pickle.loads(self.answers.recv_bytes())
         except (EOFError, OSError):
-            died = self._death()
-            calls = _CALLS.unpack_from(self._sign, _SIGN.size)[0]
-            return Answer(ticket, died=died, asked={self._phase: calls})
+            return self.death(ticket)
         if error is not None:
             kind, words = error
             raised = _ERRORS.get(kind, RuntimeError)(words)
             return Answer(ticket, error=raised, asked=asked)
         return Answer(ticket, value, asked=asked)
 
+    @property
+    def is_silent(self) -> bool:
+        """Whether it has died, and nothing of it is left to read.
+
+        A process that a model has begun may keep the pipe open, so no end of it is read.
+        """
+        return self.process.poll() is not None and not self.answers.poll()
+
+    def death(self, ticket: int) -> Answer:
+        """Say what became of a task, and how the process died."""
+        self.ticket = None
+        died = self._death()
+        calls = _CALLS.unpack_from(self._sign, _SIGN.size)[0]
+        return Answer(ticket, died=died, asked={self._phase: calls})
+
     def _death(self) -> Died:
-        status = self.process.wait()
+        try:
+            status = self.process.wait(_GRACE_S)
+        except subprocess.TimeoutExpired:  # a model may have closed the pipe
+            self.kill("it closed the pipe to its driver")
+            status = self.process.wait()
         row = _SIGN.unpack_from(self._sign)[1]
         reason = self.killed_for or _in_words(status)
         return Died(reason, None if row == WHOLE_CHUNK else row)
@@ -177,6 +195,8 @@ class ProcessCrew(Crew):
             busy = {w.answers: w for w in self._crew if w.ticket is not None}
             ready = wait(list(busy), timeout=_LOOK_S)
             answers = [busy[connection].answer() for connection in ready]  # type: ignore[index]  # ours
+            silent = [] if answers else [w for w in busy.values() if w.is_silent]
+            answers += [w.death(w.ticket) for w in silent if w.ticket is not None]
             if answers:
                 self._give_out()
                 return answers
@@ -217,6 +237,16 @@ def _memory_mb(pid: int) -> float:
     return pages * mmap.PAGESIZE / 2**20
 
 
+def _check_pipe(file: int, inode: int) -> None:
+    """End where a model has closed the pipe: the case that is marked is at fault."""
+    try:
+        is_ours = os.fstat(file).st_ino == inode
+    except OSError:
+        is_ours = False
+    if not is_ours:
+        os._exit(1)
+
+
 def serve() -> None:
     """Do tasks until there are no more: what a worker process runs."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the driver ends its workers
@@ -225,7 +255,10 @@ def serve() -> None:
     answers = Connection(writing, readable=False)
     shared = mmap.mmap(sign, _SIZE)
 
+    pipe = os.fstat(writing).st_ino
+
     def mark(row: int) -> None:
+        _check_pipe(writing, pipe)
         _SIGN.pack_into(shared, 0, time.monotonic(), row)
 
     watch.mark = mark
@@ -249,5 +282,6 @@ def serve() -> None:
             kinds = [kind.__name__ for kind in type(error).__mro__]
             known = next((kind for kind in kinds if kind in _ERRORS), kinds[0])
             message = None, (known, str(error)), dict(worker.lease.asked)
+        _check_pipe(writing, pipe)
         _SIGN.pack_into(shared, 0, 0.0, WHOLE_CHUNK)
         answers.send_bytes(pickle.dumps(message, protocol=5))

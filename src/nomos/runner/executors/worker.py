@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from nomos.accepted import Mode
 from nomos.device import Placement, judging, placed
 from nomos.domain.domain import Domain
 from nomos.domain.find import build
@@ -21,7 +22,7 @@ from nomos.engine.cases import (
     RandomCases,
 )
 from nomos.engine.choices import EndlessRange, Stream
-from nomos.engine.engine import Engine, Mode
+from nomos.engine.engine import Engine
 from nomos.engine.judged import Judged, Limits, unjudged
 from nomos.engine.program import Program
 from nomos.engine.space import input_count

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from nomos.accepted import COUNT, SEED, SHARE, TEXT, Kind, accepted, meant
 from nomos.errors import NomosError
-from nomos.results.gate import Gate, make_gate, parse_share
+from nomos.results.gate import Gate, make_gate
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,13 +22,20 @@ class Config:
     models: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     max_rate: float | None = None
     baseline: Path | None = None
+    min_cases: int | None = None
+    exclude: tuple[str, ...] = ()
 
     def gate(
-        self, max_rate: str | float | None, baseline: Path | None, **more: Any
+        self,
+        max_rate: str | float | None,
+        baseline: Path | None,
+        min_cases: int | None,
+        **more: Any,
     ) -> Gate:
         """Return what campaigns must pass; what is not given is as the project says."""
         rate = self.max_rate if max_rate is None else max_rate
-        return make_gate(rate, baseline or self.baseline, **more)
+        least = self.min_cases if min_cases is None else min_cases
+        return make_gate(rate, baseline or self.baseline, min_cases=least, **more)
 
     def models_for(self, spec: Path, root: Path) -> tuple[str, ...]:
         """Return the models of the nearest folder above a spec; none: the domain's own."""
@@ -48,38 +56,58 @@ def load_config(root: Path) -> Config:
         return Config()
     except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise NomosError(f"{path} cannot be read: {error}") from None
-    table = document.get("tool", {}).get("nomos", {})
+    tools = document.get("tool", {})
+    table = tools.get("nomos", {}) if isinstance(tools, dict) else {}
     return _checked(path, table)
 
 
-_KNOWN = ("budget", "seed", "models", "max-rate", "baseline")
+_TAKEN: dict[str, Kind] = {
+    "budget": COUNT,
+    "seed": SEED,
+    "max-rate": SHARE,
+    "min-cases": COUNT,
+    "baseline": TEXT,
+}
+_KNOWN = (*_TAKEN, "models", "exclude")
 
 
 def _checked(path: Path, table: Any) -> Config:
-    unknown = sorted(set(table) - set(_KNOWN)) if isinstance(table, dict) else [table]
-    if unknown:
-        names = ", ".join(sorted(_KNOWN))
-        raise NomosError(
-            f"{path}: [tool.nomos] has no setting `{unknown[0]}`, but: {names}"
-        )
-    budget, seed = table.get("budget"), table.get("seed", 0)
-    wrong = budget is not None and (type(budget) is not int or budget < 1)
-    if wrong or type(seed) is not int:
-        raise NomosError(f"{path}: [tool.nomos] takes whole numbers as budget and seed")
-    models = table.get("models", {})
-    if not isinstance(models, dict):
-        raise NomosError(f"{path}: [tool.nomos.models] maps folders to models")
-    listed = {n: (m,) if isinstance(m, str) else tuple(m) for n, m in models.items()}
-    for name in listed:  # one that is passed over would leave the domain's own model
-        if not listed[name] or not (path.parent / name).is_dir():
-            raise NomosError(
-                f"{path}: [tool.nomos.models] takes folders that are there, and models"
-                f" for each, not `{name}`"
-            )
-    rate, baseline = table.get("max-rate"), table.get("baseline")
+    """Return what a table says; raises NomosError that names file and setting."""
     try:
-        rate = None if rate is None else parse_share(rate)
+        if not isinstance(table, dict):
+            raise NomosError(f"is a table of settings, not {table!r}")
+        if unknown := sorted(set(table) - set(_KNOWN)):
+            names, hint = ", ".join(sorted(_KNOWN)), meant(unknown[0], _KNOWN)
+            raise NomosError(f"has no setting `{unknown[0]}`, but: {names}{hint}")
+        given = {
+            name.replace("-", "_"): accepted(name, kind, table[name])
+            for name, kind in _TAKEN.items()
+            if name in table
+        }
+        if "baseline" in given:
+            given["baseline"] = path.parent / given["baseline"]
+        models = _models_of(path.parent, table.get("models", {}))
+        return Config(
+            **given, models=models, exclude=_texts("exclude", table.get("exclude", []))
+        )
     except NomosError as error:
-        raise NomosError(f"{path}: max-rate {error}") from None
-    file = None if baseline is None else path.parent / str(baseline)
-    return Config(budget, seed, listed, rate, file)
+        raise NomosError(f"{path}: [tool.nomos] {error}") from None
+
+
+def _models_of(root: Path, table: Any) -> dict[str, tuple[str, ...]]:
+    """Return the models of folders; one passed over would leave the domain's own."""
+    if not isinstance(table, dict):
+        raise NomosError(f"`models` maps folders to models, not {table!r}")
+    for name in table:
+        if not (root / name).is_dir():
+            raise NomosError(f"`models` takes folders that are there, not `{name}`")
+    return {
+        name: _texts(f"models.{name}", [given] if isinstance(given, str) else given)
+        for name, given in table.items()
+    }
+
+
+def _texts(name: str, given: Any) -> tuple[str, ...]:
+    if not isinstance(given, list) or (name != "exclude" and not given):
+        raise NomosError(f"`{name}` takes a list of texts, not {given!r}")
+    return tuple(accepted(name, TEXT, one) for one in given)

@@ -1,8 +1,7 @@
-"""Find, check and load specs: from paths to properties that can be run."""
+"""Check and load specs: from paths to properties that can be run."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,30 +17,6 @@ from nomos.lang.reading.parse import parse_spec
 from nomos.lang.types import Offer
 
 
-def find_specs(arguments: Sequence[str], *, libraries: bool = False) -> list[Path]:
-    """Return the specs that files, folders and globs name, each once.
-
-    Files that hold params and definitions alone are among them if `libraries` says so,
-    or if they are named themselves.
-    """
-    found: dict[Path, None] = {}
-    for argument in arguments:
-        path = Path(argument)
-        if path.is_dir():
-            specs = sorted(p for p in path.rglob("*.nom") if not p.is_dir())
-        elif path.exists() or path.is_symlink():
-            specs = [path]
-        else:
-            specs = sorted(_glob(argument))
-        if specs != [path] and not libraries:
-            specs = [spec for spec in specs if not is_library(spec)]
-        if not specs:
-            what = "holds no .nom file" if path.is_dir() else "does not exist"
-            raise NomosError(f"{argument} {what}")
-        found |= dict.fromkeys(specs)
-    return list(found)
-
-
 def is_library(path: Path) -> bool:
     """Tell whether a file holds params and definitions alone, for specs to use."""
     try:
@@ -51,14 +26,10 @@ def is_library(path: Path) -> bool:
     return not_text is None and parse_spec(source).is_library
 
 
-def _glob(pattern: str) -> list[Path]:
-    anchor = Path(Path(pattern).anchor)
-    relative = str(Path(pattern).relative_to(anchor))
-    return list(anchor.glob(relative))
-
-
 def read_source(path: Path, text: bytes | None = None) -> tuple[Source, str | None]:
     """Read a spec's text; the second value says why it is no text, if it is none."""
+    if text is None and path.exists() and not path.is_file():
+        raise NomosError(f"{path} is no regular file")  # a pipe would be waited for
     try:
         data = path.read_bytes() if text is None else text
     except OSError as error:

@@ -124,17 +124,17 @@ class PolicyJudge:
         """Count bugs, and what chance alone does; play for the reward."""
         guided, control = self.guided, self.control
         games = [self.make() for _ in range(self.budget.games)]
-        rewards = play(act, games, seed=_JUDGING_SEED)
+        rewards = play_games(act, games, seed=_JUDGING_SEED)
         error = float(np.std(rewards)) / math.sqrt(len(rewards))
         return Judgement(
             cases=self.budget.cases,
-            bugs=self._violations(guided.spec, act),
-            chance=None if control is None else self._violations(control, act),
+            bugs=self._count_violations(guided.spec, act),
+            chance=None if control is None else self._count_violations(control, act),
             reward=float(np.mean(rewards)),
             error=error,
         )
 
-    def _violations(self, spec: str | Path, act: Actions) -> int:
+    def _count_violations(self, spec: str | Path, act: Actions) -> int:
         tests = replace(self.guided, spec=spec).policy_tests(self.budget.cases)
         return len(tests.run(act, seed=_JUDGING_SEED).bugs)
 
@@ -163,22 +163,24 @@ def fine_tune(
         guided = GuidedTraining(guided)
     budget = budget or TuningBudget()
     make = environment or _environment_of(guided)
-    learner = _learner(model, guided, make, budget)
+    learner = _build_learner(model, guided, make, budget)
     # The steps between two updates, of all environments together.
     steps = getattr(learner, "n_steps", None) or learner.train_freq.frequency
     rollouts = budget.steps / (int(steps) * int(learner.n_envs))
     guided = replace(guided, test_every=max(1, round(rollouts / budget.tests)))
     judged = replace(guided, settings={**guided.settings, **(held_out or {})})
-    return _train(learner, guided, PolicyJudge(judged, control, budget, make))
+    return _train_between(learner, guided, PolicyJudge(judged, control, budget, make))
 
 
-def _train(learner: Any, guided: GuidedTraining, judge: PolicyJudge) -> FineTuned:
+def _train_between(
+    learner: Any, guided: GuidedTraining, judge: PolicyJudge
+) -> FineTuned:
     """Train between two judgements."""
     before = judge(best_actions(learner))
     kept = _Kept(judge, guided.on_test)
     guided = replace(guided, on_test=kept)
     learner.learn(judge.budget.steps, callback=guided.callback())
-    kept.put_back(learner)
+    kept.restore_best(learner)
     return FineTuned(
         model=learner,
         before=before,
@@ -209,7 +211,9 @@ class _Kept:
 
     def __call__(self, test: PolicyTest, model: Any) -> None:
         games = [self._judge.make() for _ in range(_WATCHED_GAMES)]
-        reward = float(np.mean(play(best_actions(model), games, seed=_WATCHING_SEED)))
+        reward = float(
+            np.mean(play_games(best_actions(model), games, seed=_WATCHING_SEED))
+        )
         if self._parameters is None:
             # Half of what may be lost: the mean of so few games is not exact.
             self._enough = reward - self._judge.budget.lose / 2
@@ -219,12 +223,12 @@ class _Kept:
         if self._on_test is not None:
             self._on_test(test, model)
 
-    def put_back(self, model: Any) -> None:
+    def restore_best(self, model: Any) -> None:
         """Give the model the policy that was kept."""
         model.set_parameters(self._parameters)
 
 
-def play(act: Actions, games: Sequence[Any], *, seed: int) -> list[float]:
+def play_games(act: Actions, games: Sequence[Any], *, seed: int) -> list[float]:
     """Play games side by side from their own starts; return the reward of each."""
     views = [game.reset(seed=seed + n)[0] for n, game in enumerate(games)]
     rewards = [0.0] * len(games)
@@ -259,7 +263,7 @@ def _environment_of(guided: GuidedTraining) -> Callable[[], Any]:
     return make
 
 
-def _learner(
+def _build_learner(
     model: Any,
     guided: GuidedTraining,
     make: Callable[[], Any],

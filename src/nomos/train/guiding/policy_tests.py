@@ -92,14 +92,14 @@ class PolicyTests:
 
         def policy(_: Domain, given: Any) -> Any:
             if is_batched:
-                return self._ask(given)
-            return self._ask(np.asarray(given)[None])[0]
+                return self._ask_policy(given)
+            return self._ask_policy(np.asarray(given)[None])[0]
 
         policy.__name__ = self.policy
         asks = batched(policy) if is_batched else policy
         return type(domain.__name__, (domain,), {self.policy: asks})
 
-    def _ask(self, observations: Any) -> Any:
+    def _ask_policy(self, observations: Any) -> Any:
         assert self._act is not None, "the policy is asked while tests run"
         self._asked += 1
         actions = np.asarray(self._act(np.asarray(observations)))
@@ -143,10 +143,10 @@ class PolicyTests:
             ]
         finally:
             self._act = None
-        self._check(result)
+        self._check_result(result)
         return Tested(result.counts.tests, bugs)
 
-    def occurring(self, act: Actions, cases: Mapping[str, Choices]) -> set[str]:
+    def find_occurring(self, act: Actions, cases: Mapping[str, Choices]) -> set[str]:
         """Try cases of earlier tests again, side by side; name those that violate."""
         self._act = act
         engine = self.prepared.engine
@@ -161,7 +161,7 @@ class PolicyTests:
         names = list(cases)
         return {names[row] for row in judged.violations.rows.tolist()}
 
-    def _check(self, result: Result) -> None:
+    def _check_result(self, result: Result) -> None:
         """Stop a training that is not tested at all, rather than guide it by nothing."""
         if result.crashes:
             raise NomosError(
@@ -193,14 +193,14 @@ def best_actions(model: Any) -> Actions:
     def plain(observations: Array) -> Any:
         return model.policy.predict(observations, deterministic=True)[0]
 
-    act = plain if layers is None else _network(layers)
+    act = plain if layers is None else _network_actions(layers)
     if scaling is None:
         return act
     return lambda observations: act(scaling.normalize_obs(observations))
 
 
-def _network(layers: list[Layer]) -> Actions:
-    def act(observations: Array) -> Array:
+def _network_actions(layers: list[Layer]) -> Actions:
+    def act_by_layers(observations: Array) -> Array:
         values = observations.astype(np.float32, copy=False)
         for layer in layers:
             if isinstance(layer, tuple):
@@ -210,7 +210,7 @@ def _network(layers: list[Layer]) -> Actions:
                 values = layer(values)
         return np.asarray(values.argmax(axis=1))
 
-    return act
+    return act_by_layers
 
 
 def _plain_layers(policy: Any) -> list[Layer] | None:

@@ -66,13 +66,13 @@ class GuidedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
         # Also where a bug follows: wrappers inside count the steps of an episode.
         observation, info = self.env.reset(seed=seed, options=options)
         # A wrapper outside may have ended the last episode, by its limit of steps.
-        self._end()
-        start = self.chooser.choose()
+        self._end_episode()
+        start = self.chooser.choose_start()
         self._from_bug = start is not None
         if start is None:
             return observation, info
         game = self.env.unwrapped
-        observation = self._restore(game, start.state, self.chooser.seed())
+        observation = self._restore(game, start.state, self.chooser.draw_seed())
         return observation, {**info, "nomos_bug": start.bug}
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
@@ -82,10 +82,10 @@ class GuidedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
         observation, reward, terminated, truncated, info = self.env.step(action)
         self._reward += float(reward)
         if terminated or truncated:
-            self._end()
+            self._end_episode()
         return observation, reward, terminated, truncated, info
 
-    def _end(self) -> None:
+    def _end_episode(self) -> None:
         if self._length:
             if self._from_bug:
                 self._ended.from_bugs.append(self._length)
@@ -113,7 +113,7 @@ class GuidedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
         self, newest: Sequence[Start], everything: Sequence[Start]
     ) -> None:
         """Take over what a test found; called by the callback, from any process."""
-        self.chooser.update(newest, everything)
+        self.chooser.take_starts(newest, everything)
 
     def nomos_probability(self, probability: float) -> None:
         """Change how likely episodes start from bugs."""
@@ -163,18 +163,18 @@ class GuidedCallback(BaseCallback):
     def _on_rollout_start(self) -> None:
         due = self.rollouts % self.guided.test_every == 0
         if due and self._tested_at != self.rollouts:
-            self._test()
+            self._test_policy()
         if self.can_guide:
             self._set_share()
 
     def _set_share(self) -> None:
         """Let the environments start from bugs as often as it takes."""
         for ended in self.training_env.env_method("nomos_ended"):
-            self._dose.ended(ended.usual, ended.from_bugs)
+            self._dose.add_lengths(ended.usual, ended.from_bugs)
             self._rewards.extend(ended.rewards)
         self._gate = self._gate or self._plays_well()
         self._share = self.guided.share_after(self.rollouts) if self._gate else 0.0
-        probability = self._dose.probability(self._share)
+        probability = self._dose.probability_of(self._share)
         if probability != self._probability:
             self.training_env.env_method("nomos_probability", probability)
             self._probability = probability
@@ -192,11 +192,11 @@ class GuidedCallback(BaseCallback):
 
     def _on_training_end(self) -> None:
         if self._tested_at != self.rollouts:
-            self._test()
+            self._test_policy()
 
-    def _test(self) -> None:
+    def _test_policy(self) -> None:
         guided, began = self.guided, time.process_time()
-        with undisturbed(self.model.policy):
+        with keep_generators(self.model.policy):
             act = best_actions(self.model)
             result, fresh = self._run_tests(act)
             new = self._take_in([result, *fresh], act)
@@ -204,7 +204,7 @@ class GuidedCallback(BaseCallback):
                 rollouts=self.rollouts,
                 steps=self.num_timesteps,
                 share=self._share,
-                guided_steps=self._guided_steps(),
+                guided_steps=self._share_of_guided_steps(),
                 tests=result.tests,
                 bugs=len(result.bugs),
                 fresh_bugs=sum(len(one.bugs) for one in fresh),
@@ -219,7 +219,7 @@ class GuidedCallback(BaseCallback):
             if guided.on_test is not None:
                 guided.on_test(told, self.model)
 
-    def _guided_steps(self) -> float:
+    def _share_of_guided_steps(self) -> float:
         if not self.can_guide:
             return 0.0
         counts = self.training_env.env_method("nomos_steps")
@@ -241,19 +241,19 @@ class GuidedCallback(BaseCallback):
         """Keep the states of bugs that occur; say how many bugs are new."""
         assert self._tests is not None
         tests, names, new = self._tests, self.guided.starts, 0
-        self.starts.begin()
+        self.starts.begin_test()
         for result in results:
             for bug, values in result.bugs:
                 held = names or tests.states_in(values)
                 states = [Start(bug.id, name, values[name]) for name in held]
-                new += self.starts.add(bug.id, bug.choices, states)
+                new += self.starts.add_bug(bug.id, bug.choices, states)
         if self.can_guide:
             again = self.starts.not_found()
-            self.starts.tried_again(again, tests.occurring(act, again))
-            self._tell()
+            self.starts.forget_missed(again, tests.find_occurring(act, again))
+            self._share_starts()
         return new
 
-    def _tell(self) -> None:
+    def _share_starts(self) -> None:
         """Share the newest starts out among the environments; all know all others."""
         env, found = self.training_env, self.starts.newest
         order = [found[i] for i in self._rng.permutation(len(found))]
@@ -262,13 +262,13 @@ class GuidedCallback(BaseCallback):
             env.env_method("nomos_update", *told, indices=[i])
 
 
-def environments(makers: Sequence[Callable[[], Any]]) -> Any:
+def build_environments(makers: Sequence[Callable[[], Any]]) -> Any:
     """Return environments side by side, which tell the rewards of their episodes."""
     return DummyVecEnv([lambda make=make: Monitor(make()) for make in makers])
 
 
 @contextmanager
-def undisturbed(policy: Any) -> Iterator[None]:
+def keep_generators(policy: Any) -> Iterator[None]:
     """Give the global generators and the policy's mode back as they were."""
     python, numpy, mode = random.getstate(), np.random.get_state(), policy.training
     try:

@@ -30,7 +30,7 @@ class Schedule:
         if self.every < 1:
             raise ValueError(f"`every` must be 1 rollout or more, not {self.every}")
 
-    def share(self, rollouts: int, most: float) -> float:
+    def share_after(self, rollouts: int, most: float) -> float:
         """Return the share after so many rollouts of one that ends at `most`."""
         # Rounded: three parts of 0.15 are 0.45, not 0.44999999999999996.
         return min(most, round(self.growth * (rollouts // self.every), 10))
@@ -69,11 +69,11 @@ class BuggyStarts:
         """The states of all bugs that are known."""
         return [start for known in self._known.values() for start in known.starts]
 
-    def begin(self) -> None:
+    def begin_test(self) -> None:
         """Begin to take in what another test finds."""
         self.newest = []
 
-    def add(self, bug: str, choices: Choices, starts: Sequence[Start]) -> bool:
+    def add_bug(self, bug: str, choices: Choices, starts: Sequence[Start]) -> bool:
         """Take in a bug of this test; say whether no test found it before."""
         new = bug not in self._ever
         self._ever.add(bug)
@@ -88,7 +88,7 @@ class BuggyStarts:
             bug: known.choices for bug, known in self._known.items() if bug not in found
         }
 
-    def tried_again(self, tried: Collection[str], occurred: Collection[str]) -> None:
+    def forget_missed(self, tried: Collection[str], occurred: Collection[str]) -> None:
         """Forget what did not occur for so many tests in a row."""
         for bug in tried:
             known = self._known[bug]
@@ -107,12 +107,12 @@ class Dose:
     def __init__(self) -> None:
         self._lengths = deque[int](maxlen=_EPISODES), deque[int](maxlen=_EPISODES)
 
-    def ended(self, usual: Sequence[int], from_bugs: Sequence[int]) -> None:
+    def add_lengths(self, usual: Sequence[int], from_bugs: Sequence[int]) -> None:
         """Take in how long episodes were."""
         self._lengths[0].extend(usual)
         self._lengths[1].extend(from_bugs)
 
-    def probability(self, share: float) -> float:
+    def probability_of(self, share: float) -> float:
         """Return the probability for a share of the steps."""
         if not all(self._lengths):
             return share
@@ -133,23 +133,23 @@ class StartChooser:
         self._newest: list[Start] = []
         self._all: list[Start] = []
 
-    def update(self, newest: Sequence[Start], everything: Sequence[Start]) -> None:
+    def take_starts(self, newest: Sequence[Start], everything: Sequence[Start]) -> None:
         """Take over what another test found."""
         order = self.rng.permutation(len(newest))
         self._newest = [newest[i] for i in order]
         self._all = list(everything)
 
-    def choose(self) -> Start | None:
+    def choose_start(self) -> Start | None:
         """Return where the next episode starts, None for the game's own start."""
         guided = self.rng.random() < self.probability
-        return self.pick() if guided and self._all else None
+        return self.pick_start() if guided and self._all else None
 
-    def pick(self) -> Start:
+    def pick_start(self) -> Start:
         """Return one of the starts there are: the newest first, then any of them."""
         if self._newest:
             return self._newest.pop()
         return self._all[self.rng.integers(len(self._all))]
 
-    def seed(self) -> int:
+    def draw_seed(self) -> int:
         """Draw what is to fix the randomness of an episode."""
         return int(self.rng.integers(2**31))

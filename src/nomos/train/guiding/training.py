@@ -89,7 +89,7 @@ class GuidedTraining:
         """Return the share that is due after so many rollouts."""
         if self.schedule is None:
             return self.share
-        return self.schedule.share(rollouts, self.share)
+        return self.schedule.share_after(rollouts, self.share)
 
     @property
     def guided_steps(self) -> float:

@@ -16,7 +16,7 @@ from nomos.models.load import load_model, standing_in
 from nomos.results.result import Proof
 from nomos.runner.project.naming import model_name, project_root
 from nomos.store.store import FOLDER
-from nomos.train.repairing.judging.data import Parts, read_records, split
+from nomos.train.repairing.judging.data import Parts, load_records, partition_records
 from nomos.train.repairing.judging.evaluate import (
     Bench,
     Evaluation,
@@ -44,7 +44,7 @@ from nomos.train.repairing.trainers.choose import (
 )
 from nomos.train.repairing.verdict import (
     Verdict,
-    statement,
+    repair_statement,
     verdict_on,
     why_not_kept,
 )
@@ -145,7 +145,7 @@ def repair(
 def load_properties(specs: Sequence[str]) -> list[Property]:
     """Load specs that are repaired together: of one domain, each of its own name."""
     found = []
-    for path in api.find_specs(specs):
+    for path in api.find_specs(specs).all_specs():
         spec, imported = api.load_spec(path).runnable()
         found.append(Property(spec, imported, str(path)))
     domains = {one.imported.domain for one in found}
@@ -175,13 +175,13 @@ class Repairing:
         self.settings = dict(settings)
         self.is_file = isinstance(model, str | Path)
         self.name = str(model) if self.is_file else _AT_HAND
-        self.path = self._path()
+        self.path = self._path_to_write()
         self.trainer = make_trainer(model, trust=plan.trust)
         self.original = (
             load_model(model, trust=plan.trust) if self.is_file else self.trainer.model
         )
         self.swappable = SwappableModel(self.original)
-        self.domain = self._built(self.swappable.give)
+        self.domain = self._build_domain(self.swappable.give)
         if not self.swappable.taken:
             raise DomainError(
                 f"{type(self.domain).__name__} does not load its model with "
@@ -190,9 +190,9 @@ class Repairing:
             )
         for one in filter(None, (self.original, self.trainer.first)):
             one.schema = self.swappable.schema
-        self.parts: Parts = split(
+        self.parts: Parts = partition_records(
             self.domain,
-            self._records(data),
+            self._load_data(data),
             plan.seed,
             allow_overlap=plan.allow_overlap,
         )
@@ -200,12 +200,12 @@ class Repairing:
         self.function = find_function(properties, training, self.swappable)
         asked = getattr(self.domain, self.function)
         self.tolerance = usual_error(asked, self.parts.looked_at)
-        self.held_out = self._bench(self.parts.held_out)
+        self.held_out = self._build_bench(self.parts.held_out)
 
-    def _bench(self, records: Records) -> Bench:
+    def _build_bench(self, records: Records) -> Bench:
         return Bench(self.properties, self.domain, records, self.tolerance)
 
-    def _path(self) -> Path | None:
+    def _path_to_write(self) -> Path | None:
         """Return what is to be written; something that exists is never overwritten."""
         path = self.plan.out or (repaired_path(self.name) if self.is_file else None)
         if path is not None and path.exists():
@@ -215,28 +215,28 @@ class Repairing:
             )
         return path
 
-    def _built(self, model: Callable[[], Any]) -> Domain:
+    def _build_domain(self, model: Callable[[], Any]) -> Domain:
         """Return the domain, with a model in the place of the one that it loads."""
         with standing_in(self.name, model):
             return build(self.kind, self.settings | {"model": self.name})
 
-    def _records(self, data: Any) -> Records | None:
+    def _load_data(self, data: Any) -> Records | None:
         if data is None:
             return None
         first, second = data
         if isinstance(first, str | Path):
-            return read_records(Path(first), second, self.domain)
+            return load_records(Path(first), second, self.domain)
         return Records(first, second)
 
     def run(self, listener: RepairListener) -> Repair:
         """Judge, train round by round, judge again, and write the model."""
         plan = self.plan
-        before = self._judge()
+        before = self._judge_model()
         self._first_right = self.held_out.right(self.function)
         listener.begun(self)
         rounds = Rounds(
-            self._bench(self.parts.training),
-            self._bench(self.parts.looked_at),
+            self._build_bench(self.parts.training),
+            self._build_bench(self.parts.looked_at),
             self.trainer,
             self.swappable,
             self.function,
@@ -251,7 +251,7 @@ class Repairing:
                 " their label, as half were before the repair where rounds are looked at"
             )
         check_same(self.trainer, self.original, rounds.data.rows, self.name)
-        checkpoint, progress = self._checkpoint(), RoundProgress()
+        checkpoint, progress = self._open_checkpoint(), RoundProgress()
         if checkpoint is not None and plan.resume:
             progress = checkpoint.load()
         if plan.resume and not progress.rounds:
@@ -262,16 +262,16 @@ class Repairing:
             if checkpoint is not None:
                 checkpoint.save(progress)
             listener.round(done)
-        result = self._finish(before, rounds, progress)
+        result = self._finish_repair(before, rounds, progress)
         if checkpoint is not None:
             checkpoint.clear()
         return result
 
-    def _judge(self) -> Evaluation:
+    def _judge_model(self) -> Evaluation:
         seed = seed_of(self.plan.seed, "judge")
         return self.held_out.evaluate(self.function, seed=seed, budget=self.plan.budget)
 
-    def _checkpoint(self) -> Checkpoint | None:
+    def _open_checkpoint(self) -> Checkpoint | None:
         """Return where rounds are kept; a model at hand has no name to find them by."""
         if not self.is_file:
             return None
@@ -289,7 +289,7 @@ class Repairing:
         )
         return Checkpoint(root / FOLDER / "repair" / f"{key}.zip")
 
-    def _finish(
+    def _finish_repair(
         self, before: Evaluation, rounds: Rounds, progress: RoundProgress
     ) -> Repair:
         """Write the best model and judge what was written."""
@@ -299,8 +299,8 @@ class Repairing:
         self.swappable.model = self.original
         refused, verdict = "", verdict_on(before, before, goal, 0)
         if chosen:
-            path = self._written()
-            after = self._judge()
+            path = self._write_model()
+            after = self._judge_model()
             noise = noise_of(self._first_right, self.held_out.right(self.function))
             verdict = verdict_on(before, after, goal, chosen, noise)
             if verdict == "not repaired":
@@ -312,7 +312,7 @@ class Repairing:
         tried = progress.rounds if before.total_rate or len(progress.rounds) > 1 else []
         return Repair(
             verdict,
-            refused or statement(before, after, goal, tried, chosen),
+            refused or repair_statement(before, after, goal, tried, chosen),
             before,
             after,
             tuple(progress.rounds),
@@ -322,14 +322,14 @@ class Repairing:
             rounds.notes,
             path,
             self.swappable.model,
-            self._proofs(after) if chosen else {},
+            self._prove_unviolated(after) if chosen else {},
         )
 
-    def _proofs(self, after: Evaluation) -> dict[str, Proof]:
+    def _prove_unviolated(self, after: Evaluation) -> dict[str, Proof]:
         """Prove what no held-out case breaks, where the domain says what its model is."""
         if not self.kind.verifies:
             return {}
-        built = self._built(lambda: self.swappable.model)
+        built = self._build_domain(lambda: self.swappable.model)
         found: dict[str, Proof] = {}
         options, prover = ProofOptions(seconds=_PROOF_S), None
         for one in self.properties:
@@ -342,7 +342,7 @@ class Repairing:
                 found[one.name] = open_proof(error, one.spec, options)
         return found
 
-    def _written(self) -> Path | None:
+    def _write_model(self) -> Path | None:
         """Write the model and take it from there: what is judged is what is kept."""
         if self.path is None:
             self.swappable.model = self.trainer.model

@@ -16,7 +16,7 @@ from nomos.train.repairing.repair import Repair
 from nomos.train.repairing.rounds import Round
 
 
-def percent(share: Share) -> str:
+def percent_with_interval(share: Share) -> str:
     """Write a share in percent, with the ends of its interval."""
     if not share.total:
         return "no cases"
@@ -36,10 +36,16 @@ def trade_off(result: Repair) -> Table:
     for name, rate in result.before.rates.items():
         after = result.after.rates[name]
         colour = "red" if after.value > rate.value else "green" if rate.count else "dim"
-        table.add_row(name, percent(rate), Text(percent(after), style=colour))
+        table.add_row(
+            name,
+            percent_with_interval(rate),
+            Text(percent_with_interval(after), style=colour),
+        )
     table.add_section()
     table.add_row(
-        "accuracy", percent(result.before.accuracy), percent(result.after.accuracy)
+        "accuracy",
+        percent_with_interval(result.before.accuracy),
+        percent_with_interval(result.after.accuracy),
     )
     return table
 
@@ -75,20 +81,20 @@ def repair_data(result: Repair) -> dict[str, Any]:
         "model": None if result.path is None else str(result.path),
         "chosen": result.chosen,
         "proofs": {name: asdict(proof) for name, proof in result.proofs.items()},
-        "before": _evaluation(result.before, _with_interval),
-        "after": _evaluation(result.after, _with_interval),
+        "before": _evaluation_data(result.before, _with_interval),
+        "after": _evaluation_data(result.after, _with_interval),
         "rounds": [
             {
                 "number": one.number,
                 "weights": dict(one.weights),
-                **_evaluation(one.evaluation, asdict),
+                **_evaluation_data(one.evaluation, asdict),
             }
             for one in result.rounds
         ],
     }
 
 
-def _evaluation(
+def _evaluation_data(
     evaluation: Evaluation, data: Callable[[Share], dict[str, Any]]
 ) -> dict[str, Any]:
     rates = {name: data(rate) for name, rate in evaluation.rates.items()}

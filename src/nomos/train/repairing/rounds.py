@@ -20,21 +20,22 @@ import numpy as np
 
 from nomos.errors import StoreError
 from nomos.files import write_whole
-from nomos.results.reading import read
+from nomos.models.recognise import open_archive
+from nomos.results.reading import read, read_json
 from nomos.train.repairing.cases.drawn import (
     RoundData,
     TrainingCases,
     TrainingData,
     Untrainable,
     draw_cases,
-    joined_rows,
+    join_rows,
 )
 from nomos.train.repairing.judging.evaluate import (
     Bench,
     Evaluation,
     Share,
     SwappableModel,
-    answered,
+    ask_in_batches,
     noise_of,
 )
 from nomos.train.repairing.trainers.choose import Trainer
@@ -62,12 +63,12 @@ class Goal:
         lost = 100 * (before.accuracy.value - after.accuracy.value)
         return lost <= self.points + noise + 1e-9
 
-    def reached(self, before: Evaluation, after: Evaluation) -> bool:
+    def is_reached(self, before: Evaluation, after: Evaluation) -> bool:
         """Tell whether the specs together are broken so much less often, none more."""
         wanted = before.total_rate / self.times
-        return after.total_rate <= wanted and not self.worse(before, after)
+        return after.total_rate <= wanted and not self.worse_specs(before, after)
 
-    def better(self, before: Evaluation, after: Evaluation) -> bool:
+    def is_better(self, before: Evaluation, after: Evaluation) -> bool:
         """Tell whether the specs are broken less often, one of them by more than chance.
 
         Other records will be broken differently: a fall that a few records make up is
@@ -79,7 +80,7 @@ class Goal:
             for name, rate in before.rates.items()
         )
 
-    def worse(self, before: Evaluation, after: Evaluation) -> list[str]:
+    def worse_specs(self, before: Evaluation, after: Evaluation) -> list[str]:
         """Return the specs that are broken more often than before, by more than chance."""
         return [
             name
@@ -145,10 +146,10 @@ class Rounds:
         self.notes: dict[str, str] = {}
         records, schema = bench.records, bench.domain.schema
         with swappable.listening() as heard:
-            answers = answered(getattr(bench.domain, function), records.items)
+            answers = ask_in_batches(getattr(bench.domain, function), records.items)
         columns = () if schema is None else schema.columns
         self.data = TrainingData(
-            function, joined_rows(heard), answers, records.labels, columns
+            function, join_rows(heard), answers, records.labels, columns
         )
         self._first_right = look.right(function)
         # In points: of few records, a single one is more than may be lost.
@@ -163,27 +164,27 @@ class Rounds:
             self.trainer.restore(progress.now)
         else:
             weights = {one.name: _FIRST_WEIGHT for one in self.bench.properties}
-            yield self._close(progress, self._look(0, weights))
+            yield self._close_round(progress, self._look_at_model(0, weights))
         while not progress.stop:
             number = len(progress.rounds)
-            weights = self._weights(progress)
+            weights = self._next_weights(progress)
             self.swappable.model = self.trainer.model
             costly = number > 1 and not self._is_allowed(progress.rounds)
-            data = self._data(number, weights, costly)
+            data = self._draw_round_data(number, weights, costly)
             self.notes |= self.trainer.train(data, partial(told, number))
-            yield self._close(progress, self._look(number, weights))
+            yield self._close_round(progress, self._look_at_model(number, weights))
 
-    def _close(self, progress: RoundProgress, done: Round) -> Round:
+    def _close_round(self, progress: RoundProgress, done: Round) -> Round:
         """Take in a finished round and say whether it is the last."""
         progress.rounds.append(done)
         progress.now = self.trainer.snapshot()
         first, best = progress.rounds[0], progress.rounds[progress.best]
-        if done.number == 0 or self._rank(first, done) < self._rank(first, best):
+        if done.number == 0 or self._rank_of(first, done) < self._rank_of(first, best):
             progress.best, progress.best_state = done.number, progress.now
-        progress.stop = self._stop(progress)
+        progress.stop = self._why_stop(progress)
         return done
 
-    def _rank(self, first: Round, one: Round) -> tuple[int, float, float]:
+    def _rank_of(self, first: Round, one: Round) -> tuple[int, float, float]:
         """Return how good a round is, the lowest for the best.
 
         First those that reach the goal with accuracy to spare, for other records will
@@ -193,9 +194,9 @@ class Rounds:
         """
         before, after = first.evaluation, one.evaluation
         spare = -self.goal.points / 2
-        worse = self.goal.worse(before, after)
+        worse = self.goal.worse_specs(before, after)
         better = after.total_rate < _CLEARLY * before.total_rate and not worse
-        reached = self.goal.reached(before, after)
+        reached = self.goal.is_reached(before, after)
         ways = (
             reached and self.goal.allows(before, after, spare),
             reached and self.goal.allows(before, after, self._one_record),
@@ -213,13 +214,13 @@ class Rounds:
         first, last = rounds[0].evaluation, rounds[-1].evaluation
         return self.goal.allows(first, last, self._one_record)
 
-    def _stop(self, progress: RoundProgress) -> str:
+    def _why_stop(self, progress: RoundProgress) -> str:
         first, last = progress.rounds[0], progress.rounds[-1]
         rate, wanted = last.evaluation.total_rate, first.evaluation.total_rate
         if last.number == 0:
             return "" if self.needed or rate else "no violation was found"
         enough = rate <= wanted / self.goal.times / _BEYOND
-        if enough and self._rank(first, last)[0] == 0:
+        if enough and self._rank_of(first, last)[0] == 0:
             return "the goal is reached" if rate else "no violation is left"
         patience = _PATIENCE if progress.best else 2 * _PATIENCE
         if last.number - progress.best >= patience:
@@ -228,7 +229,7 @@ class Rounds:
             return f"{last.number} rounds are over"
         return ""
 
-    def _weights(self, progress: RoundProgress) -> dict[str, float]:
+    def _next_weights(self, progress: RoundProgress) -> dict[str, float]:
         """Weigh specs that are still broken too often more; all less, if it costs much."""
         first, last = progress.rounds[0], progress.rounds[-1]
         if last.number == 0:
@@ -242,7 +243,7 @@ class Rounds:
             weights[name] = min(_LARGEST_WEIGHT, weight * 2) if broken else weight
         return weights
 
-    def _look(self, number: int, weights: Mapping[str, float]) -> Round:
+    def _look_at_model(self, number: int, weights: Mapping[str, float]) -> Round:
         self.swappable.model = self.trainer.model
         evaluation = self.look.estimate(
             self.function, seed=seed_of(self.seed, "look"), budget=_LOOKED_AT
@@ -250,7 +251,7 @@ class Rounds:
         noise = noise_of(self._first_right, self.look.right(self.function))
         return Round(number, evaluation, weights, noise)
 
-    def _data(
+    def _draw_round_data(
         self, number: int, weights: Mapping[str, float], costly: bool
     ) -> RoundData:
         seed = seed_of(self.seed, "train", number)
@@ -298,19 +299,21 @@ class Checkpoint:
     def load(self) -> RoundProgress:
         """Return where the repair had come to: at its beginning, where nothing is kept."""
         try:
-            with zipfile.ZipFile(self.path) as archive:
-                document = json.loads(archive.read("rounds.json"))
+            if not self.path.exists():
+                return RoundProgress()
+            with open_archive(self.path) as archive:
+                document = read_json(archive.read("rounds.json"))
                 now, best = archive.read("now"), archive.read("best")
             if document["version"] != _VERSION:
                 return RoundProgress()
             rounds = [read(Round, data) for data in document["rounds"]]
-        except FileNotFoundError:
-            return RoundProgress()
+            best_round = read(int, document["best"])
+            stop = read(str, document["stop"])
         except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
             raise StoreError(
                 f"{self.path} holds no repair to go on with: {error}; delete it"
             ) from None
-        return RoundProgress(rounds, document["best"], now, best, document["stop"])
+        return RoundProgress(rounds, best_round, now, best, stop)
 
     def clear(self) -> None:
         """Forget the repair."""

@@ -25,23 +25,23 @@ def verdict_on(
     """
     if chosen == 0:
         return "not repaired" if before.total_rate else "clean"
-    if goal.worse(before, after) or not goal.allows(before, after, noise):
+    if goal.worse_specs(before, after) or not goal.allows(before, after, noise):
         return "not repaired"
     if not before.total_rate:  # held-out cases cannot tell
         return "improved"
-    if goal.reached(before, after) and goal.allows(before, after):
+    if goal.is_reached(before, after) and goal.allows(before, after):
         return "repaired"
-    return "improved" if goal.better(before, after) else "not repaired"
+    return "improved" if goal.is_better(before, after) else "not repaired"
 
 
 def why_not_kept(before: Evaluation, after: Evaluation, goal: Goal) -> str:
     """Say why the best model of all rounds was not kept: it failed on held-out records."""
-    parts = [_change(before, after)]
-    if higher := goal.worse(before, after):
+    parts = [_describe_change(before, after)]
+    if higher := goal.worse_specs(before, after):
         parts.append(f"violated more often than before: {', '.join(higher)}")
     if not goal.allows(before, after):
         parts.append(_too_much(goal))
-    if not goal.better(before, after):
+    if not goal.is_better(before, after):
         parts.append("no spec is violated less often by more than chance gives")
     return (
         "no model was kept: the best one of the rounds did not hold what it promised "
@@ -49,7 +49,7 @@ def why_not_kept(before: Evaluation, after: Evaluation, goal: Goal) -> str:
     )
 
 
-def statement(
+def repair_statement(
     before: Evaluation,
     after: Evaluation,
     goal: Goal,
@@ -63,15 +63,15 @@ def statement(
             "nothing to repair; `nomos run` tries all inputs"
         )
     if chosen == 0:
-        return f"no model was kept: {_conflict(goal, rounds)}"
-    parts = [_change(before, after)]
+        return f"no model was kept: {_describe_conflict(goal, rounds)}"
+    parts = [_describe_change(before, after)]
     if not goal.allows(before, after):
         parts.append(f"{_too_much(goal)}, though by no more than chance can give")
     if not before.total_rate:
         parts.append("no held-out case was violated before, so they cannot tell")
-    elif not goal.reached(before, after):
+    elif not goal.is_reached(before, after):
         parts.append(f"{goal.times:g} times lower was asked for")
-        parts.append(_conflict(goal, rounds))
+        parts.append(_describe_conflict(goal, rounds))
     return "; ".join(parts)
 
 
@@ -79,7 +79,7 @@ def _too_much(goal: Goal) -> str:
     return f"more than the {goal.points:g} points of accuracy that may be lost"
 
 
-def _change(before: Evaluation, after: Evaluation) -> str:
+def _describe_change(before: Evaluation, after: Evaluation) -> str:
     lost = 100 * (before.accuracy.value - after.accuracy.value)
     change = (
         f"{lost:.2f} points lower" if lost > 0 else f"{abs(lost):.2f} points higher"
@@ -94,20 +94,21 @@ def _change(before: Evaluation, after: Evaluation) -> str:
     )
 
 
-def _conflict(goal: Goal, rounds: Sequence[Round]) -> str:
+def _describe_conflict(goal: Goal, rounds: Sequence[Round]) -> str:
     """Say what stood in the way: the data, another spec, or what the spec asks."""
     first, tried = rounds[0].evaluation, rounds[1:]
     lowest = min((r.evaluation for r in tried), key=lambda s: s.total_rate)
     lost = 100 * (first.accuracy.value - lowest.accuracy.value)
     if any(
-        goal.reached(first, r.evaluation) and goal.allows(first, r.evaluation, r.noise)
+        goal.is_reached(first, r.evaluation)
+        and goal.allows(first, r.evaluation, r.noise)
         for r in tried
     ):
         return (
             "on the other inputs that it was looked at after each round it was reached, "
             "so there are too few of them to tell"
         )
-    against = _against(first, tried)
+    against = _opposing_round(first, tried)
     if against is not None:
         return against
     if lost > goal.points and lowest.total_rate < first.total_rate:
@@ -129,7 +130,7 @@ def _conflict(goal: Goal, rounds: Sequence[Round]) -> str:
     )
 
 
-def _against(first: Evaluation, tried: Sequence[Round]) -> str | None:
+def _opposing_round(first: Evaluation, tried: Sequence[Round]) -> str | None:
     """Find a round in which one spec was broken less often and another one more."""
     for one in reversed(tried):
         rates = one.evaluation.rates

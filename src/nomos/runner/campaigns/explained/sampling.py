@@ -135,8 +135,9 @@ class Sampling:
         answers, answered, asked = ask_answers(self.program, columns, most_asked)
         self.calls += asked
         # By inputs: a rule that only knows single ones by heart must not hold up.
-        held_out = mixed(np.concatenate(self.places)) & np.uint64(1) == 1
-        return Sampled(self.raw, self.keys, held_out, answers, answered)
+        places = np.concatenate(self.places)
+        held_out = mixed(places) & np.uint64(1) == 1
+        return Sampled(self.raw, self.keys, held_out, answers, answered, places)
 
 
 def _whole(parts: Sequence[Any]) -> Any:

@@ -22,7 +22,7 @@ def planned_for(
     warn: Callable[[str], None],
 ) -> Plan:
     """Choose a search; `ask` lets a worker say something of the job."""
-    if options.makes_inputs:
+    if options.generates_inputs:
         chosen = _strategy(
             options,
             ask("material", options.search == "guided"),

@@ -24,7 +24,7 @@ class Labels:
     values: Array
     at: float | None = None
 
-    def scores(self, outputs: Any) -> Any:
+    def score_answers(self, outputs: Any) -> Any:
         """Return outputs, as a tensor, with a score for each answer."""
         if self.at is None:
             return outputs
@@ -38,7 +38,7 @@ class Number:
 
     column: int = 0
 
-    def of(self, outputs: Any) -> Any:
+    def number_of(self, outputs: Any) -> Any:
         """Return the answers, given outputs."""
         return outputs.reshape(len(outputs), -1)[:, self.column]
 
@@ -55,14 +55,14 @@ def find_answering(function: str, outputs: Array, answers: Any) -> Answering:
     if given.ndim != 1 or outputs.ndim not in (1, 2):
         raise Untrainable(f"`{function}` answers with more than one value")
     outputs = outputs.reshape(len(outputs), -1)
-    find = _threshold if outputs.shape[1] == 1 else _labels
-    found = _number(outputs, given) or find(outputs, given)
+    find = _match_threshold if outputs.shape[1] == 1 else _match_labels
+    found = _match_number(outputs, given) or find(outputs, given)
     if found is None:
         raise Untrainable(f"how `{function}` answers cannot be seen from the model")
     return found
 
 
-def _number(outputs: Array, given: Array) -> Answering | None:
+def _match_number(outputs: Array, given: Array) -> Answering | None:
     if given.dtype.kind == "f":
         for column, values in enumerate(outputs.T):
             if np.allclose(values, given, atol=_CLOSE):
@@ -70,7 +70,7 @@ def _number(outputs: Array, given: Array) -> Answering | None:
     return None
 
 
-def _threshold(outputs: Array, given: Array) -> Answering | None:
+def _match_threshold(outputs: Array, given: Array) -> Answering | None:
     values = np.unique(given)
     if len(values) != 2:
         return None
@@ -82,7 +82,7 @@ def _threshold(outputs: Array, given: Array) -> Answering | None:
     return None
 
 
-def _labels(outputs: Array, given: Array) -> Answering | None:
+def _match_labels(outputs: Array, given: Array) -> Answering | None:
     """Match each class with the one answer that it always got."""
     places = outputs.argmax(axis=1)
     values: list[Any] = []

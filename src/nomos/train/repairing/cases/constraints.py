@@ -43,7 +43,7 @@ def find_constraint(
     seen from the cases: whatever the spec says of it, they all have to agree. A
     monotonicity is one of the rows as they are prepared for the estimator.
     """
-    compared = _compared(cases)
+    compared = _asks_in_relation(cases)
     if compared is None or not len(cases):
         return None
     sign, pair, label = compared
@@ -52,7 +52,7 @@ def find_constraint(
         return None
     is_equal = sign == "=="
     rows = [one.rows if is_equal else prepared(one.rows) for one in (low, high)]
-    change = _change(*rows)
+    change = _change_of(*rows)
     if change is None:
         return None
     columns = tuple(np.flatnonzero((change != 0).any(axis=0)).tolist())
@@ -64,7 +64,7 @@ def find_constraint(
     return Constraint(columns, signs.pop(), label) if is_one else None
 
 
-def _change(low: Any, high: Any) -> Array | None:
+def _change_of(low: Any, high: Any) -> Array | None:
     if not (isinstance(low, np.ndarray) and isinstance(high, np.ndarray)):
         return None
     if low.ndim != 2 or low.dtype.kind not in "biufO":
@@ -77,7 +77,7 @@ def _change(low: Any, high: Any) -> Array | None:
     return np.where(missing, 0.0, after - before)
 
 
-def _compared(cases: TrainingCases) -> tuple[str, tuple[int, int], Any] | None:
+def _asks_in_relation(cases: TrainingCases) -> tuple[str, tuple[int, int], Any] | None:
     """Return two asks that are equal, or the first of which may not answer more.
 
     Or of which the second has a label, the third result, where the first has it.
@@ -104,7 +104,7 @@ def _compared(cases: TrainingCases) -> tuple[str, tuple[int, int], Any] | None:
             sign, label = "<=", None
         case _:
             return None
-    one, other = (_ask(side, cases) for side in (low, high))
+    one, other = (_ask_of(side, cases) for side in (low, high))
     if one is None or other is None or one == other or not _is_copied(cases):
         return None
     return sign, (one, other), label
@@ -123,7 +123,7 @@ def _without_slack(sign: str, expr: core.Expr) -> core.Expr:
             return expr
 
 
-def _ask(expr: core.Expr, cases: TrainingCases) -> int | None:
+def _ask_of(expr: core.Expr, cases: TrainingCases) -> int | None:
     """Return the ask that an expression stands for, if it is nothing more."""
     while isinstance(expr, core.Variable) and expr.name in cases.soft:
         expr = cases.soft[expr.name]
@@ -142,15 +142,13 @@ def _is_copied(cases: TrainingCases) -> bool:
     ]
     if any(len(arguments) != 1 for arguments in asked):
         return False
-    roots = [_copied_from(arguments[0], lets) for arguments in asked]
+    roots = [_origin_of(arguments[0], lets) for arguments in asked]
     return sorted(map(str, roots)) == sorted(
         [str((spec.inputs[0], False)), str((spec.inputs[0], True))]
     )
 
 
-def _copied_from(
-    expr: core.Expr, lets: dict[str, core.Expr]
-) -> tuple[str, bool] | None:
+def _origin_of(expr: core.Expr, lets: dict[str, core.Expr]) -> tuple[str, bool] | None:
     """Return the input that a record is, or is a changed copy of; and whether it is."""
     changed = False
     while True:

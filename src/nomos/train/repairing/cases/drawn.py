@@ -26,7 +26,7 @@ from nomos.engine.vectorized.chunk import Cell, Chunk
 from nomos.engine.vectorized.columns import Columns
 from nomos.errors import ModelError, NomosError
 from nomos.lang import core
-from nomos.train.repairing.judging.evaluate import SwappableModel, answered
+from nomos.train.repairing.judging.evaluate import SwappableModel, ask_in_batches
 
 _MOST_ALONE = 5000  # cases of which those that fail are run alone
 
@@ -123,12 +123,12 @@ def draw_cases(
     and with no more than what they asked. Raises Untrainable where not even that helps.
     """
     try:
-        return _read(engine, swappable, seed, count)
+        return _draw_straight(engine, swappable, seed, count)
     except Untrainable as why:
-        return _failing(engine, swappable, seed, count, str(why))
+        return _draw_failing(engine, swappable, seed, count, str(why))
 
 
-def _failing(
+def _draw_failing(
     engine: Engine, swappable: SwappableModel, seed: int, count: int, why: str
 ) -> TrainingCases:
     """Return the cases that fail, each run alone, with the rows that the model got."""
@@ -140,19 +140,17 @@ def _failing(
     for number in range(len(judged.violations)):
         with swappable.listening() as heard:
             engine.replay(judged.violations.choices_of(number))
-        asked.append(joined_rows(heard))
+        asked.append(join_rows(heard))
     sizes = {len(rows) for rows in asked}
     if not asked or len(sizes) > 1 or 0 in sizes:
         raise Untrainable(why if asked else f"{why}, and no case failed")
-    parts = (
-        joined_rows([rows[n : n + 1] for rows in asked]) for n in range(sizes.pop())
-    )
+    parts = (join_rows([rows[n : n + 1] for rows in asked]) for n in range(sizes.pop()))
     # What a function makes of the answers is not known: no loss asks for it.
     asks = {n: Ask("", rows, rows) for n, rows in enumerate(parts)}
     return TrainingCases(spec, asks, {}, {}, np.ones(len(asked), dtype=bool), why)
 
 
-def _read(
+def _draw_straight(
     engine: Engine, swappable: SwappableModel, seed: int, count: int
 ) -> TrainingCases:
     """Draw cases of a straight-line block and tell soft from hard in them."""
@@ -165,13 +163,13 @@ def _read(
     with np.errstate(all="ignore"):
         columns.generate()
         for let in (*spec.code.straight, *spec.later_variables):
-            reading.let(let)
+            reading.add_let(let)
         for condition in spec.ensures:
-            reading.read(condition.test)
+            reading.is_soft(condition.test)
         chunk.settle()
         columns.block()
         columns.judge()
-    return reading.cases(columns.failed > 0)
+    return reading.build_cases(columns.failed > 0)
 
 
 class _Reading:
@@ -185,23 +183,25 @@ class _Reading:
         self.asks: dict[int, tuple[str, Cell, Cell]] = {}
         self.hard: dict[int, Cell] = {}
 
-    def let(self, let: core.Let) -> None:
+    def add_let(self, let: core.Let) -> None:
         """Take in a line: its value, where the model has no say in it."""
         self.soft.pop(let.name, None)
-        if self.read(let.value):
+        if self.is_soft(let.value):
             self.soft[let.name] = let.value
         else:
             self.columns.scope[let.name] = self.hard[id(let.value)]
 
-    def read(self, expr: core.Expr) -> bool:
+    def is_soft(self, expr: core.Expr) -> bool:
         """Return whether an expression is soft; keep the value of one that is hard."""
         if isinstance(expr, core.Variable) and expr.name in self.soft:
             return True
-        soft = [self.read(child) for child in core.children(expr)]
-        if isinstance(expr, core.Call) and expr.function in _asking(self.columns):
+        soft = [self.is_soft(child) for child in core.children(expr)]
+        if isinstance(expr, core.Call) and expr.function in _model_functions(
+            self.columns
+        ):
             if any(soft):
                 raise Untrainable(f"`{expr.function}` is given what the model answered")
-            return self._call(expr)
+            return self._call_function(expr)
         if any(soft):
             return True
         evaluator = self.columns.evaluator
@@ -215,24 +215,24 @@ class _Reading:
         self.hard[id(expr)] = cell
         return False
 
-    def _call(self, expr: core.Call) -> bool:
+    def _call_function(self, expr: core.Call) -> bool:
         """Call a function for every case and see whether it asks the model."""
         columns = [self.hard[id(argument)].value for argument in expr.arguments]
         function = self.columns.program.functions[expr.function]
         with self.swappable.listening() as heard:
-            said = [plain(answer) for answer in answered(function, *columns)]
+            said = [plain(answer) for answer in ask_in_batches(function, *columns)]
         answers = self.chunk.cell(to_column(said), None)
         if not heard:
             self.hard[id(expr)] = answers
             return False
-        rows = joined_rows(heard)
+        rows = join_rows(heard)
         if len(rows) != len(self.chunk.rows):
             raise Untrainable(f"`{expr.function}` asks the model more than once a case")
         asked = self.chunk.cell(rows, None)
         self.asks[id(expr)] = expr.function, asked, answers
         return True
 
-    def cases(self, violated: Array) -> TrainingCases:
+    def build_cases(self, violated: Array) -> TrainingCases:
         """Return what was read."""
         if not self.asks:
             raise Untrainable("its block does not ask the model that is repaired")
@@ -242,12 +242,12 @@ class _Reading:
         return TrainingCases(
             self.columns.spec,
             {key: Ask(f, r.value, a.value) for key, (f, r, a) in self.asks.items()},
-            {key: self.hard[key].value for key in self._needed()},
+            {key: self.hard[key].value for key in self._hard_values_needed()},
             self.soft,
             violated,
         )
 
-    def _needed(self) -> set[int]:
+    def _hard_values_needed(self) -> set[int]:
         """Return the hard expressions that stand directly in soft ones, or alone."""
         tests = [condition.test for condition in self.columns.spec.ensures]
         needed = {id(test) for test in tests}
@@ -258,7 +258,7 @@ class _Reading:
         return needed & self.hard.keys()
 
 
-def _asking(columns: Columns) -> frozenset[str]:
+def _model_functions(columns: Columns) -> frozenset[str]:
     """Return the functions that may ask a model: those that are batched, or call one."""
     program = columns.program
     return frozenset(
@@ -269,7 +269,7 @@ def _asking(columns: Columns) -> frozenset[str]:
     ) | (columns.spec.code.called & frozenset(program.functions))
 
 
-def joined_rows(parts: list[Any]) -> Any:
+def join_rows(parts: list[Any]) -> Any:
     """Put rows together, in the form that they have."""
     if parts and all(isinstance(rows, np.ndarray) for rows in parts):
         return np.concatenate(parts)

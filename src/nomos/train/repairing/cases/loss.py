@@ -64,7 +64,7 @@ class SoftValues:
         self.cases = cases
         self.answers = answers
 
-    def of(self, expr: core.Expr) -> Any:
+    def value_of(self, expr: core.Expr) -> Any:
         """Return the value of an expression."""
         if id(expr) in self.answers:
             return self.answers[id(expr)]
@@ -72,33 +72,33 @@ class SoftValues:
             return np.asarray(self.cases.hard[id(expr)])
         match expr:
             case core.Variable(name=name):
-                return self.of(self.cases.soft[name])
+                return self.value_of(self.cases.soft[name])
             case core.Negate(operand=operand):
                 zero = np.zeros(len(self.cases))
-                return self._applied(expr, "-", zero, self.of(operand))
+                return self._apply_operator(expr, "-", zero, self.value_of(operand))
             case core.Not(operand=operand):
                 no = np.zeros(len(self.cases), dtype=bool)
-                return self._applied(expr, "==", no, self.of(operand))
+                return self._apply_operator(expr, "==", no, self.value_of(operand))
             case core.Arithmetic() | core.Compare() | core.Logic():
-                sides = self.of(expr.left), self.of(expr.right)
-                return self._applied(expr, expr.operator, *sides)
+                sides = self.value_of(expr.left), self.value_of(expr.right)
+                return self._apply_operator(expr, expr.operator, *sides)
             case _:
-                raise _untrainable(expr)
+                raise _cannot_train(expr)
 
-    def _applied(self, expr: core.Expr, sign: str, left: Any, right: Any) -> Any:
-        found = joint(sign, left, right)
+    def _apply_operator(self, expr: core.Expr, sign: str, left: Any, right: Any) -> Any:
+        found = apply_jointly(sign, left, right)
         if found is not None:
             return found
         if not isinstance(expr, core.Arithmetic | core.Negate):
-            raise _untrainable(expr)
+            raise _cannot_train(expr)
         return _APPLY[sign](as_numbers(left), as_numbers(right))
 
 
-def _untrainable(expr: core.Expr) -> Untrainable:
+def _cannot_train(expr: core.Expr) -> Untrainable:
     return Untrainable(f"`{type(expr).__name__}` of what the model answers")
 
 
-def joint(sign: str, left: Any, right: Any) -> Any:
+def apply_jointly(sign: str, left: Any, right: Any) -> Any:
     """Apply an operator to arrays and choices, of these to each combination.
 
     None where there are too many of them, or where a value is a tensor.
@@ -132,14 +132,14 @@ def joint(sign: str, left: Any, right: Any) -> Any:
 def as_numbers(value: Any) -> Any:
     """Return a value as a tensor of numbers; of a choice, those to be expected."""
     if isinstance(value, np.ndarray):
-        return _tensor(value, "values")
+        return _to_tensor(value, "values")
     if isinstance(value, Choice):
-        labels = _tensor(value.values, "labels")
+        labels = _to_tensor(value.values, "labels")
         return (value.scores.softmax(dim=1) * labels).sum(dim=1)
     return value
 
 
-def _tensor(values: Array, what: str) -> Any:
+def _to_tensor(values: Array, what: str) -> Any:
     if values.dtype.kind not in "biuf":
         raise Untrainable(f"{what} that are no numbers")
     return need_torch().as_tensor(values.astype(np.float32))
@@ -158,92 +158,98 @@ class SpecLoss(SoftValues):
         self.torch = need_torch()
         self.wanted = margin
         answers = {
-            key: _answer(key, output, answering[cases.asks[key].function])
+            key: _answer_of(key, output, answering[cases.asks[key].function])
             for key, output in outputs.items()
         }
         super().__init__(cases, answers)
 
-    def losses(self) -> Tensor:
+    def case_losses(self) -> Tensor:
         """Return by how much each case fails, 0 where all holds with some margin."""
         tests = [condition.test for condition in self.cases.spec.ensures]
-        soft = [test for test in tests if self._hard(test) is None]
+        soft = [test for test in tests if self._hard_truth(test) is None]
         if not soft:
             raise Untrainable("no `ensures` depends on the model")
-        return sum(self._loss(test) for test in soft)
+        return sum(self._loss_of(test) for test in soft)
 
-    def _loss(self, expr: core.Expr) -> Tensor:
+    def _loss_of(self, expr: core.Expr) -> Tensor:
         match expr:
             case core.Logic(operator="&&", left=left, right=right):
-                parts = [side for side in (left, right) if self._hard(side) is None]
-                return sum(self._loss(side) for side in parts)
+                parts = [
+                    side for side in (left, right) if self._hard_truth(side) is None
+                ]
+                return sum(self._loss_of(side) for side in parts)
             case core.Logic(operator="==>", left=left, right=right):
-                return self._implied(left, right)
+                return self._implication_loss(left, right)
             case core.Compare(operator="<=" | ">=" | "=="):
-                sides = self.of(expr.left), self.of(expr.right)
+                sides = self.value_of(expr.left), self.value_of(expr.right)
                 low, high = sides[::-1] if expr.operator == ">=" else sides
                 if _are_alike(low, high) and expr.operator != "==":
-                    return self._ordered(low, high)
+                    return self._order_loss(low, high)
                 if _are_alike(low, high):
-                    return self._margin_loss(expr) + self._apart(low, high)
+                    return self._margin_loss(expr) + self._share_distance(low, high)
             case _:
                 pass
         return self._margin_loss(expr)
 
     def _margin_loss(self, expr: core.Expr) -> Tensor:
-        return self._fault(self.wanted - self._margin(expr))
+        return self._square_fault(self.wanted - self._margin_of(expr))
 
-    def _fault(self, missing: Tensor) -> Tensor:
+    def _square_fault(self, missing: Tensor) -> Tensor:
         """Return the square of what is missing: large faults matter, small ones less."""
         return self.torch.relu(missing).square()
 
-    def _implied(self, premise: core.Expr, conclusion: core.Expr) -> Tensor:
-        if (holds := self._hard(premise)) is not None:
-            return self._loss(conclusion) * self.torch.as_tensor(holds)
-        if (holds := self._hard(conclusion)) is not None:
-            loss = self._fault(self.wanted + self._margin(premise))
+    def _implication_loss(self, premise: core.Expr, conclusion: core.Expr) -> Tensor:
+        if (holds := self._hard_truth(premise)) is not None:
+            return self._loss_of(conclusion) * self.torch.as_tensor(holds)
+        if (holds := self._hard_truth(conclusion)) is not None:
+            loss = self._square_fault(self.wanted + self._margin_of(premise))
             return loss * self.torch.as_tensor(~holds)
-        return self._fault(self._margin(premise) - self._margin(conclusion))
+        return self._square_fault(
+            self._margin_of(premise) - self._margin_of(conclusion)
+        )
 
-    def _ordered(self, low: Choice, high: Choice) -> Tensor:
+    def _order_loss(self, low: Choice, high: Choice) -> Tensor:
         """Ask that `high` prefers each class to the one below at least as `low` does."""
         order = np.argsort(low.values[0]).tolist()
         steps = [c.scores[:, order].diff(dim=1) for c in (low, high)]
-        return self._fault(self.wanted + steps[0] - steps[1]).sum(dim=1)
+        return self._square_fault(self.wanted + steps[0] - steps[1]).sum(dim=1)
 
-    def _apart(self, one: Choice, other: Choice) -> Tensor:
+    def _share_distance(self, one: Choice, other: Choice) -> Tensor:
         """Return how far two answers prefer each class differently, as shares of one."""
         shares = [c.scores.softmax(dim=1) for c in (one, other)]
         return (shares[0] - shares[1]).square().sum(dim=1)
 
-    def _margin(self, expr: core.Expr) -> Tensor:
-        if (holds := self._hard(expr)) is not None:
+    def _margin_of(self, expr: core.Expr) -> Tensor:
+        if (holds := self._hard_truth(expr)) is not None:
             signs = np.where(holds, _CERTAIN, -_CERTAIN).astype(np.float32)
             return self.torch.as_tensor(signs)
         match expr:
             case core.Not(operand=operand):
-                return -self._margin(operand)
+                return -self._margin_of(operand)
             case core.Logic(operator=sign, left=left, right=right):
-                one, other = self._margin(left), self._margin(right)
+                one, other = self._margin_of(left), self._margin_of(right)
                 if sign == "&&":
                     return self.torch.minimum(one, other)
                 return self.torch.maximum(one if sign == "||" else -one, other)
             case core.Compare(operator=sign, left=left, right=right):
-                return self._compared(sign, self.of(left), self.of(right))
+                return self._comparison_margin(
+                    sign, self.value_of(left), self.value_of(right)
+                )
             case _:
-                return self._truth(self.of(expr))
+                return self._truth_margin(self.value_of(expr))
 
-    def _compared(self, sign: str, left: Any, right: Any) -> Tensor:
-        choice = joint(sign, left, right)
+    def _comparison_margin(self, sign: str, left: Any, right: Any) -> Tensor:
+        choice = apply_jointly(sign, left, right)
         if choice is not None:
-            return self._truth(choice)
+            return self._truth_margin(choice)
         return comparison_margin(sign, as_numbers(left), as_numbers(right))
 
-    def _hard(self, expr: core.Expr) -> Array | None:
+    def _hard_truth(self, expr: core.Expr) -> Array | None:
         """Return where an expression holds that the model has no say in, else None."""
         value = self.cases.hard.get(id(expr))
         return None if value is None else np.array(value, dtype=bool)
 
-    def _truth(self, value: Any) -> Tensor:
+    def _truth_margin(self, value: Any) -> Tensor:
         """Return by how much the truths among a choice's values win."""
         if not isinstance(value, Choice):
             return value  # a number is true where it is not 0; its sign must do
@@ -256,14 +262,14 @@ class SpecLoss(SoftValues):
         return (best - worst).clamp(-_CERTAIN, _CERTAIN)
 
 
-def _answer(key: int, output: Tensor, answering: Answering) -> Any:
+def _answer_of(key: int, output: Tensor, answering: Answering) -> Any:
     """Return what the function of an ask answers, as a choice or as numbers."""
     match answering:
         case Labels(values=values):
-            scores = answering.scores(output)
+            scores = answering.score_answers(output)
             return Choice(values[None], scores, frozenset({key}), plain=True)
         case Number():
-            return answering.of(output)
+            return answering.number_of(output)
 
 
 def _are_alike(low: Any, high: Any) -> bool:
@@ -279,18 +285,18 @@ def _are_alike(low: Any, high: Any) -> bool:
     )
 
 
-def holds(cases: TrainingCases, answers: Mapping[int, Any]) -> Array:
+def which_hold(cases: TrainingCases, answers: Mapping[int, Any]) -> Array:
     """Tell which cases would pass if the model answered so, ask by ask."""
     result = np.ones(len(cases), dtype=bool)
     values = SoftValues(cases, {key: np.asarray(a) for key, a in answers.items()})
     with np.errstate(all="ignore"):
         for condition in cases.spec.ensures:
-            value = np.asarray(values.of(condition.test))
+            value = np.asarray(values.value_of(condition.test))
             result &= np.broadcast_to(value.astype(bool), result.shape)
     return result
 
 
-def satisfying(
+def best_labels(
     cases: TrainingCases, values: Array, scores: Mapping[int, Array]
 ) -> tuple[dict[int, Array], Array]:
     """Return, ask by ask, the most likely labels that satisfy the spec together.
@@ -306,7 +312,7 @@ def satisfying(
     for places in itertools.product(range(len(values)), repeat=len(keys)):
         answers = {key: values[place] for key, place in zip(keys, places, strict=True)}
         likely = sum(scores[k][:, p] for k, p in zip(keys, places, strict=True))
-        better = holds(cases, answers) & (likely > best)
+        better = which_hold(cases, answers) & (likely > best)
         best = np.where(better, likely, best)
         chosen[:, better] = np.array(places)[:, None]
     found: Array = np.isfinite(best)

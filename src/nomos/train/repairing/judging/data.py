@@ -44,7 +44,7 @@ class Parts:
     warning: str = ""  # what speaks against the figures
 
 
-def split(
+def partition_records(
     domain: Domain, given: Records | None, seed: int, *, allow_overlap: bool = False
 ) -> Parts:
     """Return what is trained on, looked at and held out.
@@ -107,7 +107,7 @@ def _check_sizes(name: str, *parts: Records) -> None:
             )
 
 
-def read_records(path: Path, label: str, domain: Domain) -> Records:
+def load_records(path: Path, label: str, domain: Domain) -> Records:
     """Read records and labels from a CSV file, as the domain's schema describes them."""
     if domain.schema is None:
         raise DomainError(
@@ -126,10 +126,10 @@ def check_apart(training: Records, inputs: Records, name: str, *, allow: bool) -
     of one table are.
     """
     found, warning = _same_records(training, inputs), ""
-    keys, others = (_keys(records) for records in (training, inputs))
+    keys, others = (_lookup_keys(records) for records in (training, inputs))
     if found is None and keys and others:
         found = _same_order(keys, others)
-        shared, expected = _shares(keys, others)
+        shared, expected = _overlap_shares(keys, others)
         among = f"{100 * shared:.0f} % of the inputs"
         if found is None and shared > max(_MOST, expected + _MORE):
             found = (
@@ -154,14 +154,14 @@ def check_apart(training: Records, inputs: Records, name: str, *, allow: bool) -
 
 def _same_records(training: Records, inputs: Records) -> str | None:
     """Find records that are the same objects or the same memory."""
-    seen = set(_places(training.items))
-    shared = sum(place in seen for place in _places(inputs.items))
+    seen = set(_memory_places(training.items))
+    shared = sum(place in seen for place in _memory_places(inputs.items))
     if not shared:
         return None
     return f"{shared:,} of {len(inputs):,} inputs are records to train on themselves"
 
 
-def _places(items: Any) -> list[int]:
+def _memory_places(items: Any) -> list[int]:
     """Return where records lie in memory, for those that lie somewhere of their own."""
     if isinstance(items, np.ndarray) and items.ndim > 1:
         first = items.__array_interface__["data"][0]
@@ -183,7 +183,7 @@ def _same_order(training: Sequence[Hashable], inputs: Sequence[Hashable]) -> str
     return "most inputs are among the records to train on, in the same order"
 
 
-def _shares(
+def _overlap_shares(
     training: Sequence[Hashable], inputs: Sequence[Hashable]
 ) -> tuple[float, float]:
     """Return the share of inputs found in the training records, and the one by chance."""
@@ -195,7 +195,7 @@ def _shares(
     return shared, expected
 
 
-def _keys(records: Records) -> list[Hashable]:
+def _lookup_keys(records: Records) -> list[Hashable]:
     """Return records with labels as something to look up, none where there is no way."""
     keys: list[Hashable] = []
     items = records.items

@@ -69,13 +69,13 @@ class SwappableModel:
 
     def predict(self, rows: Any) -> Any:
         """Return one label for each row."""
-        return self._note(rows).predict(rows)
+        return self._note_rows(rows).predict(rows)
 
     def scores(self, rows: Any) -> Any:
         """Return the scores of each row's classes."""
-        return self._note(rows).scores(rows)
+        return self._note_rows(rows).scores(rows)
 
-    def _note(self, rows: Any) -> Any:
+    def _note_rows(self, rows: Any) -> Any:
         if self._heard is not None:
             self._heard.append(rows)
         return self.model
@@ -182,23 +182,26 @@ class Bench:
 
     def evaluate(self, function: str, *, seed: int, budget: int) -> Evaluation:
         """Evaluate the model that is put in now, by campaigns with this seed."""
-        results = {o.name: self._result(o, seed, budget) for o in self.properties}
+        results = {o.name: self._run_campaign(o, seed, budget) for o in self.properties}
         rates = {
             name: Share(r.counts.violations, r.counts.judged, r.is_complete)
             for name, r in results.items()
         }
         variances = {
-            o.name: _variance(results[o.name], len(o.spec.inputs))
+            o.name: _violation_variance(results[o.name], len(o.spec.inputs))
             for o in self.properties
         }
         return Evaluation(self.accuracy(function), rates, variances)
 
     def estimate(self, function: str, *, seed: int, budget: int) -> Evaluation:
         """Evaluate the model quickly: violations are counted, not confirmed."""
-        rates = {one.name: self._counted(one, seed, budget) for one in self.properties}
+        rates = {
+            one.name: self._count_violations(one, seed, budget)
+            for one in self.properties
+        }
         return Evaluation(self.accuracy(function), rates)
 
-    def _counted(self, one: Property, seed: int, budget: int) -> Share:
+    def _count_violations(self, one: Property, seed: int, budget: int) -> Share:
         engine = self.engines[one.name]
         engine.forget()
         listed = engine.space_within(budget)
@@ -219,7 +222,7 @@ class Bench:
                 break
         return Share(violations, tests, listed is not None)
 
-    def _result(self, one: Property, seed: int, budget: int) -> Result:
+    def _run_campaign(self, one: Property, seed: int, budget: int) -> Result:
         name = type(self.domain).__name__
         subject = subject_of(one.spec, one.path, name, "", {})
         prepared = Prepared(subject, self.engines[one.name], one.imported)
@@ -236,15 +239,15 @@ class Bench:
 
     def right(self, function: str) -> Array:
         """Return for which records a function of the domain says the label."""
-        answers = answered(getattr(self.domain, function), self.records.items)
+        answers = ask_in_batches(getattr(self.domain, function), self.records.items)
         if self.tolerance:
-            near: Array = _errors(answers, self.records) <= self.tolerance
+            near: Array = _label_errors(answers, self.records) <= self.tolerance
             return near
         pairs = zip(answers, self.records.labels, strict=True)
         return np.array([same(answer, label) for answer, label in pairs])
 
 
-def _errors(answers: Sequence[Any], records: Records) -> Array:
+def _label_errors(answers: Sequence[Any], records: Records) -> Array:
     labels = np.asarray(list(records.labels), dtype=np.float64)
     return np.abs(np.asarray(answers, dtype=np.float64) - labels)
 
@@ -254,14 +257,14 @@ def usual_error(function: Any, records: Records) -> float:
 
     No real number is exactly its label, so that half are right before a repair.
     """
-    answers = answered(function, records.items)
+    answers = ask_in_batches(function, records.items)
     reals = [float(a) for a in answers if isinstance(a, float | np.floating)]
     if all(map(float.is_integer, reals)):
         return 0.0
-    return float(np.median(_errors(answers, records)))
+    return float(np.median(_label_errors(answers, records)))
 
 
-def _variance(result: Result, inputs: int) -> float:
+def _violation_variance(result: Result, inputs: int) -> float:
     """Return the variance of a count of violations, whose unit is a record, not a case.
 
     It is the sum of the squares of each record's violations; of several inputs of a
@@ -294,7 +297,7 @@ def on_records(domain: Domain, records: Records) -> Domain:
     return other
 
 
-def answered(function: Any, *columns: Any) -> list[Any]:
+def ask_in_batches(function: Any, *columns: Any) -> list[Any]:
     """Ask a function of a domain about many cases, by the columns of its arguments."""
     if not isinstance(function, BoundBatched):
         return [function(*case) for case in zip(*map(items, columns), strict=True)]
@@ -323,7 +326,7 @@ def find_function(
     for name in called:
         with swappable.listening() as heard:
             try:
-                answers = answered(getattr(domain, name), records)
+                answers = ask_in_batches(getattr(domain, name), records)
             except (TypeError, AttributeError):  # it takes more, or something else
                 continue
         if heard:

@@ -180,7 +180,7 @@ class FineTuner:
         for ask in cases.asks.values():
             if ask.function not in self._answering:
                 raise Untrainable(f"`{ask.function}` answers in a way of its own")
-        return SpecLoss(cases, outputs, self._answering, _MARGIN).losses()
+        return SpecLoss(cases, outputs, self._answering, _MARGIN).case_losses()
 
     def _case_tensors(self, cases: TrainingCases) -> Tensors:
         return {key: self._to_tensor(ask.rows) for key, ask in cases.asks.items()}
@@ -263,11 +263,11 @@ class _DataLoss:
         targets, before = self.targets[chosen], self.before[chosen]
         match self.answering:
             case Labels():
-                scores, was = map(self.answering.scores, (outputs, before))
+                scores, was = map(self.answering.score_answers, (outputs, before))
                 said = functional.cross_entropy(scores, was.softmax(dim=1))
                 right = functional.cross_entropy(scores, targets)
             case Number():
-                own, was = map(self.answering.of, (outputs, before))
+                own, was = map(self.answering.number_of, (outputs, before))
                 scale = self.targets.std().clamp_min(1e-6)
                 said = functional.mse_loss(own / scale, was / scale)
                 right = functional.mse_loss(own / scale, targets / scale)

@@ -28,9 +28,9 @@ from nomos.train.repairing.cases.drawn import (
     TrainingData,
     Untrainable,
     check_labels,
-    joined_rows,
+    join_rows,
 )
-from nomos.train.repairing.cases.loss import satisfying
+from nomos.train.repairing.cases.loss import best_labels
 from nomos.train.repairing.trainers.estimators import (
     find_constraint_parameter,
     fresh,
@@ -221,7 +221,7 @@ class Retrainer:
         try:
             if cases.opaque:
                 raise Untrainable(cases.opaque)
-            labels, found = satisfying(cases, values, scores)
+            labels, found = best_labels(cases, values, scores)
         except Untrainable:  # the same answer to all that is asked in a case
             together = values[np.sum(list(scores.values()), axis=0).argmax(axis=1)]
             labels, found = dict.fromkeys(scores, together), np.ones(len(cases), bool)
@@ -256,7 +256,7 @@ class Retrainer:
     def _fit_again(self) -> None:
         assert self.data is not None
         parts = [self.data, *self.added]
-        rows, classes = joined_rows([r for r, _ in parts]), [c for _, c in parts]
+        rows, classes = join_rows([r for r, _ in parts]), [c for _, c in parts]
         if self.ignored:  # a column that is always the same says nothing
             rows = rows.copy()
             rows[:, sorted(self.ignored)] = 0
@@ -277,7 +277,7 @@ class Retrainer:
 
     def snapshot(self) -> bytes:
         """Return the added data and the constraints; the rest is trained again."""
-        rows = joined_rows([r for r, _ in self.added]) if self.added else np.empty(0)
+        rows = join_rows([r for r, _ in self.added]) if self.added else np.empty(0)
         array = np.asarray(rows)
         if array.dtype.kind == "O":
             array = array.astype(str)

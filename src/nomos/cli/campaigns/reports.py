@@ -1,0 +1,98 @@
+"""The files that a run writes: what they are asked for with, and what goes into them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nomos.cli import options as cli
+from nomos.cli.output import STDOUT, Output, ReportPath
+
+if TYPE_CHECKING:
+    from nomos.results.gate import Ruling
+    from nomos.runner.driver import Run
+    from nomos.runner.events import Handler
+
+FILE = ReportPath()
+# `write_reports` writes them.
+report_options = cli.combine_options(
+    cli.option("--json json_file", "Write the results to a file.", FILE),
+    cli.option("--html html_file", "Write a page to read and send.", FILE),
+    cli.option("--junit junit_file", "Write JUnit XML for CI.", FILE),
+    cli.option("--sarif sarif_file", "Write SARIF for code hosts.", FILE),
+)
+REPORTS = ("json_file", "html_file", "junit_file", "sarif_file", "events_file")
+
+
+def is_piped(options: dict[str, Any]) -> bool:
+    """Tell whether a report goes to standard output; no two may go to one place."""
+    given = {name: options[name] for name in REPORTS if options.get(name) is not None}
+    places: dict[str, str] = {}
+    for name, path in given.items():
+        place = str(path if path == STDOUT else path.resolve())
+        flag = "--" + name.removesuffix("_file")
+        if place in places:
+            raise click.UsageError(f"{places[place]} and {flag} name the same file")
+        places[place] = flag
+    return STDOUT in given.values()
+
+
+def event_handlers(
+    options: dict[str, Any], output: Output, stack: ExitStack
+) -> list[Handler]:
+    """Return what writes events, as long as the stack is open."""
+    from nomos.report.formats.stream import EventStream
+
+    path = options["events_file"]
+    if path is None:
+        return []
+    if path == STDOUT:
+        return [EventStream(output.stdout).handle]
+    return [EventStream(stack.enter_context(path.open("w", encoding="utf-8"))).handle]
+
+
+def write_reports(
+    run: Run,
+    rulings: Sequence[Ruling],
+    failures: Sequence[tuple[str, str]],
+    options: dict[str, Any],
+    output: Output,
+) -> None:
+    """Write the files that were asked for; `failures` are paths, and what is wrong."""
+    from nomos.results.result import to_data
+
+    results = run.results
+    if options["json_file"] is not None:
+        document = {
+            "schema": 3,
+            "runs": [to_data(result) for result in results],
+            "failures": [{"spec": path, "error": why} for path, why in failures],
+        }
+        output.write_file(options["json_file"], json.dumps(document, indent=1) + "\n")
+    if options["junit_file"] is not None:
+        from nomos.report.formats.junit import junit_document
+
+        output.write_file(options["junit_file"], junit_document(rulings, failures))
+    if options["sarif_file"] is not None:
+        from nomos.report.formats.sarif import sarif_document
+
+        document = sarif_document(rulings, failures)
+        output.write_file(options["sarif_file"], json.dumps(document, indent=1) + "\n")
+    if options["html_file"] is not None:
+        from nomos.report.html.page import html_page
+
+        output.write_file(options["html_file"], html_page(results, failures))
+
+
+def relative_failures(run: Run) -> list[tuple[str, str]]:
+    """Return what could not be run, by paths from the root of each project."""
+    from nomos.runner.project.naming import project_root, relative
+
+    return [
+        (relative(str(f.job.path), project_root(f.job.path)), str(f.error))
+        for f in run.failures
+    ]
