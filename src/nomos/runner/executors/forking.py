@@ -41,8 +41,8 @@ class ForkedProcess:
         """Return its status once that is known; its pipe tells that it has ended."""
         return self._status
 
-    def wait(self) -> int:
-        """Return its status when it has ended."""
+    def wait(self, timeout: float | None = None) -> int:
+        """Return its status when it has ended, which its pipe has told."""
         if self._status is None:
             self._status = self._server.ask({"wait": self.pid})
         return self._status

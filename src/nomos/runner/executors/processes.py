@@ -46,7 +46,7 @@ class Launched(Protocol):
         """Return its status once that is known."""
         ...
 
-    def wait(self) -> int:
+    def wait(self, timeout: float | None = None) -> int:
         """Return its status when it has ended."""
         ...
 
