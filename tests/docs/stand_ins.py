@@ -5,6 +5,8 @@ the spec.
 """
 
 LOANS = """
+import numpy as np
+
 from nomos import Domain, Schema, batched
 from nomos.domain import Integer
 
@@ -13,7 +15,7 @@ class People(Domain):
     schema = Schema(Integer("income", 0, 100))
 
     def inputs(self):
-        return [[income] for income in range(60)]
+        return np.arange(60)[:, None]
 
     @batched
     def predict(self, rows):
@@ -59,7 +61,47 @@ class Configurations(Domain):
     def fall(self, low, high, direction):
         return max(0, direction * (low - high))
 """
+CENSUS = """
+import numpy as np
+
+from nomos import Domain, Schema, batched
+from nomos.domain import Flag, Integer
+
+
+class Census(Domain):
+    schema = Schema(Integer("age", 0, 99), Flag("sex"))
+
+    def inputs(self):
+        return np.column_stack([np.arange(80), np.arange(80) % 2])
+
+    @batched
+    def predict(self, rows):
+        return (rows[:, 0] > 30).astype(int)
+"""
+# What a page leaves out of its own domain, behind it.
+PEOPLE = """
+
+import numpy as np
+
+
+class Court(People):
+    def inputs(self):
+        n = np.arange(90)
+        return np.column_stack([18 + n % 60, n % 11, 90 * n, n % 2, n % 2, 1 - n % 2])
+
+    def labels(self):
+        return [0] * 90
+
+    @batched
+    def predict(self, people):
+        return np.minimum(2, people[:, 1] // 4).astype(int)
+
+    def is_adult(self, person) -> bool:
+        return bool(person[0] >= 18)
+"""
+LEFT_OUT = {"docs/reference/language.md": ("people.py", PEOPLE)}
 STAND_INS = {
+    "docs/casestudies/census.md": ("census", CENSUS, ""),
     "docs/index.md": ("stand_in", LOANS, "import stand_in;\n"),
     "docs/reference/language.md": ("stand_in", GAMES, "import stand_in;\n"),
     "docs/how-to/write-a-domain.md": (

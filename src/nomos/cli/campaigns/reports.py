@@ -90,9 +90,6 @@ def write_reports(
 
 def relative_failures(run: Run) -> list[tuple[str, str]]:
     """Return what could not be run, by paths from the root of each project."""
-    from nomos.runner.project.naming import project_root, relative
+    from nomos.runner.project.naming import place_in_project
 
-    return [
-        (relative(str(f.job.path), project_root(f.job.path)), str(f.error))
-        for f in run.failures
-    ]
+    return [(place_in_project(f.job.path)[0], str(f.error)) for f in run.failures]

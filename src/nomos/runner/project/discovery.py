@@ -15,7 +15,7 @@ from pathlib import Path
 
 from nomos.errors import NomosError, NotRun
 from nomos.runner.project.config import load_config
-from nomos.runner.project.naming import project_root, relative
+from nomos.runner.project.naming import place_in_project, project_root
 from nomos.runner.project.specs import is_library
 
 _MOST_LOOKED_AT = 10_000  # files behind a link; one with more may hold specs
@@ -120,8 +120,7 @@ def _specs_behind(link: Path) -> Iterator[Path | None]:
 
 def _is_excluded(path: Path, patterns: Sequence[str]) -> bool:
     """Tell whether a file or a folder above it is named, from its project's root."""
-    root = project_root(path)
-    name = relative(str(path), root)
+    name, root = place_in_project(path)
     places = [name, *(str(parent) for parent in Path(name).parents), Path(name).name]
     patterns = [*patterns, *load_config(root).exclude]
     return any(fnmatch(place, p.rstrip("/")) for place in places for p in patterns)

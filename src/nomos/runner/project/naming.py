@@ -30,6 +30,14 @@ def relative(path: str, root: Path) -> str:
         return path
 
 
+def place_in_project(path: Path) -> tuple[str, Path]:
+    """Return a path from its project's root, and the root; a link is not followed."""
+    whole = path.parent.resolve() / path.name
+    root = project_root(whole.parent / "any")
+    inside = whole.is_relative_to(root)
+    return whole.relative_to(root).as_posix() if inside else str(path), root
+
+
 def model_name(domain: type[Domain], settings: Mapping[str, str], root: Path) -> str:
     """Return the model's name: as given, or the domain's default."""
     given = settings.get("model")
