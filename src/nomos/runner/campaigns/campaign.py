@@ -42,6 +42,7 @@ from nomos.runner.stopping import EXIT_STATUS, TimeUp
 _MOST_CRASH_KINDS = 20  # told apart; more of them only repeat
 _ENOUGH = 64  # cases, from which on the share that gets past `requires` is trusted
 LATE = "the time is up"
+OTHER_INPUTS = "inputs() gives other inputs in another process"
 _CALLS_SPENT = "the calls are used up"
 _SPENT, _STARVED = "the budget is spent", "too few cases got past `requires`"
 
@@ -193,7 +194,9 @@ class Campaign:
         is_whole = asked.stop is None
         ends = is_whole and self.plan.total == asked.first + asked.count
         for judged in parts:
-            self._check_inputs(judged)
+            self._inputs = self._inputs or judged.inputs
+            if judged.inputs not in ("", self._inputs):  # no case is what it was
+                self.stop, self.problem = "the inputs differ", OTHER_INPUTS
             if not self.stop:
                 events += self._take(judged, confirm)
         self.plan.took(sum(p.seconds for p in parts), sum(len(p) for p in parts))
@@ -212,13 +215,6 @@ class Campaign:
         counts = self.counts()
         events.append(Progress(self.subject, self.seed, counts, self.next_case))
         return events
-
-    def _check_inputs(self, judged: Judged) -> None:
-        """End a campaign whose workers draw from other inputs: cases are then no cases."""
-        self._inputs = self._inputs or judged.inputs
-        if judged.inputs not in ("", self._inputs):
-            self.stop = "the inputs differ"
-            self.problem = "inputs() gives other inputs in another process"
 
     def _take(self, judged: Judged, confirm: Confirm) -> list[Event]:
         end, why = self._end(judged)
@@ -339,8 +335,7 @@ class Campaign:
         still = self.recorded.still
         hidden = still if complete and not counts.violations else 0
         accepted = self.options.accept_unstable
-        asked = self._asked_again
-        problem = problem_of(counts, problem, hidden, accepted, asked)
+        problem = problem_of(counts, problem, hidden, accepted, self._asked_again)
         return Result(
             subject=self.subject,
             seed=self.seed,

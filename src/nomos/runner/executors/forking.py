@@ -18,6 +18,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -26,6 +27,7 @@ from nomos.lang.reading.parse import parse_spec
 
 _CHILD = "from nomos.runner.executors.forking import serve_forks; serve_forks()"
 _MOST = 65_536  # bytes of a message
+_RUNS = 1000  # the status of a process that has not ended
 can_fork = sys.platform == "linux"  # elsewhere libraries do not survive it
 
 
@@ -43,8 +45,15 @@ class ForkedProcess:
 
     def wait(self, timeout: float | None = None) -> int:
         """Return its status when it has ended, which its pipe has told."""
-        if self._status is None:
-            self._status = self._server.ask({"wait": self.pid})
+        ends = None if timeout is None else time.monotonic() + timeout
+        while self._status is None:
+            status = self._server.ask({"wait": self.pid})
+            if status != _RUNS:
+                self._status = status
+            elif ends is not None and time.monotonic() > ends:
+                raise subprocess.TimeoutExpired("a forked process", timeout or 0.0)
+            else:
+                time.sleep(0.01)
         return self._status
 
     def kill(self) -> None:
@@ -133,7 +142,8 @@ def serve_forks() -> None:
             return
         message = json.loads(data)
         if "wait" in message:
-            answer = os.waitstatus_to_exitcode(os.waitpid(message["wait"], 0)[1])
+            pid, status = os.waitpid(message["wait"], os.WNOHANG)
+            answer = os.waitstatus_to_exitcode(status) if pid else _RUNS
         else:
             for name in message["preload"]:
                 with suppress(Exception):
