@@ -138,7 +138,8 @@ def find_rule(
     others = int((held_out & y).sum())
     base = others / max(1, int(held_out.sum()))
     precision = _precision(y[tried], None if places is None else places[tried])
-    if hits < FEWEST or precision.low <= _LIFT * base:
+    # A rule is shown by what its cases say; what is claimed of it is the interval.
+    if hits < FEWEST or clopper_pearson(hits, cases).low <= _LIFT * base:
         return None
     share = hits / others if others else 0.0
     words = tuple(condition for _, condition in conditions)
