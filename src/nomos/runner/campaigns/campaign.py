@@ -332,9 +332,8 @@ class Campaign:
             once, twice = table.seen_exactly(1), table.seen_exactly(2)
             next_bug = new_bug_chance(counts.judged, once, twice)
         problem = self._own_problem(counts)
-        still = self.recorded.still
+        still, accepted = self.recorded.still, self.options.accept_unstable
         hidden = still if complete and not counts.violations else 0
-        accepted = self.options.accept_unstable
         problem = problem_of(counts, problem, hidden, accepted, self._asked_again)
         return Result(
             subject=self.subject,
