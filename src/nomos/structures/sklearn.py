@@ -20,7 +20,7 @@ from nomos.structures.model import (
     Origins,
     Structure,
 )
-from nomos.structures.trees import Tree, Trees, placed
+from nomos.structures.trees import Tree, Trees, place_values
 
 Reader = TypeVar("Reader")
 _SEARCHES = tuple(
@@ -104,7 +104,7 @@ def _read_boosting(estimator: Any, given: ModelColumns, name: str) -> Trees:
         for place, member in enumerate(members):
             tree = member.tree_
             value = tree.value[:, 0, 0] * estimator.learning_rate
-            trees.append(Tree(*_node_arrays(tree), placed(value, place, count)))
+            trees.append(Tree(*_node_arrays(tree), place_values(value, place, count)))
     nothing = np.zeros((1, estimator.n_features_in_), np.float32)
     return _sum_trees(estimator, columns, trees, estimator._raw_predict_init(nothing))
 
@@ -121,7 +121,7 @@ def _read_histograms(estimator: Any, columns: ModelColumns, name: str) -> Trees:
     for members in estimator._predictors:
         for place, member in enumerate(members):
             tree = _read_histogram_tree(member, splits)
-            trees.append(replace(tree, value=placed(tree.value, place, count)))
+            trees.append(replace(tree, value=place_values(tree.value, place, count)))
     return _sum_trees(
         estimator, splits.columns(), trees, estimator._baseline_prediction
     )

@@ -119,7 +119,7 @@ def compare(
         size = np.abs(scores[:, 0]) + 1
         differ = changed_answers(said, own, rounding=2 * rounding[0] + 1e-9 * size)
     else:
-        clear = _margin(scores) > 2 * rounding.max()
+        clear = _measure_margin(scores) > 2 * rounding.max()
         differ = changed_answers(said, own) & clear
     if differ.any():
         row = int(np.argmax(differ))
@@ -131,7 +131,7 @@ def compare(
     return len(rows)
 
 
-def _margin(scores: Array) -> Array:
+def _measure_margin(scores: Array) -> Array:
     """Return how far the decision on each row is from another one."""
     if scores.shape[1] == 1:
         return np.abs(scores[:, 0])

@@ -18,7 +18,7 @@ from nomos.models.kinds import ModelKind
 from nomos.structures.categories import CategorySplits
 from nomos.structures.model import DOUBLE, ModelColumns, as_they_are
 from nomos.structures.parameters import Parameters
-from nomos.structures.trees import Tree, Trees, placed
+from nomos.structures.trees import Tree, Trees, place_values
 
 _MARKS = (b"tree\nversion=", b"tree\r\nversion=")
 _END = "\nend of trees\n"
@@ -178,7 +178,7 @@ def _read_tree(root: Any, place: int, count: int, splits: CategorySplits) -> Tre
 
     add(root)
     feature, bound, left, right, leaf = (np.array(c) for c in zip(*nodes, strict=True))
-    tree = Tree(feature, bound, left, right, placed(leaf, place, count))
+    tree = Tree(feature, bound, left, right, place_values(leaf, place, count))
     for here, levels in categories.items():
         splits.split(tree, here, levels, "left")
     return tree

@@ -22,7 +22,7 @@ from nomos.models.screening.ubjson import check_json_depth, check_ubjson
 from nomos.structures.categories import CategorySplits
 from nomos.structures.model import SINGLE, ModelColumns, as_they_are
 from nomos.structures.parameters import Parameters
-from nomos.structures.trees import Tree, Trees, placed
+from nomos.structures.trees import Tree, Trees, place_values
 
 _LABEL_OBJECTIVES = {"binary:hinge", "multi:softmax"}
 
@@ -178,7 +178,7 @@ def _read_tree(tree: Any, place: int, count: int, splits: CategorySplits) -> Tre
         raise NotProvable("an XGBoost model with leaves of many values")
     left, right = np.array(tree["left_children"]), np.array(tree["right_children"])
     bound = np.array(tree["split_conditions"], np.float32).astype(float)
-    value = placed(np.where(left < 0, bound, 0), place, count)
+    value = place_values(np.where(left < 0, bound, 0), place, count)
     found = Tree(np.array(tree["split_indices"]), bound, left, right, value)
     parts = (tree[f"categories_{part}"] for part in ("nodes", "segments", "sizes"))
     for node, start, size in zip(*parts, strict=True):

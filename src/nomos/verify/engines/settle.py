@@ -13,7 +13,7 @@ from nomos.verify.engines.leaves import Reached, count_exactly
 from nomos.verify.engines.netsearch import NetworkSearch
 from nomos.verify.engines.regions import Regions
 from nomos.verify.engines.search import Deadline, Findings
-from nomos.verify.engines.slope import by_slopes, proved_by_slopes
+from nomos.verify.engines.slope import by_slopes, prove_by_slopes
 from nomos.verify.engines.terms import not_against_terms
 from nomos.verify.question.cases import AskedCases
 from nomos.verify.question.conditions import violations
@@ -31,7 +31,7 @@ def settle(
     return _settle_layers(cases, data, model, limits)
 
 
-def proved_parts(
+def prove_parts(
     cases: AskedCases, spaces: Mapping[int, Space], model: Structure, seconds: float
 ) -> dict[int, Findings]:
     """Return what is found in those small parts of a space that are soon proved."""
@@ -40,7 +40,7 @@ def proved_parts(
     try:
         own, *others = split(cases)
         ways = [] if others else violations(own.question, model)
-        sizes = proved_by_slopes(ways, Regions(own, model), spaces, seconds)
+        sizes = prove_by_slopes(ways, Regions(own, model), spaces, seconds)
     except NotProvable:  # a part has fewer values than the whole
         return {}
     return {n: Findings.proved(size, "slopes of layers") for n, size in sizes.items()}
