@@ -193,7 +193,7 @@ def _build_job(
     path = Path(source.name)
     loaded = LoadedSpec(path, checked, Imported(domain, {}, {}))
     loaded.runnable()
-    return Job(path, settings, loaded)
+    return Job(path, settings, loaded, is_at_hand=True)
 
 
 def _is_spec_text(spec: Any) -> bool:

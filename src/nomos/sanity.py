@@ -247,7 +247,7 @@ class Answered:
 
     @property
     def are_labels(self) -> bool:
-        """Whether there are few enough to be told apart."""
+        """Whether there are few enough to be labels."""
         return len(self.values) <= _MOST_LABELS
 
     def opposite_answer(self, answer: Any) -> Any:

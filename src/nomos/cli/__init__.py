@@ -1,4 +1,13 @@
-"""The command line. A command's module is loaded only when the command is used."""
+"""The command line. A command's module is loaded only when the command is used.
+
+Each command is a file: `specs/` works on spec files, `campaigns/` runs models, `stored/`
+reads the store. A command reads its options, calls `nomos.api` or a package below it, and
+prints; it decides nothing about results. `options` and `output` have what commands share.
+
+The invariant: exit statuses come from `results/gate` and `errors`, and what goes to standard
+output is all that goes there. Modules load late, since `nomos --help` must not wait for
+numpy, the parser or a table printer.
+"""
 
 from __future__ import annotations
 

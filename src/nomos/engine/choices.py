@@ -3,6 +3,17 @@
 Every draw is a function of (seed, property, case number, position of the draw in the
 case), so the same cases come for any batch size, and one case can be drawn alone. What
 was drawn is recorded: a case is its list of choices, and nothing else.
+
+A generator with a state, as most libraries have it, gives case 1,000 only after the 999
+before it, and other cases when one of these draws once more. Philox is a cipher of a
+counter instead: its key is a hash of the seed and the property beside the position, its
+counter the case, and the word at any address costs the same. So workers share nothing, columns draw a whole
+chunk at once, and a replay draws one case. A draw costs a few array operations; a function
+of the domain that draws by itself gets a generator whose seed is such a draw.
+
+The limits: the position counts draws of the case, so a spec that draws earlier or more
+often has other cases for the same seed; and the order of draws must not depend on the way
+in which a spec is executed.
 """
 
 from __future__ import annotations

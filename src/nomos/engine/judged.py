@@ -118,7 +118,8 @@ class Judged:
     many calls of the model each makes when run by itself. `why` numbers the reason of
     each discarded case among `reasons`, -1 for the others. `signals` tell a search of
     each case how near it came to a violation: (kinds, cases). `reached` has a bit for
-    each `ensures` that was more than an implication whose premise no case has.
+    each `ensures` that was more than an implication whose premise no case has. `inputs`
+    is the checksum of the inputs that the cases were drawn from, where it is known.
     `is_spent` says that the calls of the model ended before the cases did.
     """
 
@@ -134,6 +135,7 @@ class Judged:
     seconds: float = 0.0
     signals: Array | None = None
     reached: int = -1  # all
+    inputs: str = ""
     is_spent: bool = False
 
     def __len__(self) -> int:
@@ -176,8 +178,9 @@ class Limits:
 
 
 def is_test(outcome: Outcome) -> bool:
-    """Tell whether a case spends budget."""
-    return outcome.accepted and outcome.verdict is not Verdict.DISCARDED
+    """Tell whether a case spends budget: it got past `requires`, or crashed on the way."""
+    crashed = outcome.verdict is Verdict.CRASHED
+    return crashed or (outcome.accepted and outcome.verdict is not Verdict.DISCARDED)
 
 
 def unjudged(count: int) -> Judged:

@@ -288,6 +288,13 @@ class Result:
         return self.subject.property
 
     @property
+    def is_exact(self) -> bool:
+        """Whether every case was tried, and none was seen to change."""
+        check = None if self.analysis is None else self.analysis.flakiness
+        is_flaky = self.counts.unstable or self.counts.moved or (check and check.flaky)
+        return self.is_complete and not is_flaky
+
+    @property
     def has_new_bugs(self) -> bool:
         """Whether a case breaks it that is not in the list of known ones."""
         proved = self.proof is not None and self.proof.verdict == "violated"

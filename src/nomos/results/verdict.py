@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from nomos.results.analysis import Flakiness
 from nomos.results.result import Counts, Proof, Result, Verdict
 from nomos.results.statistics import clopper_pearson, describe_rate
 
 EVERY_CASE = "every case was tried"
 MOVING = (
-    " the model's answers depend on the other cases of a batch, or on chance, as those"
-    " of a network with dropout that is not in eval mode, or of games that share one"
-    " simulator"
+    " the model's answers depend on the other cases of a batch, on what it was asked"
+    " before, or on chance, as those of a network with dropout that is not in eval mode,"
+    " or of games that share one simulator"
 )
 LOUD = 0.05  # share of violations that do not come back from which on it is the model's
 
@@ -57,12 +58,26 @@ def problem_of(
     return "; ".join(found)
 
 
-def other_outputs(others: int, cases: int) -> str:
-    """Say that cases without a violation came to something else when run alone."""
+def flaky_text(check: Flakiness, example: str) -> str:
+    """Say that cases came to something else when they were run again."""
     return (
-        f"run alone, {others} of {cases} cases came to other outputs than among others:"
-        f"{MOVING}"
+        f"{check.flaky} of {check.cases} cases are flaky: run again {_where(check)}, they"
+        f" came to something else ({example}):{MOVING}"
     )
+
+
+def _where(check: Flakiness) -> str:
+    place = "a fresh process" if check.is_fresh else "the same process"
+    return f"in {place}, in another order, in isolation and in other batches"
+
+
+def flakiness_text(check: Flakiness) -> str:
+    """Say what the flakiness check came to, and what follows for all cases."""
+    if check.is_every_case:
+        share = f"{check.flaky} of all {check.cases}"
+    else:
+        share = describe_rate(check.flaky, check.cases)
+    return f"flaky cases: {share} (run again {_where(check)})"
 
 
 def is_unstable(counts: Counts, accepted: float = 0.0) -> bool:
@@ -167,7 +182,7 @@ def _tried_text(results: Sequence[Result]) -> str:
                 f"{sum(c.violations for c in made)} of {sum(c.judged for c in made)}"
             )
             return f"{found} generated inputs, no share of real ones"
-        return f"exact: {found}" if first.is_complete else f"{found} tried, not all"
+        return f"exact: {found}" if first.is_exact else f"{found} tried, not all"
     judged = sum(result.counts.judged for result in results)
     violations = sum(result.counts.violations for result in results)
     return describe_rate(violations, judged) if judged else "no cases"

@@ -27,6 +27,7 @@ from nomos.runner.campaigns.health import with_exceptions
 from nomos.runner.campaigns.plans.planning import planned_for
 from nomos.runner.campaigns.plans.ranges import Range
 from nomos.runner.campaigns.recording import Recording
+from nomos.runner.checks import FlakinessChecks
 from nomos.runner.events import Event, Finished, Handler, Started
 from nomos.runner.executors import crew_for
 from nomos.runner.executors.crew import Answer, Crew, Died, InlineCrew
@@ -38,6 +39,7 @@ from nomos.runner.stopping import Signals, TimeUp, no_sudden_exit
 from nomos.runner.tasks import Tasks
 from nomos.store.store import Store
 
+Step = Callable[[Result], Result]
 _AHEAD = 2  # ranges for each worker, so that none waits for the driver
 _EXPLAINED_S = 10.0  # at most, or half of the time of a campaign: groups, smaller bugs
 
@@ -104,12 +106,14 @@ class Driver:
         self._signals = signals or Signals()
         self._tasks = Tasks(crew or InlineCrew(self._inline), self._signals)
         self._retried: set[tuple[str, str, str]] = set()
+        self._checks = FlakinessChecks(self.setting, options, self._signals)
 
     def run(self, jobs: Sequence[Job], seeds: Sequence[int]) -> Run:
         """Run a campaign for each job and seed; Ctrl-C ends it in good order."""
         run = Run()
         if self._makes_crew:
             self._tasks.crew = crew_for(self.setting, self.options)
+        self._checks.prepare(jobs)
         # What is there now stays; the collector need not look at it again and again.
         gc.freeze()
         try:
@@ -118,6 +122,7 @@ class Driver:
         finally:
             gc.unfreeze()
             self._tasks.crew.close()
+            self._checks.close()
         run.stopped = self._signals.received
         return run
 
@@ -339,14 +344,22 @@ class Driver:
                 one.campaign.problem = "the model did not return in time"
             finished[one.number] = self._finish(one)
 
+    def _examined(self, one: _Active) -> Result:
+        """Return the result of a campaign, checked and explained unless it was stopped."""
+        result, meter = one.campaign.result(), one.campaign.meter
+        if not one.campaign.is_stopped:
+            check = partial(self._checks.checked, one.job, meter, self._ask)
+            result = self._after(result, check, "its cases are not run again")
+            group = partial(self._explained, one)
+            result = self._after(result, group, "its bugs are not grouped")
+        result = with_exceptions(result, meter.raised)
+        return replace(result, calls=one.campaign.call_counts())
+
     def _finish(self, one: _Active) -> Result:
         for _, ticket in one.ranges:  # judged for nothing: the campaign ended before
             self._tasks.answers.pop(ticket, None)
         done = None if one.recording is None else one.recording.done
-        result = done or self._explained(one, one.campaign.result())
-        if done is None:
-            result = with_exceptions(result, one.campaign.meter.raised)
-            result = replace(result, calls=one.campaign.call_counts())
+        result = self._examined(one) if done is None else done
         if one.recording is not None:
             one.recording.finish(result)
         live = Reopened(self._inline, one.job, one.campaign.meter)
@@ -354,27 +367,25 @@ class Driver:
         self._tell(Finished(one.campaign.subject, one.campaign.seed, result))
         return result
 
+    def _after(self, result: Result, step: Step, without: str) -> Result:
+        """Return what a step after a campaign makes of it; the result where it fails."""
+        if self.options.time is not None:  # it is for the cases; this comes after
+            self._signals.set_alarm(max(_EXPLAINED_S, self.options.time / 2))
+        try:
+            return step(result)
+        except (Stop, Exception) as error:  # whatever it is, the result is worth more
+            why = str(error) or "the time is over"
+            self.warn(f"{result.name}: {without}: {why}")
+            return result
+
     def _explained(self, one: _Active, result: Result) -> Result:
-        """Return a result with groups of its bugs; without them where that fails."""
         request = request_of(result, one.campaign.sample, self.options)
-        if request is not None and not one.campaign.is_stopped:
-            if self.options.time is not None:  # it is for the cases; this comes after
-                self._signals.set_alarm(max(_EXPLAINED_S, self.options.time / 2))
-            try:
-                phase: Phase = "grouping" if result.bugs else "flakiness check"
-                meter = one.campaign.meter
-                found = self._ask(meter, one.job, phase, "explain", request)
-                return explained(result, found)
-            except (
-                Stop,
-                Exception,
-            ) as error:  # whatever it is, the result is worth more
-                why = str(error) or "the time is over"
-                what = (
-                    "bugs are not grouped" if result.bugs else "cases are not rechecked"
-                )
-                self.warn(f"{result.name}: its {what}: {why}")
-        return result
+        if request is None:
+            return result
+        meter = one.campaign.meter
+        return explained(
+            result, self._ask(meter, one.job, "grouping", "explain", request)
+        )
 
     def _tell(self, event: Event) -> None:
         for handler in self.handlers:

@@ -13,7 +13,7 @@ from nomos.domain.same_answers import changed_answers
 from nomos.errors import ModelError
 from nomos.models import NoScores
 
-_TIE = 1e-6  # scores that are closer than this may be told apart either way
+_TIE = 1e-6  # scores that are closer than this may be ranked either way
 
 
 def check_model(model: Any, rows: Any) -> None:

@@ -97,7 +97,7 @@ def _draw_shrunk(console: Console, live: Reopened, bug: Bug) -> None:
         echo(f"warning: {error}", err=True)
         return
     if small.values:
-        console.print(f"made smaller: {shrunk_words(bug.shrunk)}")
+        console.print(f"shrunk: {shrunk_words(bug.shrunk)}")
         _print_case(console, live, small)
     else:
         echo("warning: its smaller case does not break it any more", err=True)

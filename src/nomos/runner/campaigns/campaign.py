@@ -48,6 +48,7 @@ from nomos.runner.stopping import EXIT_STATUS, TimeUp
 
 _ENOUGH = 64  # cases, from which on the share that gets past `requires` is trusted
 LATE = "the time is up"
+OTHER_INPUTS = "inputs() gives other inputs in another process"
 _CALLS_SPENT = "the calls are used up"
 _SPENT, _STARVED = "the budget is spent", "too few cases got past `requires`"
 
@@ -85,6 +86,7 @@ class Campaign:
         self.next_case = 0
         self.next_first = plan.next_first  # the first of the next range to merge
         self.can_resume = True  # whether a campaign can go on from `next_first`
+        self._inputs = ""  # their checksum, as the first worker has them
         self.stop = ""  # why it ended
         self.problem = ""
         self.seconds_before = 0.0
@@ -198,6 +200,9 @@ class Campaign:
         is_whole = asked.stop is None
         ends = is_whole and self.plan.total == asked.first + asked.count
         for judged in parts:
+            self._inputs = self._inputs or judged.inputs
+            if judged.inputs not in ("", self._inputs):  # no case is what it was
+                self.stop, self.problem = "the inputs differ", OTHER_INPUTS
             if not self.stop:
                 events += self._take(judged, confirm)
         self.plan.took(sum(p.seconds for p in parts), sum(len(p) for p in parts))
@@ -333,11 +338,9 @@ class Campaign:
             once, twice = table.seen_exactly(1), table.seen_exactly(2)
             next_bug = new_bug_chance(counts.judged, once, twice)
         problem = self._own_problem(counts)
-        still = self.recorded.still
+        still, accepted = self.recorded.still, self.options.accept_unstable
         hidden = still if complete and not counts.violations else 0
-        accepted = self.options.accept_unstable
-        asked = self._asked_again
-        problem = problem_of(counts, problem, hidden, accepted, asked)
+        problem = problem_of(counts, problem, hidden, accepted, self._asked_again)
         return Result(
             subject=self.subject,
             seed=self.seed,

@@ -29,6 +29,7 @@ class Died:
         """Return the verdict on the one case that did it."""
         judged = unjudged(1)
         judged.verdicts[:] = Verdict.CRASHED
+        judged.accepted[:] = True
         judged.crashes = (CrashedCase(0, (), self.reason, ""),)
         return judged
 

@@ -18,7 +18,6 @@ from nomos.groups.grouping import group_bugs, tell_apart
 from nomos.results.analysis import Analysis, BugGroup, Shrunk
 from nomos.results.bug_list import BugList, with_values
 from nomos.results.result import Bug, Result
-from nomos.runner.campaigns.explained.rechecking import recheck
 from nomos.runner.campaigns.explained.sample import SIZE, Sample
 from nomos.runner.campaigns.explained.sampling import (
     Sampling,
@@ -48,11 +47,10 @@ class Request:
     sample: Sample
     groups: bool
     shrink: bool
-    compares: bool = True  # whether cases without a violation must come back alone
 
 
-# Groups, smaller cases by the ids of bugs, and what is wrong with cases that passed.
-Explained = tuple[Analysis, Mapping[str, Shrunk], str]
+# Groups, and smaller cases by the ids of bugs.
+Explained = tuple[Analysis, Mapping[str, Shrunk]]
 
 
 def request_of(result: Result, sample: Sample, options: Options) -> Request | None:
@@ -63,9 +61,6 @@ def request_of(result: Result, sample: Sample, options: Options) -> Request | No
     """
     groups = options.groups and not options.until_bug
     groups, shrink = groups and result.scope != "generated", options.shrink
-    if result.verdict in ("holds", "none-found") and options.recheck:
-        compares = not options.accept_unstable and not options.placement.is_rounded
-        return Request(replace(result, live=None), sample, False, False, compares)
     bugs = with_values(result.bugs)
     is_wanted = bugs and (groups or shrink)
     if not is_wanted or result.verdict != "violated" or result.problem:
@@ -83,9 +78,9 @@ def explained(result: Result, found: Explained | None) -> Result:
     """Return a result with its groups, and bugs with their smaller cases."""
     if found is None:
         return result
-    analysis, shrunk, problem = found
-    if problem:
-        return replace(result, verdict="failed", problem=problem)
+    analysis, shrunk = found
+    if result.analysis is not None:
+        analysis = replace(analysis, flakiness=result.analysis.flakiness)
     assert isinstance(result.bugs, BugList)
     bugs = result.bugs.changed(
         lambda bug: replace(bug, shrunk=shrunk.get(bug.id, bug.shrunk))
@@ -97,19 +92,16 @@ def explain(prepared: Prepared, request: Request) -> Explained:
     """BugGroup bugs, find rules, and make the bugs that are shown smaller."""
     engine = prepared.engine
     analysis = Analysis()
-    if request.result.verdict != "violated":
-        analysis, problem = recheck(engine, request.result, request.compares)
-        return analysis, {}, problem
     if request.groups:
         with suppress(CallsSpent):  # then without groups
             analysis = _grouped(engine, request)
     if not request.shrink:
-        return analysis, {}, ""
+        return analysis, {}
     shrinker = Shrinker(engine)
     with current_lease().during_phase("shrinking"):
         shrunk = _shrink(shrinker, request.result, analysis.groups)
     calls = analysis.model_calls + shrinker.calls
-    return replace(analysis, tried=shrinker.tried, model_calls=calls), shrunk, ""
+    return replace(analysis, tried=shrinker.tried, model_calls=calls), shrunk
 
 
 def _grouped(engine: Engine, request: Request) -> Analysis:
