@@ -16,11 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from nomos.domain.meter import Meter, Phase
-from nomos.engine.cases import KnownCase
 from nomos.engine.judged import Judged
 from nomos.errors import NomosError, Stop
 from nomos.results.result import Result
-from nomos.runner.campaigns.bugs import RunAlone
 from nomos.runner.campaigns.campaign import LATE, Campaign
 from nomos.runner.campaigns.explained.explaining import explained, request_of
 from nomos.runner.campaigns.health import with_exceptions
@@ -177,7 +175,14 @@ class Driver:
             for one in begun:
                 if one.recording is not None:
                     with one.campaign.whole_step():
-                        one.recording.retry(partial(self._confirm, one, "known bugs"))
+                        one.recording.retry(
+                            partial(
+                                self._tasks.confirm,
+                                one.campaign.meter,
+                                "known bugs",
+                                one.job,
+                            )
+                        )
 
     def _plan(self, one: _Active) -> bool:
         if not one.campaign.can_afford_more(waits=bool(one.ranges)):
@@ -283,7 +288,9 @@ class Driver:
         if any(part.is_spent for part in parts):
             asked, rest = asked.parted(sum(map(len, parts)))
         with campaign.whole_step():
-            confirm = partial(self._confirm, one, "confirmation")
+            confirm = partial(
+                self._tasks.confirm, one.campaign.meter, "confirmation", one.job
+            )
             events = campaign.take(asked, parts, confirm)
         for event in events:
             self._tell(event)
@@ -310,11 +317,6 @@ class Driver:
         ticket = -next(self._deaths)  # no worker's
         self._tasks.answers[ticket] = Answer(ticket, [died.judged()])
         return part, ticket
-
-    def _confirm(
-        self, one: _Active, phase: Phase, cases: Sequence[KnownCase]
-    ) -> list[RunAlone]:
-        return self._tasks.confirm(one.campaign.meter, phase, one.job, cases)
 
     # Ending.
 

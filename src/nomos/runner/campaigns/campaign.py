@@ -15,7 +15,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from nomos.device import Array
 from nomos.domain.meter import Meter
 from nomos.engine.alone import Verdict
 from nomos.engine.judged import CrashedCase, Judged
@@ -34,6 +33,7 @@ from nomos.runner.campaigns.explained.sample import Sample
 from nomos.runner.campaigns.health import (
     MOST_CRASH_KINDS,
     count_reasons,
+    find_reached,
     idle,
     starvation,
     starves_at,
@@ -256,13 +256,13 @@ class Campaign:
         found = [
             (len(judged), ""),
             (
-                _reached(crashed, options.max_crashes - totals.crashed),
+                find_reached(crashed, options.max_crashes - totals.crashed),
                 "too many cases crashed",
             ),
         ]
         if self.cases is not None:
             left = self.cases - totals.tests
-            end = _reached(judged.accepted, left + self.plan.is_listed)
+            end = find_reached(judged.accepted, left + self.plan.is_listed)
             if end <= len(judged):
                 # Where all cases are tried, the budget is spent when there is one more.
                 found.append((end - self.plan.is_listed, _SPENT))
@@ -270,7 +270,7 @@ class Campaign:
             spent = self.spent + np.cumsum(judged.search_calls)
             calls = np.maximum.accumulate(np.append(totals.k, judged.calls))[1:]
             short = self.meter.is_short(spent, calls)
-            found.append((_reached(short, 1), _CALLS_SPENT))
+            found.append((find_reached(short, 1), _CALLS_SPENT))
         starved = self._starved(judged)
         if starved is not None:
             found.append((starved, _STARVED))
@@ -393,10 +393,3 @@ class Campaign:
         if not counts.judged or self.plan.scope != "sample":
             return None
         return clopper_pearson(violations, counts.judged)
-
-
-def _reached(marks: Array, limit: int) -> int:
-    """Return behind which case so many were reached; past the end where they are not."""
-    if int(marks.sum()) < limit:
-        return len(marks) + 1
-    return int(np.searchsorted(np.cumsum(marks), limit)) + 1

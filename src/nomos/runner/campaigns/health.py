@@ -96,3 +96,10 @@ def _other_problems(result: Result) -> list[str]:
     """Return what else is wrong, but for what exceptions explain."""
     parts = result.problem.split("; ")
     return [part for part in parts if part and MOVING not in part]
+
+
+def find_reached(marks: Array, limit: int) -> int:
+    """Return behind which case so many were reached; past the end where they are not."""
+    if int(marks.sum()) < limit:
+        return len(marks) + 1
+    return int(np.searchsorted(np.cumsum(marks), limit)) + 1
