@@ -20,10 +20,10 @@ if TYPE_CHECKING:  # help and mistakes do not wait for numpy
     from nomos.report.notebook import ShownResult
     from nomos.results.result import Result, Subject
     from nomos.runner.campaigns.proofs import Proofs
-    from nomos.runner.driver import Failure, Run
+    from nomos.runner.driver import Run
     from nomos.runner.events import Handler
     from nomos.runner.executors.worker import Worker
-    from nomos.runner.jobs import Job
+    from nomos.runner.jobs import Failure, Job
     from nomos.runner.live import Reopened
     from nomos.runner.options import Options
     from nomos.runner.project.discovery import Discovery
@@ -144,8 +144,8 @@ def run_specs(  # noqa: PLR0913 - keywords
 
 def left_out(found: Discovery) -> Run:
     """Return a run without results, whose failures are what looks like specs."""
-    from nomos.runner.driver import Failure, Run
-    from nomos.runner.jobs import Job
+    from nomos.runner.driver import Run
+    from nomos.runner.jobs import Failure, Job
 
     failures = [Failure(Job(path), error) for path, error in found.not_run.items()]
     return Run(failures=failures)

@@ -30,7 +30,7 @@ from nomos.runner.events import Event, Finished, Handler, Started
 from nomos.runner.executors import crew_for
 from nomos.runner.executors.crew import Answer, Crew, Died, InlineCrew
 from nomos.runner.executors.worker import About, Setting, Worker
-from nomos.runner.jobs import Job, Prepared
+from nomos.runner.jobs import Failure, Job, Prepared
 from nomos.runner.live import Reopened
 from nomos.runner.options import Options
 from nomos.runner.stopping import Signals, TimeUp, no_sudden_exit
@@ -40,19 +40,6 @@ from nomos.store.store import Store
 Step = Callable[[Result], Result]
 _AHEAD = 2  # ranges for each worker, so that none waits for the driver
 _EXPLAINED_S = 10.0  # at most, or half of the time of a campaign: groups, smaller bugs
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """A job that could not even begin."""
-
-    job: Job
-    error: NomosError
-
-    def __str__(self) -> str:
-        said = str(self.error)
-        name = str(self.job.path)
-        return said if said.startswith(name) else f"{name}: {said}"
 
 
 @dataclass(slots=True)
