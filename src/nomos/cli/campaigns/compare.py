@@ -55,6 +55,7 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     """
     from nomos.report.console import RunConsole
     from nomos.results.gate import Gate, rulings
+    from nomos.runner.campaigns.recording import mark_reported
     from nomos.runner.project.discovery import group_by_project
     from nomos.runner.stopping import EXIT_STATUS, Signals
 
@@ -82,6 +83,9 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
                 if run.stopped:
                     break
         _write_files(compared, options, output)
+        for root in group_by_project(found.specs) if not whole.stopped else ():
+            store = cli.keeping_store(root, options, console.print_warning)
+            mark_reported(store, whole.results)
         if not options["quiet"] and not piped:
             _print_comparison(compared, console.console, stored=not options["no_store"])
     for failure in whole.failures:
