@@ -306,6 +306,21 @@ class Result:
         return tuple(bug for bug in self.bugs if bug.is_new)
 
     @property
+    def bugs_in_all(self) -> int:
+        """How many unique bugs there are, a proof's case among them."""
+        return self.counts.unique_bugs + self._cases_of_proof
+
+    @property
+    def new_in_all(self) -> int:
+        """How many of them are not in the list of known ones."""
+        return self.counts.new_bugs + self._cases_of_proof
+
+    @property
+    def _cases_of_proof(self) -> int:
+        witness = None if self.proof is None else self.proof.witness
+        return int(witness is not None and all(witness.id != b.id for b in self.bugs))
+
+    @property
     def cases_shown(self) -> Sequence[Bug]:
         """The bugs, and before them the case that a proof ended with."""
         witness = self.proof.witness if self.proof is not None else None
