@@ -157,7 +157,7 @@ class Campaign:
         """
         if self.stop or self.plan.is_done:
             return None
-        wanted = self._wanted()
+        wanted = self._cases_wanted()
         if wanted < 1 and not self.plan.is_listed:
             return None
         # Until it is known how many cases an input has, there may be very many.
@@ -173,7 +173,7 @@ class Campaign:
         calls = 2 * self.calls_of_case * (planned.count + 1) if shares else None
         return replace(planned, tests=tests, crashes=crashes, calls=calls)
 
-    def _wanted(self) -> float:
+    def _cases_wanted(self) -> float:
         """Return how many cases more the budgets are likely to need."""
         totals, most_calls = self.totals, self.meter.limit
         drawn = totals.tests + totals.discarded
@@ -250,13 +250,13 @@ class Campaign:
         found = [
             (len(judged), ""),
             (
-                _reached(crashed, options.max_crashes - totals.crashed),
+                _where_reached(crashed, options.max_crashes - totals.crashed),
                 "too many cases crashed",
             ),
         ]
         if self.cases is not None:
             left = self.cases - totals.tests
-            end = _reached(judged.accepted, left + self.plan.is_listed)
+            end = _where_reached(judged.accepted, left + self.plan.is_listed)
             if end <= len(judged):
                 # Where all cases are tried, the budget is spent when there is one more.
                 found.append((end - self.plan.is_listed, _SPENT))
@@ -264,8 +264,8 @@ class Campaign:
             spent = self.spent + np.cumsum(judged.search_calls)
             calls = np.maximum.accumulate(np.append(totals.k, judged.calls))[1:]
             short = self.meter.is_short(spent, calls)
-            found.append((_reached(short, 1), _CALLS_SPENT))
-        starved = self._starved(judged)
+            found.append((_where_reached(short, 1), _CALLS_SPENT))
+        starved = self._where_starved(judged)
         if starved is not None:
             found.append((starved, _STARVED))
         end, why = min(found, key=lambda item: (item[0], not item[1]))
@@ -277,7 +277,7 @@ class Campaign:
             self.problem = starvation(reasons, tests, discarded)
         return end, why
 
-    def _starved(self, judged: Judged) -> int | None:
+    def _where_starved(self, judged: Judged) -> int | None:
         """Return behind which case the campaign starves, None where it does not."""
         discarded = judged.verdicts == Verdict.DISCARDED
         if self.plan.is_listed or not discarded.any():
@@ -393,7 +393,7 @@ class Campaign:
         return clopper_pearson(violations, counts.judged)
 
 
-def _reached(marks: Array, limit: int) -> int:
+def _where_reached(marks: Array, limit: int) -> int:
     """Return behind which case so many were reached; past the end where they are not."""
     if int(marks.sum()) < limit:
         return len(marks) + 1
