@@ -146,6 +146,11 @@ MODELS = {
     "changes the folder": Fault("model", 'os.chdir("/")\nreturn right', GREEN),
     "exits": Fault("model", f"{WRONG}sys.exit(0)\nreturn right", NOT_JUDGED),
     "exits suddenly": Fault("model", f"{WRONG}os._exit(0)\nreturn right", NOT_JUDGED),
+    "raises at every third call, and answers then": Fault(
+        "model",
+        "if asked % 3 == 0: raise TimeoutError('429')\nreturn right",
+        NOT_JUDGED,
+    ),
     "raises": Fault(
         "model", f"{WRONG}raise ValueError('no')\nreturn right", NOT_JUDGED
     ),

@@ -94,6 +94,7 @@ def call_batch(
     function's own, which may change them. A row that failed has any answer at all.
     """
     left, pending = _MOST_FAILURES, [(0, count)]
+    raised: list[tuple[int, int, BaseException]] = []
     answers: Column | None = None
     failed = np.ones(count, dtype=bool)
     while pending and left > 0:
@@ -105,6 +106,7 @@ def call_batch(
             raise
         except OF_THE_CASE as error:
             half = first + (end - first) // 2
+            raised.append((first, end, error))
             if is_out_of_memory(error) and half > first:
                 raise  # no case is to blame: the engine runs fewer of them at once
             left -= int(half == first)
@@ -116,6 +118,10 @@ def call_batch(
         if end - first == count:
             return given, failed
         answers = write_values(answers, np.arange(first, end), given, count)
+    for first, end, what in raised:
+        # What is raised for some rows is raised again when their cases run by themselves.
+        if end - first == 1 or not failed[first:end].any():
+            current_lease().note_exception(what)
     return [0] * count if answers is None else answers, failed
 
 

@@ -14,7 +14,7 @@ from nomos.report.groups import BarView, GroupView, cost_words, group_views
 from nomos.report.texts import Written, count_of, percent
 from nomos.results.gaps import against_chance, gaps_together, histogram
 from nomos.results.gate import by_subject
-from nomos.results.result import Bug, Result, Verdict
+from nomos.results.result import Bug, Crash, Result, Verdict
 from nomos.results.statistics import describe_rate, spread
 from nomos.results.verdict import (
     confirmation_text,
@@ -220,6 +220,11 @@ def remarks_on(results: Sequence[Result]) -> Iterable[Remark]:
     return sorted(said, key=lambda remark: not remark.is_problem)
 
 
+def _name_case(crash: Crash) -> str:
+    """Name the case of a crash; a call of the model may raise in none of them alone."""
+    return f"case {crash.case}" if crash.case >= 0 else "a call"
+
+
 def _remarks_of_result(result: Result) -> Iterable[Remark]:
     counts, recorded = result.counts, result.recorded
     if result.problem:
@@ -229,7 +234,8 @@ def _remarks_of_result(result: Result) -> Iterable[Remark]:
     for crash in result.crashes:
         more = f", {count_of(crash.seen, 'case')}" if crash.seen > 1 else ""
         yield Remark(
-            f"case {crash.case} crashed{more}: {crash.error}", crash.traceback.rstrip()
+            f"{_name_case(crash)} crashed{more}: {crash.error}",
+            crash.traceback.rstrip(),
         )
     if confirmation := confirmation_text(counts):
         yield Remark(confirmation)

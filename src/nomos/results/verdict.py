@@ -10,7 +10,7 @@ from nomos.results.result import Counts, Proof, Result, Verdict
 from nomos.results.statistics import clopper_pearson, describe_rate
 
 EVERY_CASE = "every case was tried"
-_MOVING = (
+MOVING = (
     " the model's answers depend on the other cases of a batch, on what it was asked"
     " before, or on chance, as those of a network with dropout that is not in eval mode,"
     " or of games that share one simulator"
@@ -50,7 +50,7 @@ def problem_of(
             + (
                 f" {counts.rounded} of {counts.run_alone} run alone are none at float32"
                 if counts.rounded
-                else _MOVING
+                else MOVING
             )
         )
     if not counts.tests and not found:
@@ -62,7 +62,7 @@ def flaky_text(check: Flakiness, example: str) -> str:
     """Say that cases came to something else when they were run again."""
     return (
         f"{check.flaky} of {check.cases} cases are flaky: run again {_where(check)}, they"
-        f" came to something else ({example}):{_MOVING}"
+        f" came to something else ({example}):{MOVING}"
     )
 
 

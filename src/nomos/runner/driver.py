@@ -16,13 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from nomos.domain.meter import Meter, Phase
-from nomos.engine.cases import KnownCase
 from nomos.engine.judged import Judged
 from nomos.errors import NomosError, Stop
 from nomos.results.result import Result
-from nomos.runner.campaigns.bugs import RunAlone
 from nomos.runner.campaigns.campaign import LATE, Campaign
-from nomos.runner.campaigns.explained.explaining import add_explanation, request_of
+from nomos.runner.campaigns.explained.explaining import request_of
+from nomos.runner.campaigns.health import with_exceptions
 from nomos.runner.campaigns.plans.planning import plan_for
 from nomos.runner.campaigns.plans.ranges import Range
 from nomos.runner.campaigns.recording import Recording
@@ -31,7 +30,7 @@ from nomos.runner.events import Event, Finished, Handler, Started
 from nomos.runner.executors import crew_for
 from nomos.runner.executors.crew import Answer, Crew, Died, InlineCrew
 from nomos.runner.executors.worker import About, Setting, Worker
-from nomos.runner.jobs import Job, Prepared
+from nomos.runner.jobs import Failure, Job, Prepared
 from nomos.runner.live import Reopened
 from nomos.runner.options import Options
 from nomos.runner.stopping import Signals, TimeUp, no_sudden_exit
@@ -41,19 +40,6 @@ from nomos.store.store import Store
 Step = Callable[[Result], Result]
 _AHEAD = 2  # ranges for each worker, so that none waits for the driver
 _EXPLAINED_S = 10.0  # at most, or half of the time of a campaign: groups, smaller bugs
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """A job that could not even begin."""
-
-    job: Job
-    error: NomosError
-
-    def __str__(self) -> str:
-        said = str(self.error)
-        name = str(self.job.path)
-        return said if said.startswith(name) else f"{name}: {said}"
 
 
 @dataclass(slots=True)
@@ -176,7 +162,14 @@ class Driver:
             for one in begun:
                 if one.recording is not None:
                     with one.campaign.whole_step():
-                        one.recording.retry(partial(self._confirm, one, "known bugs"))
+                        one.recording.retry(
+                            partial(
+                                self._tasks.confirm,
+                                one.campaign.meter,
+                                "known bugs",
+                                one.job,
+                            )
+                        )
 
     def _plan(self, one: _Active) -> bool:
         if not one.campaign.can_afford_more(waits=bool(one.ranges)):
@@ -282,7 +275,9 @@ class Driver:
         if any(part.is_spent for part in parts):
             asked, rest = asked.parted(sum(map(len, parts)))
         with campaign.whole_step():
-            confirm = partial(self._confirm, one, "confirmation")
+            confirm = partial(
+                self._tasks.confirm, one.campaign.meter, "confirmation", one.job
+            )
             events = campaign.take(asked, parts, confirm)
         for event in events:
             self._tell(event)
@@ -312,11 +307,6 @@ class Driver:
         self._tasks.answers[ticket] = Answer(ticket, [died.judged()])
         return part, ticket
 
-    def _confirm(
-        self, one: _Active, phase: Phase, cases: Sequence[KnownCase]
-    ) -> list[RunAlone]:
-        return self._tasks.confirm(one.campaign.meter, phase, one.job, cases)
-
     # Ending.
 
     def _end_late(self, active: list[_Active], finished: dict[int, Result]) -> None:
@@ -345,18 +335,22 @@ class Driver:
                 one.campaign.problem = "the model did not return in time"
             finished[one.number] = self._finish(one)
 
-    def _finish(self, one: _Active) -> Result:
-        for _, ticket in one.ranges:  # judged for nothing: the campaign ended before
-            self._tasks.answers.pop(ticket, None)
-        result = one.campaign.result()
+    def _examined(self, one: _Active) -> Result:
+        """Return the result of a campaign, checked and explained unless it was stopped."""
+        result, meter = one.campaign.result(), one.campaign.meter
         if not one.campaign.is_stopped:
-            check = partial(
-                self._checks.checked, one.job, one.campaign.meter, self._ask
-            )
+            check = partial(self._checks.checked, one.job, meter, self._ask)
             result = self._after(result, check, "its cases are not run again")
             group = partial(self._explain_result, one)
             result = self._after(result, group, "its bugs are not grouped")
-        result = replace(result, calls=one.campaign.call_counts())
+        result = with_exceptions(result, meter.raised)
+        return replace(result, calls=one.campaign.call_counts())
+
+    def _finish(self, one: _Active) -> Result:
+        for _, ticket in one.ranges:  # judged for nothing: the campaign ended before
+            self._tasks.answers.pop(ticket, None)
+        done = None if one.recording is None else one.recording.done
+        result = self._examined(one) if done is None else done
         if one.recording is not None:
             one.recording.finish(result)
         live = Reopened(self._inline, one.job, one.campaign.meter)

@@ -33,6 +33,19 @@ class Job:
     is_at_hand: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A job that could not even begin."""
+
+    job: Job
+    error: NomosError
+
+    def __str__(self) -> str:
+        said = str(self.error)
+        name = str(self.job.path)
+        return said if said.startswith(name) else f"{name}: {said}"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Prepared:
     """A property and a model, ready to be tested."""

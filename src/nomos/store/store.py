@@ -50,11 +50,15 @@ _Decoded = TypeVar("_Decoded", Row, BugRecord)
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """A campaign that was begun and not finished: its result so far, and its state."""
+    """A campaign whose run was killed: its result so far, and its state.
+
+    It `is_finished` where only the reports of the run are missing.
+    """
 
     id: int
     result: Result
     state: Mapping[str, Any]
+    is_finished: bool = False
 
 
 class Store:
@@ -162,6 +166,23 @@ class Store:
             if not cursor.rowcount:
                 raise StoreError(f"{self.path}: no campaign {campaign}")
 
+    def mark_reported(self, results: Iterable[Result]) -> None:
+        """Note that the reports of campaigns are written: there is nothing to resume."""
+        with self._writing():
+            self._connection.executemany(
+                "UPDATE campaigns SET reported = ? WHERE finished IS NOT NULL"
+                " AND reported IS NULL AND spec = ? AND model = ? AND settings = ?"
+                " AND seed = ?",
+                (
+                    (
+                        *(_now(), result.subject.spec, result.subject.model),
+                        canonical_json(result.subject.settings),
+                        str(result.seed),
+                    )
+                    for result in results
+                ),
+            )
+
     def mark(self, id: str, status: Status) -> None:
         """Set the status of a bug."""
         with self._writing():
@@ -218,10 +239,11 @@ class Store:
     def unfinished(
         self, subject: Subject, seed: int, budget: int, search: str
     ) -> Unfinished | None:
-        """Return the newest campaign of this kind that was begun and not finished."""
+        """Return the newest campaign of this kind whose run has not reported it."""
         with explain_failures(self.path):
             row = self._connection.execute(
-                "SELECT id, result, state FROM campaigns WHERE finished IS NULL"
+                "SELECT id, result, state, finished IS NOT NULL AS ended FROM campaigns"
+                " WHERE reported IS NULL"
                 " AND spec = ? AND model = ? AND settings = ? AND seed = ?"
                 " AND budget = ? AND search = ? AND result IS NOT NULL"
                 " ORDER BY id DESC LIMIT 1",
@@ -233,9 +255,10 @@ class Store:
             if row is None:
                 return None
             result = from_data(parse_json(row["result"]))
-            return Unfinished(
-                row["id"], result, read(Mapping[str, Any], parse_json(row["state"]))
-            )
+            state = read(Mapping[str, Any], parse_json(row["state"]))
+            if row["ended"]:
+                result = replace(result, bugs=self._bugs_of(row["id"]))
+            return Unfinished(row["id"], result, state, bool(row["ended"]))
 
     def rows(self, campaign: int) -> list[Row]:
         """Return all violations of a campaign, in the order they were found."""

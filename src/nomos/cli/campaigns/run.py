@@ -247,6 +247,7 @@ def _run_campaigns(
     """Run campaigns and show them; return the exit status."""
     from nomos.report.console import RunConsole
     from nomos.results.gate import missing, rulings
+    from nomos.runner.campaigns.recording import mark_reported
     from nomos.runner.stopping import Signals
 
     piped, ruled, gone = is_piped(options), [], []
@@ -270,6 +271,9 @@ def _run_campaigns(
                 if run.stopped:
                     break
         write_reports(whole, ruled, relative_failures(whole), options, output)
+        for project in projects if not whole.stopped else ():
+            store = cli.keeping_store(project.root, options, console.print_warning)
+            mark_reported(store, whole.results)
         console.print_summary(whole.results, stored=not options["no_store"])
         if not console.quiet:
             lines = [ruling.line for ruling in ruled]

@@ -134,8 +134,7 @@ def _prove_all(
     run: Run, jobs: dict[Path, Reopened], proofs: Proofs, options: dict[str, Any]
 ) -> None:
     """Prove each property, and say what came of it; one that cannot begin is left."""
-    from nomos.runner.driver import Failure
-    from nomos.runner.jobs import Job
+    from nomos.runner.jobs import Failure, Job
 
     for path, live in jobs.items():
         try:

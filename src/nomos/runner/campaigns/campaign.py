@@ -15,7 +15,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from nomos.device import Array
 from nomos.domain.meter import Meter
 from nomos.engine.alone import Verdict
 from nomos.engine.judged import CrashedCase, Judged
@@ -31,7 +30,15 @@ from nomos.results.statistics import Interval, clopper_pearson, new_bug_chance
 from nomos.results.verdict import EVERY_CASE, problem_of, verdict_of
 from nomos.runner.campaigns.bugs import Bugs, Confirm, no_totals
 from nomos.runner.campaigns.explained.sample import Sample
-from nomos.runner.campaigns.health import count_reasons, idle, starvation, starves_at
+from nomos.runner.campaigns.health import (
+    MOST_CRASH_KINDS,
+    count_reasons,
+    find_reached,
+    idle,
+    starvation,
+    starves_at,
+    too_few_calls,
+)
 from nomos.runner.campaigns.plans.ranges import Plan, Range
 from nomos.runner.campaigns.violations import MOST_TOLD_APART, ViolationTable
 from nomos.runner.events import BugFound, Crashed, Event, Progress
@@ -39,7 +46,6 @@ from nomos.runner.executors.worker import About
 from nomos.runner.options import Options
 from nomos.runner.stopping import EXIT_STATUS, TimeUp
 
-_MOST_CRASH_KINDS = 20  # told apart; more of them only repeat
 _ENOUGH = 64  # cases, from which on the share that gets past `requires` is trusted
 LATE = "the time is up"
 OTHER_INPUTS = "inputs() gives other inputs in another process"
@@ -250,13 +256,13 @@ class Campaign:
         found = [
             (len(judged), ""),
             (
-                _where_reached(crashed, options.max_crashes - totals.crashed),
+                find_reached(crashed, options.max_crashes - totals.crashed),
                 "too many cases crashed",
             ),
         ]
         if self.cases is not None:
             left = self.cases - totals.tests
-            end = _where_reached(judged.accepted, left + self.plan.is_listed)
+            end = find_reached(judged.accepted, left + self.plan.is_listed)
             if end <= len(judged):
                 # Where all cases are tried, the budget is spent when there is one more.
                 found.append((end - self.plan.is_listed, _SPENT))
@@ -264,7 +270,7 @@ class Campaign:
             spent = self.spent + np.cumsum(judged.search_calls)
             calls = np.maximum.accumulate(np.append(totals.k, judged.calls))[1:]
             short = self.meter.is_short(spent, calls)
-            found.append((_where_reached(short, 1), _CALLS_SPENT))
+            found.append((find_reached(short, 1), _CALLS_SPENT))
         starved = self._where_starved(judged)
         if starved is not None:
             found.append((starved, _STARVED))
@@ -311,7 +317,7 @@ class Campaign:
             before = self.crashes[kind]
             self.crashes[kind] = replace(before, seen=before.seen + 1)
             return []
-        if len(self.crashes) >= _MOST_CRASH_KINDS:
+        if len(self.crashes) >= MOST_CRASH_KINDS:
             return []
         case = self.next_case + crash.row
         self.crashes[kind] = Crash(case, crash.choices, kind, crash.traceback)
@@ -364,11 +370,7 @@ class Campaign:
         if self.problem:
             return self.problem
         if self.stop == _CALLS_SPENT and not counts.tests:
-            return (
-                f"{self.meter.limit} calls do not suffice for a case: it makes"
-                f" {self.calls_of_case}, as many again where it is violated, and a share"
-                " is kept for isolated re-runs (--calls)"
-            )
+            return too_few_calls(self.meter.limit, self.calls_of_case)
         if not counts.tests and counts.discarded:
             return starvation(self.reasons, 0, counts.discarded)
         if counts.passed and not self.reached:
@@ -391,10 +393,3 @@ class Campaign:
         if not counts.judged or self.plan.scope != "sample":
             return None
         return clopper_pearson(violations, counts.judged)
-
-
-def _where_reached(marks: Array, limit: int) -> int:
-    """Return behind which case so many were reached; past the end where they are not."""
-    if int(marks.sum()) < limit:
-        return len(marks) + 1
-    return int(np.searchsorted(np.cumsum(marks), limit)) + 1

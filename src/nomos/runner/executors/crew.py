@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
@@ -46,6 +46,7 @@ class Answer:
     error: Exception | None = None
     died: Died | None = None
     asked: Mapping[Phase, int] | None = None
+    raised: Mapping[str, int] = field(default_factory=dict)  # by the model
 
 
 class Crew(ABC):
@@ -100,4 +101,4 @@ class InlineCrew(Crew):
             done = self.worker.run_task(*task)
         except Exception as error:
             return [Answer(ticket, error=error, asked=self.worker.lease.asked)]
-        return [Answer(ticket, done.value, asked=done.asked)]
+        return [Answer(ticket, done.value, asked=done.asked, raised=done.raised)]

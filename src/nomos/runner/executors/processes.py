@@ -102,14 +102,14 @@ class _Process:
         assert self.ticket is not None
         ticket, self.ticket = self.ticket, None
         try:
-            value, error, asked = pickle.loads(self.answers.recv_bytes())
+            value, error, asked, raised = pickle.loads(self.answers.recv_bytes())
         except (EOFError, OSError):
             return self.death(ticket)
         if error is not None:
             kind, words = error
-            raised = _ERRORS.get(kind, RuntimeError)(words)
-            return Answer(ticket, error=raised, asked=asked)
-        return Answer(ticket, value, asked=asked)
+            failure = _ERRORS.get(kind, RuntimeError)(words)
+            return Answer(ticket, error=failure, asked=asked, raised=raised)
+        return Answer(ticket, value, asked=asked, raised=raised)
 
     @property
     def is_silent(self) -> bool:
@@ -274,14 +274,14 @@ def serve() -> None:
             task = pickle.loads(tasks.recv_bytes())
         except EOFError:
             return
-        message: tuple[object, tuple[str, str] | None, object]
+        message: tuple[object, tuple[str, str] | None, object, object]
         try:
             done = worker.run_task(*task)
-            message = done.value, None, done.asked
+            message = done.value, None, done.asked, done.raised
         except Exception as error:
             kinds = [kind.__name__ for kind in type(error).__mro__]
             known = next((kind for kind in kinds if kind in _ERRORS), kinds[0])
-            message = None, (known, str(error)), dict(worker.lease.asked)
+            message = None, (known, str(error)), dict(worker.lease.asked), {}
         _check_pipe(writing, pipe)
         _SIGN.pack_into(shared, 0, 0.0, WHOLE_CHUNK)
         answers.send_bytes(pickle.dumps(message, protocol=5))

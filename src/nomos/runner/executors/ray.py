@@ -138,7 +138,7 @@ class RayCrew(Crew):
                 cause = RuntimeError(str(error))
             return Answer(ticket, error=cause)
         self._idle.append(actor)
-        return Answer(ticket, done.value, asked=done.asked)
+        return Answer(ticket, done.value, asked=done.asked, raised=done.raised)
 
     def _look(self) -> None:
         """End actors whose task takes too long; a task asks for at most one chunk."""

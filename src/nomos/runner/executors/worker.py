@@ -82,10 +82,11 @@ class About:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a task came to, and the calls that it made."""
+    """What a task came to, the calls that it made, and what the model raised."""
 
     value: Any
     asked: Mapping[Phase, int]
+    raised: Mapping[str, int]
 
 
 class Worker:
@@ -111,7 +112,7 @@ class Worker:
                 value = getattr(self, method)(*arguments)
         except CallsSpent:
             raise NomosError("the calls are used up") from None
-        return Done(value, dict(self.lease.asked))
+        return Done(value, dict(self.lease.asked), dict(self.lease.raised))
 
     def prepared(self, job: Job) -> Prepared:
         """Return a job, made ready the first time it is asked for."""
