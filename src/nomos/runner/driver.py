@@ -20,7 +20,7 @@ from nomos.engine.judged import Judged
 from nomos.errors import NomosError, Stop
 from nomos.results.result import Result
 from nomos.runner.campaigns.campaign import LATE, Campaign
-from nomos.runner.campaigns.explained.explaining import request_of
+from nomos.runner.campaigns.explained.explaining import add_explanation, request_of
 from nomos.runner.campaigns.health import with_exceptions
 from nomos.runner.campaigns.plans.planning import plan_for
 from nomos.runner.campaigns.plans.ranges import Range
