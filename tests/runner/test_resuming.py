@@ -15,6 +15,7 @@ from nomos.results.result import Result
 from nomos.runner.driver import Driver, Run
 from nomos.runner.events import Event, Finished, Progress
 from nomos.runner.jobs import Job
+from nomos.runner.tasks import Tasks
 from nomos.store.store import Store
 from tests.runner.driving import drive, options_of, outcome, run
 
@@ -281,7 +282,7 @@ def test_an_interruption_while_violations_run_alone_counts_none_of_them_twice(
     calls = 0
     with Store.open(tmp_path / "killed") as store:
         driver = Driver(tmp_path, options_of(**options), store=store)
-        confirm = driver._confirm
+        confirm = Tasks.confirm
 
         def interrupted(*arguments: Any) -> Any:
             nonlocal calls
@@ -290,8 +291,10 @@ def test_an_interruption_while_violations_run_alone_counts_none_of_them_twice(
                 driver._signals.received = "interrupted"
             return confirm(*arguments)
 
-        monkeypatch.setattr(driver, "_confirm", interrupted)
+        monkeypatch.setattr(Tasks, "confirm", interrupted)
         assert driver.run([Job(steps, crowd)], [0]).stopped == "interrupted"
+        monkeypatch.undo()
+        monkeypatch.setattr("nomos.runner.campaigns.recording._CHECKPOINT_S", 0.0)
         done, _, _ = drive([steps], store=store, resume=True, settings=crowd, **options)
         rows = store.rows(1)
     assert whole is not None

@@ -34,11 +34,11 @@ def problem_of(
     found = [problem] if problem else []
     if hidden:
         found.append(
-            f"{_counted(hidden, 'recorded bug')} broke the property again when run"
+            f"{_count_words_of(hidden, 'recorded bug')} broke the property again when run"
             " alone, though no case did in a batch: the model's answers depend on it"
         )
     if counts.crashed:
-        found.append(f"{_counted(counts.crashed, 'case')} crashed")
+        found.append(f"{_count_words_of(counts.crashed, 'case')} crashed")
     if counts.moved > accepted * asked_again:
         found.append(
             f"the model was asked for some answers twice, and {counts.moved} of them"
@@ -46,7 +46,7 @@ def problem_of(
         )
     if is_unstable(counts, accepted) and _is_loud(counts):
         found.append(
-            f"{_counted(counts.unstable, 'violation')} did not come back when run again:"
+            f"{_count_words_of(counts.unstable, 'violation')} did not come back when run again:"
             + (
                 f" {counts.rounded} of {counts.run_alone} run alone are none at float32"
                 if counts.rounded
@@ -85,7 +85,7 @@ def is_unstable(counts: Counts, accepted: float = 0.0) -> bool:
     return counts.unstable > accepted * (counts.judged + counts.unstable)
 
 
-def _counted(number: int, noun: str) -> str:
+def _count_words_of(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
@@ -166,11 +166,11 @@ def rate_text(results: Sequence[Result]) -> str:
     proof = results[0].proof
     said = [] if proof is None else [proof_text(proof).partition("\n")[0]]
     if proof is None or results[0].counts.tests:
-        said.insert(0, _tried_text(results))
+        said.insert(0, _trials_text(results))
     return "; ".join(said)
 
 
-def _tried_text(results: Sequence[Result]) -> str:
+def _trials_text(results: Sequence[Result]) -> str:
     """Say how often the cases of one property are violated, over all seeds together."""
     first = results[0]
     if first.search != "random":
@@ -194,13 +194,13 @@ def confirmation_text(counts: Counts) -> str:
         return ""
     share = clopper_pearson(counts.confirmed, counts.run_alone)
     said = (
-        f"{_counted(counts.unique_bugs, 'bug')}: of {counts.run_alone} run alone"
+        f"{_count_words_of(counts.unique_bugs, 'bug')}: of {counts.run_alone} run alone"
         f" {counts.confirmed} came back ({100 * share.low:.3g} % to"
         f" {100 * share.high:.3g} % at 95 %); {counts.repeated} more came back in a"
         " batch of other cases"
     )
     if counts.unstable:
-        said += f"; {_counted(counts.unstable, 'violation')} did not come back"
+        said += f"; {_count_words_of(counts.unstable, 'violation')} did not come back"
     if counts.rounded:
         said += f", {counts.rounded} of those run alone only at a lower precision"
     return said

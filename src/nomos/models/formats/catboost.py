@@ -66,7 +66,7 @@ class CatboostModel(Booster):
     def read_structure(self, width: int) -> Trees:
         """Return the model's trees."""
         columns = as_they_are(width)
-        return _read_model(self.model, self.classes, columns)
+        return _model_trees(self.model, self.classes, columns)
 
 
 def load_catboost(path: Path, *, trust: bool = False) -> CatboostModel:
@@ -77,7 +77,7 @@ def load_catboost(path: Path, *, trust: bool = False) -> CatboostModel:
         return CatboostModel(model, str(path))
 
 
-def _read_model(model: Any, classes: Array | None, columns: ModelColumns) -> Trees:
+def _model_trees(model: Any, classes: Array | None, columns: ModelColumns) -> Trees:
     """Return the trees of a CatBoost model, by way of its JSON."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.json"
@@ -96,7 +96,7 @@ def _read_model(model: Any, classes: Array | None, columns: ModelColumns) -> Tre
         raise NotProvable(f"a CatBoost model with {others[0].replace('_', ' ')}")
     scale, bias = written["scale_and_bias"]
     place = {one["feature_index"]: one["flat_feature_index"] for one in floats}
-    trees = [_read_tree(t, place, scale) for t in written["oblivious_trees"]]
+    trees = [_symmetric_tree(t, place, scale) for t in written["oblivious_trees"]]
     count = trees[0].value.shape[1]
     loss = written.get("model_info", {}).get("params", {}).get("loss_function", {})
     plain = ("RMSE", "MAE", "Quantile", "Huber", "LogCosh")
@@ -112,13 +112,13 @@ def _read_model(model: Any, classes: Array | None, columns: ModelColumns) -> Tre
     )
 
 
-def _read_fitted(fitted: Any, columns: ModelColumns) -> Trees:
+def _fitted_trees(fitted: Any, columns: ModelColumns) -> Trees:
     classes = getattr(fitted, "classes_", None)
     known = classes if classes is not None and len(classes) else None
-    return _read_model(fitted, known, columns)
+    return _model_trees(fitted, known, columns)
 
 
-def _read_tree(tree: Any, place: dict[int, int], scale: float) -> Tree:
+def _symmetric_tree(tree: Any, place: dict[int, int], scale: float) -> Tree:
     """Return a symmetric tree, whose levels all ask the same, as a plain one."""
     splits = tree["splits"] or []
     if any(split["split_type"] != "FloatFeature" for split in splits):
@@ -209,7 +209,7 @@ KIND = ModelKind(
     load=load_catboost,
     flavour=("catboost", "data", "model.cb"),
     types=_CLASSES,
-    read=_read_fitted,
+    read=_fitted_trees,
     constraints=dict.fromkeys(_CLASSES, "monotone_constraints"),
     to_train=_to_train,
 )

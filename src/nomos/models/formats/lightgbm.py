@@ -69,7 +69,7 @@ class LightgbmModel(Booster):
     def read_structure(self, width: int) -> Trees:
         """Return the model's trees."""
         columns = as_they_are(width, self._prepare_rows)
-        return _read_booster(self.booster, self.classes, columns)
+        return _booster_trees(self.booster, self.classes, columns)
 
 
 def load_lightgbm(path: Path, *, trust: bool = False) -> LightgbmModel:
@@ -127,7 +127,7 @@ def _is_whole_tree(text: str) -> bool:
     )
 
 
-def _read_booster(booster: Any, classes: Array | None, columns: ModelColumns) -> Trees:
+def _booster_trees(booster: Any, classes: Array | None, columns: ModelColumns) -> Trees:
     """Return the trees of a LightGBM booster."""
     model = booster.dump_model()
     objective = str(model.get("objective", "custom")).split(" ")[0]
@@ -140,7 +140,7 @@ def _read_booster(booster: Any, classes: Array | None, columns: ModelColumns) ->
     count = int(model["num_tree_per_iteration"])
     splits = CategorySplits(columns.as_numbers(np.float64))
     trees = [
-        _read_tree(one["tree_structure"], number % count, count, splits)
+        _tree_of_node(one["tree_structure"], number % count, count, splits)
         for number, one in enumerate(model["tree_info"])
     ]
     return Trees(
@@ -154,7 +154,7 @@ def _read_booster(booster: Any, classes: Array | None, columns: ModelColumns) ->
     )
 
 
-def _read_tree(root: Any, place: int, count: int, splits: CategorySplits) -> Tree:
+def _tree_of_node(root: Any, place: int, count: int, splits: CategorySplits) -> Tree:
     nodes: list[tuple[int, float, int, int, float]] = []
     categories: dict[int, list[int]] = {}
 
@@ -269,7 +269,7 @@ KIND = ModelKind(
     load=load_lightgbm,
     flavour=("lightgbm", "data", "model.lgb"),
     types=_CLASSES,
-    read=lambda fitted, columns: _read_booster(
+    read=lambda fitted, columns: _booster_trees(
         fitted.booster_, getattr(fitted, "classes_", None), columns
     ),
     constraints=dict.fromkeys(_CLASSES, "monotone_constraints"),
