@@ -117,7 +117,7 @@ def call_batch(
         failed[first:end] = False
         if end - first == count:
             return given, failed
-        answers = put(answers, np.arange(first, end), given, count)
+        answers = write_values(answers, np.arange(first, end), given, count)
     for first, end, what in raised:
         # What is raised for some rows is raised again when their cases run by themselves.
         if end - first == 1 or not failed[first:end].any():
@@ -210,7 +210,7 @@ class Memory:
         self._state[places] = np.where(failed, _FAILED, _KNOWN)
         self._any_failed |= bool(failed.any())
         self._is_full = bool(self._state.all())
-        self._answers = put(self._answers, places, answers, len(self._state))
+        self._answers = write_values(self._answers, places, answers, len(self._state))
         return True
 
     def doubts(self, place: int) -> bool:
@@ -250,7 +250,7 @@ def fresh(value: Any) -> Any:
     return value if is_value(value) else copy.deepcopy(value)
 
 
-def put(column: Any, rows: Array, values: Any, count: int) -> Column:
+def write_values(column: Any, rows: Array, values: Any, count: int) -> Column:
     """Put values at rows of a column; None: of a new one that has `count` rows.
 
     The result is a list where the kinds differ.

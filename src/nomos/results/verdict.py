@@ -34,11 +34,11 @@ def problem_of(
     found = [problem] if problem else []
     if hidden:
         found.append(
-            f"{_counted(hidden, 'recorded bug')} broke the property again when run"
+            f"{_count_words_of(hidden, 'recorded bug')} broke the property again when run"
             " alone, though no case did in a batch: the model's answers depend on it"
         )
     if counts.crashed:
-        found.append(f"{_counted(counts.crashed, 'case')} crashed")
+        found.append(f"{_count_words_of(counts.crashed, 'case')} crashed")
     if counts.moved > accepted * asked_again:
         found.append(
             f"the model was asked for some answers twice, and {counts.moved} of them"
@@ -46,7 +46,7 @@ def problem_of(
         )
     if is_unstable(counts, accepted) and _is_loud(counts):
         found.append(
-            f"{_counted(counts.unstable, 'violation')} did not come back when run again:"
+            f"{_count_words_of(counts.unstable, 'violation')} did not come back when run again:"
             + (
                 f" {counts.rounded} of {counts.run_alone} run alone are none at float32"
                 if counts.rounded
@@ -85,7 +85,7 @@ def is_unstable(counts: Counts, accepted: float = 0.0) -> bool:
     return counts.unstable > accepted * (counts.judged + counts.unstable)
 
 
-def _counted(number: int, noun: str) -> str:
+def _count_words_of(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
@@ -192,13 +192,13 @@ def confirmation_text(counts: Counts) -> str:
     said = []
     if counts.unique_bugs:
         said.append(
-            f"{_counted(counts.unique_bugs, 'bug')}: {counts.confirmed:,} failed again in"
+            f"{_count_words_of(counts.unique_bugs, 'bug')}: {counts.confirmed:,} failed again in"
             " isolation"
             f"{f', the other {counts.repeated:,} in a batch' if counts.repeated else ''}"
         )
     if counts.unstable:
         less = f" ({counts.rounded:,} only at a lower precision)" * bool(counts.rounded)
         said.append(
-            f"{_counted(counts.unstable, 'violation')} did not fail again{less}"
+            f"{_count_words_of(counts.unstable, 'violation')} did not fail again{less}"
         )
     return "; ".join(said)

@@ -18,7 +18,7 @@ from nomos.engine.program import Program
 from nomos.errors import NomosError, NotProvable
 from nomos.lang import core
 from nomos.models.kinds import read_structure
-from nomos.results.describe import described
+from nomos.results.describe import describe_values
 from nomos.results.real_rows import RealRows
 from nomos.results.result import Bug, Certificate, Nearest, Proof, Scope
 from nomos.structures.model import SINGLE, Layers, Structure
@@ -34,7 +34,7 @@ from nomos.verify.question.cases import (
     size_of,
 )
 from nomos.verify.question.space import EVERY_FEATURE, around, whole, within
-from nomos.verify.question.splitting import split
+from nomos.verify.question.splitting import divide_question
 from nomos.verify.question.symbolic import question
 from nomos.verify.real import asker, compare, data_rows, fit_space
 
@@ -200,7 +200,7 @@ class _Attempt:
     def _decide_parts(self, cases: AskedCases, limits: Deadline) -> Findings:
         """Settle the parts of a question; returns what was found in all, and how."""
         data, model = self.data, self.model.structure
-        parts = [settle(part, data, model, limits) for part in split(cases)]
+        parts = [settle(part, data, model, limits) for part in divide_question(cases)]
         return Findings(
             sum(part.total for part in parts),
             sum(part.good for part in parts),
@@ -240,7 +240,7 @@ class _Attempt:
     ) -> dict[str, Any] | None:
         """Look for a violation among rows of the data first, then anywhere."""
         for atoms in self._draw_cases(cases, np.random.default_rng(0)):
-            bad = np.flatnonzero(cases.broken(atoms, size_of(atoms)))
+            bad = np.flatnonzero(cases.find_broken(atoms, size_of(atoms)))
             if len(bad):
                 limits.begin_counting()
                 return one_case(atoms, int(bad[0]))
@@ -270,7 +270,7 @@ class _Attempt:
             outcome = self.engine.replay(choices, rows)
             if outcome.verdict is Verdict.VIOLATED:
                 spec, schema = question.spec, cases.space.schema
-                inputs, outputs = described(outcome.values, spec.outputs, schema)
+                inputs, outputs = describe_values(outcome.values, spec.outputs, schema)
                 witness = Bug(
                     id="",
                     case=-1,
@@ -341,8 +341,8 @@ def move_violation(
                 atom, wanted = f"{name}.{feature}", one.read(rows)
                 kind = np.result_type(atoms[atom], wanted)
                 tried = {**atoms, atom: wanted.astype(kind)}
-                ok = cases.allowed(tried, _ROWS)
-                ok[ok] = cases.broken(
+                ok = cases.find_allowed(tried, _ROWS)
+                ok[ok] = cases.find_broken(
                     {a: v[ok] for a, v in tried.items()}, int(ok.sum())
                 )
                 atoms[atom] = np.where(ok, wanted, atoms[atom])

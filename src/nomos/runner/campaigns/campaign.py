@@ -163,7 +163,7 @@ class Campaign:
         """
         if self.stop or self.plan.is_done:
             return None
-        wanted = self._wanted()
+        wanted = self._cases_wanted()
         if wanted < 1 and not self.plan.is_listed:
             return None
         # Until it is known how many cases an input has, there may be very many.
@@ -179,7 +179,7 @@ class Campaign:
         calls = 2 * self.calls_of_case * (planned.count + 1) if shares else None
         return replace(planned, tests=tests, crashes=crashes, calls=calls)
 
-    def _wanted(self) -> float:
+    def _cases_wanted(self) -> float:
         """Return how many cases more the budgets are likely to need."""
         totals, most_calls = self.totals, self.meter.limit
         drawn = totals.tests + totals.discarded
@@ -271,7 +271,7 @@ class Campaign:
             calls = np.maximum.accumulate(np.append(totals.k, judged.calls))[1:]
             short = self.meter.is_short(spent, calls)
             found.append((find_reached(short, 1), _CALLS_SPENT))
-        starved = self._starved(judged)
+        starved = self._where_starved(judged)
         if starved is not None:
             found.append((starved, _STARVED))
         end, why = min(found, key=lambda item: (item[0], not item[1]))
@@ -283,7 +283,7 @@ class Campaign:
             self.problem = starvation(reasons, tests, discarded)
         return end, why
 
-    def _starved(self, judged: Judged) -> int | None:
+    def _where_starved(self, judged: Judged) -> int | None:
         """Return behind which case the campaign starves, None where it does not."""
         discarded = judged.verdicts == Verdict.DISCARDED
         if self.plan.is_listed or not discarded.any():

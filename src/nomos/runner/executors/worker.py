@@ -23,13 +23,13 @@ from nomos.engine.cases import (
 )
 from nomos.engine.choices import EndlessRange, Stream
 from nomos.engine.engine import Engine
-from nomos.engine.judged import Judged, Limits, unjudged
+from nomos.engine.judged import Judged, Limits, no_verdicts
 from nomos.engine.program import Program
 from nomos.engine.space import input_count
 from nomos.engine.watch import WHOLE_CHUNK, watch
 from nomos.errors import NomosError
 from nomos.models import trusting
-from nomos.results.describe import described
+from nomos.results.describe import describe_values
 from nomos.results.result import Result, Subject
 from nomos.runner.campaigns.bugs import RunAlone
 from nomos.runner.campaigns.explained.explaining import Explained, Request, explain
@@ -223,7 +223,7 @@ class Worker:
             else:
                 self._judge_drawn(prepared, stream, asked, judged)
         except CallsSpent:  # by the conditions of cases that were only listed
-            judged.append(replace(unjudged(0), is_spent=True))
+            judged.append(replace(no_verdicts(0), is_spent=True))
         return judged
 
     def _judge_drawn(
@@ -312,7 +312,7 @@ class Worker:
         else:
             outcome = engine.replay(*case)
         spec, schema = engine.program.spec, engine.program.schema
-        inputs, outputs = described(outcome.values, spec.outputs, schema)
+        inputs, outputs = describe_values(outcome.values, spec.outputs, schema)
         return RunAlone(
             outcome.verdict,
             outcome.why,

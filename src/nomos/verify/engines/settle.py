@@ -18,7 +18,7 @@ from nomos.verify.engines.terms import not_against_terms
 from nomos.verify.question.cases import AskedCases
 from nomos.verify.question.conditions import violations
 from nomos.verify.question.space import Space
-from nomos.verify.question.splitting import split
+from nomos.verify.question.splitting import divide_question
 
 
 def settle(
@@ -38,7 +38,7 @@ def prove_parts(
     if not isinstance(model, Layers) or len(model.weights) == 1:
         return {}
     try:
-        own, *others = split(cases)
+        own, *others = divide_question(cases)
         ways = [] if others else violations(own.question, model)
         sizes = prove_by_slopes(ways, Regions(own, model), spaces, seconds)
     except NotProvable:  # a part has fewer values than the whole

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nomos.device import Array
-from nomos.engine.space import numbered
+from nomos.engine.space import count_from
 from nomos.verify.question.cases import Atoms, choose_cases
 from nomos.verify.question.components import CaseTable, Slot
 from nomos.verify.question.space import Space
@@ -200,7 +200,7 @@ class Polygon:
         """Return the pairs that are left."""
         number, low, high = self._list_lines(state)
         lengths = np.maximum(high - low + 1, 0).astype(np.int64)
-        draws = numbered(low, lengths).astype(np.int64)
+        draws = count_from(low, lengths).astype(np.int64)
         pairs = {self.number_atom: np.repeat(number, lengths), self.draw_atom: draws}
         return pairs, np.ones(len(draws), np.int64)
 

@@ -27,7 +27,7 @@ from nomos.engine.alone import Outcome, Verdict
 from nomos.engine.cases import Cases, ListedCases, RandomCases
 from nomos.engine.choices import EndlessRange, Stream
 from nomos.engine.engine import Engine
-from nomos.engine.vectorized.chunk import padded
+from nomos.engine.vectorized.chunk import pad_choices
 from nomos.engine.watch import WHOLE_CHUNK, watch
 from nomos.errors import ModelError
 from nomos.results.analysis import ENOUGH, Analysis, Flakiness
@@ -158,7 +158,7 @@ def _all_cases(engine: Engine, result: Result, most: int) -> Array | None:
                 return None
     except EndlessRange:
         return None
-    table, lengths = padded(found)
+    table, lengths = pad_choices(found)
     return table if len(set(lengths.tolist())) == 1 else None
 
 
@@ -248,7 +248,7 @@ def _compare_batches(
         if time.perf_counter() > ends:
             return
         watch.mark(WHOLE_CHUNK)
-        known = padded([outcomes[place].choices for place in places])
+        known = pad_choices([outcomes[place].choices for place in places])
         rows, _, columns = engine.values(ListedCases(*known), with_outputs=True)
         values = {
             name: items(columns[name])
