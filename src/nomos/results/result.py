@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from nomos.results.analysis import Analysis, Shrunk
-from nomos.results.reading import read
+from nomos.results.reading import decode_value
 from nomos.results.statistics import Estimate, Interval
 
 if TYPE_CHECKING:
@@ -374,7 +374,7 @@ def from_data(data: Mapping[str, Any]) -> Result:
         raise KeyError(*missing)
     subject = {**data, "k": data["text_k"], "ensures": data["properties"]}
     whole = {**data, "subject": subject, "counts": data, "control": None, "live": None}
-    result: Result = read(Result, whole)
+    result: Result = decode_value(Result, whole)
     counts = result.counts
     least = min(getattr(counts, name) for name in Counts.__slots__)
     if least < 0 or any(one.violations > counts.judged for one in result.ensures):
