@@ -15,7 +15,7 @@ from nomos.device import during, is_tensor, to_host, to_tensor
 from nomos.domain.fields import Draws
 from nomos.domain.meter import asking
 from nomos.domain.records import Column, items, numbers, to_column
-from nomos.domain.values import owned, plain
+from nomos.domain.values import copy_owned, plain
 from nomos.errors import ModelError
 from nomos.lang.types import BUILT_IN
 
@@ -105,7 +105,7 @@ class BoundBatched:
         device = self.device
         given_draws = self.function.draws and len(columns) > 1
         made = [
-            _handed(c) if isinstance(c, list) else c
+            _own_argument(c) if isinstance(c, list) else c
             for c in (columns[:-1] if given_draws else columns)
         ]
         if device is not None:
@@ -141,10 +141,12 @@ class BoundBatched:
                 )
 
 
-def _handed(values: list[Any]) -> Column:
+def _own_argument(values: list[Any]) -> Column:
     """Return an argument as a column that the function may change."""
     column = to_column(values)
-    return [owned(value) for value in column] if isinstance(column, list) else column
+    return (
+        [copy_owned(value) for value in column] if isinstance(column, list) else column
+    )
 
 
 def answers(given: Any, count: int, name: str, is_record: bool = False) -> Column:
@@ -171,10 +173,10 @@ def answers(given: Any, count: int, name: str, is_record: bool = False) -> Colum
     if len(given) != count:
         raise ModelError(f"`{name}` gave {len(given)} answers for {count} cases")
     if not isinstance(given, np.ndarray):
-        return to_column([_number(owned(value), is_record) for value in given])
+        return to_column([_number(copy_owned(value), is_record) for value in given])
     if given.ndim == 2 and given.shape[1] == 1 and not is_record:
         given = given[:, 0]
-    return numbers(given, copy=True) if given.ndim == 1 else owned(given)
+    return numbers(given, copy=True) if given.ndim == 1 else copy_owned(given)
 
 
 def _number(value: Any, is_record: bool) -> Any:

@@ -78,7 +78,7 @@ class Answers:
         """Remember what another process did: each memory when its call comes."""
         self._kept = dict(kept)
 
-    def known(self, function: BoundBatched, turn: int, place: int) -> Any:
+    def recall_answer(self, function: BoundBatched, turn: int, place: int) -> Any:
         """Return what a function said of one item when a case asked it for this time.
 
         `UNKNOWN` where it is not remembered, or is to be asked again.
@@ -132,7 +132,7 @@ def call_batch(
         failed[first:end] = False
         if end - first == count:
             return given, failed
-        answers = put(answers, np.arange(first, end), given, count)
+        answers = write_values(answers, np.arange(first, end), given, count)
     for first, end, what in raised:
         # What is raised for some rows is raised again when their cases run by themselves.
         if end - first == 1 or not failed[first:end].any():
@@ -225,7 +225,7 @@ class Memory:
         self._state[places] = np.where(failed, _FAILED, _KNOWN)
         self._any_failed |= bool(failed.any())
         self._is_full = bool(self._state.all())
-        self._answers = put(self._answers, places, answers, len(self._state))
+        self._answers = write_values(self._answers, places, answers, len(self._state))
         return True
 
     def to_json(self) -> dict[str, Any] | None:
@@ -308,7 +308,7 @@ def fresh(value: Any) -> Any:
     return value if is_value(value) else copy.deepcopy(value)
 
 
-def put(column: Any, rows: Array, values: Any, count: int) -> Column:
+def write_values(column: Any, rows: Array, values: Any, count: int) -> Column:
     """Put values at rows of a column; None: of a new one that has `count` rows.
 
     The result is a list where the kinds differ.

@@ -20,9 +20,9 @@ from nomos.engine.judged import Judged
 from nomos.errors import NomosError, Stop
 from nomos.results.result import Result
 from nomos.runner.campaigns.campaign import LATE, Campaign
-from nomos.runner.campaigns.explained.explaining import explained, request_of
+from nomos.runner.campaigns.explained.explaining import add_explanation, request_of
 from nomos.runner.campaigns.health import with_exceptions
-from nomos.runner.campaigns.plans.planning import planned_for
+from nomos.runner.campaigns.plans.planning import plan_for
 from nomos.runner.campaigns.plans.ranges import Range
 from nomos.runner.campaigns.recording import Recording
 from nomos.runner.checks import FlakinessChecks
@@ -65,7 +65,7 @@ class _Active:
 class Driver:
     """Runs jobs that share options, a store and workers."""
 
-    planning = staticmethod(planned_for)
+    planning = staticmethod(plan_for)
 
     def __init__(  # noqa: PLR0913 - keywords
         self,
@@ -197,7 +197,7 @@ class Driver:
         campaign = Campaign(about, self.options, plan, seed, meter)
         one = _Active(number, job, campaign, None)
         if self.store is not None:
-            known = partial(self._inline.remembered, job, (number, seed))
+            known = partial(self._inline.export_answers, job, (number, seed))
             one.recording = Recording(self.store, campaign, self.warn, known)
             key = campaign.subject.spec, campaign.subject.model, repr(job.settings)
             # The bugs that another seed has just found are a moment old.
@@ -262,7 +262,7 @@ class Driver:
             one.ranges.pop(0)
             answer = self._tasks.answers.pop(ticket)
             if answer.died is not None:
-                one.ranges[:0] = self._split(one, asked, answer.died)
+                one.ranges[:0] = self._divide_range(one, asked, answer.died)
             elif isinstance(answer.error, NomosError):
                 campaign.stop, campaign.problem = "the model failed", str(answer.error)
             elif answer.error is not None:
@@ -274,7 +274,7 @@ class Driver:
         """Count a range; where its calls ended before it did, hand out the rest."""
         campaign, rest = one.campaign, None
         if any(part.is_spent for part in parts):
-            asked, rest = asked.parted(sum(map(len, parts)))
+            asked, rest = asked.split_range(sum(map(len, parts)))
         with campaign.whole_step():
             confirm = partial(
                 self._tasks.confirm, one.campaign.meter, "confirmation", one.job
@@ -287,23 +287,25 @@ class Driver:
         if one.recording is not None:
             one.recording.progress()
 
-    def _split(self, one: _Active, asked: Range, died: Died) -> list[tuple[Range, int]]:
+    def _divide_range(
+        self, one: _Active, asked: Range, died: Died
+    ) -> list[tuple[Range, int]]:
         """Return what replaces a range whose worker died: smaller ranges, or a crash."""
         if died.row is not None:
             before, behind = asked.around(died.row)
             first, last = self._submit(one, before), self._submit(one, behind)
-            return [first, self._crashed(before, died), last]
+            return [first, self._judge_crash(before, died), last]
         if self._tasks.crew.can_tell_row and not asked.one_by_one:
             return [self._submit(one, replace(asked, one_by_one=True))]
         halves = asked.halves()
         if halves is None:
-            return [self._crashed(asked, died)]
+            return [self._judge_crash(asked, died)]
         return [self._submit(one, half) for half in halves]
 
-    def _crashed(self, part: Range, died: Died) -> tuple[Range, int]:
+    def _judge_crash(self, part: Range, died: Died) -> tuple[Range, int]:
         """Return one case of a range as judged: its worker died of it."""
         ticket = -next(self._deaths)  # no worker's
-        self._tasks.answers[ticket] = Answer(ticket, [died.judged()])
+        self._tasks.answers[ticket] = Answer(ticket, [died.find_verdict()])
         return part, ticket
 
     # Ending.
@@ -334,13 +336,13 @@ class Driver:
                 one.campaign.problem = "the model did not return in time"
             finished[one.number] = self._finish(one)
 
-    def _examined(self, one: _Active) -> Result:
+    def _examine_campaign(self, one: _Active) -> Result:
         """Return the result of a campaign, checked and explained unless it was stopped."""
         result, meter = one.campaign.result(), one.campaign.meter
         if not one.campaign.is_stopped:
-            check = partial(self._checks.checked, one.job, meter, self._ask)
+            check = partial(self._checks.check_result, one.job, meter, self._ask)
             result = self._after(result, check, "its cases are not run again")
-            group = partial(self._explained, one)
+            group = partial(self._explain_result, one)
             result = self._after(result, group, "its bugs are not grouped")
         result = with_exceptions(result, meter.raised)
         return replace(result, calls=one.campaign.call_counts())
@@ -349,7 +351,7 @@ class Driver:
         for _, ticket in one.ranges:  # judged for nothing: the campaign ended before
             self._tasks.answers.pop(ticket, None)
         done = None if one.recording is None else one.recording.done
-        result = self._examined(one) if done is None else done
+        result = self._examine_campaign(one) if done is None else done
         if one.recording is not None:
             one.recording.finish(result)
         live = Reopened(self._inline, one.job, one.campaign.meter)
@@ -368,12 +370,12 @@ class Driver:
             self.warn(f"{result.name}: {without}: {why}")
             return result
 
-    def _explained(self, one: _Active, result: Result) -> Result:
+    def _explain_result(self, one: _Active, result: Result) -> Result:
         request = request_of(result, one.campaign.sample, self.options)
         if request is None:
             return result
         meter = one.campaign.meter
-        return explained(
+        return add_explanation(
             result, self._ask(meter, one.job, "grouping", "explain", request)
         )
 

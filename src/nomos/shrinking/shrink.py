@@ -29,7 +29,7 @@ from nomos.engine.alone import Outcome
 from nomos.engine.engine import Engine
 from nomos.errors import NomosError
 from nomos.results.analysis import Shrunk
-from nomos.results.describe import described
+from nomos.results.describe import describe_values
 from nomos.results.real_rows import RealRows
 from nomos.shrinking.passes import (
     nearer_rows,
@@ -131,7 +131,7 @@ class Shrinker:
         if outcome is None:
             return None
         spec, schema = self.program.spec, self.program.schema
-        inputs, outputs = described(outcome.values, spec.outputs, schema)
+        inputs, outputs = describe_values(outcome.values, spec.outputs, schema)
         return Shrunk(
             records=records,
             draws=case.draws,

@@ -33,12 +33,12 @@ def keys_of(choices: Array, lengths: Array) -> Array:
     keys = lengths.astype(np.uint64)
     shortest = lengths.min(initial=choices.shape[1])
     for number, column in enumerate(choices.view(np.uint64).T):
-        mixed = mixed_words(keys ^ column)
+        mixed = mix_words(keys ^ column)
         keys = mixed if number < shortest else np.where(lengths > number, mixed, keys)
     return keys
 
 
-def mixed_words(words: Array) -> Array:
+def mix_words(words: Array) -> Array:
     """Return words whose every bit depends on every bit (the finaliser of SplitMix64)."""
     words = words + STEP
     words ^= words >> np.uint64(30)

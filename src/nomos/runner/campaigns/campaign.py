@@ -165,7 +165,7 @@ class Campaign:
         """
         if self.stop or self.plan.is_done:
             return None
-        wanted = self._wanted()
+        wanted = self._cases_wanted()
         if wanted < 1 and not self.plan.is_listed:
             return None
         # Until it is known how many cases an input has, there may be very many.
@@ -182,7 +182,7 @@ class Campaign:
         limits = {"tests": tests, "crashes": crashes, "calls": calls}
         return replace(planned, remembered=self.remembered, **limits)
 
-    def _wanted(self) -> float:
+    def _cases_wanted(self) -> float:
         """Return how many cases more the budgets are likely to need."""
         totals, most_calls = self.totals, self.meter.limit
         drawn = totals.tests + totals.discarded
@@ -274,7 +274,7 @@ class Campaign:
             calls = np.maximum.accumulate(np.append(totals.k, judged.calls))[1:]
             short = self.meter.is_short(spent, calls)
             found.append((find_reached(short, 1), _CALLS_SPENT))
-        starved = self._starved(judged)
+        starved = self._where_starved(judged)
         if starved is not None:
             found.append((starved, _STARVED))
         end, why = min(found, key=lambda item: (item[0], not item[1]))
@@ -286,7 +286,7 @@ class Campaign:
             self.problem = starvation(reasons, tests, discarded)
         return end, why
 
-    def _starved(self, judged: Judged) -> int | None:
+    def _where_starved(self, judged: Judged) -> int | None:
         """Return behind which case the campaign starves, None where it does not."""
         discarded = judged.verdicts == Verdict.DISCARDED
         if self.plan.is_listed or not discarded.any():
@@ -338,7 +338,7 @@ class Campaign:
         complete = self.plan.is_listed and self.stop == EVERY_CASE
         rate, next_bug = self._rate(counts.violations, counts), None
         if rate is not None and table.count < MOST_TOLD_APART:
-            once, twice = table.seen_exactly(1), table.seen_exactly(2)
+            once, twice = table.count_seen_exactly(1), table.count_seen_exactly(2)
             next_bug = new_bug_chance(counts.judged, once, twice)
         problem = self._own_problem(counts)
         still, accepted = self.recorded.still, self.options.accept_unstable
@@ -361,7 +361,7 @@ class Campaign:
             next_bug=next_bug,
             ensures=self._ensures(counts),
             gaps=table.gaps(),
-            bugs=self.bugs.finished(),
+            bugs=self.bugs.finish_bugs(),
             crashes=tuple(self.crashes.values()),
             recorded=self.recorded,
             calls=self.call_counts(),

@@ -11,7 +11,7 @@ from typing import Any
 
 from nomos.domain.meter import Phase
 from nomos.engine.alone import Verdict
-from nomos.engine.judged import CrashedCase, Judged, unjudged
+from nomos.engine.judged import CrashedCase, Judged, no_verdicts
 from nomos.runner.executors.worker import Worker
 
 
@@ -25,9 +25,9 @@ class Died:
     reason: str
     row: int | None = None
 
-    def judged(self) -> Judged:
+    def find_verdict(self) -> Judged:
         """Return the verdict on the one case that did it."""
-        judged = unjudged(1)
+        judged = no_verdicts(1)
         judged.verdicts[:] = Verdict.CRASHED
         judged.accepted[:] = True
         judged.crashes = (CrashedCase(0, (), self.reason, ""),)

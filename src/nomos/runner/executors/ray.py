@@ -97,7 +97,7 @@ class RayCrew(Crew):
                 fetch_local=True,
             )
             answers = [
-                self._started(reference)
+                self._take_in_actor(reference)
                 if reference in self._starting
                 else self._answer(reference)
                 for reference in done
@@ -108,7 +108,7 @@ class RayCrew(Crew):
                 return told
             self._look()
 
-    def _started(self, reference: Any) -> Answer | None:
+    def _take_in_actor(self, reference: Any) -> Answer | None:
         """Take in an actor that is ready; one that could not start costs a task."""
         actor = self._starting.pop(reference)
         try:

@@ -41,7 +41,7 @@ from nomos.train.repairing.rounds import (
 from nomos.train.repairing.trainers.choose import (
     check_same,
     make_trainer,
-    repaired_path,
+    path_of_repaired,
 )
 from nomos.train.repairing.verdict import (
     Verdict,
@@ -209,7 +209,7 @@ class Repairing:
 
     def _path_to_write(self) -> Path | None:
         """Return what is to be written; something that exists is never overwritten."""
-        path = self.plan.out or (repaired_path(self.name) if self.is_file else None)
+        path = self.plan.out or (path_of_repaired(self.name) if self.is_file else None)
         if not self.plan.resume:
             _refuse_existing(path)
         return path
