@@ -8,7 +8,7 @@ import click
 
 from nomos.cli.options import takes
 from nomos.diagnostics import Code
-from nomos.diagnostics.pages import all_pages, page_of, title_of
+from nomos.diagnostics.pages import all_pages, title_of
 from nomos.terminal import echo
 
 
@@ -42,4 +42,4 @@ def command(code: str | None, all: bool) -> None:
             f"did you mean `{nearest[0]}`?" if nearest else "`nomos explain` lists all"
         )
         raise click.UsageError(f"there is no code `{wanted}`; {hint}")
-    echo(page_of(codes[wanted]), nl=False)
+    echo(codes[wanted].page, nl=False)
