@@ -126,7 +126,10 @@ class Plan:
         """Return how many cases are over in time: one of a few sizes, for any speed."""
         if self.batch is not None or self.cost is None:
             return self.batch or SMALLEST
-        fit, step = self._longest / max(self.cost, 1e-9), _STEPS[self._largest > LARGEST]
+        fit, step = (
+            self._longest / max(self.cost, 1e-9),
+            _STEPS[self._largest > LARGEST],
+        )
         size: int = SMALLEST * step ** int(math.log(max(1.0, fit / SMALLEST), step))
         return min(self._largest, size)
 
