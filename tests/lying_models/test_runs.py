@@ -76,6 +76,19 @@ def test_a_fault_is_never_green(world: World, name: str, way: str) -> None:
     if way == "one by one" and fault.alone is not None:
         wanted = fault.alone
     assert done.status in wanted, done
+    assert fault.says in (world.folder / "out.json").read_text()
+
+
+@pytest.mark.parametrize("mode", ["vectorized", "coroutines"])
+@pytest.mark.parametrize("batch", ["1", "7"])
+def test_what_a_model_raises_now_and_then_is_shown_for_every_batch(
+    world: World, batch: str, mode: str
+) -> None:
+    fault = MODELS["raises at every seventh call, and answers then"]
+    done, runs = run(world, fault, ["--batch", batch, "--mode", mode])
+    assert done.status == 3
+    assert "the model raised TimeoutError: 429" in runs[0]["problem"]
+    assert "calls raised so" in runs[0]["problem"]
 
 
 @pytest.fixture(scope="module")

@@ -39,7 +39,12 @@ _RERUN = 10  # and one in so many may go into isolated re-runs, as many into kno
 
 
 def describe_error(error: BaseException) -> str:
-    """Return the kind of an error and what it says; a user's class may fail even in that."""
+    """Return the kind of an error and what it says, which a user's class may fail in.
+
+    A discard is no failure of a model: "".
+    """
+    if isinstance(error, Discard):
+        return ""
     try:
         said = str(error)
     except Exception:
@@ -54,7 +59,7 @@ class CallsSpent(Stop):
 class Lease:
     """The calls that one task may make, and those that it made, by what for."""
 
-    __slots__ = ("asked", "granted", "phase", "raised", "report")
+    __slots__ = ("asked", "failure", "granted", "phase", "raised", "report")
 
     def __init__(
         self,
@@ -66,6 +71,7 @@ class Lease:
         self.phase: Phase = phase
         self.asked: Counter[Phase] = Counter()
         self.raised: Counter[str] = Counter()  # by the first of the model, as they are
+        self.failure = ""  # the last exception of a batched function
         self.report = report  # says the count where it outlives this process
 
     @property
@@ -82,12 +88,9 @@ class Lease:
         if self.report is not None:
             self.report(self.asked.total())
 
-    def note_exception(self, error: BaseException) -> None:
-        """Note what the model raised, and answered when it was asked again."""
-        if isinstance(error, Discard):
-            return
-        said = describe_error(error)
-        if said in self.raised or len(self.raised) < _MOST_NOTED:
+    def note_exception(self, said: str) -> None:
+        """Note what the model raised, though it answered when it was asked again."""
+        if said and (said in self.raised or len(self.raised) < _MOST_NOTED):
             self.raised[said] += 1
 
     @contextmanager

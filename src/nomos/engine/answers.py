@@ -16,7 +16,7 @@ import numpy as np
 
 from nomos.device import Array, is_out_of_memory, is_tensor, places_on, to_host
 from nomos.domain.functions import BoundBatched, batched
-from nomos.domain.meter import current_lease
+from nomos.domain.meter import current_lease, describe_error
 from nomos.domain.records import Column, items, take
 from nomos.domain.same_answers import is_same_answer, measure_spread
 from nomos.domain.values import is_value
@@ -136,7 +136,8 @@ def call_batch(
     for first, end, what in raised:
         # A row that still fails has its case run by itself, where it crashes or not.
         if not failed[first:end].any():
-            current_lease().note_exception(what)
+            current_lease().note_exception(describe_error(what))
+        current_lease().failure = describe_error(what)
     return [0] * count if answers is None else answers, failed
 
 

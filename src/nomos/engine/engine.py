@@ -43,6 +43,7 @@ from nomos.engine.vectorized.rows import rows_as_recorded
 from nomos.engine.watch import WHOLE_CHUNK, watch
 from nomos.errors import NomosError
 
+_ANSWERED = (Verdict.PASSED, Verdict.VIOLATED)
 _ALL = 2**62  # tests and crashes: no limit
 _EVEN = 64  # violations on a device run again in multiples: each size is planned anew
 _TRIED_INPUTS, _MOST_COUNTED = 64, 100_000  # where the size of a space is estimated
@@ -384,11 +385,14 @@ class Engine:
             Fate.WAITS
         )  # a draw that is not known: it cannot be judged
         hard = set(np.concatenate([chunk.find_gone(Fate.HARD), waits]).tolist())
+        failures = chunk.find_failures()
         crashed = [r for r, o in resolved.items() if o.verdict is Verdict.CRASHED]
         for row in sorted(hard - resolved.keys()):
             if row >= end:
                 break
             resolved[row] = self.alone.run(cases.alone(row))
+            if row in failures and resolved[row].verdict in _ANSWERED:
+                current_lease().note_exception(failures[row])
             if resolved[row].verdict is Verdict.CRASHED:
                 crashed.append(row)
                 if len(crashed) >= limits.crashes:

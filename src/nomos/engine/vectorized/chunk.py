@@ -169,6 +169,15 @@ class Chunk:
         rows = [rows[fates == fate] for rows, fates, _ in self.left]
         return np.concatenate(rows) if rows else np.empty(0, dtype=np.int64)
 
+    def find_failures(self) -> dict[int, str]:
+        """Return what a model raised for hard rows, as far as that is known."""
+        return {
+            int(rows[at]): self.reasons[reasons[at]]
+            for rows, fates, reasons in self.left
+            for at in np.flatnonzero(fates == Fate.HARD).tolist()
+            if self.reasons[reasons[at]]
+        }
+
     def draw(
         self, at: Array | None, kind: Kind, low: Any = None, high: Any = None
     ) -> Array:
