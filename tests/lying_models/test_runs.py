@@ -79,18 +79,6 @@ def test_a_fault_is_never_green(world: World, name: str, way: str) -> None:
     assert fault.says in (world.folder / "out.json").read_text()
 
 
-@pytest.mark.parametrize("mode", ["vectorized", "coroutines"])
-@pytest.mark.parametrize("batch", ["1", "7"])
-def test_what_a_model_raises_now_and_then_is_shown_for_every_batch(
-    world: World, batch: str, mode: str
-) -> None:
-    fault = MODELS["raises at every seventh call, and answers then"]
-    done, runs = run(world, fault, ["--batch", batch, "--mode", mode])
-    assert done.status == 3
-    assert "the model raised TimeoutError: 429" in runs[0]["problem"]
-    assert "calls raised so" in runs[0]["problem"]
-
-
 @pytest.fixture(scope="module")
 def worst(_template: World, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the widest baseline there is: that of a model that is always wrong."""
