@@ -121,6 +121,7 @@ def finish(folder: Path, arguments: list[str]) -> dict[str, Any]:
     junit = re.sub(
         r"(; |\n)?of \d+ bugs? known before, \d+ are left, \d+ fixed", "", junit
     )
+    junit = re.sub(r"(; |\n)?\d+ calls? of the model[^;<\n\"]*", "", junit)
     return {"status": process.returncode, "json": document, "junit": junit}
 
 

@@ -32,6 +32,7 @@ Phase = Literal[
     "grouping",
     "shrinking",
     "display",
+    "before a kill",
 ]
 _RESERVED = 5  # one call in so many is kept for what comes after the search
 _MOST_NOTED = 20  # kinds of exceptions; more of them only repeat
@@ -159,6 +160,7 @@ class Meter:
         self.raised: Counter[str] = Counter()  # exceptions of the model
         self.held = 0  # granted to tasks that are under way
         self._rerun = 0  # asked by tasks that may use the reserve
+        self.note: Callable[[int], None] | None = None  # keeps a count through a kill
 
     @property
     def reserve(self) -> int:
@@ -197,6 +199,11 @@ class Meter:
         granted = free if most is None else min(most, free)
         self.held += granted
         return granted
+
+    def note_calls(self, under_way: int) -> None:
+        """Note all that was asked, and what is asked by tasks that are under way."""
+        if self.note is not None:
+            self.note(self.asked.total() + under_way)
 
     def settle(
         self, granted: int | None, asked: Mapping[Phase, int], *, from_reserve: bool

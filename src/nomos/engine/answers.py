@@ -48,7 +48,7 @@ class Answers:
         self.size = size
         self.rows_sent = 0
         self._memories: dict[Any, Memory] = {}
-        self._kept: dict[str, Any] = {}  # of a campaign that is resumed
+        self._kept: dict[str, Memory] = {}  # of a campaign that is resumed
         self._known: dict[tuple[batched, int, int], Any] = {}
 
     @property
@@ -64,19 +64,21 @@ class Answers:
     def memory(self, key: Any) -> Memory:
         """Return the memory of a call."""
         if key not in self._memories:
-            self._memories[key] = memory = Memory(self.size)
-            if (kept := self._kept.pop(repr(key), None)) is not None:
-                memory.restore(kept)
+            kept = self._kept.pop(repr(key), None)
+            self._memories[key] = kept or Memory(self.size)
         return self._memories[key]
 
     def to_json(self) -> dict[str, Any]:
         """Return what is remembered; a model may answer otherwise in another batch."""
-        own = {repr(key): memory.to_json() for key, memory in self._memories.items()}
-        return self._kept | own
+        own = {repr(key): memory for key, memory in self._memories.items()}
+        return {key: memory.to_json() for key, memory in (self._kept | own).items()}
 
     def restore(self, kept: Mapping[str, Any]) -> None:
         """Remember what another process did: each memory when its call comes."""
-        self._kept = dict(kept)
+        for key, data in kept.items():
+            if data is not None:
+                self._kept[key] = Memory(self.size)
+                self._kept[key].restore(data)
 
     def recall_answer(self, function: BoundBatched, turn: int, place: int) -> Any:
         """Return what a function said of one item when a case asked it for this time.

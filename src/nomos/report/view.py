@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from nomos.report.groups import BarView, GroupView, cost_words, group_views
+from nomos.report.groups import BarView, GroupView, calls_words, group_views
 from nomos.report.texts import Written, count_of, number_of, percent
 from nomos.results.gaps import against_chance, gaps_together, histogram
 from nomos.results.gate import by_subject
@@ -242,8 +242,8 @@ def remarks_on(results: Sequence[Result]) -> Iterable[Remark]:
         else remark
         for remark, some in seeds.items()
     ]
-    if cost := cost_words(results):
-        said.append(Remark(cost))
+    if calls := calls_words(results):
+        said.append(Remark(calls))
     return sorted(said, key=lambda remark: not remark.is_problem)
 
 

@@ -35,7 +35,10 @@ class Tasks:
     ) -> int:
         """Hand in a task that may make `most` calls (None: all there are); return its ticket."""
         granted = meter.grant(most, from_reserve=phase != "search")
-        if not isinstance(self.crew, InlineCrew):  # others load it for themselves
+        if isinstance(self.crew, InlineCrew):
+            self.crew.worker.report_calls = meter.note_calls
+        else:  # a killed run may have spent all that is held; others load the job
+            meter.note_calls(meter.held)
             job = replace(job, loaded=None, prepared=None)
         ticket = self.crew.submit(granted, phase, method, job, *arguments)
         self._granted[ticket] = meter, phase, granted

@@ -76,6 +76,8 @@ MIGRATIONS: tuple[str, ...] = (
     UPDATE campaigns SET reported = finished
     """,
     "ALTER TABLE campaigns RENAME COLUMN engine TO mode",
+    # Calls of the model that a campaign with a limit has made, also if it is killed.
+    "ALTER TABLE campaigns ADD COLUMN asked INTEGER NOT NULL DEFAULT 0",
 )
 
 _MOVE = "move the file away; the next run makes a new one, and cases/ stays as it is"
