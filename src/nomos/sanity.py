@@ -24,7 +24,7 @@ from nomos.engine.cases import ListedCases
 from nomos.engine.choices import EndlessRange
 from nomos.engine.engine import Engine
 from nomos.engine.program import Program
-from nomos.engine.vectorized.chunk import padded
+from nomos.engine.vectorized.chunk import pad_choices
 from nomos.errors import NomosError
 from nomos.groups.features import raw_features
 from nomos.results.result import Result
@@ -129,7 +129,7 @@ def _run_or_raise(prepared: Prepared, seed: int, options: Options) -> Result:
 def _find_called_functions(program: Program) -> list[str]:
     """Return the batched functions that the block calls."""
     names = sorted(program.spec.code.called)
-    return [name for name in names if program.batched(name) is not None]
+    return [name for name in names if program.find_batched(name) is not None]
 
 
 def _plant_fault(prepared: Prepared, names: Sequence[str], wrong: Wrong) -> Prepared:
@@ -137,7 +137,7 @@ def _plant_fault(prepared: Prepared, names: Sequence[str], wrong: Wrong) -> Prep
     program = copy.copy(prepared.engine.program)
     program.functions = dict(program.functions)
     for name in names:
-        bound = program.batched(name)
+        bound = program.find_batched(name)
         assert bound is not None
         program.functions[name] = _make_faulty(bound, wrong)
     return replace(prepared, engine=Engine(program, prepared.engine.mode))
@@ -196,13 +196,13 @@ def _find_changed_features(engine: Engine) -> list[str]:
     program = engine.program
     choices: list[Any] = []
     with suppress(EndlessRange):
-        for known in engine.listed():
+        for known in engine.list_cases():
             choices += known[:200].tolist()
             if len(choices) >= 200:
                 break
     if not choices:
         return []
-    _, _, values = engine.values(ListedCases(*padded(choices)))
+    _, _, values = engine.values(ListedCases(*pad_choices(choices)))
     raw = raw_features(values, program.spec.inputs, program.schema)
     assert program.schema is not None
     found = []
@@ -247,7 +247,7 @@ class Answered:
 
     @property
     def are_labels(self) -> bool:
-        """Whether there are few enough to be told apart."""
+        """Whether there are few enough to be labels."""
         return len(self.values) <= _MOST_LABELS
 
     def opposite_answer(self, answer: Any) -> Any:

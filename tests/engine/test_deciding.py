@@ -9,7 +9,7 @@ import pytest
 
 from nomos.engine.cases import RandomCases
 from nomos.engine.choices import Stream
-from nomos.engine.engine import Engine
+from nomos.engine.engine import Engine, Mode
 from nomos.engine.judged import Limits
 from nomos.errors import ModelError
 from nomos.runner.executors.worker import Setting, Worker
@@ -80,7 +80,7 @@ def engine(tmp_path: Path, ensures: str, **settings: str) -> Engine:
         and (line == f"output {name};" or line.startswith(f"  {name} ="))
     }
     path.write_text("\n".join(line for line in lines if line not in gone) % ensures)
-    return Worker(Setting(tmp_path)).prepared(Job(path, settings)).engine
+    return Worker(Setting(tmp_path)).prepare_job(Job(path, settings)).engine
 
 
 @pytest.mark.parametrize("ensures", ENSURES)
@@ -109,8 +109,11 @@ def test_fewer_rows_are_sent(tmp_path: Path, ensures: str) -> None:
     assert (sent[0] < sent[1]) == saves, sent
 
 
-def test_an_answer_that_was_not_declared_is_refused(tmp_path: Path) -> None:
-    one = engine(tmp_path, "a <= b", most="2")
+@pytest.mark.parametrize("mode", ["vectorized", "coroutines", "sequential"])
+def test_an_answer_that_was_not_declared_is_refused_in_every_mode(
+    tmp_path: Path, mode: Mode
+) -> None:
+    one = Engine(engine(tmp_path, "a <= b", most="2").program, mode)
     with pytest.raises(
         ModelError, match="none of the classes that the domain declares"
     ):
@@ -127,7 +130,7 @@ def test_an_answer_put_off_is_asked_for_after_other_cases_have_left(
         "var part := if x > 0 then a / (x - 3) else 0.0;\n"
         "ensures a == part || a < 1;\n"
     )
-    one = Worker(Setting(tmp_path)).prepared(Job(path, {})).engine
+    one = Worker(Setting(tmp_path)).prepare_job(Job(path, {})).engine
     cases, limits = RandomCases(Stream(3, "a"), 0, 400), Limits(2**62, 2**62)
     found = one.run(cases, limits)
     alone = one.run(cases, limits, one_by_one=True)

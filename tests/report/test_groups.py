@@ -74,7 +74,7 @@ RESULT = Result(
 )
 WORDS = (
     "age <= 25: 80 % of such cases violate it (44 % to 97 %, 95 %);"
-    " 50 % of these violations; 10 % overall"
+    " 50 % of these violations; 10 % of all held-out cases"
 )
 
 
@@ -106,14 +106,14 @@ def test_a_group_names_its_bugs_and_its_rule() -> None:
 def test_the_console_shows_the_group_and_its_smallest_bug_made_smaller() -> None:
     said = "\n".join(str(part) for part in summary_parts([RESULT]))
     assert f"income: 2 of 2 bugs: d1 = 1, d2 = 0\n  {WORDS}" in said
-    assert "took 140 model calls more (30 cases tried)" in said
+    assert "took 140 more model calls (30 cases tried)" in said
     found = clearest_bug([RESULT])
     assert found is not None
     assert found[1].id == "bbbbbbbbbb"
     text = example_text([RESULT])
     assert text is not None
     assert "* income  59   60" in text.plain
-    assert "made smaller, 1 feature not as in the nearest input (row 4)" in text.plain
+    assert "shrunk, 1 feature not as in the nearest input (row 4)" in text.plain
 
 
 def test_groups_that_the_console_leaves_out_are_counted() -> None:
@@ -140,10 +140,10 @@ def test_the_page_and_notebooks_have_groups_and_escape_them() -> None:
     assert '<a href="#bug-bbbbbbbbbb">' in page
     assert "26 to &lt;80" in page
     assert "0 of 90" in page
-    assert "Made smaller: 1 feature not as in the nearest input (row 4)" in page
+    assert "Shrunk: 1 feature not as in the nearest input (row 4)" in page
     notebook = showable_result(RESULT)._repr_html_()
     assert "age &lt;= 25: 80 % of such cases" in notebook
-    assert "(made smaller)" in notebook
+    assert "(shrunk)" in notebook
     assert "* income  59   60" in str(showable_result(RESULT))
 
 

@@ -21,7 +21,7 @@ from contextvars import ContextVar
 from typing import Literal
 
 from nomos.device import Array, during
-from nomos.errors import Stop
+from nomos.errors import Discard, Stop
 
 Phase = Literal[
     "set-up",
@@ -34,7 +34,17 @@ Phase = Literal[
     "display",
 ]
 _RESERVED = 5  # one call in so many is kept for what comes after the search
+_MOST_NOTED = 20  # kinds of exceptions; more of them only repeat
 _RERUN = 10  # and one in so many may go into isolated re-runs, as many into known bugs
+
+
+def describe_error(error: BaseException) -> str:
+    """Return the kind of an error and what it says; a user's class may fail even in that."""
+    try:
+        said = str(error)
+    except Exception:
+        said = "its text cannot be had"
+    return f"{type(error).__name__}: {said}".strip().removesuffix(":")
 
 
 class CallsSpent(Stop):
@@ -44,7 +54,7 @@ class CallsSpent(Stop):
 class Lease:
     """The calls that one task may make, and those that it made, by what for."""
 
-    __slots__ = ("asked", "granted", "phase", "report")
+    __slots__ = ("asked", "granted", "phase", "raised", "report")
 
     def __init__(
         self,
@@ -55,21 +65,30 @@ class Lease:
         self.granted = granted  # None: as many as it likes
         self.phase: Phase = phase
         self.asked: Counter[Phase] = Counter()
+        self.raised: Counter[str] = Counter()  # by the first of the model, as they are
         self.report = report  # says the count where it outlives this process
 
     @property
-    def left(self) -> int | None:
+    def calls_left(self) -> int | None:
         """How many calls it may still make; None: no limit."""
         return None if self.granted is None else self.granted - self.asked.total()
 
     def charge(self, rows: int) -> None:
         """Count rows that a model is about to be asked about, or refuse them."""
-        left = self.left
+        left = self.calls_left
         if left is not None and rows > left:
             raise CallsSpent("the calls are used up")
         self.asked[self.phase] += rows
         if self.report is not None:
             self.report(self.asked.total())
+
+    def note_exception(self, error: BaseException) -> None:
+        """Note what the model raised, and answered when it was asked again."""
+        if isinstance(error, Discard):
+            return
+        said = describe_error(error)
+        if said in self.raised or len(self.raised) < _MOST_NOTED:
+            self.raised[said] += 1
 
     @contextmanager
     def during_phase(self, phase: Phase) -> Iterator[None]:
@@ -134,6 +153,7 @@ class Meter:
     def __init__(self, limit: int | None = None) -> None:
         self.limit = limit
         self.asked: Counter[Phase] = Counter()
+        self.raised: Counter[str] = Counter()  # exceptions of the model
         self.held = 0  # granted to tasks that are under way
         self._rerun = 0  # asked by tasks that may use the reserve
 

@@ -21,6 +21,7 @@ import numpy as np
 
 from nomos.diagnostics.source import Source
 from nomos.domain.functions import listen
+from nomos.domain.meter import describe_error
 from nomos.domain.values import plain
 from nomos.engine.choices import CaseDraws, EndlessRange, NoSuchNumber
 from nomos.engine.emit import Emitter, function_of
@@ -132,12 +133,12 @@ class Case(Running):
         choices = tuple(self.draws.choices)
         # A discard after an `ensures` has failed comes too late; a crash does not.
         if self.failures and (error is None or isinstance(error, Discard)):
-            return self._violated(choices, gap)
+            return self._make_violation(choices, gap)
         verdict, why, shown = Verdict.PASSED, "", ""
         if isinstance(error, Discard):
             verdict, why = Verdict.DISCARDED, reason(error, self.program.spec.source)
         elif error is not None:
-            why = f"{type(error).__name__}: {_text(error)}".strip().removesuffix(":")
+            why = describe_error(error)
             shown = format_traceback(error, self.program.spec.source.name)
             verdict = Verdict.CRASHED
         return Outcome(
@@ -152,7 +153,7 @@ class Case(Running):
             reached=self.reached,
         )
 
-    def _violated(
+    def _make_violation(
         self, choices: tuple[int, ...], gap: Callable[[str, Any], float]
     ) -> Outcome:
         ensures = self.program.spec.ensures
@@ -169,14 +170,6 @@ class Case(Running):
             gap=gap(self.failures[0], self.values),
             reached=self.reached,
         )
-
-
-def _text(error: BaseException) -> str:
-    """Return what an error says; a class of the user may fail even in that."""
-    try:
-        return str(error)
-    except Exception:
-        return "its text cannot be had"
 
 
 def reason(discard: Discard, source: Source) -> str:

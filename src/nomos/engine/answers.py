@@ -63,7 +63,7 @@ class Answers:
             self._memories[key] = Memory(self.size)
         return self._memories[key]
 
-    def known(self, function: BoundBatched, turn: int, place: int) -> Any:
+    def recall_answer(self, function: BoundBatched, turn: int, place: int) -> Any:
         """Return what a function said of one item when a case asked it for this time.
 
         `UNKNOWN` where it is not remembered, or is to be asked again.
@@ -94,6 +94,7 @@ def call_batch(
     function's own, which may change them. A row that failed has any answer at all.
     """
     left, pending = _MOST_FAILURES, [(0, count)]
+    raised: list[tuple[int, int, BaseException]] = []
     answers: Column | None = None
     failed = np.ones(count, dtype=bool)
     while pending and left > 0:
@@ -105,6 +106,7 @@ def call_batch(
             raise
         except OF_THE_CASE as error:
             half = first + (end - first) // 2
+            raised.append((first, end, error))
             if is_out_of_memory(error) and half > first:
                 raise  # no case is to blame: the engine runs fewer of them at once
             left -= int(half == first)
@@ -115,7 +117,11 @@ def call_batch(
         failed[first:end] = False
         if end - first == count:
             return given, failed
-        answers = put(answers, np.arange(first, end), given, count)
+        answers = write_values(answers, np.arange(first, end), given, count)
+    for first, end, what in raised:
+        # A row that still fails has its case run by itself, where it crashes or not.
+        if not failed[first:end].any():
+            current_lease().note_exception(what)
     return [0] * count if answers is None else answers, failed
 
 
@@ -204,7 +210,7 @@ class Memory:
         self._state[places] = np.where(failed, _FAILED, _KNOWN)
         self._any_failed |= bool(failed.any())
         self._is_full = bool(self._state.all())
-        self._answers = put(self._answers, places, answers, len(self._state))
+        self._answers = write_values(self._answers, places, answers, len(self._state))
         return True
 
     def doubts(self, place: int) -> bool:
@@ -244,7 +250,7 @@ def fresh(value: Any) -> Any:
     return value if is_value(value) else copy.deepcopy(value)
 
 
-def put(column: Any, rows: Array, values: Any, count: int) -> Column:
+def write_values(column: Any, rows: Array, values: Any, count: int) -> Column:
     """Put values at rows of a column; None: of a new one that has `count` rows.
 
     The result is a list where the kinds differ.

@@ -1,4 +1,4 @@
-"""Short texts: counts, shares, and long values cut so that they stay told apart."""
+"""Short texts: counts, shares, and long values cut so that they stay different."""
 
 from __future__ import annotations
 
@@ -31,6 +31,11 @@ class Piece:
 def count_of(number: int, noun: str, plural: str | None = None) -> str:
     """Return a number with its noun: 1 bug, 2,000 bugs."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def number_of(written: str, noun: str) -> str:
+    """Return a number that is written already with its noun: 1 bug, 1.5 ± 0.7 bugs."""
+    return f"{written} {noun}{'' if written == '1' else 's'}"
 
 
 def shorten_text(text: str, longest: int) -> str:

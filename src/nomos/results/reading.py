@@ -20,7 +20,7 @@ _MOST_BITS = 1000  # of an integer: any of them is a float, too
 _hints = cache(get_type_hints)
 
 
-def read_json(text: str | bytes) -> Any:
+def parse_json(text: str | bytes) -> Any:
     """Return the data of a JSON text; raises ValueError, however hostile the text is."""
     if not isinstance(text, str | bytes):
         raise ValueError(f"JSON is a text, not {type(text).__name__}")
@@ -49,64 +49,70 @@ def check_depth(data: Any) -> None:
     raise ValueError(f"JSON is nested deeper than {_MOST_DEPTH} levels")
 
 
-def read(kind: Any, data: Any) -> Any:
+def decode_value(kind: Any, data: Any) -> Any:
     """Return the value of a type that plain data stand for; raises TypeError, ValueError.
 
     A field that is not there has its default. Of an enumeration, data have the names.
     """
     origin, inner = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType):
-        return _read_union(inner, data)
+        return _parse_union(inner, data)
     if origin is Literal:
-        return _checked(data, isinstance(data, str) and data in inner, kind)
+        return _check_kind(data, isinstance(data, str) and data in inner, kind)
     if origin in (tuple, Sequence):
-        return _read_items(kind, inner, data)
+        return _parse_items(kind, inner, data)
     if origin is Mapping:
         pairs = data.items() if isinstance(data, dict) else data
-        _checked(pairs, not isinstance(pairs, str), kind)
-        return {_key(inner[0], key): read(inner[1], item) for key, item in pairs}
+        _check_kind(pairs, not isinstance(pairs, str), kind)
+        return {
+            _key(inner[0], key): decode_value(inner[1], item) for key, item in pairs
+        }
     if hasattr(kind, "__dataclass_fields__"):
-        _checked(data, isinstance(data, dict), kind)
+        _check_kind(data, isinstance(data, dict), kind)
         types = {n: one for n, one in _hints(kind).items() if n in data}
-        return kind(**{name: read(one, data[name]) for name, one in types.items()})
+        return kind(
+            **{name: decode_value(one, data[name]) for name, one in types.items()}
+        )
     if isinstance(kind, EnumType):
         return kind[data]
-    return _read_leaf(kind, data)
+    return _parse_leaf(kind, data)
 
 
-def _read_union(kinds: Sequence[Any], data: Any) -> Any:
+def _parse_union(kinds: Sequence[Any], data: Any) -> Any:
     if data is None and NoneType in kinds:
         return None
     errors = []
     for kind in kinds:
         try:
-            return read(kind, data)
+            return decode_value(kind, data)
         except (TypeError, ValueError, KeyError) as error:
             errors.append(error)
     raise errors[0]
 
 
-def _read_items(kind: Any, inner: Sequence[Any], data: Any) -> tuple[Any, ...]:
-    _checked(data, isinstance(data, list | tuple), kind)
+def _parse_items(kind: Any, inner: Sequence[Any], data: Any) -> tuple[Any, ...]:
+    _check_kind(data, isinstance(data, list | tuple), kind)
     if get_origin(kind) is Sequence or Ellipsis in inner:
-        return tuple(read(inner[0], item) for item in data)
-    return tuple(read(one, item) for one, item in zip(inner, data, strict=True))
+        return tuple(decode_value(inner[0], item) for item in data)
+    return tuple(decode_value(one, item) for one, item in zip(inner, data, strict=True))
 
 
 def _key(kind: Any, key: Any) -> Any:
-    return read(kind, float(key) if kind is float and isinstance(key, str) else key)
+    return decode_value(
+        kind, float(key) if kind is float and isinstance(key, str) else key
+    )
 
 
-def _read_leaf(kind: Any, data: Any) -> Any:
+def _parse_leaf(kind: Any, data: Any) -> Any:
     """Return a text, a number or a truth."""
     if kind is Any:
         return data
     if kind is str:
-        return _checked(data, isinstance(data, str), kind)
+        return _check_kind(data, isinstance(data, str), kind)
     if kind is bool:
-        return _checked(data, isinstance(data, bool), kind)
-    _checked(data, kind in (int, float) and not isinstance(data, bool), kind)
-    _checked(data, isinstance(data, int | float if kind is float else int), kind)
+        return _check_kind(data, isinstance(data, bool), kind)
+    _check_kind(data, kind in (int, float) and not isinstance(data, bool), kind)
+    _check_kind(data, isinstance(data, int | float if kind is float else int), kind)
     if isinstance(data, int) and data.bit_length() > _MOST_BITS:
         raise ValueError(f"a number has {data.bit_length()} bits")
     if isinstance(data, float) and math.isnan(data):
@@ -114,7 +120,7 @@ def _read_leaf(kind: Any, data: Any) -> Any:
     return kind(data)
 
 
-def _checked(data: Any, is_right: bool, kind: Any) -> Any:
+def _check_kind(data: Any, is_right: bool, kind: Any) -> Any:
     """Return data that are of a kind; raises TypeError where they are not."""
     if not is_right:
         name = getattr(kind, "__name__", str(kind))

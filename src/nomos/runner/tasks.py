@@ -43,10 +43,11 @@ class Tasks:
 
     def wait(self) -> None:
         """Wait until at least one task is done."""
-        with self.signals.raised():
+        with self.signals.raise_inside():
             answers = self.crew.wait()
         for answer in answers:
             self.answers[answer.ticket] = answer
+            self._granted[answer.ticket][0].raised.update(answer.raised)
             self._settle(answer.ticket, answer.asked)
 
     def wait_for(self, ticket: int) -> Answer:

@@ -22,9 +22,9 @@ from nomos.domain.reading.csvfile import (
     MISSING,
     Columns,
     feature_code,
+    load_columns,
     number,
-    quoted,
-    read_columns,
+    quote_text,
     read_labels,
     read_rows,
 )
@@ -72,7 +72,7 @@ class SampleAnswers:
         """Return what must hold of d1 and a d2 that is no worse, and what is worse."""
         if self.word is None:
             return "d1 <= d2", "gives a lower answer"
-        word = quoted(self.word)
+        word = quote_text(self.word)
         return f"d1 == {word} ==> d2 == {word}", f"takes {word} away"
 
     def alike_condition(self) -> tuple[str, str]:
@@ -87,7 +87,7 @@ def scaffold_table(
     model: str, data: Path, folder: Path, label: str | None = None
 ) -> ProjectFiles:
     """Return a domain and specs for a model file and a CSV file; `label` is a column."""
-    columns = read_columns(data)
+    columns = load_columns(data)
     if label is not None:
         read_labels(data, label)  # which says what is wrong with it
         columns = {name: columns[name] for name in columns if name != label}
@@ -186,7 +186,7 @@ def _table_domain(
         kinds=", ".join(sorted({type(feature).__name__ for feature in features})),
         name=module.title().replace("_", ""),
         about=one_line(data.name),
-        data=quoted(relative_path(data, folder)),
+        data=quote_text(relative_path(data, folder)),
         model=model_code(model, folder),
         imports="import sys\n" * bool(path),
         path=path,
@@ -194,7 +194,7 @@ def _table_domain(
         features="\n".join(lines),
         unused=f"    # Not used: {', '.join(map(one_line, unused))}.\n" * bool(unused),
         readers="read_labels, read_rows" if label else "read_rows",
-        read_labels=_READ_LABELS.format(quoted(label)) if label else "",
+        read_labels=_READ_LABELS.format(quote_text(label)) if label else "",
         labels=_LABELS if label else "",
     )
 
@@ -210,7 +210,7 @@ def _path_code(model: str, folder: Path) -> str:
     root = Path(file).resolve().parents[name.count(".") + file.endswith("__init__.py")]
     if root in map(Path, (*site.getsitepackages(), sysconfig.get_path("stdlib"))):
         return ""
-    return f"sys.path.append(str(HERE / {quoted(relative_path(root, folder))}))\n"
+    return f"sys.path.append(str(HERE / {quote_text(relative_path(root, folder))}))\n"
 
 
 def sample_answers(model: Any, rows: Any) -> tuple[SampleAnswers, tuple[str, ...]]:
@@ -317,8 +317,8 @@ def to_identifier(text: str) -> str:
 def model_code(model: str, folder: Path) -> str:
     """Return the Python expression of a model: a file beside the domain, or a name."""
     if Path(model).exists():
-        return f"str(HERE / {quoted(relative_path(Path(model), folder))})"
-    return quoted(model)
+        return f"str(HERE / {quote_text(relative_path(Path(model), folder))})"
+    return quote_text(model)
 
 
 def relative_path(path: Path, folder: Path) -> str:

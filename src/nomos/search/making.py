@@ -9,12 +9,12 @@ import numpy as np
 
 from nomos.device import Array
 from nomos.domain.domain import Domain
-from nomos.domain.meter import CallsSpent
+from nomos.domain.meter import CallsSpent, current_lease, describe_error
 from nomos.domain.schema import Category, Feature, OneHot, Real, Schema
 from nomos.engine.cases import MadeCases, MadeInputs, Records
 from nomos.engine.program import Program
 from nomos.errors import OF_THE_CASE, NomosError, NotProvable
-from nomos.models.kinds import read_structure
+from nomos.models.kinds import extract_structure
 from nomos.results.real_rows import RealRows
 from nomos.results.result import Nearest
 from nomos.search.margins import Margins, Unscored
@@ -107,6 +107,9 @@ class Making:
             return Margins(self._program)
         except Unscored as error:
             return str(error)
+        except OF_THE_CASE as error:
+            current_lease().note_exception(error)
+            return f"the model raised {describe_error(error)}"
         except CallsSpent:
             return "the calls do not suffice to ask the model for scores"
 
@@ -158,7 +161,7 @@ def _model_thresholds(domain: Domain, encoding: Encoding) -> tuple[Array, ...] |
     for attribute in sorted(set(domain.verifies.values())):
         model = getattr(domain, attribute, None)
         try:
-            structure = read_structure(model, encoding.schema.width)
+            structure = extract_structure(model, encoding.schema.width)
             if isinstance(structure, Trees):
                 found.append(_tree_cuts(structure, encoding))
         except (NotProvable, ImportError):

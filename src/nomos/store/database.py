@@ -69,6 +69,12 @@ MIGRATIONS: tuple[str, ...] = (
     """
     ALTER TABLE bugs ADD COLUMN made TEXT NOT NULL DEFAULT '{}'
     """,
+    # When the run of a campaign that ended had written its reports: before, it can be
+    # resumed.
+    """
+    ALTER TABLE campaigns ADD COLUMN reported TEXT;
+    UPDATE campaigns SET reported = finished
+    """,
     "ALTER TABLE campaigns RENAME COLUMN engine TO mode",
 )
 
@@ -182,7 +188,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 @contextmanager
-def explained(path: Path) -> Iterator[None]:
+def explain_failures(path: Path) -> Iterator[None]:
     """Turn what SQLite or the disk refuses into a `StoreError` with a remedy."""
     try:
         yield

@@ -24,7 +24,7 @@ from nomos.verify.prove import Prover
 from nomos.verify.question.cases import AskedCases
 from nomos.verify.question.conditions import HalfSpace, Violation, violations
 from nomos.verify.question.formulas import linear, ways
-from nomos.verify.question.splitting import split
+from nomos.verify.question.splitting import divide_question
 from nomos.verify.question.symbolic import Question, difference
 
 _LISTED = 16  # whole numbers of which each is written down; of more, the range alone
@@ -34,11 +34,11 @@ def export(
     prover: Prover, program: Program, part: str, stem: Path
 ) -> tuple[Path, Path]:
     """Write the network and the query of a property; returns the two files."""
-    cases, model = prover.asked(program, part)
+    cases, model = prover.parse_question(program, part)
     if not isinstance(model.structure, Layers):
         raise NotProvable("only networks and linear models can be exported, no trees")
     product = Product(cases, model.structure)
-    parts = [own.question for own in split(cases)]
+    parts = [own.question for own in divide_question(cases)]
     query = "\n".join(_write_query(product, parts))
     network = _write_network(*product.layers())
     stem.parent.mkdir(parents=True, exist_ok=True)
@@ -142,7 +142,7 @@ def _write_query(product: Product, parts: list[Question]) -> Iterator[str]:
         )
         yield f"; Y[0,{first}] to Y[0,{last}] are the scores of call {call + 1}"
     for atom in product.ranges:
-        yield from _bound_atom(product, atom)
+        yield from _atom_bounds(product, atom)
     for draw in asked.draws:
         value = core.Variable(draw.atom, span=draw.low.span)
         for sign, bound in ((">=", draw.low), ("<=", draw.high)):
@@ -155,7 +155,7 @@ def _write_query(product: Product, parts: list[Question]) -> Iterator[str]:
     yield f"(assert {_join_conditions('or', broken)})"
 
 
-def _bound_atom(product: Product, atom: str) -> Iterator[str]:
+def _atom_bounds(product: Product, atom: str) -> Iterator[str]:
     """Yield that an atom has one of its values."""
     one = product.ranges[atom]
     if one.names is not None:

@@ -11,7 +11,7 @@ from nomos.device import Array
 from nomos.domain.domain import Domain
 from nomos.domain.functions import BoundBatched
 from nomos.domain.records import items, whole_limits
-from nomos.domain.same_answers import changed_answers
+from nomos.domain.same_answers import find_changed_answers
 from nomos.domain.schema import Named
 from nomos.errors import OF_THE_CASE, NomosError, NotProvable
 from nomos.models.extras import reason
@@ -94,7 +94,7 @@ def fit_space(space: Space, dtype: np.dtype[Any]) -> Space:
             or any(float(dtype.type(end)) != end for end in (low, high))
         ):
             raise NotProvable(f"`{name}` has numbers that rows of {dtype} round")
-    return space.restricted(ends)
+    return space.restrict_to(ends)
 
 
 def compare(
@@ -117,10 +117,10 @@ def compare(
     rounding = model.error_on(rows)
     if model.decision == "value":
         size = np.abs(scores[:, 0]) + 1
-        differ = changed_answers(said, own, rounding=2 * rounding[0] + 1e-9 * size)
+        differ = find_changed_answers(said, own, rounding=2 * rounding[0] + 1e-9 * size)
     else:
         clear = _measure_margin(scores) > 2 * rounding.max()
-        differ = changed_answers(said, own) & clear
+        differ = find_changed_answers(said, own) & clear
     if differ.any():
         row = int(np.argmax(differ))
         raise NotProvable(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from nomos.accepted import Mode
-from nomos.device import Placement, judging, placed
+from nomos.device import Placement, judging, place_models
 from nomos.domain.domain import Domain
 from nomos.domain.find import build
 from nomos.domain.meter import CallsSpent, Lease, Phase, under_lease
@@ -23,17 +23,23 @@ from nomos.engine.cases import (
 )
 from nomos.engine.choices import EndlessRange, Stream
 from nomos.engine.engine import Engine
-from nomos.engine.judged import Judged, Limits, unjudged
+from nomos.engine.judged import Judged, Limits, no_verdicts
 from nomos.engine.program import Program
 from nomos.engine.space import input_count
 from nomos.engine.watch import WHOLE_CHUNK, watch
 from nomos.errors import NomosError
 from nomos.models import trusting
-from nomos.results.describe import described
-from nomos.results.result import Subject
+from nomos.results.describe import describe_values
+from nomos.results.result import Result, Subject
 from nomos.runner.campaigns.bugs import RunAlone
 from nomos.runner.campaigns.explained.explaining import Explained, Request, explain
-from nomos.runner.campaigns.fingerprint import fingerprint
+from nomos.runner.campaigns.explained.flakiness import (
+    FlakinessFound,
+    FlakinessSample,
+    check_cases,
+    sample_cases,
+)
+from nomos.runner.campaigns.fingerprint import checksum_of_inputs, fingerprint
 from nomos.runner.campaigns.plans.ranges import Range
 from nomos.runner.jobs import Job, Prepared, subject_of
 from nomos.runner.project.naming import model_name, relative
@@ -41,6 +47,14 @@ from nomos.runner.project.params import bind_settings
 from nomos.runner.project.specs import LoadedSpec, load_spec
 from nomos.search.making import Making
 from nomos.search.strategy import Material
+
+
+def current_folder() -> str:
+    """Return where this process is; "" where that folder is gone."""
+    try:
+        return str(Path.cwd())
+    except OSError:
+        return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +65,7 @@ class Setting:
     mode: Mode | None = None
     trust: bool = False
     placement: Placement = field(default_factory=Placement)
+    folder: str = field(default_factory=current_folder)  # before a model changes it
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +82,11 @@ class About:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a task came to, and the calls that it made."""
+    """What a task came to, the calls that it made, and what the model raised."""
 
     value: Any
     asked: Mapping[Phase, int]
+    raised: Mapping[str, int]
 
 
 class Worker:
@@ -83,6 +99,7 @@ class Worker:
         self._domains: dict[Any, Domain] = {}  # each once for its settings
         self._prepared: dict[tuple[Path, tuple[tuple[str, str], ...]], Prepared] = {}
         self._begun: tuple[int, int] | None = None  # which campaign runs
+        self._inputs = ""  # the checksum of its inputs
         self._making: dict[int, Making] = {}  # how inputs are made, by the program
 
     def run_task(
@@ -95,16 +112,16 @@ class Worker:
                 value = getattr(self, method)(*arguments)
         except CallsSpent:
             raise NomosError("the calls are used up") from None
-        return Done(value, dict(self.lease.asked))
+        return Done(value, dict(self.lease.asked), dict(self.lease.raised))
 
-    def prepared(self, job: Job) -> Prepared:
+    def prepare_job(self, job: Job) -> Prepared:
         """Return a job, made ready the first time it is asked for."""
         if job.prepared is not None:
             return job.prepared
         key = job.path, tuple(sorted(job.settings.items()))
         if key not in self._prepared:
             trust = trusting() if self.setting.trust else nullcontext()
-            with trust, placed(self.setting.placement):
+            with trust, place_models(self.setting.placement):
                 loaded = job.loaded or load_spec(job.path)
                 self._prepared[key] = self._prepare(loaded, job.settings)
         return self._prepared[key]
@@ -138,7 +155,7 @@ class Worker:
 
     def about(self, job: Job, with_fingerprint: bool) -> About:
         """Prepare a job and say what it is."""
-        prepared = self.prepared(job)
+        prepared = self.prepare_job(job)
         program = prepared.engine.program
         marks = fingerprint(prepared) if with_fingerprint else {}
         if with_fingerprint and self.setting.placement.dtype is not None:
@@ -157,11 +174,11 @@ class Worker:
 
         Without a limit they are not counted; raises where they cannot be listed.
         """
-        engine = self.prepared(job).engine
+        engine = self.prepare_job(job).engine
         try:
             if limit is not None:
                 return engine.space_within(limit)
-            next(engine.listed(), None)
+            next(engine.list_cases(), None)
         except CallsSpent:  # conditions ask the model: the campaign will end by it
             return None
         except EndlessRange as error:
@@ -171,18 +188,18 @@ class Worker:
             ) from None
         return None
 
-    def estimated_space(self, job: Job) -> int | None:
+    def estimate_space(self, job: Job) -> int | None:
         """Return about how many cases there are; None where they cannot be listed."""
         try:
-            return self.prepared(job).engine.estimated_space()
+            return self.prepare_job(job).engine.estimate_space()
         except CallsSpent:
             return None
 
     def material(self, job: Job, is_guided: bool = True) -> Material:
         """Return what a search has to know of a job."""
-        return self._made_for(self.prepared(job)).build_material(is_guided)
+        return self._engine_for(self.prepare_job(job)).build_material(is_guided)
 
-    def _made_for(self, prepared: Prepared) -> Making:
+    def _engine_for(self, prepared: Prepared) -> Making:
         key = id(prepared)
         if key not in self._making:
             self._making[key] = Making(prepared.engine.program)
@@ -190,20 +207,23 @@ class Worker:
 
     def judge(self, job: Job, campaign: tuple[int, int], asked: Range) -> list[Judged]:
         """Judge a range of the cases of a campaign, given by its number and seed."""
-        prepared = self.prepared(job)
+        prepared = self.prepare_job(job)
         engine = prepared.engine
         if self._begun != campaign:
             engine.forget()
             self._begun = campaign
+            self._inputs = checksum_of_inputs(engine.program.source)
         stream = Stream(campaign[1], prepared.subject.property)
         watch.mark(WHOLE_CHUNK)
-        if asked.made is not None:
-            return [self._judge_made(prepared, stream, asked)]
         judged: list[Judged] = []
         try:
-            self._judge_drawn(prepared, stream, asked, judged)
+            if asked.made is not None:
+                judged.append(self._judge_made(prepared, stream, asked))
+                judged[0].inputs = self._inputs
+            else:
+                self._judge_drawn(prepared, stream, asked, judged)
         except CallsSpent:  # by the conditions of cases that were only listed
-            judged.append(replace(unjudged(0), is_spent=True))
+            judged.append(replace(no_verdicts(0), is_spent=True))
         return judged
 
     def _judge_drawn(
@@ -217,6 +237,7 @@ class Worker:
                 break
             before = sum(map(len, judged))
             part = engine.run(cases, limits, one_by_one=asked.one_by_one, before=before)
+            part.inputs = self._inputs
             judged.append(part)
             limits = limits.after(part)
             if part.is_spent:
@@ -225,7 +246,7 @@ class Worker:
     def _judge_made(self, prepared: Prepared, stream: Stream, asked: Range) -> Judged:
         """Judge cases that a search has made, and tell how near they come."""
         assert asked.made is not None
-        making = self._made_for(prepared)
+        making = self._engine_for(prepared)
         made = making.build_inputs(asked.made)
         stop = asked.count if asked.stop is None else asked.stop
         count = stop - asked.start
@@ -247,7 +268,7 @@ class Worker:
 
     def confirm(self, job: Job, cases: Sequence[KnownCase]) -> list[RunAlone]:
         """Run cases alone, as far as the calls suffice."""
-        prepared = self.prepared(job)
+        prepared = self.prepare_job(job)
         outcomes: list[RunAlone] = []
         for case in cases:
             watch.mark(WHOLE_CHUNK)  # the time of a call counts from here
@@ -256,16 +277,29 @@ class Worker:
             except CallsSpent:
                 break
             if case.records and outcome.verdict is Verdict.VIOLATED:
-                near = self._made_for(prepared).find_nearest(case.records)
+                near = self._engine_for(prepared).find_nearest(case.records)
                 outcome = replace(outcome, nearest=near)
             outcomes.append(outcome)
         return outcomes
 
     def explain(self, job: Job, request: Request) -> Explained | None:
         """Group the bugs of a campaign; a compiled program tells nothing of its cases."""
-        prepared = self.prepared(job)
+        prepared = self.prepare_job(job)
         watch.mark(WHOLE_CHUNK)
         return None if prepared.engine.is_compiled else explain(prepared, request)
+
+    def sample_cases(self, job: Job, result: Result) -> FlakinessSample:
+        """Run some cases of a campaign that has ended, as it ran them."""
+        engine = self.prepare_job(job).engine
+        watch.mark(WHOLE_CHUNK)
+        return sample_cases(engine, result)
+
+    def check_cases(
+        self, job: Job, sample: FlakinessSample, is_fresh: bool
+    ) -> FlakinessFound:
+        """Run these cases otherwise, and tell which came to something else."""
+        watch.mark(WHOLE_CHUNK)
+        return check_cases(self.prepare_job(job).engine, sample, is_fresh=is_fresh)
 
     def _run_alone(self, prepared: Prepared, case: KnownCase) -> RunAlone:
         """Run a case alone; where networks are rounded, float32 is the judge."""
@@ -278,7 +312,7 @@ class Worker:
         else:
             outcome = engine.replay(*case)
         spec, schema = engine.program.spec, engine.program.schema
-        inputs, outputs = described(outcome.values, spec.outputs, schema)
+        inputs, outputs = describe_values(outcome.values, spec.outputs, schema)
         return RunAlone(
             outcome.verdict,
             outcome.why,
@@ -298,7 +332,7 @@ def _cases(prepared: Prepared, stream: Stream, asked: Range) -> Iterator[Cases]:
             yield RandomCases(stream, asked.first + asked.start, count)
         return
     at = 0
-    for known in prepared.engine.listed(asked.first, asked.count):
+    for known in prepared.engine.list_cases(asked.first, asked.count):
         stop = len(known) if asked.stop is None else min(len(known), asked.stop - at)
         part = known[max(0, asked.start - at) : max(0, stop)]
         at += len(known)

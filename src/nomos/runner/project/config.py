@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nomos.accepted import COUNT, SEED, SHARE, TEXT, Kind, accepted, meant
+from nomos.accepted import COUNT, SEED, SHARE, TEXT, Kind, accept_option, meant
 from nomos.errors import NomosError
 from nomos.results.gate import Gate, make_gate
 
@@ -58,7 +58,7 @@ def load_config(root: Path) -> Config:
         raise NomosError(f"{path} cannot be read: {error}") from None
     tools = document.get("tool", {})
     table = tools.get("nomos", {}) if isinstance(tools, dict) else {}
-    return _checked(path, table)
+    return _check_table(path, table)
 
 
 _TAKEN: dict[str, Kind] = {
@@ -71,7 +71,7 @@ _TAKEN: dict[str, Kind] = {
 _KNOWN = (*_TAKEN, "models", "exclude")
 
 
-def _checked(path: Path, table: Any) -> Config:
+def _check_table(path: Path, table: Any) -> Config:
     """Return what a table says; raises NomosError that names file and setting."""
     try:
         if not isinstance(table, dict):
@@ -80,7 +80,7 @@ def _checked(path: Path, table: Any) -> Config:
             names, hint = ", ".join(sorted(_KNOWN)), meant(unknown[0], _KNOWN)
             raise NomosError(f"has no setting `{unknown[0]}`, but: {names}{hint}")
         given = {
-            name.replace("-", "_"): accepted(name, kind, table[name])
+            name.replace("-", "_"): accept_option(name, kind, table[name])
             for name, kind in _TAKEN.items()
             if name in table
         }
@@ -110,4 +110,4 @@ def _models_of(root: Path, table: Any) -> dict[str, tuple[str, ...]]:
 def _texts(name: str, given: Any) -> tuple[str, ...]:
     if not isinstance(given, list) or (name != "exclude" and not given):
         raise NomosError(f"`{name}` takes a list of texts, not {given!r}")
-    return tuple(accepted(name, TEXT, one) for one in given)
+    return tuple(accept_option(name, TEXT, one) for one in given)

@@ -15,7 +15,7 @@ from nomos.domain.domain import Domain, members
 from nomos.domain.functions import batched
 from nomos.engine.cases import ListedCases
 from nomos.engine.judged import Limits
-from nomos.engine.vectorized.chunk import padded
+from nomos.engine.vectorized.chunk import pad_choices
 from nomos.errors import DomainError, NomosError
 from nomos.results.result import Bug, Result
 from nomos.runner.driver import run_prepared
@@ -78,7 +78,7 @@ class PolicyTests:
         )
         loaded = replace(loaded, imported=replace(imported, domain=domain))
         worker = Worker(Setting(project_root(spec)))
-        self.prepared: Prepared = worker.prepared(Job(spec, settings, loaded))
+        self.prepared: Prepared = worker.prepare_job(Job(spec, settings, loaded))
 
     def _with_policy(self, domain: type[Domain]) -> type[Domain]:
         known = dict(members(domain))
@@ -151,7 +151,7 @@ class PolicyTests:
         self._act = act
         engine = self.prepared.engine
         engine.forget()
-        picked = ListedCases(*padded(list(cases.values())))
+        picked = ListedCases(*pad_choices(list(cases.values())))
         # One test more than there are cases: none of them is left out.
         most = len(cases) + 1
         try:

@@ -18,10 +18,10 @@ from pathlib import Path
 
 import numpy as np
 
-from nomos.errors import StoreError
+from nomos.errors import ModelError, StoreError
 from nomos.files import write_whole
 from nomos.models.recognise import open_archive
-from nomos.results.reading import read, read_json
+from nomos.results.reading import decode_value, parse_json
 from nomos.train.repairing.cases.drawn import (
     RoundData,
     TrainingCases,
@@ -302,14 +302,14 @@ class Checkpoint:
             if not self.path.exists():
                 return RoundProgress()
             with open_archive(self.path) as archive:
-                document = read_json(archive.read("rounds.json"))
+                document = parse_json(archive.read("rounds.json"))
                 now, best = archive.read("now"), archive.read("best")
             if document["version"] != _VERSION:
                 return RoundProgress()
-            rounds = [read(Round, data) for data in document["rounds"]]
-            best_round = read(int, document["best"])
-            stop = read(str, document["stop"])
-        except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
+            rounds = [decode_value(Round, data) for data in document["rounds"]]
+            best_round = decode_value(int, document["best"])
+            stop = decode_value(str, document["stop"])
+        except (OSError, ValueError, KeyError, TypeError, ModelError) as error:
             raise StoreError(
                 f"{self.path} holds no repair to go on with: {error}; delete it"
             ) from None

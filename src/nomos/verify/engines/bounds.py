@@ -34,20 +34,20 @@ class Relaxation:
         bias = np.tile(self.model.biases[0], self.calls)
         low, high = bias, bias
         for component, own in zip(self.components, state, strict=True):
-            least, most = component.bound(own, np.eye(len(bias))[None])
+            least, most = component.enclose_sums(own, np.eye(len(bias))[None])
             low, high = low + least, high + most
         shape = (len(state[0]), self.calls, -1)
         found = [(low.reshape(shape), high.reshape(shape))]
         for layer in range(1, self.last):
             own_bounds = (
-                self._bound_layer(state, _of_calls(found, [call]), layer, (call,))
+                self._layer_bounds(state, _of_calls(found, [call]), layer, (call,))
                 for call in range(self.calls)
             )
             lows, highs = zip(*own_bounds, strict=True)
             found.append((np.concatenate(lows, axis=1), np.concatenate(highs, axis=1)))
         return found
 
-    def _bound_layer(
+    def _layer_bounds(
         self, state: State, known: Bounds, layer: int, calls: tuple[int, ...]
     ) -> tuple[Array, Array]:
         """Bound the sums of a layer for all that lies between what calls see."""
@@ -59,7 +59,7 @@ class Relaxation:
         constant, first = self._carry_back(known, unit, layer)
         # A line over a segment is highest at one of its ends.
         ends = [
-            self._bound_components(state, self._place_weights({c: first[:, :, 0]}))
+            self._component_bounds(state, self._place_weights({c: first[:, :, 0]}))
             for c in calls
         ]
         most = constant + np.max(ends, axis=0)
@@ -84,7 +84,7 @@ class Relaxation:
         """
         constant, first = self._carry_back(known, weights, layer)
         flat = first.reshape(*first.shape[:2], -1)
-        return constant + self._bound_components(state, flat), flat
+        return constant + self._component_bounds(state, flat), flat
 
     def _carry_back(
         self, known: Bounds, weights: Array, layer: int
@@ -99,11 +99,11 @@ class Relaxation:
             constant = constant + more
         return constant + (weights @ self.model.biases[0]).sum(axis=2), weights
 
-    def _bound_components(self, state: State, flat: Array) -> Array:
+    def _component_bounds(self, state: State, flat: Array) -> Array:
         """Return the most that the components add to `flat . sums`."""
         most: Array = np.zeros(flat.shape[:2])
         for component, own in zip(self.components, state, strict=True):
-            most = most + component.bound(own, flat)[1]
+            most = most + component.enclose_sums(own, flat)[1]
         return most
 
     def numbers(self, state: State) -> Array:
@@ -121,8 +121,8 @@ class Relaxation:
         share = 0.05 * np.abs(weights).mean(axis=1, keepdims=True)
         wide = share if scales is None else scales
         for component, own in zip(self.components, state, strict=True):
-            low, high = component.bound(own, weights[:, None])
-            least, most = component.bound(own, np.eye(weights.shape[1])[None])
+            low, high = component.enclose_sums(own, weights[:, None])
+            least, most = component.enclose_sums(own, np.eye(weights.shape[1])[None])
             gain = (high - low)[:, 0] + ((most - least) * wide).sum(axis=1)
             found.append(np.where(component.numbers(own) < 2, -1.0, gain))
         return np.stack(found, axis=1)
@@ -156,14 +156,14 @@ class Relaxation:
         self, state: State, known: Bounds, pair: tuple[int, int], weights: Array
     ) -> Array:
         """Bound `weights . (scores of one call - scores of another)` from above."""
-        hull = self._bound_between(state, known, pair)
+        hull = self._bounds_between(state, known, pair)
         low, high = self._first_difference(state, pair)
         forward = self.forward(hull, low, high, weights)
         least, most = self.slopes(hull, weights)
         middle, radius = (least + most) / 2, (most - least) / 2
         backward: Array = (radius * np.maximum(-low, high)[:, None]).sum(axis=2)
         between = self._place_weights({pair[0]: middle, pair[1]: -middle})
-        backward = backward + self._bound_components(state, between)
+        backward = backward + self._component_bounds(state, between)
         smaller: Array = np.minimum(forward, backward)
         return smaller
 
@@ -173,19 +173,19 @@ class Relaxation:
         width = len(self.model.biases[0])
         unit = np.concatenate([np.eye(width), -np.eye(width)])
         unit = np.broadcast_to(unit, (len(state[0]), *unit.shape))
-        most = self._bound_components(
+        most = self._component_bounds(
             state, self._place_weights({pair[0]: unit, pair[1]: -unit})
         )
         return np.minimum(-most[:, width:], most[:, :width]), most[:, :width]
 
-    def _bound_between(
+    def _bounds_between(
         self, state: State, known: Bounds, pair: tuple[int, int]
     ) -> Bounds:
         """Bound all layers on the line between what two calls see."""
         ((low, high),) = _of_calls(known[:1], list(pair))
         found = [(low.min(axis=1, keepdims=True), high.max(axis=1, keepdims=True))]
         for layer in range(1, self.last):
-            found.append(self._bound_layer(state, found, layer, pair))
+            found.append(self._layer_bounds(state, found, layer, pair))
         return [(low[:, 0], high[:, 0]) for low, high in found]
 
     def forward(self, hull: Bounds, low: Array, high: Array, weights: Array) -> Array:

@@ -33,7 +33,7 @@ from nomos.structures.model import DOUBLE
 from nomos.verify.engines.leaves import Reached, unpack_bits
 from nomos.verify.engines.search import Deadline, Findings
 from nomos.verify.question.cases import one_case
-from nomos.verify.question.conditions import Objectives, Violation, ordered_pairs
+from nomos.verify.question.conditions import Objectives, Violation, pairs_in_order
 
 _SAMPLES = 64
 _CELLS_AT_ONCE = 20_000_000  # of tuples and rows: memory
@@ -81,7 +81,7 @@ class EnsembleSearch:
         columns: list[Array] = []
         owners: list[int] = []  # of the columns: numbers of violations
         for number, way in enumerate(self.ways if self.model.in_order else ()):
-            for pair in ordered_pairs(way, self.reached.calls):
+            for pair in pairs_in_order(way, self.reached.calls):
                 columns.append(self._find_rises(way, *pair))
                 owners.append(number)
         self.rules = np.arange(len(self.ways))[:, None] == np.array(owners, int)
@@ -137,7 +137,7 @@ class EnsembleSearch:
             self._ask_sample(part, found)
         split = self._choose_split(part, starts, live)
         if split is None:
-            if self.reached.cases.broken(self.reached.first(part.mask), 1)[0]:
+            if self.reached.cases.find_broken(self.reached.first(part.mask), 1)[0]:
                 return self._count_violated(part, found)
             found.good += part.volume
             return []
@@ -155,7 +155,7 @@ class EnsembleSearch:
             for start, stop in self.reached.parts
         ]
         atoms = self.reached.atoms(np.stack(picks, axis=1))
-        bad = np.flatnonzero(self.reached.cases.broken(atoms, _SAMPLES))
+        bad = np.flatnonzero(self.reached.cases.find_broken(atoms, _SAMPLES))
         if len(bad):
             found.note(one_case(atoms, int(bad[0])), self.limits)
 

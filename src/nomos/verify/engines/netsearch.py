@@ -86,14 +86,14 @@ class NetworkSearch:
     def _decide_batch(self, batch: list[Part], found: Findings) -> list[Part]:
         state = [np.stack(own) for own in zip(*(p.state for p in batch), strict=True)]
         known = self.relaxation.layers(state)
-        most, flat = self._bound_above(state, known)
+        most, flat = self._bounds_above(state, known)
         weights = np.abs(self.objectives.weights)
         slack = (weights.sum(axis=1) @ self.relaxation.error(known).T).T + self.slack
         live = np.stack([part.live for part in batch])
         live = self.objectives.possible(live, most < -slack)
         is_bad = np.zeros(len(batch), bool)
         if self.limits.found_at is not None:
-            unsure = ~(self._bound_below(state, known) > slack)
+            unsure = ~(self._bounds_below(state, known) > slack)
             is_bad = self.objectives.certain(live, unsure)
         is_good = np.asarray(~live.any(axis=1))
         is_small = self.relaxation.numbers(state).prod(axis=1) <= _SMALL
@@ -114,7 +114,7 @@ class NetworkSearch:
         gains = self.relaxation.gains([own[at] for own in state], weights)
         return list(halves(self.components, [left[n] for n in at], gains, weights))
 
-    def _bound_above(self, state: State, known: Bounds) -> tuple[Array, Array]:
+    def _bounds_above(self, state: State, known: Bounds) -> tuple[Array, Array]:
         """Bound all objectives from above."""
         shape = (len(state[0]), *self.objectives.weights.shape)
         weights = np.broadcast_to(self.objectives.weights, shape)
@@ -127,7 +127,7 @@ class NetworkSearch:
             most[:, members] = np.minimum(most[:, members], bound)
         return most, flat
 
-    def _bound_below(self, state: State, known: Bounds) -> Array:
+    def _bounds_below(self, state: State, known: Bounds) -> Array:
         shape = (len(state[0]), *self.objectives.weights.shape)
         weights = np.broadcast_to(-self.objectives.weights, shape)
         most, _ = self.relaxation.upper(state, known, weights, self.relaxation.last)
@@ -136,7 +136,7 @@ class NetworkSearch:
     def _ask_part(self, part: Part, found: Findings) -> None:
         """Ask about every case of a part."""
         atoms, counts = combinations(self.components, part.state)
-        bad = self.cases.broken(atoms, len(counts))
+        bad = self.cases.find_broken(atoms, len(counts))
         found.bad += sum(counts[bad].tolist())
         found.good += sum(counts[~bad].tolist())
         if bad.any():
@@ -155,7 +155,7 @@ def halves(
     """Split in each part the component that bounds gain most by; yields what has cases."""
     for part, gain, own in zip(parts, gains, weights, strict=True):
         at, state = int(np.argmax(gain)), part.state
-        for half in components[at].split(state[at], own):
+        for half in components[at].halve_state(state[at], own):
             if components[at].volume(half):
                 yield replace(part, state=(*state[:at], half, *state[at + 1 :]))
 

@@ -38,8 +38,8 @@ class Regions:
     def columns(self, feature: str, values: Array) -> tuple[list[int], Array]:
         """Return the model's columns that a feature makes, and their numbers."""
         space, columns = self.cases.space, self.model.columns
-        own = columns.made_of(space.ranges[feature].columns)
-        rows = space.changed(feature, values, self.cases.dtype)
+        own = columns.find_made_of(space.ranges[feature].columns)
+        rows = space.change_feature(feature, values, self.cases.dtype)
         return own, columns.transform(rows)[:, own].astype(float)
 
     def sums(self, slots: Mapping[Slot, Array], count: int) -> Array:
@@ -100,7 +100,7 @@ class Regions:
     def is_line(self, name: str) -> bool:
         """Tell whether all that a network sees of a feature is a straight line over it."""
         one, columns = self.cases.space.ranges[name], self.model.columns
-        made = columns.made_of(one.columns)
+        made = columns.find_made_of(one.columns)
         return one.names is None and all(columns.origins[c].affine for c in made)
 
     def _find_wide_range(self, group: AtomGroup) -> Wide | None:
@@ -138,14 +138,14 @@ def _find_polygon(group: AtomGroup, regions: Regions) -> Polygon:
     (number,), (draw,) = group.features, group.draws
     one = regions.cases.space.range_of(number)
     pair = number, draw.atom
-    low, high = _read_line(draw.low, pair), _read_line(draw.high, pair)
+    low, high = _parse_line(draw.low, pair), _parse_line(draw.high, pair)
     planes = [(-low[0], 1 - low[1], -low[2]), (high[0], high[1] - 1, high[2])]
     for guard in group.guards:
-        planes += _read_planes(guard, pair)
+        planes += _parse_planes(guard, pair)
     writes = []
     for write in group.writes:
         writes.append(
-            (write, _read_line(write.value, pair))
+            (write, _parse_line(write.value, pair))
         )  # refuses what is not whole
     ends = [low[0] * v + low[2] for v in (one.low, one.high)]
     ends += [high[0] * v + high[2] for v in (one.low, one.high)]
@@ -156,7 +156,7 @@ def _find_polygon(group: AtomGroup, regions: Regions) -> Polygon:
         if min(reached) < least or max(reached) > most:
             raise NotProvable("rows may round this or not hold it", write.value.span)
     base, by_number, by_draw = np.zeros(1), np.zeros(1), np.zeros(1)
-    forms = {slot: _read_line(formula, pair) for slot, formula in group.slots.items()}
+    forms = {slot: _parse_line(formula, pair) for slot, formula in group.slots.items()}
     for slot, (a, b, c) in forms.items():
         reached = [a * v + b * d + c for v in box[:2] for d in box[2:]]
         own, slope = regions.line(slot, min(reached), max(reached))
@@ -166,7 +166,7 @@ def _find_polygon(group: AtomGroup, regions: Regions) -> Polygon:
     return Polygon(number, draw.atom, box[2:], tuple(planes), *sums, forms)
 
 
-def _read_line(expr: core.Expr, pair: tuple[str, str]) -> HalfPlane:
+def _parse_line(expr: core.Expr, pair: tuple[str, str]) -> HalfPlane:
     """Return the coefficients of the number and the draw, and the constant: all whole."""
     weights, constant = linear(expr)
     a, b = (weights.get(atom, 0.0) for atom in pair)
@@ -177,11 +177,11 @@ def _read_line(expr: core.Expr, pair: tuple[str, str]) -> HalfPlane:
     return a, b, constant
 
 
-def _read_planes(guard: core.Expr, pair: tuple[str, str]) -> list[HalfPlane]:
+def _parse_planes(guard: core.Expr, pair: tuple[str, str]) -> list[HalfPlane]:
     """Return the half-planes in which a condition holds, where they are all needed."""
 
     def compared(test: core.Compare, relation: str) -> list[list[HalfPlane]]:
-        a, b, c = _read_line(difference(test), pair)
+        a, b, c = _parse_line(difference(test), pair)
         # All numbers are whole: above 0 is 1 or more.
         return [
             [(sign * a, sign * b, sign * c - strict) for sign, strict in way]

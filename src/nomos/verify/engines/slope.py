@@ -223,7 +223,7 @@ class SlopeSearch:
         if atoms is None:
             return None
         case = {**found, **atoms}
-        return case if self.cases.broken(columns_of(case, 1), 1)[0] else None
+        return case if self.cases.find_broken(columns_of(case, 1), 1)[0] else None
 
     def _pair_weights(self, p: int, q: int) -> Array:
         """Return the weights of (score of p - score of q)."""
@@ -289,7 +289,7 @@ class SlopeSearch:
         most, flat = self.relaxation.upper(state, known, weights, self.relaxation.last)
         slack = (np.abs(self.weights) @ self.relaxation.error(known).T).T
         possible = most >= -slack
-        flat_or_falling = self._bound_slopes(known) <= 2 * slack
+        flat_or_falling = self._least_slopes(known) <= 2 * slack
         live = flat_or_falling[:, self.places] & [part.live for part in batch]
         live &= (possible[:, None] | ~self.wins).all(axis=2)
         few = self.relaxation.numbers(state).prod(axis=1) <= _SMALL
@@ -301,7 +301,7 @@ class SlopeSearch:
                               flat[halved, toward], [(a[halved], b[halved]) for a, b in known])  # fmt: skip
         return [left[n] for n in asked], list(halves)
 
-    def _bound_slopes(self, known: Bounds) -> Array:
+    def _least_slopes(self, known: Bounds) -> Array:
         """Return the least that (score of p - score of q) rises by in a step."""
         single = [(low[:, 0], high[:, 0]) for low, high in known]
         low, high = self.relaxation.slopes(single, self.weights)

@@ -40,7 +40,7 @@ class AskedCases:
             atoms, count = choose_cases(atoms, kept), int(kept.sum())
         return atoms
 
-    def allowed(self, atoms: Atoms, count: int) -> Array:
+    def find_allowed(self, atoms: Atoms, count: int) -> Array:
         """Return which cases are in the space, with draws in their bounds."""
         ok = np.ones(count, bool)
         for draw in self.question.draws:
@@ -50,7 +50,7 @@ class AskedCases:
             ok &= holds(guard, atoms, count)
         return ok
 
-    def broken(self, atoms: Atoms, count: int) -> Array:
+    def find_broken(self, atoms: Atoms, count: int) -> Array:
         """Return which cases break the property, asking the model."""
         if not count:
             return np.zeros(0, bool)
@@ -91,7 +91,10 @@ class AskedCases:
             other = self.space.sample(rng, count)
             share = changes / len(self.space.ranges)
             for feature, one in self.space.ranges.items():
-                drawn, kept = self._round_as_rows(other[feature]), one.read(rows)
+                drawn, kept = (
+                    self._round_as_rows(other[feature]),
+                    one.decode_values(rows),
+                )
                 changed = rng.random(count) < share
                 atoms[f"{name}.{feature}"] = np.where(changed, drawn, kept)
         return self.with_draws(atoms, count, rng)

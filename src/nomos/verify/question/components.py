@@ -16,12 +16,12 @@ import numpy as np
 from nomos.device import Array
 from nomos.domain.records import whole_limits
 from nomos.domain.schema import Category, OneHot
-from nomos.engine.space import numbered
+from nomos.engine.space import count_from
 from nomos.errors import NotProvable
 from nomos.lang import core
 from nomos.structures.trees import TreeKeys
 from nomos.verify.question.cases import AskedCases, Atoms, choose_cases
-from nomos.verify.question.cuts import Cuts, cut_integers, cut_reals, direction
+from nomos.verify.question.cuts import Cuts, direction, divide_integers, divide_reals
 from nomos.verify.question.formulas import evaluate, holds
 from nomos.verify.question.space import FeatureRange
 from nomos.verify.question.symbolic import Draw, Question, Write, atoms
@@ -143,7 +143,7 @@ class _Builder:
             self._add_draw(draw, last=late is None and draw is self.group.draws[-1])
             self._filter_rows()
         if late is not None:
-            self._cut_feature(late)
+            self._divide_feature(late)
         assert not self.guards
         for write in self.group.writes:
             self._check_write(write, self.values)
@@ -202,9 +202,9 @@ class _Builder:
             raise NotProvable("this draw has too many values", draw.low.span)
         lengths = high - low + 1
         if float(lengths.astype(float).sum()) <= LARGEST_TABLE:
-            self._expand_rows(draw.atom, lengths, numbered(low, lengths))
+            self._expand_rows(draw.atom, lengths, count_from(low, lengths))
         elif last and self.keys is not None:
-            self._cut_integers(draw.atom, low, high)
+            self._divide_integers(draw.atom, low, high)
         else:
             raise NotProvable("this draw has too many values", draw.low.span)
 
@@ -214,30 +214,30 @@ class _Builder:
             raise NotProvable("a bound of this draw is no whole number", bound.span)
         return value.astype(np.int64)
 
-    def _cut_feature(self, atom: str) -> None:
+    def _divide_feature(self, atom: str) -> None:
         one, count = self._add_range(atom), len(self.counts)
         if self.keys is None:
             raise NotProvable(f"`{atom}` has too many values to be listed")
         if not one.is_real:
             low, high = (np.full(count, int(v), np.int64) for v in (one.low, one.high))
-            self._cut_integers(atom, low, high)
+            self._divide_integers(atom, low, high)
             return
         ends = np.array([one.low, one.high], self.cases.dtype)
-        index, values = cut_reals(ends, self.values, count, self._cut_range(atom))
+        index, values = divide_reals(ends, self.values, count, self._range_cuts(atom))
         self._keep_rows(index)
         self.values[atom] = values
         self._filter_rows()
 
-    def _cut_integers(self, atom: str, low: Array, high: Array) -> None:
+    def _divide_integers(self, atom: str, low: Array, high: Array) -> None:
         """Take one of the numbers between which nothing changes, for all of them."""
-        cuts = self._cut_range(atom)
+        cuts = self._range_cuts(atom)
         step = max(1, _CHUNK // max(1, cuts.size))
         parts = []
         before, counts, guards = self.values, self.counts, list(self.guards)
         for start in range(0, max(1, len(counts)), step):
             some = slice(start, start + step)
             own = choose_cases(before, some)
-            index, values, lengths = cut_integers(low[some], high[some], own, cuts)
+            index, values, lengths = divide_integers(low[some], high[some], own, cuts)
             self.values = {
                 **choose_cases(own, index),
                 atom: values,
@@ -258,7 +258,7 @@ class _Builder:
         }
         self.counts = np.concatenate([part[1] for part in parts])
 
-    def _cut_range(self, atom: str) -> Cuts:
+    def _range_cuts(self, atom: str) -> Cuts:
         assert self.keys is not None
         slots = [(name, value) for (_, name), value in self.group.slots.items()]
         return Cuts(atom, slots, [*self.guards], self.keys)

@@ -154,7 +154,7 @@ class Objectives:
         return sure
 
 
-def ordered_pairs(way: Violation, calls: int) -> Iterator[tuple[int, int]]:
+def pairs_in_order(way: Violation, calls: int) -> Iterator[tuple[int, int]]:
     """Yield pairs of calls whose answers a violation puts in order."""
     if way.labels is not None:
         for one, two in itertools.permutations(range(calls), 2):

@@ -77,7 +77,7 @@ def direction(expr: core.Expr, atom: str) -> int:
     raise NotProvable(f"how this changes with {atom} is not plain", expr.span)
 
 
-def cut_integers(
+def divide_integers(
     low: Array, high: Array, values: Mapping[str, Array], cuts: Cuts
 ) -> tuple[Array, Array, Array]:
     """Cut each row's range; returns rows, the first number of each part, and lengths."""
@@ -85,7 +85,7 @@ def cut_integers(
     at_low = {**values, cuts.atom: low}
     edges = [low[:, None]]
     for name, formula in cuts.slots:
-        slope, base = _read_affine(formula, at_low, cuts.atom, low, count)
+        slope, base = _find_affine(formula, at_low, cuts.atom, low, count)
         starts = cuts.keys.starts(name)
         if slope and not cuts.keys.rises(name):
             raise NotProvable(f"`{name}` has too many values to be listed")
@@ -94,7 +94,7 @@ def cut_integers(
         elif slope < 0:
             edges.append(base[:, None] - starts + 1)
     for test in cuts.comparisons():
-        slope, base = _read_affine(difference(test), at_low, cuts.atom, low, count)
+        slope, base = _find_affine(difference(test), at_low, cuts.atom, low, count)
         if slope:
             zero = np.floor(-base * slope).astype(np.int64)[:, None]
             edges += [zero, zero + 1]
@@ -106,7 +106,7 @@ def cut_integers(
     return rows, bounds[rows, columns], lengths[rows, columns]
 
 
-def _read_affine(
+def _find_affine(
     formula: core.Expr, at_low: Mapping[str, Array], atom: str, low: Array, count: int
 ) -> tuple[int, Array]:
     """Return the slope of a formula (0, 1 or -1), and its value where the atom is 0."""
@@ -120,7 +120,7 @@ def _read_affine(
     return slope, here - slope * low
 
 
-def cut_reals(
+def divide_reals(
     ends: Array, values: Mapping[str, Array], count: int, cuts: Cuts
 ) -> tuple[Array, Array]:
     """Halve ranges of floats until nothing changes in them; returns rows and numbers."""

@@ -19,7 +19,7 @@ from nomos.verify.question.symbolic import asks_answer, atoms
 _MOST_PARTS = 64
 
 
-def split(cases: AskedCases) -> list[AskedCases]:
+def divide_question(cases: AskedCases) -> list[AskedCases]:
     """Return questions that together ask the same; each has ensures of answers alone.
 
     What an ensures says of inputs and draws becomes a guard: one question for each of

@@ -141,7 +141,7 @@ class _Run:
             case core.Variable(name=name):
                 return self.scope[name]
             case core.GetFeature(record=record, key=key):
-                return self._run_record(record)[self._read_feature(key)]
+                return self._run_record(record)[self._feature_name(key)]
             case core.SetFeature():
                 return self._set_feature(expr)
             case core.Label():
@@ -242,14 +242,14 @@ class _Run:
             raise NotProvable("this is no record of the schema", expr.span)
         return value
 
-    def _read_feature(self, key: core.Expr) -> str:
+    def _feature_name(self, key: core.Expr) -> str:
         known = self.formula(key)
         if not isinstance(known, core.Constant):
             raise NotProvable("which feature is meant differs by case", key.span)
         return self.schema.place(known.value)[0].name
 
     def _set_feature(self, expr: core.SetFeature) -> Record:
-        record, name = self._run_record(expr.record), self._read_feature(expr.key)
+        record, name = self._run_record(expr.record), self._feature_name(expr.key)
         value = self.formula(expr.value)
         if asks_answer(value):
             raise NotProvable("an answer of the model goes into a record", expr.span)

@@ -14,7 +14,7 @@ from nomos.search.guided import Strategy, strategy_by_name
 from nomos.search.strategy import Material
 
 
-def planned_for(
+def plan_for(
     options: Options,
     about: About,
     seed: int,
@@ -35,7 +35,7 @@ def planned_for(
         ask("space", None)
     elif options.search == "auto":
         space = ask("space", _listable(options, about.subject.k))
-        about_space = ask("estimated_space") if space is None else None
+        about_space = ask("estimate_space") if space is None else None
     listed = options.search == "exhaustive" or space is not None
     total = about.ways if listed else None
     largest = LARGEST if about.device == "cpu" else ON_DEVICE
