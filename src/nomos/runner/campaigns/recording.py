@@ -6,7 +6,7 @@ import math
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -289,7 +289,10 @@ def restore(campaign: Campaign, found: Unfinished, rows: list[Row]) -> None:
 
 
 def mark_reported(store: Store | None, results: Iterable[Result]) -> None:
-    """Note in a store, and close it, that the reports of campaigns are written."""
+    """Note in a store, and close it, that the reports of campaigns are written.
+
+    A store that cannot be written has warned before; then a resume runs them again.
+    """
     if store is not None:
-        with store:
+        with suppress(StoreError), store:
             store.mark_reported(results)
