@@ -5,6 +5,7 @@ NomosError            what every caller may catch
 ├── DomainError       a domain file cannot be found, loaded or built
 ├── NotRun            what looks like a spec is not run
 ├── ModelError        a model file or a model's answer is not what it must be
+│   └── ServiceDown   a service answers nobody: the campaign can go on later
 ├── StoreError        the store of campaigns and bugs cannot be read or written
 └── NotProvable       no proof covers what a spec asks, or the model
 
@@ -43,6 +44,10 @@ class DomainError(NomosError):
 
 class ModelError(NomosError):
     """A model that cannot be loaded, or whose answer breaks its contract."""
+
+
+class ServiceDown(ModelError):
+    """A service that answers no request: what it answered before is kept."""
 
 
 class NotRun(NomosError):

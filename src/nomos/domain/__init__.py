@@ -1,7 +1,7 @@
 """Domains: what the functions, inputs and features of a spec are."""
 
 from nomos.domain.domain import Domain
-from nomos.domain.functions import batched, random, tensors, total
+from nomos.domain.functions import batched, concurrent, random, tensors, total
 from nomos.domain.schema import (
     Category,
     Feature,
@@ -24,6 +24,7 @@ __all__ = [
     "Real",
     "Schema",
     "batched",
+    "concurrent",
     "random",
     "tensors",
     "total",

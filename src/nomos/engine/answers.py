@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,10 @@ import numpy as np
 from nomos.device import Array, is_out_of_memory, is_tensor, places_on, to_host
 from nomos.domain.functions import BoundBatched, batched
 from nomos.domain.meter import current_lease
-from nomos.domain.records import Column, items, take
+from nomos.domain.records import Column, items, take, to_column
 from nomos.domain.same_answers import is_same_answer, measure_spread
 from nomos.domain.values import is_value
+from nomos.domain.waiting import CallsFailed
 from nomos.engine.watch import WHOLE_CHUNK, watch
 from nomos.errors import OF_THE_CASE, ModelError
 
@@ -103,6 +105,15 @@ def call_batch(
             given = function.many(*columns(slice(first, end)))
         except ModelError:
             raise
+        except CallsFailed as error:  # which of them failed is known
+            good = np.array([n for n in range(error.count) if n not in error.errors])
+            if error.answers is None and not function.function.draws:
+                pending += _ranges_without(first, end, error)
+            elif error.answers is not None and len(good):
+                failed[first + good] = False
+                values = to_column([error.answers[n] for n in good.tolist()])
+                answers = put(answers, first + good, values, count)
+            continue
         except OF_THE_CASE as error:
             half = first + (end - first) // 2
             if is_out_of_memory(error) and half > first:
@@ -117,6 +128,15 @@ def call_batch(
             return given, failed
         answers = put(answers, np.arange(first, end), given, count)
     return [0] * count if answers is None else answers, failed
+
+
+def _ranges_without(first: int, end: int, error: CallsFailed) -> list[tuple[int, int]]:
+    """Return the rows between those whose calls failed; halves where that is unknown."""
+    if error.count != end - first:  # it asked more or less than once for each row
+        half = first + (end - first) // 2
+        return [(half, end), (first, half)] if half > first else []
+    cuts = [-1, *sorted(error.errors), error.count]
+    return [(first + a + 1, first + b) for a, b in pairwise(cuts) if b > a + 1]
 
 
 class Memory:

@@ -12,7 +12,7 @@ from nomos.accepted import Mode
 from nomos.device import Placement, judging, placed
 from nomos.domain.domain import Domain
 from nomos.domain.find import build
-from nomos.domain.meter import CallsSpent, Lease, Phase, under_lease
+from nomos.domain.meter import CallsSpent, Grant, Lease, Phase, Terms, under_lease
 from nomos.engine.alone import Verdict
 from nomos.engine.cases import (
     Cases,
@@ -51,6 +51,7 @@ class Setting:
     mode: Mode | None = None
     trust: bool = False
     placement: Placement = field(default_factory=Placement)
+    terms: Terms = field(default_factory=Terms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,16 +86,15 @@ class Worker:
         self._begun: tuple[int, int] | None = None  # which campaign runs
         self._making: dict[int, Making] = {}  # how inputs are made, by the program
 
-    def run_task(
-        self, granted: int | None, phase: Phase, method: str, *arguments: Any
-    ) -> Done:
+    def run_task(self, grant: Grant, method: str, *arguments: Any) -> Done:
         """Do a task, the call of one of the methods below, with no more calls than granted."""
-        self.lease = Lease(granted, phase, self.report_calls)
+        terms = self.setting.terms
+        self.lease = Lease(grant, self.report_calls, terms, watch.beat)
         try:
             with under_lease(self.lease):
                 value = getattr(self, method)(*arguments)
-        except CallsSpent:
-            raise NomosError("the calls are used up") from None
+        except CallsSpent as spent:
+            raise NomosError(str(spent)) from None
         return Done(value, dict(self.lease.asked))
 
     def prepared(self, job: Job) -> Prepared:
